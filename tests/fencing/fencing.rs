@@ -1,5 +1,5 @@
-//! The guide's chapter on fencing, run: its SQL against SQLite, and its job with a holder that is too late. That the
-//! chapter shows this very job is checked in `documents.rs`.
+//! Runs the guide's chapter on fencing: its SQL on SQLite, and its job with a holder that writes too late. `documents.rs`
+//! checks that the chapter shows exactly this job.
 
 use std::error::Error;
 
@@ -31,7 +31,7 @@ fn sum_up(month: u32) -> u32 {
     month * 100
 }
 
-/// The blocks of the chapter between fences of this kind.
+/// The chapter's code blocks of a kind, such as `sql`.
 fn blocks(kind: &str) -> Vec<&'static str> {
     let fence = format!("```{kind}\n");
     let after = CHAPTER.split(fence.as_str()).skip(1);
@@ -46,7 +46,7 @@ fn database() -> Connection {
     db
 }
 
-/// Total and fence of the month.
+/// The total and the fence of a month.
 fn row(db: &Connection, month: u32) -> (u32, i64) {
     let ask = "SELECT total, fence FROM report WHERE month = ?1";
     db.query_row(ask, [month], |row| Ok((row.get(0)?, row.get(1)?)))
@@ -76,7 +76,7 @@ fn a_holder_that_is_too_late_is_refused_and_a_retry_is_not() {
     let [here, there] = [(); 2].map(|()| Client::connect("memory://fencing").unwrap());
     let late = here.mutex("report").blocking_lock().unwrap();
     let late_token = i64::try_from(late.fencing_token()).unwrap();
-    // As after a pause of the first holder: its lock is gone, and another one holds it.
+    // Simulates a long pause of the first holder: it loses the lock, and another client takes the lock.
     assert!(there.mutex("report").blocking_force_unlock().unwrap());
     let next = there.mutex("report").blocking_lock().unwrap();
     let token = i64::try_from(next.fencing_token()).unwrap();

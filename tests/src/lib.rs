@@ -1,7 +1,7 @@
-//! The rig: servers, faults, worker processes and witnesses that the tests of `tests/` share.
+//! The test rig: servers, faults, worker processes and witnesses that the tests of `tests/` share.
 //!
-//! Nothing here looks inside the library under test: it goes through the public API, or asks Redis over
-//! a connection of its own. The tests themselves live in `tests/tests`.
+//! The rig never uses the library's internals: it calls the public API, or asks Redis over a connection of its own. The
+//! tests themselves are in `tests/tests`.
 
 #![forbid(unsafe_code)]
 
@@ -28,19 +28,19 @@ pub mod stores;
 pub mod witness;
 pub mod worker;
 
-/// Whether `result` says that the lock was lost.
+/// Whether `result` is the error of a lost lock.
 pub fn was_lost<T>(result: Result<T, auto_mutex::LockError>) -> bool {
     matches!(result, Err(auto_mutex::LockError::Lost { .. }))
 }
 
-/// What `error` says, and what stands behind it.
+/// The message of `error`, followed by those of its causes.
 pub fn chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     let said: Vec<_> = causes.map(ToString::to_string).collect();
     said.join(": ")
 }
 
-/// The examples of the attributes' documentation. They need the runtime, which their own crate cannot have.
+/// The examples of the attributes' documentation. They need the runtime crate, which the attributes' own crate cannot depend on.
 #[cfg(doctest)]
 mod attributes {
     #[doc = include_str!("../../macros/src/docs/auto_mutex.md")]

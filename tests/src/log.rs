@@ -1,4 +1,4 @@
-//! Takes the log of the whole process: for programs with a single test.
+//! Captures the log of the whole process, for test programs with a single test.
 
 use std::io::Write;
 use std::sync::{Mutex, PoisonError};
@@ -19,7 +19,7 @@ impl Write for Log {
     }
 }
 
-/// Begins to take warnings and errors.
+/// Begins to capture warnings and errors.
 pub fn take_warnings() {
     tracing_subscriber::fmt()
         .with_max_level(tracing::Level::WARN)
@@ -28,13 +28,13 @@ pub fn take_warnings() {
         .init();
 }
 
-/// All that was logged, apart from what [`told`] has taken.
+/// The captured log, without what [`told`] has returned.
 pub fn so_far() -> String {
     let log = LOG.lock().unwrap_or_else(PoisonError::into_inner);
     String::from_utf8_lossy(&log).into_owned()
 }
 
-/// What was logged since the last call.
+/// Removes and returns the captured log.
 pub fn told() -> String {
     let mut log = LOG.lock().unwrap_or_else(PoisonError::into_inner);
     String::from_utf8(std::mem::take(&mut *log)).expect("text")

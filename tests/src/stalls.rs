@@ -1,24 +1,25 @@
-//! [`Stalls`]: for how long the machine let this process stand still. A machine that is shared does so now and then, and no
-//! process renews anything meanwhile; what that does is not to be taken for a fault, nor hidden.
+//! [`Stalls`]: how long the machine stalled this process. A shared machine does so now and then, and a stalled process
+//! renews no lease. A test must neither count the effects as faults nor hide them.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 const PACE: Duration = Duration::from_millis(20);
-/// Shorter ones are noise.
+/// Shorter stalls are noise.
 const NOTED: Duration = Duration::from_millis(250);
-/// Within this time a grant must be claimed by whom it is told (see "Claims" in docs/protocol.md), or it goes to the next one.
+/// A member must claim a grant by message within this time (see "Claims" in docs/protocol.md). Otherwise the store grants
+/// the lock to the next waiter.
 const CLAIM: Duration = Duration::from_secs(2);
 
 type Noted = Mutex<Vec<(Instant, Duration)>>;
 
-/// When this process went on again, and how long it had stood still.
+/// When each stall of this process ended, and how long the stall was.
 #[derive(Debug)]
 pub struct Stalls(Arc<Noted>);
 
 impl Stalls {
-    /// Watches until it is dropped.
+    /// Watches for stalls until the value is dropped.
     pub fn watch() -> Self {
         let noted = Arc::new(Noted::default());
         let watched = Arc::downgrade(&noted);
@@ -39,15 +40,15 @@ impl Stalls {
         Self(noted)
     }
 
-    /// The longest one that ended within this time.
+    /// The longest stall that ended within this time.
     pub fn within(&self, time: Duration) -> Duration {
         let noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let recent = noted.iter().rev().take_while(|it| it.0.elapsed() <= time);
         recent.map(|it| it.1).max().unwrap_or_default()
     }
 
-    /// Whether it stood still for half of the time or more in which a grant must be claimed: then one may have gone to the
-    /// next one, rightly, and a lock that was just granted be lost.
+    /// Whether stalls took half or more of the time in which a grant must be claimed. Then the store may rightly have
+    /// granted the lock to the next waiter, and a lock that was just granted may be lost.
     pub fn may_have_cost_a_claim(&self) -> bool {
         let noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let around = |end: Instant| {

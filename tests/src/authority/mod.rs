@@ -1,4 +1,4 @@
-//! Certificates made for a test: an authority, and those that it signs, as files.
+//! Certificates made for a test: a certificate authority and the certificates that it signs, as files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use rcgen::{
 };
 use tempfile::TempDir;
 
-/// Who signs certificates; the files live as long as it does.
+/// A certificate authority. Its files are deleted when it is dropped.
 pub struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
     dir: TempDir,
@@ -26,19 +26,19 @@ pub struct Identity {
     pub key: PathBuf,
 }
 
-/// When a certificate is valid.
+/// The validity period of a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Valid {
-    /// Now.
+    /// Valid now.
     Now,
-    /// Up to some years ago.
+    /// Expired years ago.
     Before,
-    /// From many years to come.
+    /// Not valid for many years to come.
     Later,
 }
 
 impl Authority {
-    /// A new one, which nobody knows.
+    /// Makes a new authority, which no program trusts yet.
     #[expect(clippy::new_without_default, reason = "writes files")]
     pub fn new() -> Self {
         let mut params = CertificateParams::default();
@@ -61,17 +61,17 @@ impl Authority {
         }
     }
 
-    /// The file of its own certificate.
+    /// The file of the authority's own certificate.
     pub fn ca(&self) -> PathBuf {
         self.dir.path().join("ca.pem")
     }
 
-    /// A valid certificate for this machine, good for servers and for clients.
+    /// Issues a valid certificate for this machine, usable by servers and clients.
     pub fn issue(&self) -> Identity {
         self.issue_for(&["localhost", "127.0.0.1"], Valid::Now)
     }
 
-    /// A certificate for these names and addresses.
+    /// Issues a certificate for these host names and addresses.
     pub fn issue_for(&self, names: &[&str], valid: Valid) -> Identity {
         let names: Vec<_> = names.iter().map(ToString::to_string).collect();
         let mut params = CertificateParams::new(names).expect("names");
@@ -101,14 +101,14 @@ impl Authority {
 }
 
 impl Identity {
-    /// Puts another certificate and key into these files.
+    /// Replaces this certificate and key with those of `other`; the file names stay the same.
     pub fn become_a_copy_of(&self, other: &Self) {
         replace(&self.cert, &other.cert);
         replace(&self.key, &other.key);
     }
 }
 
-/// Puts a copy of another file into the place of one, in one step.
+/// Replaces `file` with a copy of `other`, atomically.
 pub fn replace(file: &Path, other: &Path) {
     let new = file.with_extension("new");
     fs::copy(other, &new).expect("a copy");

@@ -1,4 +1,4 @@
-//! What was moved, and what was said and heard.
+//! The record of all belts: the items that were moved, the notifications, and the wake-ups.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{LOG, WAITING};
 use crate::resp::Connection;
 
-/// The books of all belts.
+/// The totals of all belts.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
     /// Items put.
@@ -15,25 +15,25 @@ pub struct Ledger {
     pub taken: u64,
     /// Items that were taken twice, never put, or out of order.
     pub faults: Vec<String>,
-    /// How many were woken, going by those who notified.
+    /// The number of woken waiters, as counted by the notifiers.
     pub notified: u64,
-    /// How many were woken, going by those who waited.
+    /// The number of woken waiters, as counted by the waiters.
     pub woken: u64,
-    /// Items moved, by who moved them.
+    /// The number of items that each task moved.
     pub moved: BTreeMap<String, u64>,
-    /// The longest time during which nothing was moved on some belt.
+    /// The longest time between two moves on the same belt.
     pub longest_gap: Duration,
 }
 
 impl Ledger {
-    /// The books of the belts on the witness at `port`.
+    /// Reads the totals of the belts on the witness at `port`.
     pub fn at(port: u16) -> Self {
         let mut connection = Connection::tcp(port).expect("the witness");
         let log = connection.call(&["LRANGE", LOG, "0", "-1"]).texts();
         Self::of(log.iter().flat_map(|entry| entry.lines()))
     }
 
-    /// Who stood waiting when they last looked, and for what: for a message.
+    /// The tasks whose last step found their belt full or empty, for an error message.
     pub fn waiting(port: u16) -> String {
         let mut connection = Connection::tcp(port).expect("the witness");
         connection.call(&["HGETALL", WAITING]).to_string()
@@ -72,7 +72,7 @@ impl Ledger {
     }
 }
 
-/// How far a belt has got.
+/// The progress of one belt.
 #[derive(Default)]
 struct State {
     put: u64,

@@ -1,8 +1,8 @@
-//! Belts of bounded length on the witness, for hand-overs of numbered items: the resources that a mutex each protects while
-//! two condition variables say that something was put or taken.
+//! Belts of bounded length on the witness, for contests in which tasks hand over numbered items. A mutex protects each
+//! belt, and two condition variables signal that an item was put or taken.
 //!
-//! Who dies can take no item along, since one script takes and reports it: what can be lost is a notification. Then items
-//! lie there and nobody moves; or of those who were said to be woken, fewer report that they were.
+//! A killed task can lose no item, because one script takes the item and reports it. It can lose a notification. Then items
+//! stay on the belt and no task moves them, or fewer tasks report a wake-up than the notifiers counted.
 
 mod ledger;
 #[cfg(test)]
@@ -20,44 +20,44 @@ const WAITING: &str = "belt:waiting";
 pub(crate) const LOG: &str = "belt:log";
 const SEATS: &str = "belt:seats";
 
-/// What somebody does at the belt.
+/// An operation on the belt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deed {
     /// Puts the next item.
     Put,
     /// Takes the first item.
     Take,
-    /// Says that no more items will be put.
+    /// Closes the belt: no more items will be put.
     Close,
 }
 
-/// What came of it.
+/// The result of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It is done.
+    /// The operation was done.
     Done,
-    /// Nothing can be put: wait.
+    /// The belt is full: the task must wait.
     Full,
-    /// Nothing can be taken: wait.
+    /// The belt is empty: the task must wait.
     Empty,
-    /// Nothing will come any more.
+    /// The belt is closed: no item can be put, or none is left to take.
     Closed,
-    /// Somebody else has had the mutex since.
+    /// Another task has used the belt with a later token.
     Stale,
 }
 
-/// The belt, as one of those who stand at it sees it.
+/// One task's access to a belt.
 pub struct Belt {
     connection: Connection,
     name: String,
     who: String,
     bound: u32,
-    /// They go with the next step, so that they cost no round trip.
+    /// The reports that the next step will send, so that they cost no round trip.
     reports: String,
 }
 
 impl Belt {
-    /// A belt on the witness at `port`, for `bound` items; its name and `who` must not contain spaces.
+    /// Opens the belt `name` of `bound` items on the witness at `port`. `name` and `who` must not contain spaces.
     pub fn at(port: u16, name: String, who: String, bound: u32) -> Self {
         Self {
             connection: Connection::tcp(port).expect("the witness"),
@@ -68,7 +68,7 @@ impl Belt {
         }
     }
 
-    /// What the holder of the mutex does, who got `token` with it.
+    /// Does one operation as the holder of the mutex; `token` is the fencing token of its grant.
     pub fn step(&mut self, token: u64, deed: Deed) -> Outcome {
         let (token, bound) = (format!("{token:020}"), self.bound.to_string());
         let deed = match deed {
@@ -102,17 +102,17 @@ impl Belt {
         }
     }
 
-    /// The witness' clock, in microseconds.
+    /// The time of the witness's clock, in microseconds.
     pub fn now(&mut self) -> String {
         crate::witness::now(&mut self.connection).to_string()
     }
 
-    /// It was told that `count` were woken.
+    /// Reports that this task's notification woke `count` waiters.
     pub fn notified(&mut self, count: u64) {
         self.report(format_args!("notified {count}"));
     }
 
-    /// Its wait ended with a notification.
+    /// Reports that this task's wait ended with a notification.
     pub fn woken(&mut self) {
         self.report(format_args!("woken"));
     }
@@ -124,7 +124,7 @@ impl Belt {
         self.reports += &format!("{} {what}", self.who);
     }
 
-    /// Hands in the last reports.
+    /// Sends the reports that are still waiting for a next step.
     pub fn flush(&mut self) {
         let reports = std::mem::take(&mut self.reports);
         if !reports.is_empty() {
@@ -133,7 +133,7 @@ impl Belt {
     }
 }
 
-/// A number that nobody else gets, from 0, for those who have to find partners.
+/// Returns a number that no other task gets, counting from 0. Tasks find their partners by these numbers.
 pub fn seat(port: u16) -> u64 {
     let mut connection = Connection::tcp(port).expect("the witness");
     let seat = connection.call(&["INCR", SEATS]).int();

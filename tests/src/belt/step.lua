@@ -1,9 +1,9 @@
--- Somebody who has the mutex of a belt looks at it, and puts or takes an item if it can.
--- KEYS  the belt, who waits, log, progress
--- ARGV  who, token (20 digits), what (put, take, close), bound, reports since the last step (one per line, or empty), the
---       belt's name
--- The belt is a hash: how many items were put and taken, the last token, whether it is closed.
--- Reply done, full, empty, closed (nothing will come any more), or stale (somebody else had the mutex since)
+-- One operation of a task that holds the mutex of a belt: puts or takes an item if it can, or closes the belt.
+-- KEYS  the belt, the waiting tasks, the log, the progress counter
+-- ARGV  the task, its token (20 digits), what (put, take, close), the bound, the reports since the last operation
+--       (one per line, or empty), the belt's name
+-- The belt is a hash: the number of items put, the number of items taken, the last token, whether the belt is closed.
+-- Reply done, full, empty, closed (no item can be put, or none is left), or stale (another task used a later token)
 local who, token, what, bound, reports, name = unpack(ARGV)
 if reports ~= '' then redis.call('RPUSH', KEYS[3], reports) end
 redis.call('HDEL', KEYS[2], who)

@@ -1,4 +1,4 @@
-//! The belt, tried by hand.
+//! Tests of the belt, without locks.
 
 use super::{Belt, Deed, Ledger, Outcome, seat};
 use crate::witness::Witness;

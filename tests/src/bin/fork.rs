@@ -1,6 +1,6 @@
 //! `test-fork URL`: forks while it holds a lock, and reports what parent and child may do then.
 //!
-//! Lines out: `child lock …`, `child guard …`, `child gone`, `parent unlocked …`.
+//! Output lines: `child lock …`, `child guard …`, `child gone`, `parent check …`, `parent unlocked …`.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -23,7 +23,7 @@ fn main() -> ExitCode {
                 )
             ));
             say(&format!("child guard {}", forked(&guard.check())));
-            // What the child drops must not end what the parent holds.
+            // These drops in the child must not release the parent's lock.
             drop(guard);
             drop(client);
             ExitCode::SUCCESS
@@ -52,15 +52,15 @@ fn say(line: &str) {
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 
-/// There is no safe wrapper for fork: the child has only the thread that called it, so whatever lock
-/// another thread held at that moment stays locked in it.
+/// `fork` has no safe wrapper: the child has only the thread that called `fork`, so a lock that another thread held at that
+/// moment stays locked in the child.
 #[allow(unsafe_code)]
 mod os {
     /// The child's process id in the parent, `None` in the child.
     pub(super) fn fork() -> Option<libc::pid_t> {
-        // SAFETY: the library's own threads never hold a lock of the allocator or of stdout across this
-        // call in a way that matters (the C library resets the allocator); the child only calls the library
-        // under test, which is what this program is to show, and ends.
+        // SAFETY: the library's own threads hold no lock that matters across this call: they do not lock stdout, and the C
+        // library resets the allocator. The child only calls the library under test, which is the purpose of this program,
+        // and ends.
         match unsafe { libc::fork() } {
             0 => None,
             child if child > 0 => Some(child),

@@ -1,4 +1,4 @@
-//! `test-worker`: the process that tests start, tell what to lock, and kill.
+//! `test-worker`: the process that tests start, control line by line, and kill.
 
 use std::process::ExitCode;
 

@@ -1,5 +1,5 @@
-//! A wall clock for a server that can be stepped while it runs: a few lines of C, compiled when they are needed and loaded before
-//! libc. For Linux with a C compiler.
+//! A wall clock for one server, which a test can step while the server runs. It is a few lines of C, compiled on demand and
+//! loaded into the server before libc. It needs Linux and a C compiler.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
@@ -17,12 +17,12 @@ const SOURCE: &str = include_str!("step.c");
 pub struct Clock {
     dir: TempDir,
     file: File,
-    /// How far it is ahead, in microseconds.
+    /// How far the clock is ahead of the machine's clock, in microseconds.
     ahead: Mutex<i64>,
 }
 
 impl Clock {
-    /// A clock that is right as yet; if this machine cannot have one, why.
+    /// Makes a clock that shows the machine's time. The error is the reason why this machine cannot have one.
     pub fn new() -> Result<Self, String> {
         if !cfg!(target_os = "linux") {
             return Err("the clock of a process can be stepped on Linux only".to_owned());
@@ -51,12 +51,12 @@ impl Clock {
         Ok(clock)
     }
 
-    /// Steps it forward, at once.
+    /// Steps the clock forward at once.
     pub fn forward(&self, by: Duration) {
         self.step(by.as_micros() as i64);
     }
 
-    /// Steps it back, at once.
+    /// Steps the clock back at once.
     pub fn back(&self, by: Duration) {
         self.step(-(by.as_micros() as i64));
     }

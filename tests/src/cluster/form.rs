@@ -1,4 +1,4 @@
-//! Making a cluster of single nodes.
+//! Forms a cluster from single nodes.
 
 use std::ops::RangeInclusive;
 
@@ -6,7 +6,7 @@ use super::{AGREE, Cluster, PRIMARIES, SLOTS, Shape, pause};
 use crate::events::eventually_within;
 use crate::redis::Redis;
 
-/// What a primary serves at first.
+/// The slots that a primary serves at first.
 pub(super) fn slots(index: usize) -> RangeInclusive<u16> {
     let bound = |index: usize| (usize::from(SLOTS) * index / PRIMARIES) as u16;
     bound(index)..=bound(index + 1) - 1
@@ -68,7 +68,7 @@ fn acquaint(cluster: &Cluster) {
             text.lines().count() == cluster.nodes().len() && !text.lines().any(strange)
         })
     });
-    // The slots of the others are learnt a moment later.
+    // Each node learns the slots of the other nodes a moment later.
     cluster.works();
 }
 
@@ -81,7 +81,7 @@ fn replicate(cluster: &Cluster) {
     for index in 0..PRIMARIES {
         cluster.in_step(index);
     }
-    // Everybody must know whose replica is whose before anybody can take over.
+    // No replica can take over before all nodes know which primary each replica follows.
     eventually_within(AGREE, "the replicas are known", || {
         pause();
         cluster.nodes().iter().all(|node| {

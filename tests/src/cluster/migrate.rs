@@ -1,13 +1,13 @@
-//! Moving a slot from one node to another, step by step, as `redis-cli --cluster reshard` does it.
+//! Moves a slot from one node to another, step by step, as `redis-cli --cluster reshard` does it.
 
 use super::{AGREE, Cluster, SLOTS};
 use crate::events::eventually_within;
 use crate::redis::Redis;
 
-/// How many keys are moved at a time.
+/// How many keys are listed at a time.
 const BATCH: &str = "10";
 
-/// A slot on its way.
+/// A slot that is being moved.
 pub struct Migration<'a> {
     cluster: &'a Cluster,
     slot: u16,
@@ -16,7 +16,7 @@ pub struct Migration<'a> {
 }
 
 impl Cluster {
-    /// Begins to move a slot: from now on what is not at `from` any more is to be looked for at `to`.
+    /// Begins to move a slot: from now on, `from` redirects requests for keys that it no longer has to `to`.
     #[track_caller]
     pub fn migrate(&self, slot: u16, from: usize, to: usize) -> Migration<'_> {
         let migration = Migration {
@@ -30,7 +30,7 @@ impl Cluster {
         migration
     }
 
-    /// Moves a slot with all its keys, and returns when the primaries know.
+    /// Moves a slot with all its keys, and returns when all running nodes know the new owner.
     #[track_caller]
     pub fn move_slot(&self, slot: u16, from: usize, to: usize) {
         let migration = self.migrate(slot, from, to);
@@ -38,14 +38,14 @@ impl Cluster {
         migration.finish();
     }
 
-    /// Takes a slot from the node that serves it; returns when all nodes know that nobody does.
+    /// Takes a slot from the node that serves it; returns when all running nodes know that no node serves the slot.
     #[track_caller]
     pub fn abandon_slot(&self, slot: u16, from: usize) {
         let slot = slot.to_string();
         let delete = |node: &Redis| node.try_command(&["CLUSTER", "DELSLOTS", &slot]);
         delete(self.node(from)).expect("it has the slot");
         eventually_within(AGREE, "nobody serves the slot", || {
-            // One that has heard of it only from others hears no more of it.
+            // A node that learnt the slot's owner from other nodes does not learn of the deletion, so each node gets the command.
             self.running().for_each(|node| drop(delete(node)));
             self.running().all(|node| {
                 let info = node.command(&["CLUSTER", "INFO"]);
@@ -55,7 +55,7 @@ impl Cluster {
         });
     }
 
-    /// Gives a node a slot that nobody serves; the others hear of it.
+    /// Gives a node a slot that no node serves; the other nodes learn of it a moment later.
     #[track_caller]
     pub fn take_slot(&self, slot: u16, to: usize) {
         let slot = slot.to_string();
@@ -82,7 +82,7 @@ impl Migration<'_> {
         node.command(&["CLUSTER", "SETSLOT", &slot, state, id]);
     }
 
-    /// The keys of the slot that are still where they were.
+    /// The keys of the slot that are still at the source, ten at most.
     pub fn left(&self) -> Vec<String> {
         let slot = self.slot.to_string();
         let keys = self
@@ -91,7 +91,7 @@ impl Migration<'_> {
         keys.texts()
     }
 
-    /// Moves one key, if it is still there.
+    /// Moves one key, if it is still at the source.
     pub fn move_key(&self, key: &str) {
         let port = self.target().port().to_string();
         let mut command = vec!["MIGRATE", "127.0.0.1", &port, key, "0", "5000"];
@@ -102,7 +102,7 @@ impl Migration<'_> {
         self.source().command(&command);
     }
 
-    /// Moves all keys that are left, one by one.
+    /// Moves all keys that are still at the source, one by one.
     pub fn move_keys(&self) {
         loop {
             let keys = self.left();
@@ -113,7 +113,7 @@ impl Migration<'_> {
         }
     }
 
-    /// The slot belongs to the new node from now on; keys that come to the old one until it knows are refused.
+    /// Gives the slot to the new node. Until the old node knows, it redirects requests for keys that it does not have.
     #[track_caller]
     pub fn finish(self) {
         let id = self.id(self.to);
@@ -124,8 +124,8 @@ impl Migration<'_> {
                 self.set(self.cluster.node(index), "NODE", &id);
             }
         }
-        // Who moves slots faster than the nodes hear of it makes them disagree for half a minute, and lose keys: two may
-        // have chosen the same epoch then.
+        // If a test moves slots faster than the nodes learn of it, two nodes may choose the same epoch. Then the nodes
+        // disagree for half a minute, and keys are lost.
         eventually_within(AGREE, "the nodes know who has the slot", || {
             let known = |node: &Redis| epoch(node, &id);
             let own = known(self.target());
@@ -133,7 +133,7 @@ impl Migration<'_> {
         });
     }
 
-    /// Nothing becomes of it: the slot stays where it was. No key may have been moved.
+    /// Cancels the move: the slot stays with its old node. No key may have been moved.
     pub fn cancel(self) {
         let slot = self.slot.to_string();
         for node in [self.source(), self.target()] {
@@ -142,7 +142,7 @@ impl Migration<'_> {
     }
 }
 
-/// The epoch of the node with this id, as another one knows it.
+/// The epoch of the node `id`, as `node` knows it.
 fn epoch(node: &Redis, id: &str) -> Option<String> {
     let known = node.try_command(&["CLUSTER", "NODES"]).ok()?;
     let line = known.text().lines().find(|line| line.starts_with(id))?;

@@ -1,4 +1,4 @@
-//! A Redis Cluster of a test's own: three primaries and three replicas, gone when the test ends.
+//! A Redis Cluster for one test: three primaries and three replicas, which end with the test.
 
 mod form;
 mod migrate;
@@ -15,19 +15,19 @@ pub use migrate::Migration;
 use crate::events::eventually_within;
 use crate::redis::{Options, Redis};
 
-/// How many primaries there are, and how many replicas.
+/// The number of primaries, and also of replicas.
 pub const PRIMARIES: usize = 3;
-/// How many slots.
+/// The number of slots.
 pub const SLOTS: u16 = 16384;
 
 /// How long the nodes may take to agree on something, on a slow machine.
 const AGREE: Duration = Duration::from_secs(60);
 
-/// How long they may take to elect somebody by command: after an election that failed there is none for four times the
-/// usual node timeout.
+/// How long a failover by command may take. After a failed election, the next one starts only after four times the usual
+/// node timeout.
 const ELECT: Duration = Duration::from_secs(180);
 
-/// How a cluster is configured.
+/// The configuration of a cluster.
 #[derive(Clone, Debug)]
 pub struct Shape {
     options: Options,
@@ -37,7 +37,7 @@ pub struct Shape {
 }
 
 impl Default for Shape {
-    /// Nobody takes over by itself; what is left of a cluster serves what it has.
+    /// No replica takes over without a command. If some nodes fail, the other nodes still serve their slots.
     fn default() -> Self {
         Self {
             options: Options::default(),
@@ -49,28 +49,28 @@ impl Default for Shape {
 }
 
 impl Shape {
-    /// Options of every node.
+    /// Sets the options of every node.
     #[must_use]
     pub fn options(mut self, options: Options) -> Self {
         self.options = options;
         self
     }
 
-    /// How long a node must be silent before its replica takes over.
+    /// Sets how long a node must be silent before its replica takes over.
     #[must_use]
     pub fn node_timeout(mut self, timeout: Duration) -> Self {
         self.node_timeout = timeout;
         self
     }
 
-    /// As the servers have it by default: while a slot is not served, none is.
+    /// Sets the servers' default: while any slot is not served, the cluster serves no slot.
     #[must_use]
     pub fn full_coverage(mut self) -> Self {
         self.full_coverage = true;
         self
     }
 
-    /// Primaries only.
+    /// Leaves out the replicas.
     #[must_use]
     pub fn without_replicas(mut self) -> Self {
         self.replicas = false;
@@ -78,31 +78,31 @@ impl Shape {
     }
 }
 
-/// A private cluster. Its nodes are told apart by index: the primaries at first are 0, 1, 2; the replica of each is
-/// three further.
+/// A private cluster. Its nodes are numbered: at first, nodes 0, 1 and 2 are the primaries, and node `n + 3` is the replica
+/// of node `n`.
 pub struct Cluster {
     nodes: Vec<Redis>,
     options: Options,
 }
 
-/// What a node says of the node that it is.
+/// A node's own view of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// Its id in the cluster.
+    /// The node's id in the cluster.
     pub id: String,
-    /// Whether it is a primary.
+    /// Whether the node is a primary.
     pub primary: bool,
-    /// How many slots it serves.
+    /// The number of slots that the node serves.
     pub slots: usize,
 }
 
 impl Cluster {
-    /// Starts one whose nodes ask for no password.
+    /// Starts a cluster whose nodes ask for no password.
     pub fn start() -> Self {
         Self::with(Shape::default())
     }
 
-    /// Starts one.
+    /// Starts a cluster of this shape.
     pub fn with(shape: Shape) -> Self {
         form::form(shape)
     }
@@ -136,7 +136,7 @@ impl Cluster {
         )
     }
 
-    /// The slot of a lock, by its whole name (with its namespace, escaped).
+    /// The slot of a lock, by its full name (with its namespace, escaped).
     pub fn slot(&self, name: &str) -> u16 {
         let key = format!("auto_mutex:{{{name}}}");
         let running = self.running().next().expect("a running node");
@@ -144,7 +144,7 @@ impl Cluster {
         slot.try_into().expect("a slot")
     }
 
-    /// A name of the namespace, beginning with `prefix`, whose lock is at the node that serves so many at first.
+    /// A name in the namespace that begins with `prefix`, and whose slot `node` serves at first.
     pub fn name_at(&self, namespace: &str, prefix: &str, node: usize) -> String {
         (0..)
             .map(|number| format!("{prefix}{number}"))
@@ -164,7 +164,7 @@ impl Cluster {
         form::slots(index)
     }
 
-    /// Makes a node that was reset known to the others again.
+    /// Makes a node that was reset known to the other nodes again.
     #[track_caller]
     pub fn meet(&self, index: usize) {
         for other in self.running() {
@@ -184,7 +184,7 @@ impl Cluster {
         self.works();
     }
 
-    /// What the node says of itself; `None` if it does not answer.
+    /// The node's own view of itself; `None` if it does not answer.
     pub fn standing(&self, index: usize) -> Option<Standing> {
         let node = self.nodes.get(index).filter(|node| node.is_running())?;
         let text = node.try_command(&["CLUSTER", "NODES"]).ok()?;
@@ -208,7 +208,7 @@ impl Cluster {
         })
     }
 
-    /// The node that serves the slots which belong to the primary `home` at first.
+    /// The node that now serves the slots that primary `home` served at first.
     pub fn primary_of(&self, home: usize) -> Option<usize> {
         [home, home + PRIMARIES].into_iter().find(|index| {
             self.standing(*index)
@@ -216,7 +216,7 @@ impl Cluster {
         })
     }
 
-    /// Has the replica of a group take over by command, and returns when all nodes know.
+    /// Makes the replica of a group take over by command, and returns when all nodes know the new primary.
     #[track_caller]
     pub fn fail_over(&self, home: usize) {
         let primary = self.primary_of(home).expect("a primary");
@@ -229,7 +229,7 @@ impl Cluster {
         self.follows(replica, primary);
         let mut asked: Option<Instant> = None;
         eventually_within(ELECT, "the replica takes over by command", || {
-            // Given up by the replica after five seconds, on a slow machine.
+            // On a slow machine, the replica gives the failover up after five seconds.
             if asked.is_none_or(|asked| asked.elapsed() > Duration::from_secs(6)) {
                 let _ = self.nodes[replica].try_command(&["CLUSTER", "FAILOVER"]);
                 asked = Some(Instant::now());
@@ -239,8 +239,8 @@ impl Cluster {
         self.taken_over(replica);
     }
 
-    /// Waits until every node that answers knows that `replica` is one of `primary`: for who was a primary himself a moment ago
-    /// as far as they know, nobody votes.
+    /// Waits until every node that answers knows that `replica` is a replica of `primary`. A node does not vote for a node
+    /// that it still considers a primary.
     #[track_caller]
     fn follows(&self, replica: usize, primary: usize) {
         let [replica, primary] = [replica, primary].map(|index| self.standing(index));
@@ -260,7 +260,7 @@ impl Cluster {
         });
     }
 
-    /// Waits until `index` is the primary of its group, and every node that answers knows it.
+    /// Waits until node `index` is the primary of its group, and every node that answers knows it.
     #[track_caller]
     pub fn taken_over(&self, index: usize) {
         eventually_within(AGREE, "the replica takes over", || {
@@ -282,7 +282,7 @@ impl Cluster {
         });
     }
 
-    /// Waits until the replicas of the node have all that it has.
+    /// Waits until the replica of node `index` has all the data of this node.
     #[track_caller]
     pub fn in_step(&self, index: usize) {
         let other = (index + PRIMARIES) % self.nodes.len();
@@ -293,8 +293,9 @@ impl Cluster {
         });
     }
 
-    /// Waits until every node that answers says that the cluster works, and the same of who serves what: without full
-    /// coverage, one that has not heard of any slot yet says that all is well, and refuses what is moved to it.
+    /// Waits until all running nodes report that the cluster works, and agree which node serves which slot. Without full
+    /// coverage, a node that knows of no slot yet also reports that the cluster works, but it refuses keys that are moved
+    /// to it.
     #[track_caller]
     pub fn works(&self) {
         eventually_within(AGREE, "the cluster works", || {
@@ -303,20 +304,21 @@ impl Cluster {
         });
     }
 
-    /// Forgets all data; nodes must be running.
+    /// Deletes all data of the running nodes.
     pub fn flush(&self) {
         for node in self.running() {
             let _ = node.try_command(&["FLUSHALL"]);
         }
     }
 
-    /// Those that were not killed.
+    /// The nodes that were not killed.
     pub fn running(&self) -> impl Iterator<Item = &Redis> {
         self.nodes.iter().filter(|node| node.is_running())
     }
 }
 
-/// Which ranges of slots who serves, as a node for which the cluster works knows it.
+/// Each range of slots with the id of the node that serves it, as `node` knows it. `None` if the cluster does not work for
+/// `node`.
 fn served(node: &Redis) -> Option<BTreeSet<(String, String)>> {
     let info = node.try_command(&["CLUSTER", "INFO"]).ok()?;
     if !info.text().contains("cluster_state:ok") {
@@ -326,7 +328,7 @@ fn served(node: &Redis) -> Option<BTreeSet<(String, String)>> {
     let lines = known.text().lines().map(|line| line.split(' '));
     let ranges = lines.flat_map(|mut words| {
         let id = words.next().unwrap_or_default();
-        // A range in brackets is on its way, which only those concerned know.
+        // A range in brackets is being moved, which only the source and the target know.
         let ranges = words.skip(7).filter(|range| !range.starts_with('['));
         ranges.map(move |range| (id.to_owned(), range.to_owned()))
     });

@@ -1,4 +1,4 @@
-//! The cluster of the rig, tried alone.
+//! Tests of the rig's cluster.
 
 use super::{Cluster, PRIMARIES, SLOTS};
 use crate::resp::Connection;

@@ -1,7 +1,7 @@
-//! Waiting for something to happen, with an end to the patience.
+//! Waits for conditions, with a time limit.
 //!
-//! Every wait of a test goes through here, so that a fault shows as a failed test that says what was
-//! waited for, never as a test that hangs. The patience is generous: it only ends what would never end.
+//! Every wait of a test uses these functions. So a fault shows as a failed test that names the missing condition, never as
+//! a test that hangs. The limit is generous: only a wait that would never end reaches it.
 
 use std::future::Future;
 use std::thread;
@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use auto_mutex::Mutex;
 
-/// How long a test waits for what ought to happen at once on a slow and noisy machine.
+/// The time limit for events that should happen at once, on a slow and busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A lease that no test outlives: what happens while it lasts did not need its end.
+/// A lease that does not end during a test. So an event that a test sees did not need the end of a lease.
 pub const LONG: Duration = Duration::from_secs(30);
 
 const PAUSE: Duration = Duration::from_millis(2);
@@ -32,7 +32,7 @@ pub fn eventually_within(limit: Duration, what: &str, condition: impl FnMut() ->
     );
 }
 
-/// Waits until `condition` holds; whether it does within `limit`.
+/// Waits until `condition` holds, for `limit` at most. Returns whether the condition holds.
 pub fn happens_within(limit: Duration, mut condition: impl FnMut() -> bool) -> bool {
     let started = Instant::now();
     loop {
@@ -58,7 +58,7 @@ pub async fn becomes(what: &str, mut condition: impl AsyncFnMut() -> bool) {
     }
 }
 
-/// The output of `future`; panics with `what` if it does not come within [`PATIENCE`].
+/// Waits for the output of `future`; panics with `what` if it does not come within [`PATIENCE`].
 pub async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
     match tokio::time::timeout(PATIENCE, future).await {
         Ok(output) => output,
@@ -66,7 +66,7 @@ pub async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
     }
 }
 
-/// Waits until this many members wait for the lock.
+/// Waits until `count` waiters wait for the lock.
 pub async fn waiters(observer: &Mutex, count: usize) {
     becomes(&format!("{count} waiters are seen"), async || {
         observer
@@ -79,7 +79,7 @@ pub async fn waiters(observer: &Mutex, count: usize) {
 
 /// Runs `work` on a thread of its own; panics with `what` if it does not end within `limit`.
 ///
-/// For blocking calls, which nothing could end. A panic of `work` is passed on.
+/// This is for blocking calls, which cannot be cancelled. A panic of `work` is passed on.
 #[track_caller]
 pub fn finishes_within<T: Send + 'static>(
     limit: Duration,
@@ -94,7 +94,7 @@ pub fn finishes_within<T: Send + 'static>(
     }
 }
 
-/// [`finishes_within`] the usual [`PATIENCE`].
+/// As [`finishes_within`], with the limit [`PATIENCE`].
 #[track_caller]
 pub fn finishes<T: Send + 'static>(what: &str, work: impl FnOnce() -> T + Send + 'static) -> T {
     finishes_within(PATIENCE, what, work)

@@ -1,4 +1,4 @@
-//! The fenced register itself, on a Redis that has nothing to do with the locks.
+//! The fenced registers, on a Redis that is independent of the locks.
 
 use crate::resp::{Connection, Value};
 
@@ -10,19 +10,19 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// The registers on the witness at `port`.
+    /// Connects to the registers on the witness at `port`.
     pub fn at(port: u16) -> Self {
         Self {
             connection: Connection::tcp(port).expect("the witness"),
         }
     }
 
-    /// What is in the register of a name; `None`: somebody with a later token was here.
+    /// Reads the register of a name. Returns `None` if the register has seen a later token.
     pub fn read(&mut self, name: &str, token: u64) -> Option<String> {
         self.step(name, token, "read", "")
     }
 
-    /// Whether it was written.
+    /// Writes the register of a name. Returns whether the register accepted the token.
     pub fn write(&mut self, name: &str, token: u64, value: &str) -> bool {
         self.step(name, token, "write", value).is_some()
     }

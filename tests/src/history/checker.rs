@@ -1,53 +1,53 @@
-//! The search for an order: Wing and Gong's, with Lowe's memory of what was tried.
+//! Searches for an allowed order of operations: Wing and Gong's algorithm, with Lowe's cache of visited states.
 //!
-//! Two things of a specification make it fast, and change no verdict ([`tests`](super) compare it with all orders):
-//! ranks, which every order that is allowed must follow, and steps that only help, which are taken as soon as they can be.
+//! Two parts of a specification make the search fast, and change no verdict ([`tests`](super) compare it with an exhaustive
+//! search). Ranks never decrease in an allowed order. Operations that only help are taken at once.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fmt::Debug;
 use std::hash::Hash;
 
-/// An operation, and when it may have taken effect.
+/// An operation, and the period in which it may have taken effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span<O> {
-    /// What was done.
+    /// The operation.
     pub op: O,
-    /// By whom.
+    /// The task that did the operation.
     pub who: String,
-    /// Not before.
+    /// The operation did not take effect before this time.
     pub from: u64,
-    /// Not after. `None`: it is unknown whether it ever did.
+    /// The operation took effect by this time; `None` if it may never have taken effect.
     pub to: Option<u64>,
 }
 
-/// What is allowed, one operation at a time.
+/// The specification of an object: which operations are allowed in which state.
 pub trait Specification {
-    /// What it is in.
+    /// The state of the object.
     type State: Clone + Debug + Default + Eq + Hash;
-    /// What is done to it.
+    /// An operation on the object.
     type Op: Debug;
 
-    /// The state behind an operation; `None`: it is not allowed.
+    /// The state after an operation; `None` if the operation is not allowed in `state`.
     fn step(&self, state: &Self::State, op: &Self::Op) -> Option<Self::State>;
 
-    /// Operations with ranks are never allowed behind one with a greater rank.
+    /// The operation's rank, if it has one. An operation is never allowed after an operation with a greater rank.
     fn rank(&self, op: &Self::Op) -> Option<u64>;
 
-    /// Wherever it is allowed, taking it at once forbids nothing that could be done otherwise.
+    /// Whether the search may take the operation wherever it is allowed: taking it never rules out a later operation.
     fn only_helps(&self, op: &Self::Op) -> bool;
 }
 
-/// No order is allowed.
+/// The result if no order is allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// The best attempt: what could be put in order, by index.
+    /// The longest order that was found, by index.
     pub order: Vec<usize>,
-    /// What might come next by time, none of which is allowed.
+    /// The operations that could come next by time, none of which is allowed.
     pub stuck: Vec<usize>,
 }
 
-/// An order of all operations that are known to have taken effect, and of some of the others, by index. Fast if the history is
-/// sorted by time.
+/// Finds an allowed order, by index. It contains all operations that are known to have taken effect, and some whose effect
+/// is unknown. The search is fast if the history is sorted by time.
 pub fn check<S: Specification>(spec: &S, history: &[Span<S::Op>]) -> Result<Vec<usize>, Violation> {
     let mut search = Search::new(spec, history);
     let mut state = S::State::default();
@@ -55,7 +55,7 @@ pub fn check<S: Specification>(spec: &S, history: &[Span<S::Op>]) -> Result<Vec<
         order: Vec::new(),
         stuck: Vec::new(),
     };
-    // Of each step taken: the state before it, and what else could be tried there.
+    // For each operation taken: the state before it, its index, and the other choices in that state.
     let mut path: Vec<(S::State, usize, Vec<usize>)> = Vec::new();
     let mut choices = search.choices(&state);
     loop {
@@ -85,19 +85,19 @@ pub fn check<S: Specification>(spec: &S, history: &[Span<S::Op>]) -> Result<Vec<
     }
 }
 
-/// What is not in order yet.
+/// The operations that are in order so far, and those that are left.
 struct Search<'a, S: Specification> {
     spec: &'a S,
     history: &'a [Span<S::Op>],
-    /// By time from which on, with the index; so are the others.
+    /// The operations left, by `Span::from`, each with its index.
     starts: BTreeSet<(u64, usize)>,
-    /// Of those known to have taken effect, by time until when.
+    /// The operations left that are known to have taken effect, by `Span::to`.
     ends: BTreeSet<(u64, usize)>,
-    /// The same, by rank.
+    /// The operations left that have a rank and are known to have taken effect, by rank.
     ranks: BTreeSet<(u64, usize)>,
     taken: BTreeSet<usize>,
     left: BTreeSet<usize>,
-    /// The last taken, what is left before it, and the state.
+    /// The visited states: the greatest index taken, the indices below it that are left, and the object's state.
     tried: HashSet<(Option<usize>, Vec<usize>, S::State)>,
 }
 
@@ -143,14 +143,14 @@ impl<'a, S: Specification> Search<'a, S> {
         self.left.remove(&index);
     }
 
-    /// What was not over before any other began.
+    /// The operations left that could come next by time: each may have taken effect before any other one must have.
     fn by_time(&self) -> impl Iterator<Item = usize> {
         let end = self.ends.first().map_or(u64::MAX, |(end, _)| *end);
         let starts = self.starts.range(..=(end, usize::MAX));
         starts.map(|(_, index)| *index)
     }
 
-    /// What can be tried next; the last is the most promising.
+    /// The operations to try next, the most promising one last.
     fn choices(&self, state: &S::State) -> Vec<usize> {
         let least = self.ranks.first().map(|(rank, _)| *rank);
         let op = |index: usize| &self.history[index].op;
@@ -171,7 +171,7 @@ impl<'a, S: Specification> Search<'a, S> {
         choices
     }
 
-    /// Whether nothing led to the same before.
+    /// Remembers the current state; returns false if the search has been there before.
     fn is_new(&mut self, state: &S::State) -> bool {
         let last = self.taken.last().copied();
         let gaps = self.left.range(..last.unwrap_or_default());

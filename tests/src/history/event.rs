@@ -1,53 +1,53 @@
-//! What is written down, a line each.
+//! The events that workers record, one per line.
 
 use std::fmt;
 
-/// Something that happened to a task.
+/// An event of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Nanoseconds of [`now`](super::now).
+    /// The time of [`now`](super::now), in nanoseconds.
     pub at: u64,
-    /// Whom it happened to: `PID/TASK`.
+    /// The task, as `PID/TASK`.
     pub who: String,
-    /// What.
+    /// What happened to the task.
     pub what: What,
 }
 
-/// What happened. Times of calls are read before them, of answers behind them.
+/// What happened. The time of a call is read before the call, and the time of an answer after the answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
-    /// It asks for a lock.
+    /// The task asks for a lock.
     Ask,
-    /// It has it.
+    /// The task has got the lock.
     Got {
         /// The name.
         name: String,
         /// The fencing token.
         token: u64,
-        /// What was granted.
+        /// The units that were granted.
         units: u32,
-        /// What there is.
+        /// The units of the name.
         capacity: u32,
     },
-    /// It has not got it.
+    /// The task has not got the lock.
     None,
-    /// It holds, said the guard.
+    /// The guard confirmed that the task holds the lock.
     Sure,
-    /// It gives back what it has beyond these units.
+    /// The task asks to keep only this number of units.
     Shrink(u32),
-    /// It has done so.
+    /// The store has taken the other units back.
     Shrunk,
-    /// It releases, or drops the guard.
+    /// The task releases the lock, or drops its guard.
     Leave,
-    /// The release was answered; whether it was held until then.
+    /// The release was answered: whether the lock was held until then.
     Left(bool),
-    /// It reads the register.
+    /// The task reads the register.
     Read,
-    /// What it read; `None`: its token was refused.
+    /// The value that the task read; `None` if the register refused the token.
     Value(Option<String>),
-    /// It writes the register.
+    /// The task writes this value to the register.
     Write(String),
-    /// Whether the register took it.
+    /// Whether the register accepted the write.
     Wrote(bool),
 }
 
@@ -79,7 +79,7 @@ impl fmt::Display for Event {
 }
 
 impl Event {
-    /// What [`Display`](fmt::Display) wrote.
+    /// Parses a line that [`Display`](fmt::Display) wrote.
     pub fn parse(line: &str) -> Option<Self> {
         let words: Vec<&str> = line.split(' ').collect();
         let [at, who, ref what @ ..] = words[..] else {

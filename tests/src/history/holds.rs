@@ -1,10 +1,10 @@
-//! From events to what happened to the holds of each name.
+//! Turns events into a history of holds for each name.
 
 use std::collections::BTreeMap;
 
 use super::{Event, Lock, Span, Step, What};
 
-/// The history of each name, and the lock that it was. What nobody is known to have held is not in it.
+/// The lock and the history of each name. A name that no task is known to have held is left out.
 pub fn holds(tasks: &BTreeMap<String, Vec<Event>>) -> BTreeMap<String, (Lock, Vec<Span<Step>>)> {
     let mut names = BTreeMap::<String, (Lock, Vec<Span<Step>>)>::new();
     let mut count = 0;
@@ -33,7 +33,7 @@ pub fn holds(tasks: &BTreeMap<String, Vec<Event>>) -> BTreeMap<String, (Lock, Ve
                         from: asked,
                         to: Some(event.at),
                     });
-                    // Nothing is sure yet: it may be over already.
+                    // The guard has confirmed nothing yet: the hold may have ended already.
                     spans.push(Span {
                         op: Step::End { hold },
                         who: event.who.clone(),
@@ -61,7 +61,7 @@ pub fn holds(tasks: &BTreeMap<String, Vec<Event>>) -> BTreeMap<String, (Lock, Ve
     names
 }
 
-/// What one event says of a hold that ends with the step at `end`, and was given up at `left` if it was.
+/// Applies one event to a hold. `end` is the index of the hold's end, and `left` the time at which its task began to release it.
 fn go_on(spans: &mut Vec<Span<Step>>, end: usize, left: u64, at: u64, what: &What) {
     let hold = spans[end].op.hold();
     match *what {
@@ -79,12 +79,12 @@ fn go_on(spans: &mut Vec<Span<Step>>, end: usize, left: u64, at: u64, what: &Wha
             let is_it = |span: &&mut Span<Step>| matches!(span.op, Step::Shrink { hold: of, .. } if of == hold);
             if let Some(shrink) = spans.iter_mut().rfind(is_it) {
                 shrink.to = Some(at);
-                // It was held when it was asked to shrink.
+                // The lock was held when the task asked to shrink the hold.
                 let asked = shrink.from;
                 spans[end].from = asked;
             }
         }
-        // It was held when it was released.
+        // The lock was held when its release began.
         What::Left(true) => {
             spans[end].from = left;
             spans[end].to = Some(at);

@@ -1,51 +1,51 @@
-//! What a lock may do, one step after the other: mutex, semaphore and readers-writer lock.
+//! The specification of a mutex, a semaphore and a readers-writer lock.
 
 use std::collections::BTreeMap;
 
 use super::Specification;
 
-/// A lock of so many units.
+/// A lock with a number of units.
 #[derive(Clone, Copy, Debug)]
 pub struct Lock {
-    /// Its units.
+    /// The number of units.
     pub capacity: u32,
 }
 
 impl Lock {
-    /// One at a time.
+    /// A lock of one unit.
     pub fn mutex() -> Self {
         Self { capacity: 1 }
     }
 }
 
-/// What happens to one hold, which has a number.
+/// An operation on one hold. Each hold has a number.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
-    /// It is granted.
+    /// The hold is granted.
     Grant {
-        /// Its number.
+        /// The number of the hold.
         hold: usize,
-        /// What it takes.
+        /// The units that the hold takes.
         units: u32,
-        /// Its fencing token.
+        /// The hold's fencing token.
         token: u64,
     },
-    /// It goes on with fewer units.
+    /// The hold continues with fewer units.
     Shrink {
-        /// Its number.
+        /// The number of the hold.
         hold: usize,
-        /// What it has from then on.
+        /// The units that the hold keeps.
         units: u32,
     },
-    /// It is released, or its lease ends.
+    /// The hold is released, or its lease ends.
     End {
-        /// Its number.
+        /// The number of the hold.
         hold: usize,
     },
 }
 
 impl Step {
-    /// The hold that it is about.
+    /// The number of the hold.
     pub fn hold(&self) -> usize {
         match *self {
             Self::Grant { hold, .. } | Self::Shrink { hold, .. } | Self::End { hold } => hold,
@@ -53,7 +53,7 @@ impl Step {
     }
 }
 
-/// Who holds what, and the last token.
+/// The units of each hold, and the last token.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Holders {
     units: BTreeMap<usize, u32>,
@@ -93,7 +93,7 @@ impl Specification for Lock {
         }
     }
 
-    /// What makes room keeps nobody out.
+    /// A step that frees units never prevents a grant.
     fn only_helps(&self, op: &Step) -> bool {
         !matches!(op, Step::Grant { .. })
     }

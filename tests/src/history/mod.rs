@@ -1,22 +1,22 @@
-//! Histories: what processes asked, were answered and believed, and whether a lock could have behaved so.
+//! Histories of the calls and answers of several processes. The search finds out whether a correct lock could have produced them.
 //!
-//! Workers write down events with times ([`Recorder`]), on a clock that all processes of the machine share and that goes on
-//! while one of them is suspended. From these come histories, one of each name: operations, each between a time before
-//! which it cannot have taken effect and one after which it must have. [`check`] looks for an order of them, one at a time, that
-//! keeps to these times and that the [`Specification`] allows.
+//! Workers record events with times ([`Recorder`]). All processes of the machine share the clock, and it continues while a
+//! process is suspended. The events of each name become a history: operations, each with a time before which it cannot have
+//! taken effect, and a time by which it must have. [`check`] looks for an order of the operations that agrees with these
+//! times and that the [`Specification`] allows.
 //!
-//! What a lock with leases promises, and so what is checked:
+//! A lock with leases promises the following, and the search checks it:
 //!
-//! - A *grant* takes effect between the call and its return. The call that did not return a guard (given up, timed out, failed, its
-//!   process killed) may have been granted for a while: nobody knows, and nothing follows from it.
-//! - A hold *ends* once, at some time after the last instant at which its holder surely believed in it. Such an instant is read
-//!   from the clock just before the guard is asked, and counts if the guard says that it is held; `unlock() == true` says so of the
-//!   time when it was called. If it was, the end is before its return. In all other cases (dropped, lost, suspended,
-//!   killed) the lease ends it, or a release on its way: at any time after that instant, or never.
-//! - Between grant and end a hold takes its units; those of all that are held fit into the capacity.
+//! - A *grant* takes effect between the call and its return. A call that returned no guard was cancelled, timed out or
+//!   failed, or its process was killed. Such a call may have been granted for a while; the history does not contain it.
+//! - A *hold* ends once, after the last instant at which its guard was valid. The holder reads this instant from the clock
+//!   just before it asks the guard; the instant counts if the guard confirms the hold. `unlock() == true` confirms the hold
+//!   at the time of the call, and then the end comes before the call returns. In all other cases (dropped, lost, suspended,
+//!   killed), the lease or a late release ends the hold: at any time after that instant, or never.
+//! - Between its grant and its end, a hold uses its units. All holds together never use more units than the capacity.
 //! - Fencing tokens grow from each grant to the next.
-//! - An update of the fenced register, which is read and then written under one token, is one step. If its answer was not heard
-//!   it may have been done, at any later time, or not.
+//! - An update of the fenced register is one step: a read, and then a write with the same token. A write without an answer
+//!   may have been done at any later time, or never.
 
 mod cell;
 mod checker;

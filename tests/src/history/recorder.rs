@@ -1,4 +1,4 @@
-//! Writing events down so that they outlive whoever wrote them, and reading them again.
+//! Writes events to a file, so that they outlive the process that wrote them, and reads them again.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -9,21 +9,21 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::{Event, What};
 
-/// Nanoseconds of the clock that all processes of this machine share.
+/// The time in nanoseconds, by a clock that all processes of this machine share.
 pub fn now() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// The events of one task, into a file that others write to as well: each is there once its call has returned, whatever
-/// becomes of the process.
+/// Records the events of one task, in a file that other tasks write to as well. Each event is in the file when `note`
+/// returns, even if the process is killed afterwards.
 pub struct Recorder {
     file: File,
     who: String,
 }
 
 impl Recorder {
-    /// Appends to the file; `who` must not contain spaces.
+    /// Opens the file to append to it; `who` must not contain spaces.
     pub fn open(path: &Path, who: String) -> Self {
         let file = OpenOptions::new().create(true).append(true).open(path);
         Self {
@@ -32,18 +32,18 @@ impl Recorder {
         }
     }
 
-    /// Writes down what happened at a time of [`now`].
+    /// Records an event; `at` is a time of [`now`].
     pub fn note(&mut self, at: u64, what: What) {
         let who = self.who.clone();
         let line = format!("{}\n", Event { at, who, what });
-        // One call, so that no other line comes between.
+        // A single write, so that no line of another task comes between.
         self.file
             .write_all(line.as_bytes())
             .expect("a file to write to");
     }
 }
 
-/// The events of each task, in order.
+/// Reads the events of each task, in order.
 pub fn read(path: &Path) -> BTreeMap<String, Vec<Event>> {
     let text = std::fs::read_to_string(path).expect("a history");
     let mut tasks = BTreeMap::<String, Vec<Event>>::new();

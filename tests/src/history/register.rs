@@ -1,23 +1,23 @@
-//! What a fenced register may do, one step after the other.
+//! The specification of a fenced register.
 
 use super::Specification;
 
-/// A register that takes nothing under a token that is older than one that it has seen.
+/// A register that refuses a token older than one that it has seen.
 #[derive(Clone, Copy, Debug)]
 pub struct Register;
 
-/// Read, and perhaps written, under one token.
+/// A read of the register, and perhaps a write, with one token.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Update {
     /// The fencing token.
     pub token: u64,
-    /// What was read.
+    /// The value that was read.
     pub read: String,
-    /// What was written; `None`: nothing.
+    /// The value that was written, if there was a write.
     pub wrote: Option<String>,
 }
 
-/// What is in it, and the last token.
+/// The value of the register, and the last token.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Content {
     value: String,

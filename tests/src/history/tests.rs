@@ -1,4 +1,4 @@
-//! The search beside all orders, and faults that it must see.
+//! The search must agree with an exhaustive search, and must find faults.
 
 mod faults;
 mod orders;

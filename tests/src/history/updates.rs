@@ -1,4 +1,4 @@
-//! From events to what happened to the register of each name.
+//! Turns events into a history of updates for each name's register.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ pub fn updates(tasks: &BTreeMap<String, Vec<Event>>) -> BTreeMap<String, Vec<Spa
                         to: Some(event.at),
                     });
                 }
-                // The read and the write become one; whether it was done is unknown until the answer.
+                // The read and the write become one update. Until the answer, it is unknown whether the write was done.
                 What::Write(value) => {
                     if let Some(span) = last(&mut names, held) {
                         span.op.wrote = Some(value.clone());

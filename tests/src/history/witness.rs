@@ -1,12 +1,12 @@
-//! What is shown of a history that no order explains: as little as shows it.
+//! Shortens a history that no order explains, and describes it.
 
 use std::collections::BTreeSet;
 use std::fmt::{Debug, Write as _};
 
 use super::{Lock, Span, Specification, Step, Violation, check};
 
-/// The least of a lock's history that shows the fault: whole holds are left out for as long as it stays wrong. (What is
-/// allowed with a hold is allowed without it, so what is left is as wrong as the whole.)
+/// Reduces a lock's history to a small part that shows the fault: leaves out whole holds as long as no order explains the
+/// rest. (A correct history stays correct without one of its holds, so the rest is as wrong as the whole.)
 pub fn minimal(lock: &Lock, history: &[Span<Step>]) -> Vec<Span<Step>> {
     let mut rest = history.to_vec();
     let holds: BTreeSet<_> = rest.iter().map(|span| span.op.hold()).collect();
@@ -30,7 +30,8 @@ pub fn minimal(lock: &Lock, history: &[Span<Step>]) -> Vec<Span<Step>> {
     rest
 }
 
-/// The end of the best attempt, and what could not come next. Times are in microseconds from the first shown.
+/// The end of the longest order that was found, and the operations that could not come next. Times are in microseconds;
+/// zero is the earliest time shown.
 pub fn shown<S: Specification>(history: &[Span<S::Op>], violation: &Violation) -> String {
     const LAST: usize = 6;
     let (order, stuck) = (&violation.order, &violation.stuck);

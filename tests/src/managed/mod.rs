@@ -1,5 +1,5 @@
-//! A server as a managed service or a proxy shows it: some commands get answers of its own, all others come from a real
-//! server behind it.
+//! Simulates a managed service or a proxy in front of a Redis server: the service answers some commands itself, and a real
+//! server behind it answers all other commands.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -9,7 +9,7 @@ use std::thread;
 
 use crate::redis::Redis;
 
-/// What answers a command by itself: the words of the command, to a complete reply. `None`: the server answers. An empty reply
+/// Maps the words of a command to a complete reply of the service. For `None`, the server behind answers. An empty reply
 /// closes the connection.
 type Answer = dyn Fn(&[String]) -> Option<String> + Send + Sync;
 
@@ -20,7 +20,7 @@ pub struct Managed {
 }
 
 impl Managed {
-    /// Stands before `redis`. `answer` gets the words of each command, the first in capitals.
+    /// Starts a service in front of `redis`. `answer` gets the words of each command, the first word in capitals.
     pub fn start(
         redis: &Redis,
         answer: impl Fn(&[String]) -> Option<String> + Send + Sync + 'static,
@@ -37,15 +37,15 @@ impl Managed {
                 let (Ok(client), answer) = (client, answer.clone()) else {
                     continue;
                 };
-                // Whatever ends a connection ends the other one too.
+                // If either connection ends, the other one is closed too.
                 thread::spawn(move || serve(&client, behind, &*answer));
             }
         });
         Self { port, ended }
     }
 
-    /// As [`start`](Self::start): these commands get these errors. A command is its first word, or several
-    /// (`CONFIG GET`).
+    /// As [`start`](Self::start), with an error as the answer to each of the `refused` commands. A command is named by its
+    /// first word, or by several words (`CONFIG GET`).
     pub fn refusing(redis: &Redis, refused: &'static [(&'static str, &'static str)]) -> Self {
         Self::start(redis, move |words| {
             let command = words.join(" ").to_uppercase();
@@ -57,7 +57,7 @@ impl Managed {
         })
     }
 
-    /// Its URL.
+    /// The URL of the service.
     pub fn url(&self) -> String {
         format!("redis://127.0.0.1:{}", self.port)
     }
@@ -103,7 +103,7 @@ fn serve(mut client: &TcpStream, behind: u16, answer: &Answer) -> io::Result<()>
     }
 }
 
-/// Reads a command, and appends its bytes.
+/// Reads a command, and appends its bytes to `bytes`.
 fn command(from: &mut impl BufRead, bytes: &mut Vec<u8>) -> io::Result<Vec<String>> {
     let count = number(line(from, bytes)?)?;
     (0..count)
@@ -115,12 +115,12 @@ fn command(from: &mut impl BufRead, bytes: &mut Vec<u8>) -> io::Result<Vec<Strin
         .collect()
 }
 
-/// Copies one reply of any kind, and returns its first byte.
+/// Reads one reply of any kind, and appends its bytes to `bytes`. Returns its first byte.
 fn copy(from: &mut impl BufRead, bytes: &mut Vec<u8>) -> io::Result<u8> {
     let line = line(from, bytes)?;
     let kind = line[0];
     match kind {
-        // A length of -1 is RESP2's nothing.
+        // A length of -1 is RESP2's null.
         b'$' | b'=' | b'*' | b'>' | b'~' | b'%' if line.starts_with(&[kind, b'-']) => {}
         b'$' | b'=' => drop(block(from, bytes, number(line)?)?),
         b'*' | b'>' | b'~' | b'%' => {

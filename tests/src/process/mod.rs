@@ -3,7 +3,7 @@
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, kill_process_group, waitpid};
 
-/// Sends a signal; it is no error if the process has gone.
+/// Sends a signal. A process that has already ended is no error.
 fn signal(pid: u32, signal: Signal) {
     match kill_process(of(pid), signal) {
         Ok(()) | Err(Errno::SRCH) => {}
@@ -18,12 +18,12 @@ fn of(pid: u32) -> Pid {
         .expect("a process id")
 }
 
-/// Ends the process on the spot: it gets no chance to do anything.
+/// Kills the process at once: it cannot run any cleanup.
 pub fn kill9(pid: u32) {
     signal(pid, Signal::KILL);
 }
 
-/// Ends all processes of a group on the spot.
+/// Kills all processes of a group at once.
 pub fn kill9_group(leader: u32) {
     match kill_process_group(of(leader), Signal::KILL) {
         Ok(()) | Err(Errno::SRCH) => {}
@@ -36,14 +36,14 @@ pub fn stop(pid: u32) {
     signal(pid, Signal::STOP);
 }
 
-/// Suspends a child of this process, and returns when it is.
+/// Suspends a child of this process, and returns when the child is suspended.
 pub fn stop_child(pid: u32) {
     stop(pid);
-    // An error: it has ended, and somebody else has heard of it.
+    // An error means that the child has ended, and that other code has already waited for it.
     let _ = waitpid(Some(of(pid)), WaitOptions::UNTRACED);
 }
 
-/// Lets a suspended process go on.
+/// Resumes a suspended process.
 pub fn cont(pid: u32) {
     signal(pid, Signal::CONT);
 }

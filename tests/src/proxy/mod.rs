@@ -1,6 +1,6 @@
-//! A TCP proxy on this machine that can delay, cut, freeze and refuse, and counts.
+//! A TCP proxy on this machine that can delay, cut, freeze and refuse connections. It counts connections and bytes.
 //!
-//! It knows bytes, not commands. A fault that is armed (`lose_…`) strikes once.
+//! The proxy handles bytes, not commands. A fault that waits for a request or a reply (`lose_…`, `…_reply_at`) strikes once.
 
 mod pump;
 mod state;
@@ -40,23 +40,23 @@ impl Proxy {
         self.port
     }
 
-    /// Leads new connections to another port, as an address does that moves.
+    /// Directs new connections to another port, as if the address had moved to another server.
     pub fn redirect(&self, target: u16) {
         self.state.target.store(target, Ordering::Release);
     }
 
-    /// Delays what is sent from now on, by this much in each direction.
+    /// Delays all data that is sent from now on by `delay`, in each direction.
     pub fn delay(&self, delay: Duration) {
         self.state.change(|faults| faults.delay = delay);
     }
 
-    /// Passes on so many bytes a second, of each connection in each direction. What is written to it it takes at once all the
-    /// same, as a kernel does that has room.
+    /// Limits each direction of each connection to `bytes` per second. The proxy still reads all data at once, like a
+    /// kernel with free buffers.
     pub fn pace(&self, bytes: u32) {
         self.state.change(|faults| faults.pace = bytes);
     }
 
-    /// Cuts all connections that there are.
+    /// Cuts all existing connections.
     pub fn cut(&self) {
         self.state.cut();
     }
@@ -67,20 +67,21 @@ impl Proxy {
             .change(|faults| faults.lose_reply_after = Some(bytes));
     }
 
-    /// Cuts the connection after `bytes` of the next reply that has more than that. What arrives from the server at once
-    /// counts as a reply.
+    /// Cuts the connection after `bytes` of the next reply that is longer than that. All bytes that arrive from the server
+    /// at once count as one reply.
     pub fn cut_reply_at(&self, bytes: usize) {
         self.state
             .change(|faults| faults.cut_reply_at = Some(bytes));
     }
 
-    /// As [`cut_reply_at`](Self::cut_reply_at), but [freezes](Self::freeze) there; the rest is passed on after a [`thaw`](Self::thaw).
+    /// As [`cut_reply_at`](Self::cut_reply_at), but [freezes](Self::freeze) the proxy instead of cutting. A
+    /// [`thaw`](Self::thaw) passes the rest of the reply on.
     pub fn freeze_reply_at(&self, bytes: usize) {
         self.state
             .change(|faults| faults.freeze_reply_at = Some(bytes));
     }
 
-    /// Whether a fault that was armed for a reply has not struck yet.
+    /// Whether a fault is armed for a reply and has not struck yet.
     pub fn is_armed(&self) -> bool {
         let now = self.state.now();
         now.cut_reply_at.is_some()
@@ -88,7 +89,7 @@ impl Proxy {
             || now.lose_reply_after.is_some()
     }
 
-    /// The most bytes that came from the server at once since this was asked last.
+    /// The most bytes that came from the server at once since the last call of this function.
     pub fn longest_reply(&self) -> usize {
         self.state.longest_reply.swap(0, Ordering::AcqRel)
     }
@@ -108,16 +109,16 @@ impl Proxy {
         self.state.change(|faults| faults.replies_held = true);
     }
 
-    /// Like [`freeze`](Self::freeze), but only for the connections that there are: who connects anew is served, and
-    /// what is held back arrives after a [`thaw`](Self::thaw), even if its sender has gone.
+    /// Like [`freeze`](Self::freeze), but only for the existing connections; new connections work. Bytes that are held back
+    /// arrive after a [`thaw`](Self::thaw), even if their sender has gone.
     pub fn freeze_existing(&self) {
         let connections = self.connections();
         self.state
             .change(|faults| faults.frozen_up_to = connections);
     }
 
-    /// Ends [`freeze`](Self::freeze), [`freeze_existing`](Self::freeze_existing) and [`hold_replies`](Self::hold_replies): what was held back is
-    /// passed on.
+    /// Ends [`freeze`](Self::freeze), [`freeze_existing`](Self::freeze_existing) and [`hold_replies`](Self::hold_replies),
+    /// and passes on what was held back.
     pub fn thaw(&self) {
         self.state.change(|faults| {
             faults.frozen = false;
@@ -126,13 +127,13 @@ impl Proxy {
         });
     }
 
-    /// Half-open: swallows what the server sends, while requests still reach it.
+    /// Half-open: discards the server's replies, while requests still reach the server.
     pub fn swallow_replies(&self) {
         self.state.change(|faults| faults.swallow_replies = true);
     }
 
-    /// Half-open: the connections that there are stay up and carry nothing any more, in neither direction. Nothing heals
-    /// them; who connects anew is served.
+    /// Half-open: the existing connections stay open but carry nothing in either direction, even after a
+    /// [`heal`](Self::heal). New connections work.
     pub fn half_open(&self) {
         self.state
             .dead_up_to
@@ -144,23 +145,23 @@ impl Proxy {
         self.state.change(|faults| faults.refuse = true);
     }
 
-    /// Ends every fault but cuts.
+    /// Ends every fault except cuts and half-open connections.
     pub fn heal(&self) {
         self.state
             .change(|faults| *faults = state::Faults::default());
     }
 
-    /// How many connections were accepted, refused ones included.
+    /// The number of connections that were accepted, including refused ones.
     pub fn connections(&self) -> u64 {
         self.state.connections.load(Ordering::Acquire)
     }
 
-    /// How many bytes were passed on to the server.
+    /// The number of bytes that were passed on to the server.
     pub fn bytes_up(&self) -> u64 {
         self.state.bytes_up.load(Ordering::Acquire)
     }
 
-    /// How many bytes came from the server.
+    /// The number of bytes that came from the server.
     pub fn bytes_down(&self) -> u64 {
         self.state.bytes_down.load(Ordering::Acquire)
     }

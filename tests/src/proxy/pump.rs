@@ -1,4 +1,4 @@
-//! Passes the bytes of one connection on, one thread per direction.
+//! Passes the bytes of one connection on, with two threads per direction.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -29,7 +29,7 @@ pub(super) fn start(number: u64, client: TcpStream, server: TcpStream, state: &A
     pass_on(number, server, client, Way::Down, state.clone());
 }
 
-/// Reading and writing are two threads, so that a delay does not limit how much is under way.
+/// Starts one thread that reads and one that writes, so that a delay does not limit the bytes in flight.
 fn pass_on(number: u64, mut from: TcpStream, mut to: TcpStream, way: Way, state: Arc<State>) {
     let (sender, receiver) = mpsc::channel::<(Instant, Vec<u8>)>();
     let reading = state.clone();
@@ -63,12 +63,12 @@ fn pass_on(number: u64, mut from: TcpStream, mut to: TcpStream, way: Way, state:
                 break;
             }
         }
-        // Ends the other direction as well: its reads see the end of both sockets.
+        // Ends the other direction as well: its reads see the end of the stream.
         let _ = to.shutdown(Shutdown::Both);
     });
 }
 
-/// Whether the connection goes on.
+/// Delivers `bytes`, unless a fault strikes. Returns whether the connection stays open.
 fn deliver(bytes: &[u8], to: &mut TcpStream, way: Way, state: &State) -> bool {
     match way {
         Way::Up => {

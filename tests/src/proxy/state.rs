@@ -1,4 +1,4 @@
-//! The faults in force, and the connections they apply to.
+//! The active faults, and the connections of the proxy.
 
 use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize, Ordering};
@@ -8,10 +8,10 @@ use std::time::Duration;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Faults {
     pub(super) delay: Duration,
-    /// Bytes a second of each connection, in each direction; 0: as many as can be.
+    /// The most bytes per second, for each direction of each connection; 0: no limit.
     pub(super) pace: u32,
     pub(super) lose_reply_after: Option<usize>,
-    /// Of the next reply that has more bytes than this.
+    /// Cuts the next reply that is longer than this, after this number of bytes.
     pub(super) cut_reply_at: Option<usize>,
     pub(super) freeze_reply_at: Option<usize>,
     pub(super) lose_request: bool,
@@ -35,7 +35,7 @@ pub(super) struct State {
     pub(super) bytes_down: AtomicU64,
     /// The most bytes that came from the server at once.
     pub(super) longest_reply: AtomicUsize,
-    /// Up to this number connections carry nothing any more.
+    /// The number of the last connection that is half-open; 0: none.
     pub(super) dead_up_to: AtomicU64,
 }
 
@@ -54,7 +54,7 @@ impl State {
         out
     }
 
-    /// Returns when `held` does not apply any more.
+    /// Waits until `held` does not apply, or until the proxy ends.
     pub(super) fn wait_while(&self, held: impl Fn(&Faults) -> bool) {
         let mut faults = self.faults();
         while held(&faults) && !self.has_ended() {

@@ -1,4 +1,4 @@
-//! The proxy, tried with a server behind it.
+//! Tests of the proxy, in front of a server.
 
 use std::time::{Duration, Instant};
 

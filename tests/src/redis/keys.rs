@@ -1,4 +1,4 @@
-//! What the library under test has left in the store.
+//! Reads the keys, holders, waiters and tickets that the library under test has in the store.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use auto_mutex::{Client, Config, LockInfo};
 
 use super::Redis;
 
-/// All keys of a pattern with their TTL in milliseconds (-1: none), in one atomic look.
+/// Returns all keys of a pattern with their TTLs in milliseconds (-1: none), atomically.
 const LOOK: &str = "local found = {} \
                     for _, key in ipairs(redis.call('KEYS', ARGV[1])) do \
                         found[#found + 1] = redis.call('PTTL', key) .. ' ' .. key \
@@ -16,26 +16,26 @@ const LOOK: &str = "local found = {} \
 /// A key of the library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
-    /// Its name.
+    /// The key's name.
     pub name: String,
-    /// Its TTL in milliseconds; -1 if it has none.
+    /// The key's TTL in milliseconds; -1 if it has none.
     pub ttl: i64,
 }
 
 impl Key {
-    /// Whether it is the first key of a name, which keeps the fencing token.
+    /// Whether this is the first key of a name, which keeps the fencing token.
     pub fn is_token(&self) -> bool {
         self.name.ends_with('}')
     }
 
-    /// Whether it is a set of tombstones, which is kept for half a minute.
+    /// Whether this is a set of tombstones, which is kept for half a minute.
     pub fn is_gone_set(&self) -> bool {
         self.name.ends_with("}:gone")
     }
 }
 
 impl Redis {
-    /// All keys of names at one instant.
+    /// The keys of all names, at one instant.
     #[track_caller]
     pub fn keys(&self) -> Vec<Key> {
         self.keys_like("auto_mutex:{*")
@@ -57,27 +57,27 @@ impl Redis {
             .collect()
     }
 
-    /// The keys of the library that would stay for ever.
+    /// The keys of the library that have no TTL, and so would stay for ever.
     #[track_caller]
     pub fn keys_without_ttl(&self) -> Vec<Key> {
         let all = self.keys_like("auto_mutex:*").into_iter();
         all.filter(|key| key.ttl < 0).collect()
     }
 
-    /// How many holders there are now, over all names.
+    /// The number of holders of all names.
     #[track_caller]
     pub fn held(&self) -> usize {
         self.inspect().iter().map(|info| info.holders.len()).sum()
     }
 
-    /// How many wait now, over all names.
+    /// The number of waiters of all names.
     #[track_caller]
     pub fn waiting(&self) -> usize {
         self.inspect().iter().map(|info| info.waiters.len()).sum()
     }
 
-    /// What a member that comes for the purpose is told about every name that it can ask for: those of condition
-    /// variables it cannot.
+    /// Asks for the state of every name, with a new client for each namespace. The names of condition variables are left
+    /// out, because a client cannot ask for their state.
     #[track_caller]
     fn inspect(&self) -> Vec<LockInfo> {
         let keys = self.keys();
@@ -88,7 +88,7 @@ impl Redis {
         let mut clients = BTreeMap::new();
         let infos = names
             .map(|name| {
-                // A name without parts is complete: it comes from a client without a namespace.
+                // A name without a colon has no namespace: it comes from a client without one.
                 let (namespace, name) = match name.split_once(':') {
                     Some((namespace, name)) => (Some(namespace), name),
                     None => (None, name),
@@ -112,15 +112,15 @@ impl Redis {
         infos
     }
 
-    /// How many members listen on their channels.
+    /// The number of members that listen on their channels.
     #[track_caller]
     pub fn members(&self) -> usize {
         let channels = self.command(&["PUBSUB", "CHANNELS", "auto_mutex:member:*"]);
         channels.list().len()
     }
 
-    /// The tickets that hold or wait for `name` (with its namespace): whatever its keys contain that looks like
-    /// one and is no member.
+    /// The tickets that hold or wait for `name` (with its namespace): every text in its keys that looks like a ticket and
+    /// is not a member's id.
     #[track_caller]
     pub fn tickets(&self, name: &str) -> Vec<String> {
         const DUMP: &str = "local all = {} \
@@ -136,7 +136,7 @@ impl Redis {
             .command(&["PUBSUB", "CHANNELS", "auto_mutex:member:*"])
             .texts();
         let dump = self.command(&["EVAL", DUMP, "0", &format!("auto_mutex:{{{name}}}")]);
-        // A ticket may stand right before its member.
+        // A ticket may come directly before its member, without a separator.
         let is_hex = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
         let runs = dump.text().as_bytes().split(|byte| !is_hex(byte));
         let tickets: BTreeSet<String> = runs
@@ -149,13 +149,13 @@ impl Redis {
     }
 }
 
-/// Whether it is a random UUID without hyphens.
+/// Whether `text` is a random UUID without hyphens.
 fn is_uuid(text: &[u8]) -> bool {
     let hex = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     text.iter().all(hex) && text[12] == b'4' && matches!(text[16], b'8' | b'9' | b'a' | b'b')
 }
 
-/// The text that a name stands for in a key.
+/// Reverses the escaping of a name in a key.
 fn unescape(name: &str) -> String {
     let mut parts = name.split('%');
     let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();

@@ -1,5 +1,5 @@
-//! A redis-server of a test's own: in a directory of its own, on a port and a unix socket of its own,
-//! gone when the test ends, however it ends.
+//! A redis-server for one test, with a directory, a port and a unix socket of its own. The server ends with the test, even
+//! if the test is killed.
 
 mod keys;
 mod options;
@@ -26,7 +26,7 @@ use crate::resp::{Connection, Value};
 
 /// A private server, killed when dropped.
 pub struct Redis {
-    // Dropped before the directory it writes to.
+    // Dropped before the directory that the server writes to.
     server: Mutex<Option<Server>>,
     options: Options,
     port: Port,
@@ -35,12 +35,12 @@ pub struct Redis {
 }
 
 impl Redis {
-    /// Starts a server that asks for no password and keeps nothing.
+    /// Starts a server that asks for no password and stores no data on disk.
     pub fn start() -> Self {
         Self::with(Options::default())
     }
 
-    /// Starts so many servers with the same options, all at once.
+    /// Starts `count` servers with the same options, in parallel.
     pub fn several(count: usize, options: &Options) -> Vec<Self> {
         std::thread::scope(|scope| {
             let starting: Vec<_> = (0..count)
@@ -57,7 +57,7 @@ impl Redis {
             .prefix("am-")
             .tempdir()
             .expect("a temporary directory");
-        // A program that is no test may take the port between choosing and using it: then another one is tried.
+        // Another program may take the port before the server binds it. Then another port is tried.
         for _ in 0..50 {
             let port = match options.is_cluster() {
                 true => Port::with_bus(),
@@ -97,7 +97,7 @@ impl Redis {
         self.url_at(self.port())
     }
 
-    /// The URL over TCP at another port: that of a proxy.
+    /// The URL over TCP at another port, such as a proxy's.
     pub fn url_at(&self, port: u16) -> String {
         format!("redis://{}127.0.0.1:{port}", self.options.credentials())
     }
@@ -112,18 +112,18 @@ impl Redis {
         self.tls_url_at(self.tls_port())
     }
 
-    /// The URL over TLS at another port: that of a proxy.
+    /// The URL over TLS at another port, such as a proxy's.
     pub fn tls_url_at(&self, port: u16) -> String {
         let (login, trust) = (self.options.credentials(), self.options.trust());
         format!("rediss://{login}127.0.0.1:{port}?{trust}")
     }
 
-    /// The URL of the unix socket; the credentials are not in it.
+    /// The URL of the unix socket, without credentials.
     pub fn unix_url(&self) -> String {
         format!("unix://{}", self.socket().display())
     }
 
-    /// A connection as the administrator.
+    /// Connects as the administrator.
     pub fn connect(&self) -> Connection {
         self.try_connect().expect("a connection to redis-server")
     }
@@ -147,7 +147,7 @@ impl Redis {
         self.connect().call(command)
     }
 
-    /// As [`command`](Self::command); what cannot be done, or nobody answers within a second, is an error.
+    /// As [`command`](Self::command), but a failure, or no answer within a second, is an error.
     pub fn try_command(&self, command: &[&str]) -> Result<Value, String> {
         let connection = Connection::brief(self.port(), Duration::from_secs(1));
         let connection = connection.and_then(|connection| self.log_in(connection));
@@ -155,13 +155,13 @@ impl Redis {
         connection.try_call(command)
     }
 
-    /// As [`info`](Self::info); `None` if nobody answers.
+    /// As [`info`](Self::info); `None` if the server does not answer.
     pub fn try_info(&self, field: &str) -> Option<String> {
         let info = self.try_command(&["INFO", "everything"]).ok()?;
         Some(field_of(&info, field))
     }
 
-    /// Whether it was not killed. (A suspended one runs.)
+    /// Whether the server was not killed. A suspended server counts as running.
     pub fn is_running(&self) -> bool {
         let server = self.server.lock().unwrap_or_else(PoisonError::into_inner);
         server.is_some()
@@ -173,7 +173,7 @@ impl Redis {
         field_of(&self.command(&["INFO", "everything"]), field)
     }
 
-    /// Whether it is of version 7.2 or above, which has `CLIENT SETINFO`.
+    /// Whether the server is version 7.2 or above, which has `CLIENT SETINFO`.
     #[track_caller]
     pub fn has_setinfo(&self) -> bool {
         let version = self.info("redis_version");
@@ -182,7 +182,7 @@ impl Redis {
         (next(), next()) >= (7, 2)
     }
 
-    /// How often `command` was run, rejected calls included.
+    /// The number of calls of `command`, including rejected ones.
     pub fn calls(&self, command: &str) -> u64 {
         self.info(&format!("cmdstat_{command}"))
             .split(',')
@@ -192,13 +192,13 @@ impl Redis {
             .sum()
     }
 
-    /// How many connections there are besides the one that asks.
+    /// The number of connections, without the one that asks.
     pub fn clients(&self) -> usize {
         let list = self.command(&["CLIENT", "LIST"]);
         list.text().lines().count().saturating_sub(1)
     }
 
-    /// Cuts all connections but the one that does it.
+    /// Closes all client connections, except the one that sends the command.
     pub fn kill_clients(&self) {
         let mut connection = self.connect();
         for kind in ["normal", "pubsub"] {
@@ -213,7 +213,7 @@ impl Redis {
         server.as_ref().expect("a running server").pid()
     }
 
-    /// Kills the server; what it keeps (see [`Options::survives_kills`]) stays in its directory.
+    /// Kills the server; its persistent data (see [`Options::survives_kills`]) stays in its directory.
     pub fn kill9(&self) {
         let server = self
             .server
@@ -230,12 +230,12 @@ impl Redis {
         self.wait_until_up();
     }
 
-    /// Starts the server again without waiting until it has read what it keeps.
+    /// Starts the server again, without waiting until it has loaded its data.
     #[track_caller]
     pub fn start_loading(&self) {
         let mut server = self.server.lock().unwrap_or_else(PoisonError::into_inner);
         assert!(server.is_none(), "the server is running");
-        // The port may be in use for a moment by whoever connects to it meanwhile.
+        // A client that tries to connect may occupy the port for a moment.
         eventually("redis-server starts again", || {
             *server = Server::start(self.dir.path(), &self.options);
             server.is_some()
@@ -249,28 +249,28 @@ impl Redis {
         self.start_again();
     }
 
-    /// Has the server write a snapshot of what it has now.
+    /// Makes the server write a snapshot of its current data.
     #[track_caller]
     pub fn save(&self) {
-        // The one for a replica that is in sync since a moment ago may not be over.
+        // The snapshot for a replica that has just synchronized may still be running.
         eventually("no other snapshot is being written", || {
             self.info("rdb_bgsave_in_progress") == "0"
         });
         self.command(&["SAVE"]);
     }
 
-    /// Suspends the server: it keeps its connections and answers nobody.
+    /// Suspends the server: it keeps its connections but does not answer.
     pub fn stop(&self) {
         process::stop(self.pid());
     }
 
-    /// Lets a suspended server go on.
+    /// Resumes a suspended server.
     pub fn cont(&self) {
         process::cont(self.pid());
     }
 
-    /// Keeps the server busy with a script for about `duration`, on a thread of its own, and returns when
-    /// it has begun. Others are answered `BUSY` after 20 ms.
+    /// Keeps the server busy with a script for about `duration`, on a thread of its own. Returns when the script has begun.
+    /// After 20 ms, the server answers `BUSY` to other clients.
     pub fn keep_busy(&self, duration: Duration) {
         const LOOP: &str = "local function now() local t = redis.call('TIME') return t[1] * 1000 + t[2] / 1000 end \
                             local till = now() + ARGV[1] while now() < till do end";
@@ -281,13 +281,13 @@ impl Redis {
             script
                 .send(&["EVAL", LOOP, "0", &millis])
                 .expect("the script is sent");
-            // Closing its connection would not end the script; reading the reply keeps the log clean.
+            // Closing the connection would not end the script. Reading the reply keeps the server's log clean.
             std::thread::spawn(move || drop(script.receive()))
         };
         let mut probe = self.connect();
         let mut running = start();
         eventually("the script keeps the server busy", || {
-            // On a slow machine it may be over before anybody has seen it.
+            // On a slow machine, the script may end before the probe sees it.
             if running.is_finished() {
                 running = start();
             }
@@ -304,7 +304,7 @@ impl Redis {
     }
 }
 
-/// A field of what INFO answers; empty if it is not there.
+/// A field of the reply to `INFO`; empty if there is no such field.
 fn field_of(info: &Value, field: &str) -> String {
     let mut lines = info.text().lines();
     let found = lines.find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));

@@ -1,4 +1,4 @@
-//! How a server is configured.
+//! The configuration of a server.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ pub struct Options {
     password: Option<String>,
     user: Option<(String, String)>,
     lines: Vec<String>,
-    /// Its `appendfsync`, if it appends what it does to a file.
+    /// The `appendfsync` of the server, if it has an append-only file.
     appends: Option<&'static str>,
     cluster: bool,
     tls: Option<Secure>,
@@ -21,7 +21,7 @@ pub struct Options {
     clock: Option<Arc<Clock>>,
 }
 
-/// What a server needs for TLS.
+/// The files that a server needs for TLS.
 #[derive(Clone, Debug)]
 struct Secure {
     ca: PathBuf,
@@ -36,43 +36,43 @@ impl Options {
         self.line(&format!("requirepass {password}"))
     }
 
-    /// A user of its own for the locks, with these ACL rules (besides `on` and its password).
+    /// Adds a user for the locks, with these ACL rules (besides `on` and its password).
     #[must_use]
     pub fn user(mut self, name: &str, password: &str, rules: &str) -> Self {
         self.user = Some((name.to_owned(), password.to_owned()));
         self.line(&format!("user {name} on >{password} {rules}"))
     }
 
-    /// A user for the locks who may do what the library needs and no more.
+    /// Adds a user for the locks, with only the rights that the library needs.
     #[must_use]
     pub fn least_rights(self) -> Self {
         self.least_rights_of("redis")
     }
 
-    /// As [`least_rights`](Self::least_rights), for a node of another kind of store, by the scheme of its URL.
+    /// As [`least_rights`](Self::least_rights), for a node of another kind of store; `scheme` is the scheme of its URL.
     #[must_use]
     pub fn least_rights_of(self, scheme: &str) -> Self {
         let rule = auto_mutex::acl_rule(format!("{scheme}://127.0.0.1")).expect("a rule");
         self.user("locks", "least", &rule.to_string())
     }
 
-    /// Every write is on disk before it is answered, as `docs/operations.md` advises. A busy disk makes it slow: most
-    /// tests want [`survives_kills`](Self::survives_kills).
+    /// The server writes to disk before it answers, as `docs/operations.md` advises. A busy disk makes this slow, so most
+    /// tests use [`survives_kills`](Self::survives_kills).
     #[must_use]
     pub fn persistent(mut self) -> Self {
         self.appends = Some("always");
         self
     }
 
-    /// Every write is in the system's hands before it is answered: a killed server comes back with its data, and the
-    /// speed of the disk is of no matter.
+    /// The server passes every write to the operating system before it answers. So a killed server comes back with its
+    /// data, and the speed of the disk does not matter.
     #[must_use]
     pub fn survives_kills(mut self) -> Self {
         self.appends = Some("no");
         self
     }
 
-    /// A node of a cluster, which has a second port.
+    /// Makes the server a node of a cluster, which has a second port.
     #[must_use]
     pub(crate) fn cluster(mut self) -> Self {
         self.cluster = true;
@@ -83,7 +83,7 @@ impl Options {
         self.cluster
     }
 
-    /// Speaks TLS on a second port, as `identity`, and asks no client for a certificate.
+    /// The server accepts TLS on a second port, as `identity`, and asks clients for no certificate.
     #[must_use]
     pub fn tls(mut self, authority: &Authority, identity: Identity) -> Self {
         self.tls = Some(Secure {
@@ -93,7 +93,7 @@ impl Options {
         self.line("tls-auth-clients no")
     }
 
-    /// No server, but a sentinel.
+    /// Starts a sentinel instead of a server.
     #[must_use]
     pub fn sentinel(mut self) -> Self {
         self.sentinel = true;
@@ -104,7 +104,7 @@ impl Options {
         self.sentinel
     }
 
-    /// Goes by this clock instead of the machine's.
+    /// The server uses this clock instead of the machine's.
     #[must_use]
     pub fn clock(mut self, clock: &Arc<Clock>) -> Self {
         self.clock = Some(clock.clone());
@@ -115,7 +115,7 @@ impl Options {
         self.clock.as_deref()
     }
 
-    /// Any other line of redis.conf.
+    /// Adds a line to redis.conf.
     #[must_use]
     pub fn line(mut self, line: &str) -> Self {
         self.lines.push(line.to_owned());
@@ -136,7 +136,7 @@ impl Options {
         self.password.as_deref()
     }
 
-    /// `user:password@`, as far as there is one.
+    /// `user:password@`, without the parts that are not set.
     pub(crate) fn credentials(&self) -> String {
         match (&self.user, &self.password) {
             (Some((name, password)), _) => format!("{name}:{password}@"),

@@ -1,7 +1,7 @@
-//! Ports for servers that may be restarted: nobody else takes one while its server is down.
+//! Ports for servers that may be restarted: no other test takes a server's port while the server is down.
 //!
-//! A test process has blocks of ports for itself, by a locked file each. What a test gave back is used again late: a
-//! client that is left may still try to connect to it.
+//! Each test process reserves blocks of ports, with one locked file for each block. A returned port is used again late,
+//! because a remaining client may still try to connect to it.
 
 use std::collections::VecDeque;
 use std::fs::{self, File};
@@ -9,15 +9,15 @@ use std::net::TcpListener;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Below the range from which systems take ports for outgoing connections: else somebody's connection
-/// could have the port by the time the server is started again.
+/// Below the range that systems use for outgoing connections. Otherwise, an outgoing connection could occupy the port
+/// before the server is started again.
 const FIRST: u16 = 20_000;
 const BLOCK: u16 = 100;
-/// How far above its port a node of a cluster has its second one.
+/// The distance from a cluster node's port to its second port.
 const BUS: u16 = 10_000;
-/// So many blocks have their second ports below the range for outgoing connections too.
+/// The number of blocks whose second ports are also below the range for outgoing connections.
 const WITH_BUS: u16 = 27;
-/// So many blocks a process takes before it uses a port again.
+/// The number of blocks that a process takes before it uses a port again.
 const ENOUGH: usize = 5;
 
 static PLAIN: Ports = Ports::of(WITH_BUS..BUS / BLOCK, 0);
@@ -45,12 +45,12 @@ pub(super) struct Port {
 }
 
 impl Port {
-    /// One that nobody listens at.
+    /// Takes a port on which no process listens.
     pub(super) fn new() -> Self {
         PLAIN.take()
     }
 
-    /// One at which nobody listens, nor at the second one.
+    /// Takes a port such that no process listens on it or on its second port.
     pub(super) fn with_bus() -> Self {
         TWOFOLD.take()
     }
@@ -116,7 +116,7 @@ fn is_free(port: u16) -> bool {
     TcpListener::bind(("127.0.0.1", port)).is_ok()
 }
 
-/// The file of a block, unless a process has it.
+/// Locks the file of a block; `None` if another process has locked it.
 fn lock(block: u16) -> Option<File> {
     let user = rustix::process::getuid().as_raw();
     let folder = std::env::temp_dir().join(format!("auto-mutex-ports-{user}"));

@@ -1,11 +1,11 @@
-//! Servers that follow others.
+//! Servers as replicas of other servers.
 
 use super::{Options, Redis};
 use crate::events::eventually;
 
 impl Options {
-    /// Good for replication in tests: a replica follows at once, and a primary that lost its replicas goes on for a
-    /// second at most where `min-replicas-to-write` says so.
+    /// Settings for replication in tests: a replica follows its primary at once. With `min-replicas-to-write`, a primary
+    /// that lost its replicas accepts writes for a second at most.
     #[must_use]
     pub fn replicated(self) -> Self {
         self.line("repl-diskless-sync-delay 0")
@@ -15,7 +15,7 @@ impl Options {
 }
 
 impl Redis {
-    /// Makes this server a replica of `primary`, and returns when it has everything.
+    /// Makes this server a replica of `primary`, and returns when the replica has all data.
     #[track_caller]
     pub fn follow(&self, primary: &Redis) {
         if let Some(password) = primary.options.password_for_admin() {
@@ -28,7 +28,7 @@ impl Redis {
         self.wait_for(primary);
     }
 
-    /// Waits until this replica has everything that `primary` has now.
+    /// Waits until this replica has all the data that `primary` has now.
     #[track_caller]
     pub fn wait_for(&self, primary: &Redis) {
         let offset = |redis: &Redis| -> u64 {

@@ -1,4 +1,4 @@
-//! The server process, with a guardian that ends it when the test process ends, however that ends.
+//! The server process, and a guardian that ends it when the test process ends, even if the test process is killed.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -12,10 +12,10 @@ use super::Options;
 use crate::events::PATIENCE;
 use crate::process;
 
-/// Starts the server, tells its process id, and waits until its own input closes (which the system does
-/// for a killed test too). Then it kills the server, waits until it is gone, and takes its directory away, unless it was
-/// told to keep it. From the second line on, only the server has the output open. `AUTO_MUTEX_REDIS_SERVER` names another
-/// program than `redis-server`: see `tests/servers`.
+/// A shell script that starts the server, prints its process id, and reads its own input. The input closes when the test
+/// process ends, even if it is killed. Then the script kills the server, waits until it is gone, and removes its directory,
+/// unless the input says to keep it. After the first line, only the server has the output open. `AUTO_MUTEX_REDIS_SERVER`
+/// names another program than `redis-server`: see `tests/servers`.
 const GUARDIAN: &str = r#"LD_PRELOAD=$AUTO_MUTEX_PRELOAD "${AUTO_MUTEX_REDIS_SERVER:-redis-server}" "$@" & echo $!; exec >&-; read -r keep; kill -9 $! 2>/dev/null; wait; [ -n "$keep" ] || rm -rf "${1%/*}""#;
 
 pub(super) struct Server {
@@ -24,7 +24,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// `None` if it ends at once: the port is taken.
+    /// Starts the server. Returns `None` if the server ends at once, because its port is taken.
     pub(super) fn start(dir: &Path, options: &Options) -> Option<Self> {
         // A socket that a killed server left behind would look like a server that is up.
         let _ = std::fs::remove_file(dir.join("sock"));
@@ -60,7 +60,7 @@ impl Server {
     }
 }
 
-/// What loads the clock, if it has one of its own.
+/// The environment variables that load the server's own clock, if it has one.
 fn preloaded(options: &Options) -> Vec<(&'static str, PathBuf)> {
     let clock = options.its_clock();
     clock.map_or_else(Vec::new, |clock| {
@@ -81,7 +81,7 @@ impl Drop for Server {
     }
 }
 
-/// The socket appears after the port is bound.
+/// Waits until the server's unix socket appears, which is after the port is bound. Returns false if the server ended.
 fn comes_up(dir: &Path, ended: &AtomicBool) -> bool {
     let started = Instant::now();
     while started.elapsed() < PATIENCE && !ended.load(Ordering::Acquire) {

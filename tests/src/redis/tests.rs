@@ -1,4 +1,4 @@
-//! The server of the rig, tried alone.
+//! Tests of the rig's server.
 
 use std::time::{Duration, Instant};
 
@@ -62,7 +62,7 @@ fn it_is_kept_busy_for_a_while() {
     let redis = Redis::start();
     let mut connection = redis.connect();
     let started = Instant::now();
-    // It has been found busy when this returns; it may be over by now.
+    // `keep_busy` returns when the server was found busy; the script may have ended since.
     redis.keep_busy(Duration::from_millis(300));
     while connection.try_call(&["PING"]).is_err() {}
     assert!(started.elapsed() >= Duration::from_millis(250));
@@ -92,7 +92,7 @@ fn its_holders_waiters_and_tickets_are_seen() {
     let thread = std::thread::spawn(move || waiter.mutex("m").blocking_lock().map(drop));
     eventually("it waits", || redis.waiting() == 1);
     assert_eq!(redis.tickets("suite:m").len(), 2);
-    // The one that was asked who waits leaves a moment later.
+    // The member that asked for the waiters leaves a moment later.
     eventually("they are two again", || redis.members() == 2);
     drop(guard);
     thread.join().unwrap().unwrap();

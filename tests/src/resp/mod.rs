@@ -1,4 +1,4 @@
-//! A connection to Redis that shares no code with the library under test: blocking, RESP2, a few functions.
+//! A minimal, blocking RESP2 connection to Redis, which shares no code with the library under test.
 
 mod value;
 
@@ -21,12 +21,12 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Over TCP to this machine.
+    /// Connects to this machine over TCP.
     pub fn tcp(port: u16) -> io::Result<Self> {
         Self::brief(port, PATIENCE)
     }
 
-    /// Over TCP to this machine, with so little patience for each reply.
+    /// As [`tcp`](Self::tcp), with `patience` as the timeout for each reply.
     pub fn brief(port: u16, patience: Duration) -> io::Result<Self> {
         let stream = TcpStream::connect(("127.0.0.1", port))?;
         stream.set_nodelay(true)?;
@@ -34,7 +34,7 @@ impl Connection {
         Ok(Self::over(stream))
     }
 
-    /// Over a unix socket.
+    /// Connects over a unix socket.
     pub fn unix(path: &Path) -> io::Result<Self> {
         let stream = UnixStream::connect(path)?;
         stream.set_read_timeout(Some(PATIENCE))?;

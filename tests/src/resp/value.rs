@@ -1,4 +1,4 @@
-//! What Redis answers (RESP2).
+//! The replies of Redis (RESP2).
 
 use std::fmt;
 use std::io::{self, BufRead};
@@ -6,15 +6,15 @@ use std::io::{self, BufRead};
 /// A reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
-    /// Nothing.
+    /// A null.
     Nil,
     /// A number.
     Int(i64),
-    /// A text, a status or bytes (shown as UTF-8 as far as they are).
+    /// A text, a status or bytes (invalid UTF-8 is replaced).
     Text(String),
     /// A list.
     List(Vec<Value>),
-    /// An error of the server, inside a list; outside of one it is an `Err` of the call.
+    /// An error of the server inside a list. Any other error of the server is the `Err` of the call.
     Error(String),
 }
 
@@ -56,7 +56,7 @@ impl Value {
         })
     }
 
-    /// The number that this is; panics if it is none.
+    /// The value as a number; panics if it is not a number.
     #[track_caller]
     pub fn int(&self) -> i64 {
         match self {
@@ -66,7 +66,7 @@ impl Value {
         }
     }
 
-    /// The text that this is; panics if it is none.
+    /// The value as a text; panics if it is not a text.
     #[track_caller]
     pub fn text(&self) -> &str {
         match self {
@@ -75,7 +75,7 @@ impl Value {
         }
     }
 
-    /// The list that this is; panics if it is none.
+    /// The value as a list; panics if it is not a list.
     #[track_caller]
     pub fn list(&self) -> &[Value] {
         match self {
@@ -84,7 +84,7 @@ impl Value {
         }
     }
 
-    /// The texts of the list that this is.
+    /// The items of the list as texts; panics if the value is not a list.
     #[track_caller]
     pub fn texts(&self) -> Vec<String> {
         self.list().iter().map(|item| item.to_string()).collect()

@@ -4,7 +4,7 @@ use std::future::Future;
 
 use tokio::runtime::{Builder, Runtime};
 
-/// A tokio runtime on the thread that blocks on it.
+/// A tokio runtime that runs on the thread that blocks on it.
 pub fn current_thread() -> Runtime {
     Builder::new_current_thread()
         .enable_all()
@@ -21,7 +21,7 @@ pub fn multi_thread() -> Runtime {
         .expect("a runtime")
 }
 
-/// Runs `future` under smol: no tokio anywhere.
+/// Runs `future` under smol, without any tokio runtime.
 pub fn smol<T>(future: impl Future<Output = T>) -> T {
     smol::block_on(future)
 }

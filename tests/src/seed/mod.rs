@@ -1,13 +1,13 @@
-//! Chance that can be repeated: a small generator whose seed is printed.
+//! Repeatable random numbers: a small generator whose seed is printed.
 //!
-//! `AUTO_MUTEX_SEED` replays a run. Good for choosing victims, good for nothing else.
+//! `AUTO_MUTEX_SEED` repeats a run. The numbers are good enough to choose victims, and for nothing else.
 
 /// A generator (xorshift64*).
 #[derive(Clone, Debug)]
 pub struct Seed(u64);
 
 impl Seed {
-    /// From `AUTO_MUTEX_SEED`, else from the clock; printed so that a failed run can be repeated.
+    /// Takes the seed from `AUTO_MUTEX_SEED`, or from the clock. The seed is printed so that a failed run can be repeated.
     pub fn announce(what: &str) -> Self {
         let seed = std::env::var("AUTO_MUTEX_SEED")
             .ok()
@@ -22,7 +22,7 @@ impl Seed {
 
     /// The generator of a seed.
     pub fn new(seed: u64) -> Self {
-        // Zero is the one state that xorshift never leaves; the multiplication spreads small seeds.
+        // `| 1` avoids zero, the only state that xorshift never leaves. The multiplication spreads small seeds.
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 

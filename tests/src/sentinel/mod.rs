@@ -1,8 +1,8 @@
-//! A service: a primary and two replicas, watched by three sentinels that agree by two. All on ports of their own, and gone
-//! when their owner is, however that ends.
+//! A service: a primary and two replicas, watched by three sentinels with a quorum of two. All processes have their own
+//! ports, and end with their owner, even if the owner is killed.
 //!
-//! The servers are numbered from 0; the first one is the primary at the beginning. Which one is by now, and what becomes of
-//! a service in trouble, is in [`watching`](self).
+//! The servers are numbered from 0; at first, server 0 is the primary. [`watching`](self) finds the current primary and
+//! makes servers fail.
 
 mod options;
 #[cfg(test)]
@@ -14,10 +14,10 @@ pub use options::ServiceOptions;
 use crate::proxy::Proxy;
 use crate::redis::{Options, Redis};
 
-/// What the service is called.
+/// The name of the service.
 pub const NAME: &str = "the-service";
-/// For how long a server may be silent before the sentinels call it down, in milliseconds: longer than a busy machine lets
-/// a process wait, so that none is replaced that a test has not struck; and as a test wants it that does strike.
+/// How long a server may be silent before the sentinels consider it down, in milliseconds. `PLACID` is longer than any
+/// delay on a busy machine, so that only a test's own fault causes a failover. `VIGILANT` is for tests that cause one.
 const PLACID: u32 = 60_000;
 const VIGILANT: u32 = 1_000;
 const SERVERS: usize = 3;
@@ -25,21 +25,21 @@ const SENTINELS: usize = 3;
 
 /// A primary, two replicas and three sentinels.
 pub struct Service {
-    // Those who look after the servers end before them.
+    // The sentinels are dropped before the servers that they watch.
     sentinels: Vec<Redis>,
     servers: Vec<Redis>,
-    /// Before the servers, in the same order, if asked for.
+    /// One proxy in front of each server, in the same order; empty without [`ServiceOptions::proxied`].
     proxies: Vec<Proxy>,
     options: ServiceOptions,
 }
 
 impl Service {
-    /// Starts one without passwords, and waits until all know each other.
+    /// Starts a service without passwords, and waits until all its processes know each other.
     pub fn start() -> Self {
         Self::with(ServiceOptions::default())
     }
 
-    /// Starts one with options, and waits until all know each other.
+    /// Starts a service with options, and waits until all its processes know each other.
     pub fn with(options: ServiceOptions) -> Self {
         let servers: Vec<_> = (0..SERVERS)
             .map(|_| Redis::with(options.server()))
@@ -106,7 +106,7 @@ impl Service {
         &self.sentinels
     }
 
-    /// The proxy before a server; panics without [`ServiceOptions::proxied`].
+    /// The proxy in front of a server; panics without [`ServiceOptions::proxied`].
     pub fn proxy(&self, index: usize) -> &Proxy {
         &self.proxies[index]
     }

@@ -1,4 +1,4 @@
-//! How a service is configured.
+//! The configuration of a service.
 
 use super::{NAME, PLACID};
 use crate::authority::Authority;
@@ -11,7 +11,7 @@ pub struct ServiceOptions {
     sentinel_password: Option<String>,
     server_lines: Vec<String>,
     proxied: bool,
-    /// What servers and sentinels have in common.
+    /// The options that servers and sentinels share.
     base: Options,
 }
 
@@ -30,20 +30,20 @@ impl ServiceOptions {
         self
     }
 
-    /// Any other line of every server's redis.conf.
+    /// Adds a line to every server's redis.conf.
     #[must_use]
     pub fn server_line(mut self, line: &str) -> Self {
         self.server_lines.push(line.to_owned());
         self
     }
 
-    /// A primary without a replica that answered within a second or two refuses to write.
+    /// A primary refuses to write unless a replica has answered within a second or two.
     #[must_use]
     pub fn needing_a_replica(self) -> Self {
         self.server_line("min-replicas-to-write 1")
     }
 
-    /// All talk to each other and to clients by TLS.
+    /// Servers, sentinels and clients use TLS for all connections.
     #[must_use]
     pub fn tls(mut self, authority: &Authority) -> Self {
         let base = Options::default().tls(authority, authority.issue());
@@ -51,7 +51,7 @@ impl ServiceOptions {
         self
     }
 
-    /// A proxy stands before each server: sentinels, replicas and clients all come through it.
+    /// Starts a proxy in front of each server: sentinels, replicas and clients all connect through it.
     #[must_use]
     pub fn proxied(mut self) -> Self {
         self.proxied = true;
@@ -97,7 +97,7 @@ impl ServiceOptions {
         }
         if let Some(password) = &self.sentinel_password {
             options = options.password(password);
-            // Among themselves they use it too.
+            // The sentinels need this password for each other, too.
             options = options.line(&format!("sentinel sentinel-pass {password}"));
         }
         options

@@ -1,4 +1,4 @@
-//! The service of the rig, tried alone.
+//! Tests of the rig's service.
 
 use auto_mutex::{Client, Config};
 

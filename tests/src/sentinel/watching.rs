@@ -1,4 +1,4 @@
-//! A service in trouble: who is the primary, who takes its place, who is cut off.
+//! Failovers of a service: finds the current primary, starts failovers, and cuts servers off.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -8,14 +8,16 @@ use crate::events::{PATIENCE, eventually_within};
 use crate::redis::Redis;
 use crate::resp::Value;
 
-/// A failover takes some seconds; one whose first attempt fails is tried again after twice the failover timeout.
+/// The time limit for a failover, which takes some seconds. If its first attempt fails, the next one follows after twice
+/// the failover timeout.
 const FAILOVER: Duration = Duration::from_secs(60);
 
-/// How a sentinel sees the service.
+/// A sentinel's view of the service: fields and their values.
 type Fields = HashMap<String, String>;
 
 impl Service {
-    /// The number of the server that most sentinels call the primary and that is one; `None`: they do not agree.
+    /// The number of the server that most sentinels consider the primary. `None` if there is none, or if this server is not
+    /// a primary.
     pub fn primary(&self) -> Option<usize> {
         let mut votes = [0; SERVERS];
         for sentinel in &self.sentinels {
@@ -28,13 +30,13 @@ impl Service {
         self.servers[named].is_primary().then_some(named)
     }
 
-    /// Waits until there is a primary that most sentinels agree on.
+    /// Waits until most sentinels agree on a primary, and returns its number.
     #[track_caller]
     pub fn wait_for_primary(&self) -> usize {
         self.wait_for("there is a primary", Some)
     }
 
-    /// Waits until another server is the primary.
+    /// Waits until another server than `former` is the primary, and returns its number.
     #[track_caller]
     pub fn wait_until_replaced(&self, former: usize) -> usize {
         self.wait_for("another server is the primary", |index| {
@@ -52,14 +54,14 @@ impl Service {
         found.expect("just found")
     }
 
-    /// From now on a primary that is silent for a second is replaced. Until then, and after
-    /// [`leave_alone`](Self::leave_alone), none is but by command.
+    /// From now on, the sentinels replace a primary that is silent for a second. Before this call, and after
+    /// [`leave_alone`](Self::leave_alone), they replace a primary only by command.
     #[track_caller]
     pub fn watch_closely(&self) {
         self.down_after(VIGILANT);
     }
 
-    /// Ends that.
+    /// Ends the effect of [`watch_closely`](Self::watch_closely).
     #[track_caller]
     pub fn leave_alone(&self) {
         self.down_after(PLACID);
@@ -79,11 +81,11 @@ impl Service {
         }
     }
 
-    /// Has the sentinels make another server the primary; does not wait for it.
+    /// Makes the sentinels start a failover to another server, and does not wait for its end.
     #[track_caller]
     pub fn begin_failover(&self) {
         let mut index = 0;
-        // Refused while another one is under way, or while no replica is known to be good.
+        // A sentinel refuses while another failover is running, or while it knows no good replica.
         eventually_within(FAILOVER, "the sentinels fail over", || {
             index += 1;
             let sentinel = &self.sentinels[index % SENTINELS];
@@ -93,7 +95,7 @@ impl Service {
         });
     }
 
-    /// As [`begin_failover`](Self::begin_failover), by one sentinel of which others may sleep.
+    /// As [`begin_failover`](Self::begin_failover), by one sentinel; the other sentinels may be suspended.
     #[track_caller]
     pub fn begin_failover_by(&self, sentinel: usize) {
         eventually_within(FAILOVER, "the sentinel fails over", || {
@@ -104,7 +106,7 @@ impl Service {
         });
     }
 
-    /// As [`begin_failover`](Self::begin_failover), and waits for it. Returns the new primary.
+    /// As [`begin_failover`](Self::begin_failover), but waits for the new primary and returns its number.
     #[track_caller]
     pub fn fail_over(&self) -> usize {
         let former = self.wait_for_primary();
@@ -112,7 +114,7 @@ impl Service {
         self.wait_until_replaced(former)
     }
 
-    /// Waits until all servers and sentinels are there, the replicas follow the primary, and all know each other.
+    /// Waits until all servers and sentinels are up, the replicas follow the primary, and all processes know each other.
     #[track_caller]
     pub fn wait_until_whole(&self) {
         eventually_within(FAILOVER.max(PATIENCE), "the service is whole", || {
@@ -134,8 +136,9 @@ impl Service {
         });
     }
 
-    /// Cuts a server off from its replicas and from the sentinels, while clients keep the connections that they have:
-    /// it does not know that another one takes its place, nor do they. Needs [`ServiceOptions::proxied`](super::ServiceOptions::proxied).
+    /// Cuts a server off from its replicas and from the sentinels, while clients keep their existing connections. So
+    /// neither the server nor these clients learn that another server takes its place. Needs
+    /// [`ServiceOptions::proxied`](super::ServiceOptions::proxied).
     pub fn isolate(&self, index: usize) {
         self.proxies[index].refuse();
         let mut admin = self.servers[index].connect();
@@ -154,13 +157,13 @@ impl Service {
         }
     }
 
-    /// As [`isolate`](Self::isolate), from everybody.
+    /// As [`isolate`](Self::isolate), but cuts the clients off, too.
     pub fn cut_off(&self, index: usize) {
         self.proxies[index].refuse();
         self.proxies[index].cut();
     }
 
-    /// Ends that.
+    /// Ends [`isolate`](Self::isolate) and [`cut_off`](Self::cut_off).
     pub fn reconnect(&self, index: usize) {
         self.proxies[index].heal();
     }

@@ -1,4 +1,4 @@
-//! What a program does that has its connections made by a SOCKS5 proxy.
+//! The client's side of SOCKS5, for a program that connects through a proxy.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use tokio::net::TcpStream;
 
 use super::{CONNECT, GRANTED, NAME, NO_LOGIN, VERSION};
 
-/// Connects to a host by the proxy at this port of 127.0.0.1. The proxy looks the host up.
+/// Connects to a host through the proxy at port `proxy` of 127.0.0.1. The proxy resolves the host name.
 pub async fn connect(proxy: u16, host: String, port: u16) -> io::Result<TcpStream> {
     let mut stream = TcpStream::connect(("127.0.0.1", proxy)).await?;
     stream.set_nodelay(true)?;

@@ -1,6 +1,7 @@
-//! A SOCKS5 proxy (RFC 1928, without logins) to the servers of this machine, and the client's side of it.
+//! A SOCKS5 proxy (RFC 1928, without logins) to the servers of this machine, and the client's side of the protocol.
 //!
-//! It alone knows the hosts under `.test`: they are this machine. What reaches them went through it.
+//! Only the proxy knows the hosts under `.test`, which are all this machine. So a connection to such a host must have come
+//! through the proxy.
 
 mod client;
 #[cfg(test)]
@@ -20,12 +21,12 @@ use crate::redis::Redis;
 const VERSION: u8 = 5;
 const NO_LOGIN: u8 = 0;
 const CONNECT: u8 = 1;
-/// The address is a name with its length before it.
+/// The type of an address that is a name with its length before it.
 const NAME: u8 = 3;
 const GRANTED: u8 = 0;
 const HOST_UNREACHABLE: u8 = 4;
 
-/// A proxy; its connections end when it is dropped.
+/// A SOCKS5 proxy; its connections end when it is dropped.
 pub struct Socks {
     port: u16,
     shared: Arc<Shared>,
@@ -40,13 +41,13 @@ struct Shared {
 #[derive(Default)]
 struct State {
     sockets: Vec<TcpStream>,
-    /// Where connections to servers come from.
+    /// The local ports of the connections to servers.
     origins: BTreeSet<u16>,
     asked: Vec<String>,
 }
 
 impl Socks {
-    /// Starts one.
+    /// Starts a proxy.
     #[expect(clippy::new_without_default, reason = "listens on a port")]
     pub fn new() -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
@@ -64,14 +65,14 @@ impl Socks {
         self.port
     }
 
-    /// Cuts all connections that there are.
+    /// Cuts all existing connections.
     pub fn cut(&self) {
         for socket in std::mem::take(&mut self.shared.state().sockets) {
             let _ = socket.shutdown(Shutdown::Both);
         }
     }
 
-    /// To which addresses connections were asked for, one after the other: `host:port`.
+    /// The addresses to which clients asked for connections, in order: `host:port`.
     pub fn asked(&self) -> Vec<String> {
         self.shared.state().asked.clone()
     }
@@ -88,7 +89,7 @@ impl Socks {
     }
 }
 
-/// Where a client comes from, in its line of `CLIENT LIST`.
+/// The port that a client connects from, in its line of `CLIENT LIST`.
 fn origin(line: &str) -> u16 {
     let address = line.split(' ').find_map(|word| word.strip_prefix("addr="));
     let port = address.and_then(|address| address.rsplit_once(':'));
@@ -116,7 +117,7 @@ impl Shared {
                 return;
             }
             let shared = self.clone();
-            // A client that does not keep to the protocol is dropped.
+            // If a client breaks the protocol, its connection is closed.
             thread::spawn(move || shared.serve(client));
         }
     }
@@ -160,7 +161,7 @@ impl Shared {
     }
 }
 
-/// Until either ends; then both do.
+/// Copies bytes until either connection ends, and then closes both.
 fn copy(mut from: TcpStream, mut to: TcpStream) {
     let _ = io::copy(&mut from, &mut to);
     let _ = to.shutdown(Shutdown::Both);

@@ -1,4 +1,4 @@
-//! The proxy and its client.
+//! Tests of the proxy and its client.
 
 use super::*;
 

@@ -1,7 +1,7 @@
-//! A subscriber that remembers spans, and which of them a thread is in, for the threads that listen.
+//! A `tracing` subscriber that records the spans and events of the threads that listen, and which spans each thread is in.
 //!
-//! It is one for the whole program. With one for each thread, `tracing` may take a callsite for one that nobody hears, if one
-//! thread meets it for the first time while another thread sets its subscriber.
+//! The whole program has one subscriber. With one for each thread, `tracing` may decide that no subscriber wants a
+//! callsite: this happens if one thread reaches the callsite for the first time while another thread sets its subscriber.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -16,41 +16,41 @@ use tracing::{Event, Metadata, Subscriber};
 /// A span as the subscriber knows it.
 #[derive(Clone, Debug)]
 pub struct Seen {
-    /// Its name.
+    /// The span's name.
     pub name: &'static str,
-    /// Its target.
+    /// The span's target.
     pub target: &'static str,
-    /// The name of the span that its thread was in when it was made.
+    /// The name of the span that the thread was in when the span was made.
     pub parent: Option<&'static str>,
-    /// Its fields that have a value, as text.
+    /// The span's fields that have a value, as text.
     pub fields: BTreeMap<&'static str, String>,
-    /// Nobody has it any more.
+    /// Whether all handles of the span were dropped.
     pub is_closed: bool,
 }
 
-/// An event.
+/// An event as the subscriber knows it.
 #[derive(Clone, Debug)]
 pub struct Heard {
-    /// Its target.
+    /// The event's target.
     pub target: &'static str,
-    /// Its fields and its message, as text.
+    /// The event's fields and message, as text.
     pub text: String,
-    /// The name of the span that its thread was in.
+    /// The name of the span that the thread was in.
     pub inside: Option<&'static str>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// By id, from 1.
+    /// The spans, in the order in which they were made.
     spans: Vec<Seen>,
-    /// The handles of each span.
+    /// The number of handles of each span.
     handles: Vec<usize>,
-    /// Those that the thread is in, the innermost last.
+    /// The spans that the thread is in, as indices; the innermost is the last.
     inside: Vec<usize>,
     events: Vec<Heard>,
 }
 
-/// What was heard.
+/// The record of what one thread did with spans and events.
 #[derive(Clone, Debug, Default)]
 pub struct Spans(Arc<Mutex<State>>);
 
@@ -58,7 +58,7 @@ thread_local! {
     static LISTENS: RefCell<Option<Spans>> = const { RefCell::new(None) };
 }
 
-/// Until it is dropped, its thread listens.
+/// A guard: its thread listens until the guard is dropped.
 #[derive(Debug)]
 pub struct Listening(PhantomData<*const ()>);
 
@@ -101,7 +101,7 @@ impl Spans {
         named.cloned().collect()
     }
 
-    /// The name of the span that the thread is in.
+    /// The name of the span that the thread is in now.
     #[must_use]
     pub fn current(&self) -> Option<&'static str> {
         self.lock().current()
@@ -120,7 +120,8 @@ impl State {
     }
 }
 
-/// All spans by their ids: who heard of it, and where it is there. What nobody heard of has the id [`UNHEARD`].
+/// All recorded spans: the span with id `n` is entry `n - 1`. An entry is the thread's record and the index of the span in
+/// it. A span on a thread that does not listen has the id [`UNHEARD`].
 #[derive(Default)]
 struct Listener(Mutex<Vec<(Spans, usize)>>);
 

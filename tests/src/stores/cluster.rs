@@ -9,11 +9,11 @@ use crate::redis::Options;
 
 static IDLE: Pool<Cluster> = Pool::new();
 
-/// A cluster that a test has for itself.
+/// A cluster for one test.
 pub struct OnCluster(Lent<Cluster>);
 
 impl OnCluster {
-    /// One that is idle, or a new one.
+    /// Takes an idle cluster, or starts a new one.
     #[expect(clippy::new_without_default, reason = "starts processes")]
     pub fn new() -> Self {
         Self(IDLE.take())
@@ -21,7 +21,7 @@ impl OnCluster {
 }
 
 impl Reusable for Cluster {
-    /// The user may do what the library needs and no more.
+    /// The user has only the rights that the library needs.
     fn start() -> Self {
         let options = Options::default().least_rights_of("redis-cluster");
         Cluster::with(Shape::default().options(options))
@@ -38,7 +38,7 @@ impl TestStore for OnCluster {
         self.0.url()
     }
 
-    /// The nodes were started a moment ago, and nobody had a lock before.
+    /// No restart guard is needed: the nodes are new, and no client had a lock before.
     fn config(&self) -> Config {
         config(self.url()).restart_guard(false)
     }

@@ -9,7 +9,7 @@ use super::TestStore;
 pub struct Memory(String);
 
 impl Memory {
-    /// One that no other test uses.
+    /// A store that no other test uses.
     #[expect(clippy::new_without_default, reason = "each one is another store")]
     pub fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);

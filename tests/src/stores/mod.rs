@@ -1,4 +1,4 @@
-//! One suite, every store: a test takes a [`TestStore`] and is run on each by [`conformance!`](crate::conformance).
+//! One suite for every store: a test takes a [`TestStore`], and [`conformance!`](crate::conformance) runs it on each store.
 
 mod cluster;
 mod memory;
@@ -22,29 +22,29 @@ use crate::events::{LONG, PATIENCE, finishes_within};
 use crate::redis::Redis;
 use crate::runtimes::current_thread;
 
-/// A store that nobody else uses, with as many members as a test wants.
+/// A store for one test, with any number of members.
 pub trait TestStore: Send + Sync {
-    /// The URL that all its members connect to.
+    /// The URL that all members of the store connect to.
     fn url(&self) -> String;
 
-    /// The server behind it, if there is just one.
+    /// The server of the store, if there is just one.
     fn server(&self) -> Option<&Redis> {
         None
     }
 
-    /// The servers behind it that a test may suspend, enough of them to silence the store; none if that is impossible.
+    /// The servers that a test may suspend, enough of them to silence the store; none if that is impossible.
     fn to_silence(&self) -> Vec<&Redis> {
         self.server().into_iter().collect()
     }
 
-    /// Deletes what the store knows about the lock of this name; `false` if that is impossible.
+    /// Deletes the store's state of the lock `name`; `false` if that is impossible.
     fn forget(&self, name: &str) -> bool {
         let forget = |server: &Redis| drop(server.command(&["DEL", &key(name)]));
         self.server().map(forget).is_some()
     }
 
-    /// A configuration for a new member, with a lease that no test outlives: what happens in time did not
-    /// wait for its end.
+    /// A configuration for a new member, with a lease that does not end during a test. So an event that happens in time did
+    /// not need the end of a lease.
     fn config(&self) -> Config {
         config(self.url())
     }
@@ -54,7 +54,7 @@ pub trait TestStore: Send + Sync {
         Client::connect(self.config()).expect("a client")
     }
 
-    /// A new member with a short lease, for what is about its end.
+    /// A new member with a short lease, for tests of the lease's end.
     fn brief_member(&self) -> Client {
         Client::connect(self.config().lease(BRIEF)).expect("a client")
     }
@@ -70,13 +70,13 @@ fn config(url: String) -> Config {
     config.namespace("suite").lease(LONG).connect_timeout(60)
 }
 
-/// A lease whose end a test can wait for, long enough to be renewed in time on a slow machine.
+/// A lease short enough that a test can wait for its end, and long enough to be renewed in time on a slow machine.
 pub const BRIEF: Duration = Duration::from_secs(4);
 
 /// A test of the suite, for any store.
 pub type Case = for<'a> fn(&'a dyn TestStore) -> Pin<Box<dyn Future<Output = ()> + 'a>>;
 
-/// Runs `case` on `store`, in a current-thread runtime, with an end to the patience.
+/// Runs `case` on `store` in a current-thread runtime, with a time limit.
 #[track_caller]
 pub fn run(store: impl TestStore + 'static, case: Case) {
     let store: Box<dyn TestStore> = Box::new(store);
@@ -85,8 +85,9 @@ pub fn run(store: impl TestStore + 'static, case: Case) {
     });
 }
 
-/// Makes a `#[test]` on each store of every function named: `conformance! { module: a_test, #[needs(order)] another; … }`.
-/// They are `async fn(&dyn TestStore)` in modules of the crate. What a store cannot give is ignored there, with the reason.
+/// Makes a `#[test]` for each store from every function named: `conformance! { module: a_test, #[needs(order)] another; …
+/// }`. The functions are `async fn(&dyn TestStore)` in modules of the crate. If a store lacks what a test needs, the test
+/// is ignored on this store, with the reason.
 ///
 /// Each function is compiled once, as a [`Case`], and not once for each store.
 #[macro_export]

@@ -1,4 +1,4 @@
-//! Servers that no test uses at the moment: to start some takes a while, to empty them milliseconds.
+//! Servers that no test uses at the moment. Starting a server takes a while, but emptying one takes only milliseconds.
 
 use std::ops::Deref;
 use std::sync::{Mutex, PoisonError};
@@ -6,16 +6,16 @@ use std::sync::{Mutex, PoisonError};
 use crate::events::happens_within;
 use crate::redis::Redis;
 
-/// What a test can leave to another one.
+/// A store that one test can leave to another test.
 pub(super) trait Reusable: Sized {
-    /// Starts a new one.
+    /// Starts a new store.
     fn start() -> Self;
 
-    /// Takes away what the last test left; `false` if that cannot be done.
+    /// Deletes what the last test left; `false` if that is impossible.
     fn empty(&self) -> bool;
 }
 
-/// Those that are idle.
+/// The idle stores.
 pub(super) struct Pool<T>(Mutex<Vec<T>>);
 
 impl<T: Reusable> Pool<T> {
@@ -23,7 +23,7 @@ impl<T: Reusable> Pool<T> {
         Self(Mutex::new(Vec::new()))
     }
 
-    /// One that is idle, or a new one; nobody else has it meanwhile.
+    /// Takes an idle store, or starts a new one, for one test alone.
     pub(super) fn take(&'static self) -> Lent<T> {
         let idle = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
         Lent {
@@ -33,7 +33,8 @@ impl<T: Reusable> Pool<T> {
     }
 }
 
-/// One that goes back to its pool when it is dropped, unless the test failed: then somebody may still use it.
+/// A store that returns to its pool when it is dropped. After a failed test it does not return, because a client may still
+/// use it.
 pub(super) struct Lent<T: Reusable + 'static> {
     item: Option<T>,
     pool: &'static Pool<T>,
@@ -57,7 +58,7 @@ impl<T: Reusable> Drop for Lent<T> {
     }
 }
 
-/// Empties a server that only members connect to, after the last of them has gone: a late release would leave something.
+/// Empties a server after its last client has gone, because a late release would leave keys. Returns false if a client stays.
 pub(super) fn empty(server: &Redis) -> bool {
     let left = happens_within(std::time::Duration::from_secs(2), || server.clients() == 0);
     if left {

@@ -8,13 +8,13 @@ use crate::redis::{Options, Redis};
 
 static IDLE: Pool<Five> = Pool::new();
 
-/// A quorum that a test has for itself.
+/// A quorum for one test.
 pub struct OnQuorum(Lent<Five>);
 
 struct Five(Vec<Redis>);
 
 impl OnQuorum {
-    /// One that is idle, or a new one.
+    /// Takes an idle quorum, or starts a new one.
     #[expect(clippy::new_without_default, reason = "starts processes")]
     pub fn new() -> Self {
         Self(IDLE.take())
@@ -43,7 +43,7 @@ pub fn quorum_url(ports: impl IntoIterator<Item = u16>) -> String {
 impl TestStore for OnQuorum {
     fn url(&self) -> String {
         let url = quorum_url(self.0.0.iter().map(Redis::port));
-        // The user may do what the library needs and no more.
+        // The user has only the rights that the library needs.
         url.replace("://", "://locks:least@")
     }
 
@@ -58,7 +58,7 @@ impl TestStore for OnQuorum {
         true
     }
 
-    /// The servers have just been started, and are not a restart of others.
+    /// No restart guard is needed: the servers are new, and do not replace earlier ones.
     fn config(&self) -> Config {
         config(self.url()).restart_guard(false)
     }

@@ -1,4 +1,4 @@
-//! Redis, standalone, over TCP, over TLS, and by connections of the program.
+//! Standalone Redis: over TCP, over TLS, and through connections that the program makes.
 
 use auto_mutex::Config;
 use tokio::net::TcpStream;
@@ -12,16 +12,16 @@ static PLAIN: Pool<Redis> = Pool::new();
 static RULED: Pool<Ruled> = Pool::new();
 static SECURE: Pool<Secure> = Pool::new();
 
-/// A redis-server that a test has for itself.
+/// A redis-server for one test.
 pub struct OnRedis(Lent<Redis>);
 
-/// The same, where every release goes to the store: nothing is handed on inside a process.
+/// A redis-server without handoff: every release is sent to the store.
 pub struct WithoutHandover(Lent<Redis>);
 
-/// A redis-server whose user may do what `acl_rule` says, and no more.
+/// A redis-server whose user has only the rights that `acl_rule` names.
 pub struct UnderTheRule(Lent<Ruled>);
 
-/// A redis-server that is talked to over TLS.
+/// A redis-server over TLS.
 pub struct OverTls(Lent<Secure>);
 
 /// A redis-server whose connections the program makes.
@@ -31,12 +31,12 @@ struct Ruled(Redis);
 
 struct Secure {
     redis: Redis,
-    // The certificate's file is read again by whoever reconnects.
+    // A member that reconnects reads the certificate's file again.
     _authority: Authority,
 }
 
 impl OnRedis {
-    /// One that is idle, or a new one.
+    /// Takes an idle server, or starts a new one.
     #[expect(clippy::new_without_default, reason = "starts a process")]
     pub fn new() -> Self {
         Self(PLAIN.take())
@@ -44,7 +44,7 @@ impl OnRedis {
 }
 
 impl WithoutHandover {
-    /// One that is idle, or a new one.
+    /// Takes an idle server, or starts a new one.
     #[expect(clippy::new_without_default, reason = "starts a process")]
     pub fn new() -> Self {
         Self(PLAIN.take())
@@ -52,7 +52,7 @@ impl WithoutHandover {
 }
 
 impl UnderTheRule {
-    /// One that is idle, or a new one.
+    /// Takes an idle server, or starts a new one.
     #[expect(clippy::new_without_default, reason = "starts a process")]
     pub fn new() -> Self {
         Self(RULED.take())
@@ -60,7 +60,7 @@ impl UnderTheRule {
 }
 
 impl OverTls {
-    /// One that is idle, or a new one.
+    /// Takes an idle server, or starts a new one.
     #[expect(clippy::new_without_default, reason = "starts a process")]
     pub fn new() -> Self {
         Self(SECURE.take())
@@ -68,7 +68,7 @@ impl OverTls {
 }
 
 impl ByDialer {
-    /// One that is idle, or a new one.
+    /// Takes an idle server, or starts a new one.
     #[expect(clippy::new_without_default, reason = "starts a process")]
     pub fn new() -> Self {
         Self(PLAIN.take())

@@ -9,11 +9,11 @@ use crate::sentinel::Service;
 
 static IDLE: Pool<Service> = Pool::new();
 
-/// A service that a test has for itself.
+/// A service for one test.
 pub struct OnSentinel(Lent<Service>);
 
 impl OnSentinel {
-    /// One that is idle, or a new one.
+    /// Takes an idle service, or starts a new one.
     #[expect(clippy::new_without_default, reason = "starts processes")]
     pub fn new() -> Self {
         Self(IDLE.take())
@@ -40,12 +40,12 @@ impl TestStore for OnSentinel {
         Some(self.0.server(0))
     }
 
-    /// The sentinels would replace it.
+    /// The sentinels would replace a suspended server.
     fn to_silence(&self) -> Vec<&Redis> {
         Vec::new()
     }
 
-    /// Nothing is restarted: without the guard the first test need not wait.
+    /// Nothing is restarted: without the restart guard, the first test need not wait.
     fn config(&self) -> Config {
         config(self.url()).restart_guard(false)
     }

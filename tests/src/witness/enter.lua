@@ -1,6 +1,6 @@
--- (behind register.lua) A holder enters: counts its units, and writes to the registers. The evidence of its last
--- section comes along, or is empty.
--- Reply now (µs), 1 if the registers took it
+-- (appended to register.lua) A holder enters: adds its units to the counter, and writes to the registers.
+-- ARGV[2] is the evidence of the holder's last section, or empty.
+-- Reply now (µs), 1 if the registers accepted the tokens
 local taken = take()
 local line = 'enter ' .. ARGV[1] .. ' ' .. now .. ' ' .. taken
 each(function(key, name, token, units, capacity)

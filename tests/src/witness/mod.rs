@@ -1,11 +1,11 @@
-//! An independent witness: a Redis of its own that sees who is inside, when, and with which tokens.
+//! An independent witness: a Redis of its own that records which tasks hold, when, and with which tokens.
 //!
-//! A holder of one or several names, of all units of each or of some, reports when it enters and when it leaves.
-//! Whoever was killed or suspended inside cannot report, so a counter alone would see too many where there are
-//! not. Therefore a holder also asks its guard *after* each answer of the witness: if it still believes in the lock
-//! then, it did at the witness' instant too. From such instants come intervals during which a holder surely believed to
-//! hold; at no instant may they have more units of a name than there are, however much was killed. The fenced registers
-//! play the protected resources: see `register.lua`.
+//! A holder of one or several names, of all units or of some, reports when it enters and when it leaves. A killed or
+//! suspended holder cannot report that it leaves, so a plain counter would see too many holders. Therefore a holder also
+//! asks its guard *after* each answer of the witness. If the guard is still valid then, it was also valid at the instant of
+//! the answer. Two of these instants give an interval during which the guard was certainly valid. At no instant may the
+//! holders with valid guards have more units of a name than there are, even if processes are killed. The fenced registers
+//! stand for the protected resources: see `register.lua`.
 
 mod part;
 mod section;
@@ -29,28 +29,28 @@ use crate::resp::Value;
 
 const LOG: &str = "witness:log";
 const INSIDE: &str = "witness:inside";
-/// Counts whatever gets on, for those who look whether anything does.
+/// Counts the entries of holders and the moves of items, for tests that wait for progress.
 pub(crate) const PROGRESS: &str = "witness:progress";
 
-/// The register of a name.
+/// The key of a name's register.
 fn register(name: &str) -> String {
     format!("witness:register:{name}")
 }
 
-/// Its clock, in microseconds.
+/// The time of the witness's clock, in microseconds.
 pub(crate) fn now(connection: &mut Connection) -> u64 {
     let time = connection.call(&["TIME"]).texts();
     let number = |text: &String| text.parse::<u64>().expect("a number");
     number(&time[0]) * 1_000_000 + number(&time[1])
 }
 
-/// The witness, as the test that runs the contest sees it.
+/// The witness, for the test that runs the contest.
 pub struct Witness {
     redis: Redis,
 }
 
 impl Witness {
-    /// Starts it.
+    /// Starts a witness.
     #[expect(clippy::new_without_default, reason = "starts a process")]
     pub fn new() -> Self {
         Self {
@@ -58,33 +58,33 @@ impl Witness {
         }
     }
 
-    /// Where holders report: see [`Sections::report_to`].
+    /// The port to which holders report: see [`Sections::report_to`].
     pub fn port(&self) -> u16 {
         self.redis.port()
     }
 
-    /// Who has entered and not left; the dead too, who cannot.
+    /// The tasks that have entered and not left, including killed ones.
     pub fn inside(&self) -> Vec<String> {
         self.redis.command(&["SMEMBERS", INSIDE]).texts()
     }
 
-    /// How often somebody has got on so far.
+    /// The number of entries and moves so far.
     pub fn progress(&self) -> u64 {
         let count = self.redis.command(&["INCRBY", PROGRESS, "0"]).int();
         u64::try_from(count).unwrap_or_default()
     }
 
-    /// Its clock, in microseconds.
+    /// The time of the witness's clock, in microseconds.
     pub fn now(&self) -> u64 {
         now(&mut self.redis.connect())
     }
 
-    /// What was seen.
+    /// The verdict on all reports.
     pub fn verdict(&self) -> Verdict {
         Verdict::of(&self.log())
     }
 
-    /// What was seen since this was asked last; forgotten then, so that a long contest does not fill the memory.
+    /// The verdict on the reports since the last call. The reports are deleted, so that a long contest does not fill the memory.
     pub fn verdict_so_far(&self) -> Verdict {
         let taken = self.redis.command(&["LPOP", LOG, "1000000000"]);
         match taken {
@@ -93,7 +93,7 @@ impl Witness {
         }
     }
 
-    /// What it wrote within some seconds of `at`, by its clock: for a message.
+    /// The log lines within some seconds of `at`, a time of the witness's clock; for an error message.
     pub fn around(&self, at: u64) -> Vec<String> {
         const NEAR: u64 = 3_000_000;
         let mut log = self.log();
@@ -105,7 +105,7 @@ impl Witness {
         log
     }
 
-    /// What was seen, without what holders believed at moments of these spans of time (by its clock).
+    /// The verdict without the evidence from these spans of time (by the witness's clock).
     pub fn verdict_outside(&self, spans: &[RangeInclusive<u64>]) -> Verdict {
         let mut log = self.log();
         log.retain(|line| {

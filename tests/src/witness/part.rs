@@ -1,27 +1,27 @@
-//! What somebody has of one name.
+//! The part of a name that a holder has.
 
 use std::fmt;
 
-/// Some of the units of a name, with the token that they were granted with.
+/// Some of the units of a name, with the token of their grant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// The name; without spaces and slashes.
+    /// The name, without spaces and slashes.
     pub name: String,
     /// The fencing token.
     pub token: u64,
-    /// What was granted.
+    /// The units that were granted.
     pub units: u32,
-    /// What there is.
+    /// The units of the name.
     pub capacity: u32,
 }
 
 impl Part {
-    /// What the holder of a mutex has.
+    /// The part that the holder of a mutex has.
     pub fn all(name: impl Into<String>, token: u64) -> Self {
         Self::some(name, token, 1, 1)
     }
 
-    /// `units` of `capacity`.
+    /// A part of `units` out of `capacity`.
     pub fn some(name: impl Into<String>, token: u64, units: u32, capacity: u32) -> Self {
         Self {
             name: name.into(),
@@ -31,18 +31,18 @@ impl Part {
         }
     }
 
-    /// The token as a text that compares as the number does.
+    /// The token with 20 digits, so that tokens compare as text.
     pub(super) fn token_text(&self) -> String {
         format!("{:020}", self.token)
     }
 
-    /// What [`Display`](fmt::Display) wrote.
+    /// Parses a text that [`Display`](fmt::Display) wrote.
     pub(super) fn parse(text: &str) -> Self {
         let (part, _) = Self::parse_with_rest(text);
         part
     }
 
-    /// The same, and what follows behind a slash.
+    /// As [`parse`](Self::parse), but also returns the text after a further slash.
     pub(super) fn parse_with_rest(text: &str) -> (Self, &str) {
         let mut words = text.splitn(5, '/');
         let mut word = || words.next().unwrap_or_default();

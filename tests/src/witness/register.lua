@@ -1,9 +1,11 @@
--- The fenced registers, one for each name: they play the protected resources.
--- KEYS  log, who is inside, progress, then the register of each name
--- ARGV  who, evidence; then for each name: its text, token (20 digits, so that they compare as text), units, capacity
+-- The fenced registers, one for each name. They stand for the protected resources.
+-- KEYS  the log, the tasks that hold, the progress counter, then the register of each name
+-- ARGV  the task, its evidence; then for each name: the name, token (20 digits, so that tokens compare as text), units,
+--       capacity
 --
--- Who has all units writes: its token must not be below any that was seen. Who has some of them reads beside
--- others: its token must not be below that of the last write. All registers take it, or none.
+-- A holder of all units writes: its token must not be below any token that the register has seen. A holder of some units
+-- reads beside other readers: its token must not be below that of the last write. All registers accept the tokens, or none
+-- does.
 local time = redis.call('TIME')
 local now = string.format('%d%06d', time[1], time[2])
 

@@ -1,4 +1,4 @@
-//! What a holder reports.
+//! The reports of a holder.
 
 use super::{INSIDE, LOG, PROGRESS, Part, register};
 use crate::resp::{Connection, Value};
@@ -6,26 +6,26 @@ use crate::resp::{Connection, Value};
 const ENTER: &str = concat!(include_str!("register.lua"), include_str!("enter.lua"));
 const LEAVE: &str = concat!(include_str!("register.lua"), include_str!("leave.lua"));
 
-/// The reports of one task, one section after the other.
+/// The reports of one task, one section after another.
 pub struct Sections {
     connection: Connection,
     who: String,
-    /// Goes with the next report, so that evidence costs no round trip.
+    /// The evidence of the last section. The next report carries it, so that evidence costs no round trip.
     evidence: String,
 }
 
-/// A holder is inside.
+/// A section: the time from when a holder enters until it leaves.
 #[derive(Debug)]
 pub struct Section {
     parts: Vec<Part>,
-    /// When, by the witness' clock.
+    /// When the holder entered, by the witness's clock.
     pub entered: String,
-    /// Whether the registers took the tokens.
+    /// Whether the registers accepted the tokens.
     pub taken: bool,
 }
 
 impl Sections {
-    /// Reports go to the witness at `port`; `who` must not contain spaces.
+    /// Connects to the witness at `port`; `who` must not contain spaces.
     pub fn report_to(port: u16, who: String) -> Self {
         Self {
             connection: Connection::tcp(port).expect("the witness"),
@@ -34,7 +34,7 @@ impl Sections {
         }
     }
 
-    /// A holder enters, with all that it has.
+    /// Reports that a holder enters, with all the parts that it has.
     pub fn enter(&mut self, parts: Vec<Part>) -> Section {
         let evidence = std::mem::take(&mut self.evidence);
         let (entered, taken) = self.run(ENTER, &evidence, &parts);
@@ -45,13 +45,13 @@ impl Sections {
         }
     }
 
-    /// It leaves; returns whether the registers took its last write, and when that was. Ask the guard after this.
+    /// Reports that the holder leaves. Returns whether the registers accepted its last write, and when. Ask the guard after this.
     pub fn leave(&mut self, section: &Section) -> (bool, String) {
         let (left, taken) = self.run(LEAVE, "", &section.parts);
         (taken, left)
     }
 
-    /// It believed to hold from when it entered until `left` (as [`leave`](Self::leave) returned it).
+    /// Gives evidence that the holder's guard was valid from its entry until `left` (as [`leave`](Self::leave) returned it).
     pub fn testify(&mut self, section: &Section, left: &str) {
         self.evidence = format!("held {} {} {left}", self.who, section.entered);
         for part in &section.parts {
@@ -59,12 +59,12 @@ impl Sections {
         }
     }
 
-    /// It believed to hold when it entered, and no longer when it left.
+    /// Gives evidence that the holder's guard was valid when the holder entered, but not when it left.
     pub fn testify_entry(&mut self, section: &Section) {
         self.testify(section, &section.entered);
     }
 
-    /// Hands in the last evidence.
+    /// Sends the evidence that no report has carried yet.
     pub fn flush(&mut self) {
         let evidence = std::mem::take(&mut self.evidence);
         if !evidence.is_empty() {

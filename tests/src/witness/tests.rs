@@ -1,4 +1,4 @@
-//! The witness, tried with holders that are made up.
+//! Tests of the witness, with made-up holders.
 
 use super::{Part, Sections, Witness};
 

@@ -1,4 +1,4 @@
-//! Who gets on, as it happens.
+//! Reads from the witness which tasks make progress, while a contest runs.
 
 use std::collections::HashMap;
 
@@ -6,26 +6,26 @@ use super::LOG;
 use crate::belt;
 use crate::resp::Connection;
 
-/// Somebody entered with a new grant, and the registers took it; or moved an item of a belt.
+/// A turn: a task entered with a new grant and the registers accepted its tokens, or a task moved an item of a belt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Turn {
-    /// Who it was.
+    /// The task.
     pub who: String,
-    /// When, by the witness' clock, in microseconds.
+    /// The time of the turn by the witness's clock, in microseconds.
     pub at: u64,
 }
 
-/// Reads on, from where it was when it was made.
+/// Reads the turns since this reader was made.
 pub struct Turns {
     connection: Connection,
-    /// How many lines were read of each log.
+    /// The number of lines that were read of each log.
     read: [(&'static str, usize); 2],
-    /// The grant that each had last.
+    /// The last grant of each task.
     grants: HashMap<String, String>,
 }
 
 impl Turns {
-    /// Of the witness at `port`.
+    /// A reader of the witness at `port`, from now on.
     pub fn from_now(port: u16) -> Self {
         let mut connection = Connection::tcp(port).expect("the witness");
         let read = [LOG, belt::LOG].map(|log| {
@@ -39,7 +39,7 @@ impl Turns {
         }
     }
 
-    /// Those since the last look.
+    /// The turns since the last call.
     pub fn look(&mut self) -> Vec<Turn> {
         let mut turns = Vec::new();
         for (log, read) in &mut self.read {
@@ -57,7 +57,7 @@ fn turn(line: &str, grants: &mut HashMap<String, String>) -> Option<Turn> {
     let words: Vec<&str> = line.split(' ').collect();
     let (who, at) = match words[..] {
         ["enter", who, now, "1", part, ..] => {
-            // The name and the token.
+            // A name and a token identify a grant.
             let grant = part.splitn(3, '/').take(2).collect();
             if grants.get(who) == Some(&grant) {
                 return None;

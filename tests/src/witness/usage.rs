@@ -1,10 +1,10 @@
-//! How one name was used, going by what its holders surely believed.
+//! The use of one name, by the evidence of its holders.
 
 use std::collections::{BTreeMap, HashMap};
 
 use super::Part;
 
-/// An interval during which a holder surely believed to hold.
+/// An interval during which a holder's guard was certainly valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Held {
     pub(super) who: String,
@@ -13,21 +13,21 @@ pub(super) struct Held {
     pub(super) part: Part,
 }
 
-/// How one name was used.
+/// The use of one name.
 #[derive(Clone, Debug, Default)]
 pub struct Usage {
     /// The most units in use at the same time.
     pub most_units: u64,
     /// The most holders at the same time.
     pub most_holders: usize,
-    /// Sections that had no room beside those that were inside.
+    /// Sections that overlap others, and together with them exceed the capacity.
     pub(super) overlaps: Vec<String>,
-    /// Sections whose token does not fit those before.
+    /// Sections whose token contradicts earlier tokens.
     pub(super) token_faults: Vec<String>,
 }
 
 impl Usage {
-    /// Goes through the sections of one name.
+    /// Computes the use from the sections of one name.
     pub(super) fn of(mut sections: Vec<Held>) -> Self {
         sections.sort_by_key(|held| held.entered);
         let mut usage = Self::default();
@@ -54,14 +54,14 @@ impl Usage {
 /// The tokens seen so far.
 #[derive(Default)]
 struct Tokens {
-    /// The highest of those with so many units.
+    /// The highest token for each number of units.
     highest: BTreeMap<u32, u64>,
     whose: HashMap<u64, String>,
 }
 
 impl Tokens {
-    /// What speaks against `next`. Those that have no room beside each other come in the order of their tokens; no two
-    /// have the same one, but for a writer that goes on as a reader.
+    /// Returns what is wrong with the token of `next`, if anything. Sections that have no room beside each other must come
+    /// in the order of their tokens. Two tasks never have the same token; a writer that is downgraded keeps its own.
     fn fault(&mut self, next: &Held) -> Option<String> {
         let Part {
             token,

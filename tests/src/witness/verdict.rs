@@ -1,4 +1,4 @@
-//! What the reports, taken together, say.
+//! The verdict on all reports together.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,26 +6,26 @@ use std::time::Duration;
 use super::usage::Held;
 use super::{Part, Usage};
 
-/// What a [`Witness`](super::Witness) saw.
+/// The findings of a [`Witness`](super::Witness).
 #[derive(Clone, Debug, Default)]
 pub struct Verdict {
-    /// Sections entered, by who entered.
+    /// The number of sections that each task entered.
     pub entered: BTreeMap<String, u64>,
-    /// Sections for which there is evidence.
+    /// The number of sections for which there is evidence.
     pub proven: usize,
-    /// How each name was used.
+    /// The use of each name.
     pub usage: BTreeMap<String, Usage>,
-    /// Sections that had no room beside those whose holders believed to hold at the same time.
+    /// Sections that overlap others, and together with them exceed the capacity, by the evidence of their holders.
     pub overlaps: Vec<String>,
-    /// Sections whose token was not above those that they had to wait for.
+    /// Sections whose token contradicts those of sections that they had to wait for.
     pub token_faults: Vec<String>,
-    /// Entries at which the plain counter saw too many: only meaningful if nobody is killed.
+    /// Entries at which the plain counter exceeded the capacity; only meaningful if no process is killed.
     pub crowded: usize,
     /// Writes that the registers refused.
     pub stale_writes: usize,
-    /// Writes that the registers took of two who had the same token: one of them was stale.
+    /// Entries that the registers accepted with a token of another task: one of the two tasks was stale.
     pub stale_taken: Vec<String>,
-    /// The longest time during which nobody entered.
+    /// The longest time between two entries.
     pub longest_gap: Duration,
 }
 
@@ -81,8 +81,7 @@ impl Verdict {
         verdict
     }
 
-    /// Jain's index of fairness between groups of those who entered: 1 is perfectly fair. `group` says which
-    /// group somebody belongs to.
+    /// Jain's index of fairness between groups of tasks: 1 is perfectly fair. `group` returns the group of a task.
     pub fn fairness(&self, group: impl Fn(&str) -> String) -> f64 {
         let mut groups = BTreeMap::<String, f64>::new();
         for (who, count) in &self.entered {
@@ -94,7 +93,7 @@ impl Verdict {
     }
 }
 
-/// Whether the counter saw more units inside than there are.
+/// Whether the counter saw more units in use than there are.
 fn is_crowded(entry: &str) -> bool {
     let (part, inside) = Part::parse_with_rest(entry);
     number(inside) > u64::from(part.capacity)

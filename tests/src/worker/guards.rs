@@ -1,4 +1,4 @@
-//! What a worker holds, of whatever kind of lock.
+//! The guards of a worker, for all kinds of locks.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub(super) enum Held {
     Multi(MultiGuard),
 }
 
-/// The same method of each.
+/// Calls the same method on each kind of guard.
 macro_rules! each {
     ($held:expr, $guard:ident => $call:expr) => {
         match $held {
@@ -28,7 +28,7 @@ macro_rules! each {
 }
 
 impl Held {
-    /// What `line` asks for, once it is granted.
+    /// Waits for the lock that `line` asks for.
     pub(super) async fn take(client: &Client, line: &str) -> Result<Self, LockError> {
         let words: Vec<&str> = line.split_whitespace().collect();
         let number = |word: &str| word.parse::<u32>().expect("a number");
@@ -60,7 +60,7 @@ impl Held {
         each!(self, guard => guard.check())
     }
 
-    /// Whether it was still held.
+    /// Releases the lock. Returns whether it was still held.
     pub(super) async fn unlock(self) -> Result<bool, LockError> {
         let released = match self {
             Self::Mutex(guard) => guard.unlock().await,

@@ -1,31 +1,34 @@
-//! Other processes that lock: started by a test, told what to do line by line.
+//! Worker processes that use locks: a test starts them, and controls them line by line.
 //!
 //! The test's side is [`Worker`]; the child's side is [`serve`](mod@serve), run by the program `test-worker`.
 //!
-//! | line in | lines out, as they happen |
+//! | input line | output lines, as they happen |
 //! |---|---|
 //! | `lock NAME [BLOCK_MS]` | `got NAME TOKEN`, or `failed NAME ERROR` |
 //! | `acquire NAME PERMITS`, `read NAME`, `write NAME` | as `lock NAME`, for a semaphore or a readers-writer lock |
-//! | `wait NAME` | `waits NAME` while it has the mutex NAME and is about to wait for the condition variable NAME; then `woken NAME`, or `failed NAME ERROR` |
+//! | `wait NAME` | `waits NAME`, with the mutex held, before it waits for the condition variable; `woken NAME` or `failed …` |
 //! | `try NAME` | `got NAME TOKEN`, or `busy NAME` |
-//! | `cross OUTER INNER` | `inside OUTER`; after `go`, it waits for INNER inside: `got INNER TOKEN`, or `failed INNER ERROR`; then `left OUTER`, or `failed OUTER ERROR` |
+//! | `cross OUTER INNER` | `inside OUTER`; after `go`, `got INNER TOKEN` or `failed INNER …`; `left OUTER` or `failed OUTER …` |
 //! | `go` | none: see `cross` |
 //! | `unlock NAME` | `unlocked NAME true`, or `false` |
 //! | `drop NAME` | `dropped NAME` |
 //! | `check NAME` | `held NAME`, or `lost NAME` |
 //! | (a lock is lost) | `loss NAME` |
-//! | `again URL` | `ok`, or `failed again ERROR`: `setup` once more |
+//! | `again URL` | `ok`, or `failed again ERROR`: calls `setup` once more |
 //! | `shutdown` | `ok` |
-//! | `drain SECONDS` | `left NAME` for each lock that is held after such a time, then `drained true`, or `false` |
+//! | `drain SECONDS` | `left NAME` for each lock that is still held after this time, then `drained true`, or `false` |
 //! | `termination [SECONDS]` | `ok`: from now on SIGTERM drains and releases |
-//! | `log` | `ok`: from now on `tracing_subscriber::fmt` hears everything |
-//! | `warnings` | `ok`: from now on each warning is a line, `WARN …` |
-//! | `nest OUTER INNER` | `nested`, when it has taken INNER inside OUTER; their labels are their names |
-//! | `brittle` | `ok`: from now on any panic aborts, even one that would be caught |
-//! | `contest KIND NAME MILLISECONDS TASKS PORT SEED [PAUSE_US STAY_MS, or FILE]` | see [`contest`]; with a pause of up to so long after each turn, and now and then a stay of up to so long |
+//! | `log` | `ok`: from now on `tracing_subscriber::fmt` formats all events |
+//! | `warnings` | `ok`: from now on each warning is an output line, `WARN …` |
+//! | `nest OUTER INNER` | `nested`, when it has taken INNER while it holds OUTER; their labels are their names |
+//! | `brittle` | `ok`: from now on any panic aborts the process, even a panic that would be caught |
+//! | `contest KIND NAME MILLISECONDS TASKS PORT SEED [PAUSE_US STAY_MS, or FILE]` | see [`contest`] and below |
 //! | `enough` | none: ends the contest, if it has not ended |
-//! | `return`, `exit`, `abort` | none: the process ends that way, holding what it holds |
+//! | `return`, `exit`, `abort` | none: the process ends in this way, while it holds its locks |
 //! | `finish NAME` | `got NAME TOKEN`, then it drops the guard and returns from main at once |
+//!
+//! In a contest, PAUSE_US is the longest pause after a turn, and STAY_MS the longest of the rare long turns. FILE records
+//! the history.
 
 pub mod contest;
 mod guards;
@@ -41,24 +44,24 @@ use std::time::{Duration, Instant};
 use crate::events::{PATIENCE, eventually};
 use crate::process;
 
-/// How long a worker may take to start and to connect: many start at once, on machines with much else to do.
+/// How long a worker may take to start and to connect: many workers start at once, on busy machines.
 const START: Duration = Duration::from_secs(60);
 
-/// How a worker is started.
+/// The settings for a worker.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// The program: `env!("CARGO_BIN_EXE_test-worker")`, which only tests know.
+    /// The program: `env!("CARGO_BIN_EXE_test-worker")`, a variable that exists only in tests.
     pub program: &'static str,
-    /// The store.
+    /// The URL of the store.
     pub url: String,
-    /// The lease.
+    /// The lease of the worker's locks.
     pub lease: Duration,
-    /// What else its configuration says, in the words of [`configure`](serve::configure): `store_timeout=30`.
+    /// Further options in the format of [`configure`](serve::configure), such as `store_timeout=30`.
     pub options: Vec<String>,
 }
 
 impl Setup {
-    /// With the usual options.
+    /// A setup without further options.
     pub fn new(program: &'static str, url: String, lease: Duration) -> Self {
         Self {
             program,
@@ -75,7 +78,7 @@ impl Setup {
         worker
     }
 
-    /// Starts a worker; it is there when it is [`ready`](Worker::ready).
+    /// Starts a worker, without waiting until it is [`ready`](Worker::ready).
     pub fn launch(&self) -> Worker {
         let mut child = Command::new(self.program)
             .arg(&self.url)
@@ -102,7 +105,7 @@ impl Setup {
     }
 }
 
-/// Runs the program `test-fork` to its end and returns what parent and child said.
+/// Runs the program `test-fork` to its end, and returns the output lines of parent and child.
 #[track_caller]
 pub fn forks(program: &'static str, url: &str) -> Vec<String> {
     let child = Command::new(program)
@@ -119,7 +122,7 @@ pub fn forks(program: &'static str, url: &str) -> Vec<String> {
         thread::sleep(Duration::from_millis(5));
     }
     let in_time = output.is_finished();
-    // Whatever hangs, the child of the child too.
+    // Kills all processes that still run, including the forked child.
     process::kill9_group(group);
     let output = output.join().expect("no panic").expect("its output");
     let lines = String::from_utf8_lossy(&output.stdout);
@@ -135,20 +138,20 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Tells the worker what to do. It is no error if it has ended.
+    /// Sends a line to the worker. It is no error if the worker has ended.
     pub fn say(&mut self, line: &str) {
         if let Some(stdin) = &mut self.stdin {
             let _ = writeln!(stdin, "{line}");
         }
     }
 
-    /// The next line of the worker; `None` when it has ended.
+    /// Waits for the next line of the worker; `None` if the worker has ended.
     #[track_caller]
     pub fn hear(&self) -> Option<String> {
         self.hear_within(PATIENCE)
     }
 
-    /// As [`hear`](Self::hear), where that may take so long.
+    /// As [`hear`](Self::hear), with `limit` as the time limit.
     #[track_caller]
     pub fn hear_within(&self, limit: Duration) -> Option<String> {
         match self.lines.recv_timeout(limit) {
@@ -158,12 +161,12 @@ impl Worker {
         }
     }
 
-    /// The next line if there is one already.
+    /// The next line, if one has already arrived.
     pub fn overhear(&self) -> Option<String> {
         self.lines.try_recv().ok()
     }
 
-    /// The words after `start`, with which the next line must begin.
+    /// Waits for the next line, which must begin with `start`, and returns the words after `start`.
     #[track_caller]
     pub fn expect(&self, start: &str) -> Vec<String> {
         let line = self.hear().unwrap_or_else(|| "(ended)".to_owned());
@@ -186,7 +189,7 @@ impl Worker {
         self.got(name)
     }
 
-    /// Waits for the answer to an earlier `lock` and returns the fencing token.
+    /// Waits for the answer to an earlier `lock`, and returns the fencing token.
     #[track_caller]
     pub fn got(&self, name: &str) -> u64 {
         let words = self.expect(&format!("got {name} "));
@@ -198,23 +201,23 @@ impl Worker {
         self.child.id()
     }
 
-    /// Ends it on the spot.
+    /// Kills the worker at once.
     pub fn kill9(&mut self) {
         process::kill9(self.pid());
         let _ = self.child.wait();
     }
 
-    /// Suspends it.
+    /// Suspends the worker.
     pub fn stop(&self) {
         process::stop_child(self.pid());
     }
 
-    /// Lets it go on.
+    /// Resumes the worker.
     pub fn cont(&self) {
         process::cont(self.pid());
     }
 
-    /// Waits until it has ended by itself.
+    /// Waits until the worker has ended by itself.
     #[track_caller]
     pub fn ended(&mut self) -> ExitStatus {
         let mut status = None;
@@ -225,7 +228,7 @@ impl Worker {
         status.expect("checked")
     }
 
-    /// Whether it has ended.
+    /// Whether the worker has ended.
     pub fn has_ended(&mut self) -> bool {
         self.child.try_wait().is_ok_and(|status| status.is_some())
     }

@@ -1,4 +1,4 @@
-//! The child's side: reads lines, locks, reports.
+//! The child's side: reads lines, uses locks, and reports.
 
 use std::collections::HashMap;
 use std::io::{BufRead as _, Write as _};
@@ -12,7 +12,7 @@ use super::contest;
 use super::guards::Held;
 use crate::runtimes::multi_thread;
 
-/// What is asked of a guard.
+/// A request to the task that keeps a guard.
 enum Ask {
     Unlock,
     Drop,
@@ -27,8 +27,8 @@ enum End {
     Finish(String),
 }
 
-/// What a word of the command line says: `deadlock=SECONDS` (after which one fails), `store_timeout=SECONDS`, `longest_lease=SECONDS`, `replicas=COUNT:SECONDS`,
-/// `guarded`, `unguarded`.
+/// Applies an option of the command line: `deadlock=SECONDS` (a deadlock fails after this time), `store_timeout=SECONDS`,
+/// `longest_lease=SECONDS`, `replicas=COUNT:SECONDS`, `guarded`, `unguarded`.
 pub fn configure(config: Config, word: &str) -> Config {
     let number = |text: &str| text.parse::<f64>().expect("a number");
     match word.split_once('=') {
@@ -56,7 +56,7 @@ pub fn main() -> ExitCode {
     };
     let lease = Duration::from_millis(lease.parse().expect("milliseconds"));
     let config = Config::new(url.as_str()).map(|config| {
-        // Servers of tests were started a moment ago, and nobody has a longer lease.
+        // The servers of tests have just been started, and no client has a longer lease, so no restart guard is needed.
         let config = config.namespace("suite").lease(lease);
         let config = config.longest_lease(lease).restart_guard(false);
         let config = config.connect_timeout(super::START);
@@ -81,7 +81,7 @@ pub fn main() -> ExitCode {
     match end {
         End::Abort => std::process::abort(),
         End::Exit => std::process::exit(0),
-        // The runtime goes first, so that nothing but the guard's drop stands before the return.
+        // The runtime is dropped first, so that nothing but the guard's drop comes before the return.
         End::Finish(name) => {
             drop(runtime);
             let guard = client.mutex(&name).blocking_lock().expect("the lock");
@@ -134,12 +134,12 @@ async fn serve(client: Client, mut lines: mpsc::UnboundedReceiver<String>) -> (E
             ["drop", name] => ask(&guards, name, Ask::Drop),
             ["check", name] => ask(&guards, name, Ask::Check),
             ["log"] => {
-                // What it writes goes nowhere; but it is put together in thread-locals, as ever.
+                // The text is discarded, but the subscriber still formats it in thread-locals.
                 tracing_subscriber::fmt()
                     .with_max_level(tracing::Level::TRACE)
                     .with_writer(std::io::sink)
                     .init();
-                // Made now for this thread, which is the one that ends the process: they go with it.
+                // Creates the thread-locals on this thread, which ends the process. So they are destroyed when the process ends.
                 tracing::info!("from now on");
                 say("ok");
             }
@@ -209,7 +209,7 @@ async fn serve(client: Client, mut lines: mpsc::UnboundedReceiver<String>) -> (E
                 };
                 contest.run(&client, enough(&mut lines)).await;
             }
-            // The contest has ended: others have closed the belt.
+            // This line came after the end of the contest, because other workers had closed the belt.
             ["enough"] => {}
             ["again", url] => match auto_mutex::setup(url) {
                 Ok(()) => say("ok"),
@@ -228,12 +228,12 @@ async fn serve(client: Client, mut lines: mpsc::UnboundedReceiver<String>) -> (E
     }
 }
 
-/// Returns when the contest is to end before its time.
+/// Returns when the test wants the contest to end early.
 async fn enough(lines: &mut mpsc::UnboundedReceiver<String>) {
     match lines.recv().await.as_deref() {
         Some("enough") => {}
         Some(line) => panic!("{line:?} during a contest"),
-        // Nobody is there to end it.
+        // The test has closed the input, so it cannot end the contest early.
         None => std::future::pending().await,
     }
 }
@@ -250,7 +250,7 @@ fn start(client: Client, name: &str, line: String, got: Got) {
     });
 }
 
-/// A nested call goes on.
+/// Lets the task of a `cross` line continue.
 static GO: Notify = Notify::const_new();
 
 async fn cross(client: Client, outer: String, inner: String) {
@@ -268,9 +268,9 @@ async fn cross(client: Client, outer: String, inner: String) {
     }
 }
 
-/// Takes `inner` inside `outer`.
+/// Takes `inner` while it holds `outer`.
 async fn nest(client: &Client, outer: &str, inner: &str) -> Result<(), LockError> {
-    // A label is a constant; a worker uses few.
+    // A label must be `'static`, so it is leaked. A worker uses only a few labels.
     let mutex = |name: &str| client.mutex(name).metrics_label(name.to_owned().leak());
     let (outer, inner) = (mutex(outer), mutex(inner));
     let body = async || inner.synchronize(async |_| ()).await;
@@ -292,7 +292,7 @@ async fn wait(client: Client, name: String) {
     }
 }
 
-/// Registered before it is reported, so that the next line can be about it.
+/// Starts a task that keeps the guard. The guard is registered before it is reported, so that the next line can name it.
 fn hold(name: &str, guard: Held, got: &Got) {
     let (sender, asks) = mpsc::unbounded_channel();
     let _ = got.send((name.to_owned(), sender));
@@ -343,7 +343,7 @@ fn ask(guards: &Guards, name: &str, ask: Ask) {
     }
 }
 
-/// One line to the test, at once.
+/// Writes one line to the test, at once.
 pub(super) fn say(line: &str) {
     let mut out = std::io::stdout().lock();
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());

@@ -1,4 +1,4 @@
-//! What must hold after every contest, whatever happened in it.
+//! The assertions after every contest, whatever happened in it.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use auto_mutex_tests::witness::Verdict;
 
 use crate::arena::{Arena, PROCESSES, STUCK, process};
 
-/// Never too many inside, and tokens that grow.
+/// Asserts that there were never too many holders, and that tokens grow.
 pub(crate) fn is_clean(verdict: &Verdict) {
     let none = Vec::<String>::new();
     assert_eq!(verdict.overlaps, none, "too many holders at the same time");
@@ -15,7 +15,7 @@ pub(crate) fn is_clean(verdict: &Verdict) {
     assert!(verdict.proven > 0, "nobody was ever inside");
 }
 
-/// Nobody was harmed: nothing went wrong at all, and everybody got a share.
+/// For a contest without faults: asserts that nothing went wrong and that every task had turns.
 pub(crate) fn is_calm(arena: &mut Arena) -> Verdict {
     let verdict = arena.close();
     is_clean(&verdict);
@@ -36,7 +36,7 @@ pub(crate) fn is_calm(arena: &mut Arena) -> Verdict {
         arena.figures("longest_ms").iter().max().unwrap_or(&0),
         verdict.longest_gap
     );
-    // Chance needs a number of turns to even out.
+    // Fairness is only checked after many turns, when chance has evened out.
     let many = arena.sum("turns") > 100 * PROCESSES as u64;
     assert!(
         fairness > 0.95 || !many,
@@ -47,7 +47,7 @@ pub(crate) fn is_calm(arena: &mut Arena) -> Verdict {
     verdict
 }
 
-/// No trouble of any kind.
+/// Asserts that there were no unexplained losses, no unavailable store and no timeouts.
 pub(crate) fn no_trouble(arena: &Arena) {
     let excused = arena.stalls.may_have_cost_a_claim();
     assert!(arena.strange_losses() == 0 || excused, "{:#?}", arena.said);
@@ -56,7 +56,7 @@ pub(crate) fn no_trouble(arena: &Arena) {
     }
 }
 
-/// Processes were harmed: the others went on, and nothing stays behind.
+/// For a contest with faults: asserts that the other processes continued and that nothing stays behind.
 pub(crate) fn survived(arena: &mut Arena) -> Verdict {
     let verdict = arena.close();
     is_clean(&verdict);
@@ -84,12 +84,12 @@ pub(crate) fn survived(arena: &mut Arena) -> Verdict {
     verdict
 }
 
-/// All have left: nobody holds or waits, and what is kept has a TTL and only serves the tokens.
+/// After all tasks have left: asserts that no holder or waiter is left, and that each key has a TTL and only serves the tokens.
 pub(crate) fn nothing_is_left(arena: &Arena) {
     eventually("nobody holds or waits", || {
         arena.redis.held() == 0 && arena.redis.waiting() == 0
     });
-    // What the dead left goes with the next operation on the name, or with its TTL.
+    // The keys of killed processes are deleted by the next operation on the name, or end with their TTL.
     let client = arena.observer.clone();
     let names = arena.plan.names();
     finishes("the locks are free", move || {
@@ -105,7 +105,7 @@ pub(crate) fn nothing_is_left(arena: &Arena) {
     }
 }
 
-/// Kills one a second, until it is over.
+/// Kills a worker every second until the contest is over.
 pub(crate) fn kill_now_and_then(arena: &mut Arena) {
     while !arena.is_over() {
         arena.watch(Duration::from_secs(1));
@@ -114,7 +114,8 @@ pub(crate) fn kill_now_and_then(arena: &mut Arena) {
     }
 }
 
-/// Suspends them, until others have taken over (how often, is returned), and every second time one for a while only.
+/// Suspends one worker until other tasks have taken over, then one worker for half a lease, and so on until the contest is
+/// over. Returns how often other tasks took over.
 pub(crate) fn suspend_now_and_then(arena: &mut Arena) -> usize {
     let mut taken_over = 0;
     while !arena.is_over() {
@@ -127,7 +128,7 @@ pub(crate) fn suspend_now_and_then(arena: &mut Arena) -> usize {
     taken_over
 }
 
-/// Suspends one beyond its lease, then kills two, a second apart, and again.
+/// Suspends one worker beyond its lease, then kills two workers a second apart, and so on until the contest is over.
 pub(crate) fn suspend_and_kill(arena: &mut Arena) {
     while !arena.is_over() {
         suspend_beyond_the_lease(arena);
@@ -140,7 +141,8 @@ pub(crate) fn suspend_and_kill(arena: &mut Arena) {
     }
 }
 
-/// Suspends one inside until others have taken over, and waits until it has noticed the loss; `false` if the end came first.
+/// Suspends a worker while one of its tasks holds the lock, until other tasks have taken over. Waits until the worker has
+/// noticed the loss. Returns false if the contest ended first.
 fn suspend_beyond_the_lease(arena: &mut Arena) -> bool {
     arena.watch(Duration::from_millis(300));
     let victim = arena.caught_inside();

@@ -1,12 +1,13 @@
-//! Long contests between many processes, judged by an independent witness: each lock of the family, in peace and
-//! while processes are killed and suspended. One after the other: they would starve each other of processors.
+//! Long contests between many processes, judged by an independent witness: every kind of lock, without faults and while
+//! processes are killed and suspended. They run one after another, because in parallel they would starve each other of CPU
+//! time.
 //!
 //! | variable | sets |
 //! |---|---|
-//! | `AUTO_MUTEX_CAMPAIGN_SECONDS` | how long each lasts |
+//! | `AUTO_MUTEX_CAMPAIGN_SECONDS` | how long each contest lasts |
 //! | `AUTO_MUTEX_CAMPAIGN_PAIRS` | how many pairs of locks are taken in `random_pairs_never_close_a_circle` |
 //! | `AUTO_MUTEX_FAILOVER_ROUNDS` | how often each fault of a failover happens |
-//! | `AUTO_MUTEX_SEED` | the choices of one, as printed at its start, to repeat it |
+//! | `AUTO_MUTEX_SEED` | the random choices of a contest, as printed at its start, to repeat it |
 
 mod arena;
 mod condvar;

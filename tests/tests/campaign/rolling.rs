@@ -1,4 +1,4 @@
-//! A rolling restart: a hundred processes that hold and wait are replaced, ten at a time. Nobody who stays loses a place.
+//! A rolling restart: a hundred processes that hold and wait are replaced, ten at a time. No remaining process loses its place.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -11,15 +11,16 @@ use auto_mutex_tests::worker::{Setup, Worker};
 use crate::arena::alone;
 
 const PROCESSES: usize = 100;
-/// Ten processes in each line.
+/// The number of names, with a queue of ten processes for each.
 const NAMES: usize = 10;
-/// Long enough for a process that gets no processor for some seconds: who is silent for a lease loses its place.
+/// Long enough for a process that gets no CPU time for some seconds, because a process that is silent for a lease loses its
+/// place.
 const LEASE: Duration = Duration::from_secs(10);
-/// How long a line may stand still: the rest of the holder's lease, the two seconds that a dead waiter may cost, the next
-/// touch of the one behind it, and what a slow machine adds.
+/// The longest time without a grant in a queue: the rest of the holder's lease, the two seconds that a dead waiter may
+/// cost, the next touch of the waiter behind it, and the delay of a slow machine.
 const LONGEST: Duration = Duration::from_secs(22);
 
-/// Who stands in line for each name, the holder first.
+/// The processes, with a queue for each name that begins with the holder.
 struct Lines {
     lines: Vec<VecDeque<usize>>,
     workers: Vec<Worker>,
@@ -44,7 +45,7 @@ impl Lines {
         lines
     }
 
-    /// A process that has just been started takes a lock of its own, and stands in its line.
+    /// Waits for a process that has just been started. The process takes a lock of its own, and then joins the queue of its name.
     fn join(&mut self, worker: usize) {
         let name = worker % NAMES;
         self.workers[worker].ready();
@@ -61,7 +62,7 @@ impl Lines {
         self.workers[worker].got(&format!("shared-{}", worker % NAMES));
     }
 
-    /// Waits until the store has the line as it should be: places never change for those who stay.
+    /// Waits until the store has the expected queue: the remaining processes never change their order.
     #[track_caller]
     fn stands_in_order(&self, name: usize) {
         let pids: Vec<_> = self.lines[name]
@@ -97,7 +98,7 @@ impl Lines {
         self.workers[worker] = self.setup.launch();
     }
 
-    /// Replaces the holders and the first waiters of five lines. Returns the longest time that a line stood still.
+    /// Replaces the holders and the first waiters of five queues. Returns the longest time without a grant in a queue.
     fn wave(&mut self, wave: usize) -> Duration {
         let names: Vec<_> = (0..NAMES).filter(|name| name % 2 == wave % 2).collect();
         let leaving: Vec<_> = names

@@ -1,4 +1,4 @@
-//! A readers-writer lock, three readers to one writer, some of which go on as readers.
+//! Contests for a readers-writer lock, with three readers to one writer. Some writers continue as readers.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! A semaphore of five permits for 64 tasks that take one, or several, or all.
+//! Contests for a semaphore of five permits: 64 tasks take one permit, or several, or all.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ fn open(what: &'static str, lease: u64, duration: Duration) -> Arena {
     })
 }
 
-/// Permits that nobody can have would keep the rules too.
+/// Asserts that all permits were in use. Without this check, a semaphore that withholds permits would pass.
 fn all_permits_were_in_use(verdict: &Verdict) {
     let usage = &verdict.usage["suite:s"];
     assert_eq!(usage.most_units, PERMITS);

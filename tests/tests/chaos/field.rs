@@ -1,5 +1,5 @@
-//! Where one fault is tried on one lock: a server, a witness, three processes in a contest, and proxies before them where the
-//! fault is one of the network.
+//! The field on which one fault is tried on one lock: a server, a witness, and three processes in a contest. For faults of
+//! the network, each process connects through a proxy.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -21,11 +21,12 @@ use crate::recovery::NEVER;
 pub(crate) const LEASE: Duration = Duration::from_secs(1);
 const PROCESSES: usize = 3;
 const TASKS: usize = 2;
-/// The longest pause between two turns of a task: with it they meet all the time, and leave the processors to others.
+/// The longest pause between two turns of a task: short enough for constant contention, long enough to leave CPU time to
+/// other contests.
 const PAUSE: Duration = Duration::from_millis(12);
-/// How long to look for somebody who stays.
+/// How long to look for a task that keeps the lock for a while.
 const SOON: Duration = Duration::from_secs(1);
-/// Longer than anything takes: they are told when it is enough.
+/// Longer than anything takes, because the test ends the contest.
 const ENDLESS: Duration = Duration::from_secs(24 * 3600);
 
 pub(crate) struct Field {
@@ -36,18 +37,18 @@ pub(crate) struct Field {
     pub(crate) seed: Seed,
     pub(crate) workers: Vec<Worker>,
     pub(crate) clock: Option<Arc<Clock>>,
-    /// One before each worker, or none.
+    /// One proxy for each worker, or none.
     pub(crate) proxies: Vec<Proxy>,
-    /// What the workers said, the dead included.
+    /// The lines of the workers, including killed ones.
     pub(crate) said: Vec<String>,
-    /// When more than fencing tokens was not promised, by the witness' clock.
+    /// The times at which only fencing tokens were promised, by the witness's clock.
     pub(crate) excused: Vec<RangeInclusive<u64>>,
     options: Vec<&'static str>,
     stay: Stay,
 }
 
 impl Field {
-    /// Starts everything, and lets them begin.
+    /// Starts all servers and workers, and begins the contest.
     pub(crate) fn open(lock: Lock, needs: Needs, seed: Seed) -> Self {
         let redis = Redis::with(match &needs.clock {
             Some(clock) => needs.server.clock(clock),
@@ -73,7 +74,7 @@ impl Field {
         field
     }
 
-    /// Starts a worker in the place of each that is missing.
+    /// Starts a worker for each one that is missing.
     pub(crate) fn fill_up(&mut self) {
         let port = |index| match self.proxies.get(index) {
             Some(proxy) => Proxy::port(proxy),
@@ -104,17 +105,17 @@ impl Field {
         }
     }
 
-    /// The witness' clock.
+    /// The time of the witness's clock.
     pub(crate) fn now(&self) -> u64 {
         self.witness.now()
     }
 
-    /// The processes that live.
+    /// The process ids of the workers that are alive.
     pub(crate) fn alive(&self) -> Vec<u32> {
         self.workers.iter().map(Worker::pid).collect()
     }
 
-    /// Somebody: mostly a process that has a task inside, where it hurts.
+    /// Chooses a worker to harm, mostly one with a task that holds the lock. Returns its index.
     pub(crate) fn victim(&mut self) -> usize {
         let inside = self.witness.inside();
         let has_one = |index: &usize| {
@@ -128,7 +129,7 @@ impl Field {
         *self.seed.pick(&found)
     }
 
-    /// Lets them go on until some moment: often one at which somebody stays inside.
+    /// Lets the contest run until some moment, often one at which a task keeps the lock for a while.
     pub(crate) fn moment(&mut self) {
         self.pass(0, 300);
         if self.seed.below(4) == 0 {
@@ -139,7 +140,7 @@ impl Field {
         while begun.elapsed() < SOON {
             self.pass(10, 20);
             let (now, progress) = (self.witness.inside(), self.witness.progress());
-            // He may have left and come back; mostly he has not.
+            // The task may have released the lock and taken it again, but mostly it has kept the lock.
             if progress > entered && now.iter().any(|who| before.contains(who)) {
                 return;
             }
@@ -147,17 +148,17 @@ impl Field {
         }
     }
 
-    /// Lets them go on for at least `least` milliseconds, and up to `more` longer.
+    /// Lets the contest run for at least `least` milliseconds, and up to `more` longer.
     pub(crate) fn pass(&mut self, least: u64, more: u64) {
         thread::sleep(Duration::from_millis(least + self.seed.below(more)));
     }
 
-    /// Lets them go on for somewhat longer than a lease.
+    /// Lets the contest run for somewhat longer than a lease.
     pub(crate) fn pass_a_lease(&mut self) {
         self.pass(LEASE.as_millis() as u64 + 200, 600);
     }
 
-    /// What holders believe from `struck` on, for a lease, is not promised.
+    /// Excuses the valid guards of lost locks, from `struck` until a lease from now.
     pub(crate) fn excuse(&mut self, struck: u64) {
         let until = self.now() + LEASE.as_micros() as u64;
         self.excused.push(struck..=until);
@@ -169,7 +170,7 @@ impl Field {
         }
     }
 
-    /// Ends the contest: all leave, and shut down.
+    /// Ends the contest: all workers release their locks and shut down.
     pub(crate) fn close(&mut self) {
         for (word, answer) in [("enough", "done"), ("shutdown", "ok")] {
             let count = |said: &[String]| said.iter().filter(|line| *line == answer).count();

@@ -1,10 +1,11 @@
-//! What must hold, whatever breaks.
+//! The promises that must hold, whatever fault strikes.
 //!
-//! - No two believe to hold what only one can have (the witness), and tokens grow. Where a fault takes from the store what it
-//!   knew, or turns its clock forward, that is not promised for the rest of the leases: `Field::excuse`.
-//! - The fenced registers take no stale write: this holds always.
-//! - Everybody gets on again: `recovery.rs` waits for it.
-//! - Nothing stays behind: no key without a time to live, nobody who holds or waits when all have left, no member.
+//! - Two clients never have valid guards at the same time for a lock that only one can have (by the witness), and tokens
+//!   grow. If a fault deletes the store's data or turns its clock forward, this is not promised for the rest of the leases:
+//!   see `Field::excuse`.
+//! - The fenced registers never accept a stale write.
+//! - Every process gets turns again: `recovery.rs` waits for this.
+//! - Nothing stays behind: no key without a TTL, and after the contest no holder, no waiter and no member.
 
 use auto_mutex_tests::belt::Ledger;
 use auto_mutex_tests::events::eventually_within;
@@ -12,20 +13,20 @@ use auto_mutex_tests::events::eventually_within;
 use crate::field::Field;
 use crate::recovery::NEVER;
 
-/// What a contest came to.
+/// The result of a contest.
 #[derive(Debug, Default)]
 pub(crate) struct Judgement {
-    /// What must never be.
+    /// Events that must never happen.
     pub(crate) violations: Vec<String>,
-    /// What is not promised, and happened.
+    /// The number of events that a fault excuses.
     pub(crate) excused: usize,
     /// Stale writes that the registers refused.
     pub(crate) refused: usize,
-    /// Losses that holders were told of.
+    /// Losses that holders noticed.
     pub(crate) losses: usize,
 }
 
-/// Of a contest that is over.
+/// Judges a contest that is over.
 pub(crate) fn judge(field: &mut Field) -> Judgement {
     field.listen();
     let mut judgement = Judgement::default();
@@ -69,24 +70,24 @@ pub(crate) fn judge(field: &mut Field) -> Judgement {
     judgement
 }
 
-/// Whether it is a refusal at a moment when somebody else could have the same lock.
+/// Whether `line` reports a refusal at a time at which another client could have the same lock.
 fn is_excused(field: &Field, line: &str) -> bool {
     let at = time_of(line);
     at.is_some_and(|at| field.excused.iter().any(|span| span.contains(&at)))
 }
 
-/// When it was, if it says so.
+/// The time that `line` contains, if any.
 fn time_of(line: &str) -> Option<u64> {
     line.rsplit_once(", at ")
         .and_then(|(_, at)| at.parse().ok())
 }
 
-/// At any time.
+/// Asserts that every key has a TTL, which must be true at any time.
 pub(crate) fn every_key_ends(field: &Field) {
     assert_eq!(field.redis.keys_without_ttl(), [], "keys that would stay");
 }
 
-/// All have left: what is kept only serves the tokens, and ends.
+/// After all tasks have left: asserts that every key has a TTL, and that no member, holder or waiter is left.
 fn nothing_is_left(field: &Field) {
     every_key_ends(field);
     eventually_within(NEVER, "no member is there", || field.redis.members() == 0);

@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lock {
     pub(crate) name: &'static str,
-    /// See the worker's `contest`.
+    /// The kind, in the format of the worker's `contest`.
     pub(crate) contest: &'static str,
 }
 
@@ -21,7 +21,7 @@ impl Lock {
         Self { name, contest }
     }
 
-    /// Whether what is protected is a belt.
+    /// Whether the contest is for a belt.
     pub(crate) fn is_belt(self) -> bool {
         self.contest.starts_with("hand-over")
     }

@@ -1,14 +1,14 @@
-//! Every fault against every lock: real processes in a contest before a real server, under the eyes of the witness, while
-//! something breaks, again and again. Judged is what holds (see `judge.rs`); how long it takes to get on again is recorded, not judged.
-//! `tests/chaos` runs it and prints the table.
+//! Every fault against every kind of lock: real processes use a lock of a real server, and a witness watches them while a
+//! fault strikes again and again. The test asserts the promises (see `judge.rs`). It records how long each recovery takes,
+//! but sets no goal for it. `tests/chaos` runs the test and prints the table.
 //!
 //! | variable | sets |
 //! |---|---|
-//! | `AUTO_MUTEX_CHAOS_ROUNDS` | how often each fault strikes each lock: 2 |
-//! | `AUTO_MUTEX_CHAOS_ONLY` | faults, or locks, or both, by a part of `FAULT/LOCK`: `CLIENT KILL/mutex,OOM` |
-//! | `AUTO_MUTEX_CHAOS_TABLE` | the file for the table (Markdown), and with `.tsv` behind it for the figures |
-//! | `AUTO_MUTEX_CHAOS_THREADS` | how many contests run side by side |
-//! | `AUTO_MUTEX_SEED` | the choices, as printed at the start, to repeat them |
+//! | `AUTO_MUTEX_CHAOS_ROUNDS` | how often each fault strikes each lock; the default is 2 |
+//! | `AUTO_MUTEX_CHAOS_ONLY` | the combinations to try, each by a part of `FAULT/LOCK`: `CLIENT KILL/mutex,OOM` |
+//! | `AUTO_MUTEX_CHAOS_TABLE` | the file for the table (Markdown); the figures go to a file with `.tsv` appended to this name |
+//! | `AUTO_MUTEX_CHAOS_THREADS` | how many contests run in parallel |
+//! | `AUTO_MUTEX_SEED` | the random choices, as printed at the start, to repeat them |
 
 mod faults;
 mod field;

@@ -1,4 +1,4 @@
-//! All faults, all locks: what is tried, in which order, and side by side.
+//! Tries every fault on every kind of lock, in parallel.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,14 +14,14 @@ use crate::judge::{Judgement, every_key_ends, judge};
 use crate::locks::Lock;
 use crate::recovery::{Recovery, recover, settle};
 
-/// One fault, tried on one lock.
+/// The result of one fault on one lock.
 #[derive(Debug)]
 pub(crate) struct Cell {
     pub(crate) fault: &'static str,
     pub(crate) lock: &'static str,
-    /// Whether the fault makes two holders possible, by what is promised.
+    /// Whether the promises allow two holders under this fault.
     pub(crate) fenced_only: bool,
-    /// Why it could not be tried.
+    /// The reason why the fault could not be tried, if so.
     pub(crate) skipped: Option<String>,
     pub(crate) recoveries: Vec<Recovery>,
     pub(crate) judgement: Judgement,
@@ -37,19 +37,19 @@ fn number(variable: &str) -> Option<usize> {
     std::env::var(variable).ok()?.parse().ok()
 }
 
-/// Whether somebody wants only others.
+/// Whether `AUTO_MUTEX_CHAOS_ONLY` selects this combination.
 fn is_wanted(fault: &dyn Fault, lock: Lock) -> bool {
     let only = std::env::var("AUTO_MUTEX_CHAOS_ONLY").unwrap_or_default();
     let name = format!("{}/{}", fault.name(), lock.name);
     only.split(',').any(|word| name.contains(word))
 }
 
-/// Tries everything that is wanted.
+/// Tries all combinations that are selected.
 pub(crate) fn run(seed: &mut Seed) -> Vec<Cell> {
     let rounds = number("AUTO_MUTEX_CHAOS_ROUNDS").unwrap_or(2);
     let threads = number("AUTO_MUTEX_CHAOS_THREADS")
         .unwrap_or_else(|| 3 * thread::available_parallelism().map_or(2, usize::from));
-    // The choices of a cell do not depend on which others are tried.
+    // The random choices of a cell do not depend on which cells are selected.
     let base = seed.below(u64::MAX);
     let faults = faults::all();
     let cells = faults.iter().flat_map(|fault| {

@@ -1,19 +1,19 @@
-//! What a fault needs of those whom it strikes.
+//! The requirements of a fault.
 
 use std::sync::Arc;
 
 use auto_mutex_tests::clock::Clock;
 use auto_mutex_tests::redis::Options;
 
-/// For how long one of thirty-two stays inside at most.
+/// The longest time for which one turn in thirty-two keeps the lock.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) enum Stay {
-    /// Nobody does, so that many rounds take little time.
+    /// All turns are short, so that many rounds take little time.
     Moment,
-    /// Less than a lease, for a fault that is over at once: what comes after it tells how soon a lost lock is free.
+    /// Less than a lease, for a fault that is over at once. The time after the fault shows how soon a lost lock is free.
     #[default]
     Brief,
-    /// More than a lease, for a fault that lasts as long: who is inside outlives his lease.
+    /// More than a lease, for a fault that lasts as long: a turn lasts longer than the holder's lease.
     BeyondLease,
 }
 
@@ -27,16 +27,16 @@ impl Stay {
     }
 }
 
-/// What a fault needs.
+/// The requirements of a fault.
 #[derive(Default)]
 pub(crate) struct Needs {
     pub(crate) server: Options,
-    /// Of the workers: see `worker::serve::configure`.
+    /// The options of the workers: see `worker::serve::configure`.
     pub(crate) options: Vec<&'static str>,
-    /// A proxy before each worker.
+    /// Whether each worker connects through a proxy.
     pub(crate) proxies: bool,
-    /// For how long some stay inside.
+    /// The longest time for which some turns keep the lock.
     pub(crate) stay: Stay,
-    /// What the server goes by instead of the machine's clock.
+    /// The server's clock, if the machine's clock will not do.
     pub(crate) clock: Option<Arc<Clock>>,
 }

@@ -1,4 +1,4 @@
-//! How long it takes until they get on again.
+//! Measures how long the processes need to recover from a fault.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -6,19 +6,19 @@ use std::time::{Duration, Instant};
 
 use crate::field::Field;
 
-/// What takes so long on any machine will not happen any more.
+/// If something takes longer than this on any machine, it will not happen.
 pub(crate) const NEVER: Duration = Duration::from_secs(60);
 
-/// From the end of a fault (or from the fault, if it has no end) on.
+/// The times of a recovery, from the end of the fault (or from its start, if it has no end).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Recovery {
-    /// Until somebody had a turn.
+    /// The time until the first process had a turn.
     pub(crate) first: Duration,
-    /// Until every process had one.
+    /// The time until every process had a turn.
     pub(crate) all: Duration,
 }
 
-/// Waits until every one of the processes has had a turn since `since`.
+/// Waits until each of `processes` has had a turn after `since`.
 pub(crate) fn recover(field: &mut Field, since: u64, processes: &[u32]) -> Recovery {
     let begun = Instant::now();
     let mut seen = BTreeMap::<u32, u64>::new();

@@ -1,4 +1,4 @@
-//! What came of it, as a table for readers and as figures for programs.
+//! The results, as a table for readers and as figures for programs.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -34,7 +34,7 @@ pub(crate) fn markdown(cells: &[Cell]) -> String {
     text
 }
 
-/// Runs, violations, and the time until somebody had a turn again.
+/// Runs, violations (and excused events), the time until the first turn, and the longest time until all processes had a turn.
 fn entry(cell: &Cell) -> String {
     if let Some(why) = &cell.skipped {
         return format!("SKIPPED: {}", why.lines().next().unwrap_or_default());
@@ -90,7 +90,7 @@ impl Spread {
     fn of(times: impl Iterator<Item = Duration>) -> Self {
         let mut times: Vec<_> = times.collect();
         times.sort();
-        // The smallest that so many hundredths do not exceed.
+        // The smallest value that at least this percentage of the values does not exceed.
         let at = |hundredths: usize| {
             let rank = (times.len() * hundredths).div_ceil(100);
             times
@@ -111,7 +111,7 @@ impl Spread {
     }
 }
 
-/// In seconds.
+/// Shows the times in seconds.
 impl std::fmt::Display for Spread {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let [median, p99, longest] =

@@ -1,4 +1,4 @@
-//! Processes on one lock, some of them behind proxies, and what is done to them and to their servers.
+//! Processes that use one lock, some of them behind proxies, and the faults of the processes and of their servers.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -17,21 +17,21 @@ use crate::ground::Ground;
 pub(crate) const PROCESSES: usize = 4;
 const TASKS: usize = 4;
 const LEASE: Duration = Duration::from_secs(1);
-/// Long enough for every lease to end, and for somebody else to come in.
+/// Long enough for every lease to end, and for another task to get the lock.
 const BEYOND: Duration = Duration::from_millis(1600);
-/// For the slowest of machines to come to an end.
+/// The time limit for a worker to finish, on the slowest machines.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// One at a time: they would starve each other of processors.
+/// Lets only one test run at a time, because in parallel they would starve each other of CPU time.
 pub(crate) fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 pub(crate) struct Plan {
-    /// The test's name, to repeat it.
+    /// The name of the test, which is needed to repeat it.
     pub(crate) test: &'static str,
-    /// See the worker's `contest`.
+    /// The kind, in the format of the worker's `contest`.
     pub(crate) kind: &'static str,
     pub(crate) duration: Duration,
 }
@@ -44,14 +44,14 @@ pub(crate) struct Field {
     workers: Vec<Worker>,
     until: Instant,
     dir: TempDir,
-    /// How many calls failed to end a deadlock.
+    /// The number of calls that failed in order to end a deadlock.
     pub(crate) deadlocks: u64,
-    /// What was done.
+    /// The faults that have struck.
     pub(crate) faults: Vec<&'static str>,
 }
 
 impl Field {
-    /// Starts the workers, spread over the ways to the servers.
+    /// Starts the workers, and distributes them over the URLs of `ground`.
     pub(crate) fn open(plan: Plan, ground: Ground) -> Self {
         let mut field = Self {
             seed: Seed::announce(plan.test),
@@ -82,7 +82,7 @@ impl Field {
         Setup { options, ..setup }.launch()
     }
 
-    /// Where everything is written down.
+    /// The file with the history of all workers.
     pub(crate) fn file(&self) -> PathBuf {
         self.dir.path().join("history")
     }
@@ -103,12 +103,12 @@ impl Field {
         Instant::now() >= self.until
     }
 
-    /// Some time in peace, and then a fault.
+    /// Waits for some time without a fault, and then causes one.
     pub(crate) fn trouble(&mut self) {
         let peace = Duration::from_millis(100 + self.seed.below(500));
         thread::sleep(peace);
         let number = self.seed.below(PROCESSES as u64) as usize;
-        // Up to just before the end of a lease, or beyond it.
+        // Shorter than a lease, or long enough to end every lease.
         let pause = match self.seed.below(3) {
             0 => Duration::from_millis(self.seed.below(1000)),
             _ => BEYOND,
@@ -144,7 +144,7 @@ impl Field {
         "a pause"
     }
 
-    /// Which one it is to befall.
+    /// Chooses a server for a fault.
     fn server(&mut self) -> usize {
         self.seed.below(self.ground.servers.len() as u64) as usize
     }
@@ -170,14 +170,14 @@ impl Field {
         "a restart"
     }
 
-    /// Waits until all are done.
+    /// Waits until all workers are done.
     pub(crate) fn close(&mut self) {
         let workers = std::mem::take(&mut self.workers);
         for worker in &workers {
             eventually_within(PATIENCE, "a worker is done", || {
                 let mut done = false;
                 while let Some(line) = worker.overhear() {
-                    // Amid the faults it did not get a connection: then it takes no part.
+                    // If a worker got no connection because of the faults, it takes no part.
                     let absent = line.starts_with("failed setup");
                     let fault = line.starts_with("violation") || line.starts_with("failed");
                     assert!(!fault || absent, "{line}");

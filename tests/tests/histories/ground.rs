@@ -1,19 +1,19 @@
-//! [`Ground`]: the store that a history is of, with a proxy before each of its servers.
+//! [`Ground`]: the store that a history is about, with a proxy in front of each of its servers.
 
 use auto_mutex_tests::proxy::Proxy;
 use auto_mutex_tests::redis::{Options, Redis};
 use auto_mutex_tests::stores::quorum_url;
 
-/// Servers, and the ways to them.
+/// The servers, their proxies, and the URLs.
 pub(crate) struct Ground {
     pub(crate) servers: Vec<Redis>,
     pub(crate) proxies: Vec<Proxy>,
-    /// The workers are spread over these.
+    /// The URLs over which the workers are distributed.
     pub(crate) urls: Vec<String>,
 }
 
 impl Ground {
-    /// One server that keeps its data; every other worker is behind the proxy.
+    /// One server that keeps its data; every other worker connects through the proxy.
     pub(crate) fn single() -> Self {
         let mut ground = Self::of(vec![Redis::with(Options::default().survives_kills())]);
         let proxied = ground.servers[0].url_at(ground.proxies[0].port());
@@ -21,7 +21,7 @@ impl Ground {
         ground
     }
 
-    /// A quorum of five servers that keep their data. What befalls one of them leaves a majority.
+    /// A quorum of five servers that keep their data. Each fault strikes one server, so a majority is left.
     pub(crate) fn quorum() -> Self {
         let mut ground = Self::of(Redis::several(5, &Options::default().survives_kills()));
         let servers = ground.servers.iter().map(Redis::port);
@@ -30,7 +30,8 @@ impl Ground {
         ground
     }
 
-    /// Two quorums of three, with one server in common: the majorities of one need have nobody in those of the other.
+    /// Two quorums of three servers, with one server in common. A majority of one quorum need not overlap a majority of the
+    /// other.
     pub(crate) fn two_quorums() -> Self {
         let mut ground = Self::of(Redis::several(5, &Options::default().survives_kills()));
         let ports: Vec<_> = ground.servers.iter().map(Redis::port).collect();
@@ -41,7 +42,7 @@ impl Ground {
         ground
     }
 
-    /// So many servers that know nothing of each other, each with workers of its own: no lock at all.
+    /// `count` separate servers, each with workers of its own, so workers of different servers share no lock.
     pub(crate) fn apart(count: usize) -> Self {
         Self::of(Redis::several(count, &Options::default()))
     }

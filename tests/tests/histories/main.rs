@@ -1,8 +1,8 @@
-//! Histories of real processes under faults, checked for an order that explains them: see `tests/src/history`.
+//! Histories of real processes under faults. The search must find an order that explains them: see `tests/src/history`.
 //!
 //! | variable | sets |
 //! |---|---|
-//! | `AUTO_MUTEX_HISTORY_SECONDS` | how long each lasts |
+//! | `AUTO_MUTEX_HISTORY_SECONDS` | how long each test lasts |
 //! | `AUTO_MUTEX_SEED` | the faults, as printed at the start of a run |
 
 mod field;
@@ -16,7 +16,7 @@ use field::{Field, Plan, alone};
 use ground::Ground;
 use verdict::is_explained;
 
-/// Seconds of each, if nothing is said.
+/// The default duration of each test, in seconds.
 const SHORT: u64 = 10;
 
 fn seconds() -> Duration {
@@ -25,7 +25,7 @@ fn seconds() -> Duration {
     Duration::from_secs(seconds.unwrap_or(SHORT))
 }
 
-/// Returns how many calls failed to end a deadlock.
+/// Runs a contest under faults, and checks its history. Returns the number of calls that failed in order to end a deadlock.
 fn survives(test: &'static str, kind: &'static str, ground: fn() -> Ground) -> u64 {
     let _alone = alone();
     let plan = Plan {
@@ -61,7 +61,7 @@ fn a_mutex_of_a_quorum_under_faults() {
     survives("a_mutex_of_a_quorum_under_faults", "mutex", Ground::quorum);
 }
 
-/// Tasks hold one of four mutexes and wait for another one. Whoever is chosen fails, and the others continue.
+/// Tasks hold one of four mutexes and wait for another one. In each deadlock, one task fails and the others continue.
 fn survives_deadlocks(test: &'static str, ground: fn() -> Ground) {
     let deadlocks = survives(test, "crossed:4", ground);
     println!("{test}: {deadlocks} calls failed to end a deadlock");

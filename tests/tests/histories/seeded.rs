@@ -1,4 +1,4 @@
-//! Deployments that cannot keep the rules: the same processes, the same check, and it is seen.
+//! Deployments that cannot keep the promises: the same processes and the same check, which must find the fault.
 
 use std::thread;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::verdict::fault;
 
 const BRIEF: Duration = Duration::from_secs(2);
 
-/// Runs until something is wrong with the history of what is taken for `lock`.
+/// Repeats a contest until the check finds a fault in its history. `capacity` replaces the capacity of the lock in the check.
 fn is_seen(
     test: &'static str,
     kind: &'static str,

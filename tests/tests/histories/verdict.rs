@@ -1,4 +1,4 @@
-//! What a history must be.
+//! The check of a history.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -9,7 +9,7 @@ use auto_mutex_tests::history::{
 
 use crate::field::Field;
 
-/// What the processes wrote down can be explained.
+/// Asserts that an order of events explains the history that the processes recorded.
 pub(crate) fn is_explained(field: &mut Field) {
     field.close();
     let tasks = read(&field.file());
@@ -44,7 +44,7 @@ pub(crate) fn is_explained(field: &mut Field) {
     assert!(operations > 0, "nobody ever held it");
 }
 
-/// What is wrong with the history of a lock, as briefly as can be.
+/// A short description of what is wrong with the history of a lock; `None` if nothing is.
 pub(crate) fn fault(lock: &Lock, history: &[Span<Step>]) -> Option<String> {
     check(lock, history).err()?;
     let least = minimal(lock, history);

@@ -1,4 +1,4 @@
-//! [`Crew`]: processes at every primitive from the beginning to the end, and some that come and go.
+//! [`Crew`]: processes that use every kind of lock from the beginning to the end, and some that come and go.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -10,30 +10,31 @@ use auto_mutex_tests::worker::{Setup, Worker};
 
 use super::LEASE;
 
-/// One of two processes each, of so many tasks.
+/// The contests of the steady processes, with the number of tasks. Each contest has two processes.
 const STEADY: [(&str, u32); 6] = [
     ("mutex", 3),
     ("semaphore:3", 4),
     ("rw", 4),
     ("multi:6", 3),
-    // For up to three leases.
+    // Its holds last up to three leases.
     ("long:15", 2),
     ("hand-over:4", 2),
 ];
-/// A provisional grant ends after two seconds, and each of the three processes that its claim needs may stand still.
+/// A longer stall may cost a lock: a provisional grant ends after two seconds, and its claim needs three processes, each of
+/// which may stall.
 const TOO_LONG: Duration = Duration::from_millis(600);
-/// The longest pause after a turn: with all of them the machine is not even half busy.
+/// The longest pause after a turn. With these pauses, all processes together use less than half of the machine.
 const PAUSE: Duration = Duration::from_millis(200);
-/// How long those stay that come and go.
+/// How long a passing process stays.
 const STAY: Duration = Duration::from_secs(12);
 
-/// One who stays.
+/// A process that stays to the end.
 struct Steady {
     worker: Worker,
     done: bool,
 }
 
-/// One who comes and goes.
+/// A process that comes and goes.
 struct Passing {
     worker: Worker,
     since: Instant,
@@ -42,7 +43,7 @@ struct Passing {
 
 #[derive(Clone, Copy, PartialEq)]
 enum Way {
-    /// In the middle of its work.
+    /// The process is killed in the middle of its work.
     Killed,
     Exits,
     Returns,
@@ -54,9 +55,9 @@ pub(crate) struct Crew {
     steady: Vec<Steady>,
     passing: Vec<Passing>,
     said: Vec<String>,
-    /// How many have come and gone.
+    /// The number of processes that have come and gone.
     pub(crate) gone: u32,
-    /// How many holds were lost while the machine let nobody run for long enough.
+    /// The number of holds that were lost while the machine stalled.
     lost: usize,
 }
 
@@ -98,7 +99,7 @@ impl Crew {
     }
 
     fn admit(&mut self) {
-        // The others may wait for long before they have done their work.
+        // Only the first four contests: in the other ones, a task may wait for long before it has done its work.
         let (kind, tasks) = STEADY[self.gone as usize % 4];
         let way = [Way::Killed, Way::Exits, Way::Returns][self.gone as usize % 3];
         let work = if way == Way::Killed {
@@ -113,8 +114,8 @@ impl Crew {
         });
     }
 
-    /// Hears what was said; who has stayed long enough goes, in one of three ways, and another comes. Of late the machine
-    /// stood still for as long as `stall`.
+    /// Reads the lines of all workers. Each passing process that has stayed long enough ends in one of three ways, and
+    /// another one comes. `stall` is the longest recent stall of the machine.
     pub(crate) fn look(&mut self, stall: Duration) {
         for steady in &mut self.steady {
             while let Some(line) = steady.worker.overhear() {
@@ -127,7 +128,7 @@ impl Crew {
                 self.said.push(line);
             }
         }
-        // Some are killed, but nobody loses a lock, unless nobody could run for as long as it takes.
+        // Some processes are killed, but no task loses a lock, unless the machine stalls for too long.
         if stall > TOO_LONG {
             let lost = self.said.extract_if(.., |line| line.starts_with("lost"));
             self.lost += lost.count();
@@ -157,14 +158,14 @@ impl Crew {
         }
     }
 
-    /// Those who stay from the beginning to the end.
+    /// The process ids of the processes that stay to the end.
     pub(crate) fn steady(&self) -> impl Iterator<Item = u32> {
         self.steady.iter().map(|steady| steady.worker.pid())
     }
 
-    /// Waits for the end of all contests, and says what came of them.
+    /// Waits for the end of all contests, and returns a summary.
     pub(crate) fn end(mut self, stalls: &Stalls) -> String {
-        // Who waits at a belt goes on for a little while.
+        // A task that waits at a belt continues for a little while.
         while !self.steady.iter().all(|steady| steady.done) {
             self.look(stalls.within(2 * LEASE));
             thread::sleep(Duration::from_millis(20));

@@ -1,8 +1,7 @@
-//! [`Keepers`]: locks that are held for many leases, and a witness of their renewals: what the store says is left of each
-//! lease.
+//! [`Keepers`]: locks that are held for many leases, and a thread that watches their renewals. It asks the store how much
+//! of each lease is left.
 //!
-//! A lease is renewed every third of it. So whoever looks at any time finds two thirds of it left, less what the renewal
-//! took on its way.
+//! A lease is renewed every third of its length. So two thirds of it are left at any time, minus the delay of the renewal.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -15,14 +14,14 @@ use auto_mutex_tests::worker::{Setup, Worker};
 
 use super::LEASE;
 
-/// Two processes with so many locks each.
+/// The number of locks that each of two processes holds.
 const LOCKS: usize = 8;
-/// How often each is looked at.
+/// The pause between two looks at all locks.
 const PACE: Duration = Duration::from_millis(40);
 
 pub(crate) struct Keepers {
     _workers: Vec<Worker>,
-    /// What was left of the shortest lease since it was asked last (µs).
+    /// The shortest time that was left of any lease since the last call of `shortest`, in microseconds.
     shortest: Arc<AtomicU64>,
     over: Arc<AtomicBool>,
     looking: JoinHandle<()>,
@@ -56,7 +55,7 @@ impl Keepers {
         }
     }
 
-    /// What was left of the lease that had least left, at any look since this was asked last.
+    /// The shortest time that was left of any lease, at any look since the last call.
     pub(crate) fn shortest(&self) -> Duration {
         assert!(!self.looking.is_finished(), "a lock was lost");
         let micros = self.shortest.swap(u64::MAX, Ordering::Relaxed);

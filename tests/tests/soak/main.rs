@@ -1,13 +1,13 @@
-//! Everything at once for a long time, in peace: nothing may grow, and no renewal may be late. `tests/soak` runs it, and
-//! draws what it saw.
+//! All kinds of locks at once for a long time, without faults of the server: nothing may grow, and no renewal may be late.
+//! `tests/soak` runs the test, and draws a picture of the figures.
 //!
 //! | variable | sets |
 //! |---|---|
-//! | `AUTO_MUTEX_SOAK_MINUTES` | how long; 60 |
-//! | `AUTO_MUTEX_SOAK_REPORT` | the file for the picture; none is drawn without |
+//! | `AUTO_MUTEX_SOAK_MINUTES` | how long the test lasts; the default is 60 |
+//! | `AUTO_MUTEX_SOAK_REPORT` | the file for the picture; without it, no picture is drawn |
 //!
-//! - `crew.rs`: who works. `keepers.rs`: who holds, and how late its renewals come.
-//! - `sample.rs`: one look at everything. `verdict.rs`: what the looks come to. `plot.rs`: their picture.
+//! - `crew.rs`: the processes that work. `keepers.rs`: the processes that hold, and how late their renewals come.
+//! - `sample.rs`: one sample of all figures. `verdict.rs`: the verdict on all samples. `plot.rs`: their picture.
 
 mod crew;
 mod keepers;

@@ -1,4 +1,4 @@
-//! [`Sample`]: one look at clients and server.
+//! [`Sample`]: the figures of clients and server at one time.
 
 use std::time::Duration;
 
@@ -7,26 +7,26 @@ use auto_mutex_tests::redis::Redis;
 use super::LEASE;
 use super::crew::Crew;
 
-/// What there was at one time.
+/// The figures at one time.
 #[derive(Clone, Debug)]
 pub(crate) struct Sample {
     pub(crate) at: Duration,
-    /// Resident memory of the processes that stay: the sum (KiB).
+    /// The resident memory of all steady processes together (KiB).
     pub(crate) clients: f64,
-    /// What the server says that it uses (KiB).
+    /// The memory that the server reports as used (KiB).
     pub(crate) used: f64,
-    /// Its resident memory (KiB).
+    /// The server's resident memory (KiB).
     pub(crate) server: f64,
     pub(crate) keys: f64,
     pub(crate) lasting_keys: f64,
     pub(crate) connections: f64,
-    /// Open files of the processes that stay.
+    /// The open files of all steady processes together.
     pub(crate) files: f64,
-    /// How much later than planned a renewal was seen to be, the latest (ms).
+    /// The latest renewal: how much later than planned it came (ms).
     pub(crate) late: f64,
-    /// For how long the machine stood still (ms).
+    /// The longest stall of the machine (ms).
     pub(crate) stall: f64,
-    /// How often somebody was inside since the last look.
+    /// The number of sections since the last sample.
     pub(crate) sections: f64,
 }
 
@@ -57,7 +57,7 @@ impl Sample {
     }
 }
 
-/// KiB.
+/// The resident memory of a process, in KiB.
 fn resident(pid: u32) -> f64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("Linux");
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

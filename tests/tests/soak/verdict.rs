@@ -1,4 +1,5 @@
-//! Whether anything grew: the second quarter of the time against the last. (In the first everything comes to its size.)
+//! Checks that nothing grew: compares the last quarter of the time with the second. (In the first quarter, everything
+//! reaches its normal size.)
 
 use std::fmt::Write as _;
 
@@ -10,7 +11,7 @@ pub(crate) struct Verdict {
     pub(crate) faults: Vec<String>,
 }
 
-/// What is looked at, and by how much it may grow: a share of it, and a number.
+/// A figure, and how much it may grow: by a share of its value plus a number.
 type Figure = (&'static str, fn(&Sample) -> f64, f64, f64);
 
 const FLAT: [Figure; 5] = [
@@ -50,7 +51,7 @@ pub(crate) fn of(samples: &[Sample]) -> Verdict {
     let own = own.fold(0.0, f64::max);
     let stall = samples.iter().map(|it| it.stall).fold(0.0, f64::max);
     let typical = median(samples, |it| it.late);
-    // Two thirds of the lease are left to a renewal that comes in time, one if a whole beat is missed.
+    // If every renewal is on time, two thirds of the lease are always left; if a renewal is missed, one third.
     let allowed = LEASE.as_secs_f64() * 1000.0 / 3.0;
     if own >= allowed {
         faults.push(format!("a renewal was {own:.0} ms late"));

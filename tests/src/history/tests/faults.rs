@@ -1,5 +1,5 @@
-//! Locks and users with known faults, on threads, and a register that is written past its fence: each is seen, and the same
-//! without the fault is not.
+//! Fake locks with known faults, used by threads, and a register that is written past its fence. The search must find each
+//! fault, and must find nothing in runs without a fault.
 
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard};
@@ -12,19 +12,19 @@ use crate::history::{
 };
 use crate::witness::Witness;
 
-/// What is wrong.
+/// The fault of a lock or of its users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
     Nothing,
-    /// Everybody is let in.
+    /// The lock is granted to every thread at once.
     LetsAllIn,
-    /// One permit more than there are.
+    /// The lock grants one unit more than it has.
     OneTooMany,
-    /// A reader comes in beside a writer.
+    /// A reader is granted the lock beside a writer.
     ReaderBesideWriter,
-    /// A token that was given before.
+    /// A grant gets the token of an earlier grant.
     TokenGoesBack,
-    /// The register is written after the loss, under a token that it has to take.
+    /// A thread writes with a token that the register must accept, instead of its own.
     WritesPastTheFence,
 }
 
@@ -32,7 +32,7 @@ enum Fault {
 struct Fake {
     capacity: u32,
     fault: Fault,
-    /// Units in use, the last token.
+    /// The units in use, and the last token.
     state: Mutex<(u32, u64)>,
     freed: Condvar,
 }
@@ -63,7 +63,7 @@ impl Fake {
     }
 }
 
-/// Some turns of some threads; what they wrote down.
+/// Runs some threads that take the lock in turns. Returns the events that they recorded.
 fn contest(capacity: u32, fault: Fault, witness: Option<u16>) -> BTreeMap<String, Vec<Event>> {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("history");
@@ -126,7 +126,7 @@ fn update(recorder: &mut Recorder, cell: &mut Cell, fault: Fault, token: u64, tu
     }
 }
 
-/// What is wrong with the holds, in short.
+/// A short description of what is wrong with the holds; `None` if nothing is.
 fn fault_of_holds(capacity: u32, fault: Fault) -> Option<String> {
     let histories = holds(&contest(capacity, fault, None));
     let (lock, history) = &histories["fake"];
@@ -168,7 +168,7 @@ fn a_token_that_comes_again_is_seen() {
     is_seen(1, Fault::TokenGoesBack);
 }
 
-/// The lock lets all in, and the register alone keeps order; or does not.
+/// The lock is granted to all threads at once, so only the register's fence keeps the updates in order.
 #[test]
 fn a_write_past_the_fence_is_seen() {
     let fault = |fault| {

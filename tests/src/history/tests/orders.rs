@@ -1,9 +1,9 @@
-//! The search says what trying every order says.
+//! Compares the search with an exhaustive search.
 
 use crate::history::{Lock, Register, Span, Specification, Step, Update, check};
 use crate::seed::Seed;
 
-/// Whether any order of `left` is allowed behind `state`: no ranks, no memory, nothing clever.
+/// Whether any order of `left` is allowed after `state`: an exhaustive search, without ranks and without a cache.
 fn any_order<S: Specification>(
     spec: &S,
     history: &[Span<S::Op>],
@@ -24,7 +24,7 @@ fn any_order<S: Specification>(
     })
 }
 
-/// Compares both, and says whether it was fine.
+/// Asserts that both searches agree. Returns whether an order is allowed.
 fn both<S: Specification>(spec: &S, history: &[Span<S::Op>]) -> bool {
     let all: Vec<_> = (0..history.len()).collect();
     let expected = any_order(spec, history, &all, &S::State::default());
@@ -36,7 +36,7 @@ fn both<S: Specification>(spec: &S, history: &[Span<S::Op>]) -> bool {
     expected
 }
 
-/// What was found is what it claims to be.
+/// Asserts that `order` is allowed, agrees with the times, and is complete.
 fn is_an_order<S: Specification>(spec: &S, history: &[Span<S::Op>], order: &[usize]) {
     let mut state = S::State::default();
     for (at, index) in order.iter().enumerate() {

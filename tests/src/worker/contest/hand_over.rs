@@ -1,4 +1,4 @@
-//! Putting numbered items on a belt, or taking them, with a mutex and two condition variables.
+//! Puts numbered items on a belt, or takes them, with a mutex and two condition variables.
 
 use std::time::{Duration, Instant};
 
@@ -12,9 +12,9 @@ struct Task {
     belt: Belt,
     mutex: Mutex,
     deed: Deed,
-    /// Something was done to the belt that this one waits for.
+    /// The condition variable that this task waits for.
     mine: Condvar,
-    /// Who waits for what this one does.
+    /// The condition variable that this task notifies.
     theirs: Condvar,
     over: bool,
 }
@@ -32,10 +32,10 @@ pub(super) async fn run(own: Contestant, witness: u16, place: Place) {
         over: false,
         own,
     };
-    // It may come in the place of a dead one, which may have had the mutex and not done what it was woken for.
+    // This task may replace a killed task that had the mutex and had not yet done what it was woken for.
     let mut owes = true;
     while !task.over || owes {
-        // Whoever had trouble may have moved something and told nobody.
+        // After an error, this task may have moved an item without a notification.
         let outcome = match owes {
             true => task.wake_all().await,
             false => task.turn().await,
@@ -91,7 +91,7 @@ impl Task {
         }
     }
 
-    /// One is told, sometimes all, before or after the mutex is released.
+    /// Notifies one waiter or sometimes all, before or after the mutex is released.
     async fn tell(&mut self, guard: MutexGuard) -> Result<(), LockError> {
         let guard = (self.own.seed.below(2) == 0).then_some(guard);
         let count = match self.own.seed.below(16) {
@@ -106,8 +106,8 @@ impl Task {
         Ok(())
     }
 
-    /// Mostly for as long as it takes. Sometimes for a short time only, and sometimes it gives up, at any moment: then
-    /// there is no guard any more.
+    /// Waits for a notification, mostly without a limit, sometimes for a short time only. Sometimes the task cancels its
+    /// wait at a random moment, and so loses its guard.
     async fn wait(&mut self, guard: MutexGuard) -> Result<Option<MutexGuard>, LockError> {
         let brief = Duration::from_micros(self.own.seed.below(5000));
         let (guard, woken) = match self.own.seed.below(16) {
@@ -130,7 +130,7 @@ impl Task {
         Ok(Some(guard))
     }
 
-    /// Reported at once, before it can die.
+    /// Reports a notification at once, before this process can be killed.
     fn notified(&mut self, count: u64) {
         self.belt.notified(count);
         self.belt.flush();

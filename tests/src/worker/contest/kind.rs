@@ -1,4 +1,4 @@
-//! What a contest is about.
+//! The kinds of contests.
 
 use std::str::FromStr;
 
@@ -9,28 +9,29 @@ use crate::seed::Seed;
 use crate::witness::Part;
 use crate::worker::guards::Held;
 
-/// The units of a readers-writer lock, for the witness: more than there are ever readers.
+/// The units of a readers-writer lock, for the witness: more than there are readers at any time.
 const READERS: u32 = 1 << 20;
 
-/// `mutex`, `crossed:NAMES`, `long:SECONDS`, `semaphore:PERMITS`, `rw`, `multi:NAMES`, `hand-over:BOUND`, `partners:PAIRS`.
+/// A contest: `mutex`, `crossed:NAMES`, `long:SECONDS`, `semaphore:PERMITS`, `rw`, `multi:NAMES`, `hand-over:BOUND` or
+/// `partners:PAIRS`.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::worker) enum Kind {
     Mutex,
-    /// Two of so many mutexes, in any order, one inside the other: they wait for each other.
+    /// Two of `names` mutexes in any order, the second while the first is held, so that tasks deadlock.
     Crossed {
         names: u64,
     },
-    /// A mutex that is held for up to so many seconds.
+    /// A mutex that is held for up to `seconds` seconds.
     Long {
         seconds: u64,
     },
-    /// One permit mostly, sometimes several.
+    /// Mostly one permit, sometimes several.
     Semaphore {
         permits: u32,
     },
-    /// Readers mostly, sometimes a writer.
+    /// Mostly readers, sometimes a writer.
     RwLock,
-    /// Two of so many names, in any order.
+    /// Two of `names` names at once, in any order.
     Multi {
         names: u64,
     },
@@ -38,7 +39,7 @@ pub(in crate::worker) enum Kind {
     HandOver {
         bound: u32,
     },
-    /// So many belts for one item, with one at each end.
+    /// `pairs` belts for one item each, with one task at each end.
     Partners {
         pairs: u64,
     },
@@ -76,14 +77,14 @@ impl FromStr for Kind {
 }
 
 impl Kind {
-    /// One request, as the dice fall; `None` if it did not wait and somebody else was first.
+    /// Makes one random request. Returns `None` if the request does not wait, and the lock is not free.
     pub(super) async fn take(
         self,
         client: &Client,
         name: &str,
         seed: &mut Seed,
     ) -> Result<Option<Held>, LockError> {
-        // Who does not want to wait gets no answer of a store that is not there, which is as it should be.
+        // In a `Long` contest every request waits, because a request that does not wait rightly fails while the store is down.
         let waits = seed.below(16) > 0 || matches!(self, Self::Long { .. });
         Ok(match self {
             Self::Long { .. } => Some(Held::Mutex(client.mutex(name).lock().await?)),
@@ -127,7 +128,7 @@ impl Kind {
         })
     }
 
-    /// What the witness is told of it.
+    /// The report of this hold for the witness.
     pub(super) fn parts(self, held: &Held) -> Vec<Part> {
         match held {
             Held::Mutex(guard) => vec![Part::all(guard.name(), guard.fencing_token())],

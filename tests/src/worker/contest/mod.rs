@@ -1,8 +1,8 @@
-//! A contest: many tasks of many processes on one lock, or several, under the eyes of a witness.
+//! A contest: many tasks of many processes use one lock or several, and a witness watches them.
 //!
-//! Lines out: `begun`; `violation …` for what must never be; `lost WHO` for a loss that was noticed, with `after a stall` behind
-//! it if this process had stood still for so long that this may be why; at the end `task WHO
-//! turns=… longest_ms=… unavailable=… timeouts=… cancelled=… deadlocks=…` for each task, then `done`.
+//! Output lines: `begun`; `violation …` for an event that must never happen; `lost WHO` for a loss that a task noticed,
+//! with `after a stall` at the end if a stall of this process may be the cause; at the end `task WHO turns=… longest_ms=…
+//! unavailable=… timeouts=… cancelled=… deadlocks=…` for each task, then `done`.
 
 mod crossed;
 mod hand_over;
@@ -27,9 +27,9 @@ use super::serve::say;
 use crate::seed::Seed;
 use crate::stalls::Stalls;
 
-/// What the line of a loss ends with that may be the machine's.
+/// The end of the line for a loss that a stall of the machine may have caused.
 const AFTER_A_STALL: &str = " after a stall";
-/// How long a task waits before it calls itself starved.
+/// How long a task waits before its wait counts as starvation.
 const STARVED: Duration = Duration::from_secs(30);
 
 pub(super) struct Contest {
@@ -41,18 +41,18 @@ pub(super) struct Contest {
     pub(super) seed: u64,
     /// The longest pause after a turn, in microseconds.
     pub(super) pause: u64,
-    /// The longest stay, in milliseconds, of those who stay for longer than a moment: one in thirty-two.
+    /// The longest time for which one turn in thirty-two keeps the lock, in milliseconds; all other turns are short.
     pub(super) stay: u64,
-    /// Where all that happens is written down, if it is; see [`history`](crate::history).
+    /// The file in which the contest records its history, if any; see [`history`](crate::history).
     pub(super) file: Option<PathBuf>,
 }
 
-/// Whether a line tells of a loss that the machine has no part in.
+/// Whether `line` reports a loss that no stall of the machine explains.
 pub fn is_strange_loss(line: &str) -> bool {
     line.starts_with("lost ") && !line.ends_with(AFTER_A_STALL)
 }
 
-/// What each task of a contest has.
+/// The state of one task of a contest.
 struct Contestant {
     client: Client,
     name: String,
@@ -67,7 +67,7 @@ struct Contestant {
 }
 
 impl Contest {
-    /// Ends when its time is over, or `enough` is.
+    /// Runs the contest until its time is over, or `enough` completes.
     pub(super) async fn run(self, client: &Client, enough: impl Future<Output = ()>) {
         say("begun");
         let over = Arc::new(AtomicBool::new(false));
@@ -125,7 +125,7 @@ impl Contestant {
         Instant::now() >= self.until || self.over.load(Ordering::Acquire)
     }
 
-    /// How long to wait for a turn: now and then somebody gives up, at any moment.
+    /// How long the task waits for a turn before it cancels the wait: mostly for ever, sometimes only for a moment.
     fn patience(&mut self) -> Duration {
         match self.seed.below(16) {
             0 => Duration::from_micros(self.seed.below(5000)),
@@ -133,14 +133,14 @@ impl Contestant {
         }
     }
 
-    /// Lets others get on.
+    /// Pauses, so that other tasks get the lock.
     async fn pause(&mut self) {
         if self.pause > 0 {
             tokio::time::sleep(Duration::from_micros(self.seed.below(self.pause))).await;
         }
     }
 
-    /// Counts an error that may come when there is trouble.
+    /// Counts an error that a fault may cause. Any other error is a violation.
     async fn trouble(&mut self, error: LockError) {
         match error {
             LockError::Unavailable { source, .. } => {
@@ -167,7 +167,7 @@ impl Contestant {
         say(&format!("violation {} {what}", self.who));
     }
 
-    /// `now` is the witness' clock.
+    /// Reports that a register refused a holder whose guard is still valid; `now` is a time of the witness's clock.
     fn refused(&self, what: &str, now: &str) {
         let what = format!("the register refused {what} that still believes, at {now}");
         self.violation(&what);

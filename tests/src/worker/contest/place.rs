@@ -1,20 +1,21 @@
-//! Where at a belt somebody stands.
+//! The place of a task at a belt.
 
 use super::Kind;
 use crate::belt;
 
-/// The belt and its end.
+/// A belt, and the end of the belt at which a task works.
 #[derive(Debug)]
 pub(super) struct Place {
     pub(super) belt: String,
     pub(super) bound: u32,
-    /// It puts items; else it takes them.
+    /// Whether the task puts items; otherwise it takes them.
     pub(super) puts: bool,
 }
 
 impl Place {
-    /// At one belt for all, every other one puts. With partners, whoever comes first puts, and waits for one who comes
-    /// much later, mostly of another process: if a notification is lost on the way between two, they wait for ever.
+    /// Finds the place of a task. With one belt for all, every other task puts items. With partners, the first task at a
+    /// belt puts items, and waits for a partner that comes much later, mostly from another process. If a notification
+    /// between partners is lost, both wait for ever.
     pub(super) fn find(kind: Kind, name: &str, number: u64, witness: u16) -> Self {
         match kind {
             Kind::Partners { pairs } => {

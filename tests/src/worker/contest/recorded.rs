@@ -1,4 +1,4 @@
-//! Taking a lock and leaving it, again and again, with all of it written down.
+//! Takes a lock and releases it, again and again, and records every call and answer.
 
 use std::path::Path;
 use std::time::Duration;
@@ -68,7 +68,7 @@ impl Task {
 
     async fn inside(&mut self, held: Held, part: &Part) {
         self.section(&held, part).await;
-        // Some are held for longer.
+        // Some holds last for several sections.
         while self.own.seed.below(3) == 0 && held.check().is_ok() {
             self.section(&held, part).await;
         }
@@ -105,7 +105,7 @@ impl Task {
         self.sure(held);
     }
 
-    /// Whether it is held is asked after the time is read: then it was held at that time.
+    /// Reads the time before it asks the guard. So if the guard confirms the lock, the lock was held at that time.
     fn sure(&mut self, held: &Held) {
         let at = now();
         if held.check().is_ok() {
@@ -113,7 +113,7 @@ impl Task {
         }
     }
 
-    /// The register is read and written, whatever has become of the lock meanwhile.
+    /// Reads and writes the register, even if the lock has been lost meanwhile.
     async fn update(&mut self, part: &Part) {
         self.recorder.note(now(), What::Read);
         let value = self.cell.read(&part.name, part.token);

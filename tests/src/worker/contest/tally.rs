@@ -1,4 +1,4 @@
-//! What a task counts of itself.
+//! The counts of one task.
 
 use std::fmt;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Taking a lock, being inside, and leaving, again and again.
+//! Takes a lock, reports to the witness while it holds, and releases the lock, again and again.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ struct Task {
     own: Contestant,
     kind: Kind,
     sections: Sections,
-    /// The last of each name.
+    /// The last token of each name.
     tokens: HashMap<String, u64>,
 }
 
@@ -69,7 +69,7 @@ impl Task {
             _ => 0,
         };
         if stay > 0 {
-            // One section after the other, so that there is evidence of all that time.
+            // Many short sections give evidence for the whole time.
             let until = Instant::now() + Duration::from_millis(stay);
             while Instant::now() < until && held.check().is_ok() {
                 self.section(&held).await;
@@ -88,7 +88,7 @@ impl Task {
             held => held,
         };
         if self.own.seed.below(4) == 0 {
-            // Either answer is right after trouble with the store; that it comes is what matters.
+            // After trouble with the store, both results are correct. The call only has to return.
             let _ = held.unlock().await;
         }
     }

@@ -1,4 +1,4 @@
-//! What the store still keeps of those that were killed, and for how long.
+//! Checks how long the store keeps the holders and waiters of killed processes.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -7,17 +7,17 @@ use auto_mutex::Client;
 
 use super::Plan;
 
-/// What a slow machine adds: a request of the dead may lie in a socket until the server gets to it.
+/// The delay of a slow machine: a request of a killed process may wait in a socket until the server reads it.
 const SLOW: Duration = Duration::from_secs(1);
 
-/// Those that were killed.
+/// The processes that were killed.
 #[derive(Debug, Default)]
 pub(crate) struct Dead {
-    /// Of which something may be left, and when they died.
+    /// The killed processes of which the store may still keep something, and when they were killed.
     kept: Vec<(u32, Instant)>,
-    /// How many there were.
+    /// The number of killed processes.
     pub(crate) kills: u64,
-    /// The longest that something of one of them was still seen.
+    /// The longest time for which the store kept a holder or a waiter of a killed process.
     pub(crate) longest: Duration,
 }
 
@@ -31,7 +31,7 @@ impl Dead {
         self.kept.is_empty()
     }
 
-    /// Looks who is left of them. What they had must be gone within a lease.
+    /// Looks for holders and waiters of killed processes, and asserts that none is left after a lease.
     pub(super) fn look(&mut self, observer: &Client, plan: &Plan) {
         if self.kept.is_empty() {
             return;
@@ -39,7 +39,7 @@ impl Dead {
         let begun = Instant::now();
         let mut seen = BTreeSet::new();
         for name in plan.names() {
-            // The server may be in trouble too: then the next look will tell.
+            // The server may be failing, too. Then the next look finds out.
             let Ok(info) = observer.mutex(name).blocking_info() else {
                 return;
             };

@@ -1,4 +1,4 @@
-//! Eight processes of eight tasks in a contest, and those who watch them.
+//! A contest of eight processes with eight tasks each, and the checks while it runs.
 
 mod dead;
 mod plan;
@@ -23,11 +23,11 @@ pub(crate) use plan::{Plan, duration};
 pub(crate) const PROCESSES: usize = 8;
 const TASKS: usize = 8;
 
-/// How long nobody may get on: the lease of a holder that died, the two seconds that a dead waiter may cost,
-/// the start of a server, and what a slow machine adds.
+/// The longest time without progress: the lease of a killed holder, the two seconds that a dead waiter may cost, the start
+/// of a server, and the delay of a slow machine.
 pub(crate) const STUCK: Duration = Duration::from_secs(8);
 
-/// One campaign at a time.
+/// Lets only one campaign run at a time.
 pub(crate) fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -39,21 +39,21 @@ pub(crate) struct Arena {
     pub(crate) seed: Seed,
     pub(crate) workers: Vec<Worker>,
     pub(crate) plan: Plan,
-    /// A member that only looks.
+    /// A client that only observes.
     pub(crate) observer: Client,
-    /// What became of those that were killed.
+    /// The processes that were killed.
     pub(crate) dead: Dead,
     pub(crate) stalls: Stalls,
     setup: Setup,
     until: Instant,
-    /// How far they had got, and when that was new.
+    /// The last progress, and when it was first seen.
     progress: (u64, Instant),
-    /// What workers said, those that have been killed included.
+    /// The lines of the workers, including killed ones.
     pub(crate) said: Vec<String>,
 }
 
 impl Arena {
-    /// Starts the store, the witness and the workers, and lets them begin.
+    /// Starts the store, the witness and the workers, and begins the contest.
     pub(crate) fn open(plan: Plan) -> Self {
         let redis = Redis::with(Options::default().survives_kills());
         let setup = Setup::new(env!("CARGO_BIN_EXE_test-worker"), redis.url(), plan.lease);
@@ -100,7 +100,7 @@ impl Arena {
         Instant::now() >= self.until
     }
 
-    /// Lets the contest go on for `duration`, but never beyond its end, looking at the keys now and then.
+    /// Lets the contest run for `duration`, but not beyond its end, and looks at everything now and then.
     pub(crate) fn watch(&mut self, duration: Duration) {
         let until = self.until.min(Instant::now() + duration);
         while Instant::now() < until {
@@ -109,20 +109,20 @@ impl Arena {
         }
     }
 
-    /// Lets it go on until `condition` holds, but never beyond its end.
+    /// Lets the contest run until `condition` holds, but not beyond its end.
     pub(crate) fn watch_until(&mut self, condition: impl Fn(&Self) -> bool) {
         while !condition(self) && !self.is_over() {
             self.watch(Duration::from_millis(20));
         }
     }
 
-    /// Lets it go on to its end.
+    /// Lets the contest run to its end.
     pub(crate) fn watch_to_the_end(&mut self) {
         let left = self.until.saturating_duration_since(Instant::now());
         self.watch(left);
     }
 
-    /// Looks at everything once.
+    /// Checks keys, workers, killed processes and progress once.
     pub(crate) fn look(&mut self) {
         assert_eq!(
             self.redis.keys_without_ttl(),
@@ -140,7 +140,7 @@ impl Arena {
         }
     }
 
-    /// Who has what and who waits, for a message.
+    /// The locks in use and the waiting tasks, for an error message.
     fn standing(&self) -> String {
         let names = self.plan.names().into_iter();
         let infos = names.map(|name| self.observer.mutex(name).blocking_info());
@@ -159,7 +159,7 @@ impl Arena {
         }
     }
 
-    /// Kills a worker and sends another in its place; if the contest is over, lets it go on instead.
+    /// Kills a worker and starts another one in its place. If the contest is over, resumes the worker instead.
     pub(crate) fn replace(&mut self, index: usize) {
         if self.is_over() {
             self.workers[index].cont();
@@ -173,11 +173,11 @@ impl Arena {
             self.said.push(line);
         }
         let next = self.setup.launch();
-        // Its first line is heard with the others'.
+        // The new worker's first line is read later, with those of the other workers.
         self.admit(next);
     }
 
-    /// Waits until all workers are done, and returns the verdict.
+    /// Waits until all workers are done and the store keeps nothing of killed ones, and returns the verdict.
     pub(crate) fn close(&mut self) -> Verdict {
         let done = |said: &[String]| said.iter().filter(|line| *line == "done").count();
         while done(&self.said) < self.workers.len() || !self.dead.all_freed() {
@@ -193,19 +193,19 @@ impl Arena {
         self.witness.verdict()
     }
 
-    /// Those for which no stall is to blame.
+    /// The number of losses that no stall explains.
     pub(crate) fn strange_losses(&self) -> usize {
         let strange = self.said.iter().filter(|line| is_strange_loss(line));
         strange.count()
     }
 
-    /// How often somebody noticed a loss.
+    /// The number of losses that tasks noticed.
     pub(crate) fn losses(&self) -> usize {
         let lost = self.said.iter().filter(|line| line.starts_with("lost "));
         lost.count()
     }
 
-    /// A figure that the tasks reported, of each.
+    /// The values of a figure, one from the report of each task.
     pub(crate) fn figures(&self, figure: &str) -> Vec<u64> {
         let figure = format!("{figure}=");
         let reports = self.said.iter().filter(|line| line.starts_with("task "));
@@ -215,13 +215,13 @@ impl Arena {
             .collect()
     }
 
-    /// The sum of such a figure.
+    /// The sum of a figure over all tasks.
     pub(crate) fn sum(&self, figure: &str) -> u64 {
         self.figures(figure).iter().sum()
     }
 }
 
-/// The process that somebody belongs to.
+/// The process of a task; `who` is `PID/TASK`.
 pub(crate) fn process(who: &str) -> String {
     who.split('/').next().unwrap_or_default().to_owned()
 }

@@ -1,12 +1,12 @@
-//! What a contest is about and how long it lasts.
+//! The plan of a contest: its kind, its names and its duration.
 
 use std::time::Duration;
 
-/// One contest.
+/// The plan of one contest.
 pub(crate) struct Plan {
-    /// What is printed with the seed.
+    /// The text that is printed with the seed.
     pub(crate) what: &'static str,
-    /// See the worker's `contest`.
+    /// The kind, in the format of the worker's `contest`.
     pub(crate) kind: &'static str,
     pub(crate) name: &'static str,
     pub(crate) lease: Duration,
@@ -14,7 +14,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// All the names of locks in it.
+    /// The names of all locks in the contest.
     pub(crate) fn names(&self) -> Vec<String> {
         match self.kind.split_once(':') {
             Some(("multi" | "partners", names)) => {
@@ -27,7 +27,7 @@ impl Plan {
     }
 }
 
-/// How long a campaign lasts: `default` seconds, or what `AUTO_MUTEX_CAMPAIGN_SECONDS` says.
+/// How long a campaign lasts: `AUTO_MUTEX_CAMPAIGN_SECONDS`, or `default` seconds.
 pub(crate) fn duration(default: u64) -> Duration {
     let seconds = std::env::var("AUTO_MUTEX_CAMPAIGN_SECONDS");
     let seconds = seconds.ok().and_then(|seconds| seconds.parse().ok());

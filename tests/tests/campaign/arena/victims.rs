@@ -1,15 +1,15 @@
-//! Whom to harm.
+//! Chooses and suspends the workers that a test harms.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::{Arena, PROCESSES, process};
 
-/// How long to look for one that is inside.
+/// How long to look for a worker in the wanted state.
 const SOON: Duration = Duration::from_millis(300);
 
 impl Arena {
-    /// A worker to harm, suspended: mostly caught inside, where it hurts, sometimes any.
+    /// Suspends a worker for a test that will harm it, mostly while one of its tasks holds the lock. Returns its index.
     pub(crate) fn victim(&mut self) -> usize {
         match self.seed.below(4) {
             0 => self.anyone(),
@@ -17,7 +17,8 @@ impl Arena {
         }
     }
 
-    /// The same for a contest of which the witness does not see who is inside: sometimes caught with the mutex.
+    /// As [`victim`](Self::victim), for a contest whose holders the witness does not see: half of the time, the worker has
+    /// the mutex.
     pub(crate) fn victim_holding(&mut self) -> usize {
         if self.seed.below(2) == 0 {
             return self.anyone();
@@ -36,19 +37,19 @@ impl Arena {
         any
     }
 
-    /// A worker suspended while one of its tasks is inside.
+    /// Suspends a worker while one of its tasks holds the lock, and returns its index.
     pub(crate) fn caught_inside(&mut self) -> usize {
         loop {
             match self.caught(Self::inside) {
                 Some(caught) => return caught,
-                // Nobody will be inside any more, and any will do.
+                // The contest is over and no task will hold the lock, so any worker will do.
                 None if self.is_over() => return self.anyone(),
                 None => self.look(),
             }
         }
     }
 
-    /// A worker suspended while it is among those that `find` finds, if one is caught soon.
+    /// Suspends a worker that `find` returns before and after the suspension; `None` if no worker is caught soon.
     fn caught(&mut self, find: fn(&Self) -> Vec<usize>) -> Option<usize> {
         let begun = Instant::now();
         while begun.elapsed() < SOON {
@@ -59,8 +60,8 @@ impl Arena {
             }
             let index = *self.seed.pick(&found);
             self.workers[index].stop();
-            // It may have left before it stopped, but not after. What it said last has been read when the server has
-            // answered two connections that came later.
+            // The task may have left before its process stopped, but not after. Two later connections have been answered,
+            // so the server has read everything that the process sent before it stopped.
             if find(self).contains(&index) && find(self).contains(&index) {
                 return Some(index);
             }
@@ -69,7 +70,7 @@ impl Arena {
         None
     }
 
-    /// The workers, of those alive, that have a task inside.
+    /// The living workers with a task that holds the lock, by the witness.
     fn inside(&self) -> Vec<usize> {
         let who = self.witness.inside();
         let pids: Vec<_> = who.iter().map(|who| process(who)).collect();
@@ -80,7 +81,7 @@ impl Arena {
         (0..self.workers.len()).filter(is_inside).collect()
     }
 
-    /// The workers, of those alive, that have the mutex, going by what the store says.
+    /// The living workers that hold the mutex, by the store.
     fn holding(&self) -> Vec<usize> {
         let info = self.observer.mutex(self.plan.name).blocking_info();
         let holders = info.map(|info| info.holders).unwrap_or_default();

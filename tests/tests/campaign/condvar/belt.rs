@@ -1,4 +1,4 @@
-//! 32 producers and 32 consumers: at a belt of four items, with a mutex and two condition variables; or two and two, at
+//! 32 producers and 32 consumers: at one belt of four items, with a mutex and two condition variables; or in pairs, at
 //! belts for one item.
 
 use std::time::Duration;
@@ -24,7 +24,7 @@ fn open(what: &'static str, kind: &'static str, lease: u64, duration: Duration) 
     })
 }
 
-/// Every item arrived once, in order, and nothing ever stood still.
+/// Asserts that every item arrived once and in order, and that the belts never stood still for long.
 fn all_was_handed_over(arena: &mut Arena) -> Ledger {
     arena.close();
     let ledger = Ledger::at(arena.witness.port());
@@ -39,10 +39,10 @@ fn all_was_handed_over(arena: &mut Arena) -> Ledger {
     ledger
 }
 
-/// How many notifications nobody has taken: those of waiters that gave up, died, or timed out, when nobody waited
-/// behind them. Each one would wake the next waiter for nothing.
+/// The number of notifications that no waiter has taken. Their waiters gave up, died or timed out while no other task
+/// waited. Each of these notifications would wake a later waiter for nothing.
 fn left_over(arena: &Arena) -> u64 {
-    // What the dead had comes back when their lease is over and somebody asks; what else there is, is there.
+    // A killed waiter's notification returns when its lease has ended and a client asks. All others are already available.
     let within = match arena.dead.kills {
         0 => Duration::from_secs(1),
         _ => arena.plan.lease * 2,
@@ -95,7 +95,7 @@ fn print(arena: &Arena, ledger: &Ledger, left_over: u64) {
     );
 }
 
-/// Nobody is harmed: as many are woken as is said, and nobody ever waits in vain.
+/// For a contest without faults: asserts that as many waiters wake as the notifiers counted, and that no task waits for ever.
 fn nothing_is_lost(mut arena: Arena) {
     let stalls = Stalls::watch();
     arena.watch_to_the_end();
@@ -105,7 +105,7 @@ fn nothing_is_lost(mut arena: Arena) {
     print(&arena, &ledger, left_over);
     let heard = ledger.woken + left_over;
     assert!(ledger.notified <= heard, "a notification is lost");
-    // While the machine lets nobody run, the end of a process does not wait until all is told what it has used.
+    // If the machine stalls, a process may end before the store knows which notifications the process has used.
     if stalls.within(Duration::MAX).is_zero() {
         assert_eq!(ledger.notified, heard, "woken by nobody");
     }
@@ -136,8 +136,8 @@ fn notifications_of_killed_waiters_wake_others() {
     let ledger = all_was_handed_over(&mut arena);
     let left_over = left_over(&arena);
     print(&arena, &ledger, left_over);
-    // Of a process that is killed one task at most has the mutex: it may have used a notification and not reported it. Or
-    // it had reported it, and its use had not reached the store.
+    // In a killed process, at most one task has the mutex. This task may have used a notification and not reported the use.
+    // Or it had reported the use, and the store did not learn of it.
     let (said, heard) = (ledger.notified, ledger.woken + left_over);
     assert!(
         said <= heard + arena.dead.kills,

@@ -1,4 +1,4 @@
-//! Condition variables: a notification that was answered wakes somebody that lives.
+//! Condition variables: a notification that was answered wakes a waiter in a living process.
 
 mod belt;
 mod rounds;

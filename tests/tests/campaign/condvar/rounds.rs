@@ -1,5 +1,5 @@
-//! Rounds: of the waiters in several processes some are suspended, then all of them notified, then the suspended ones
-//! killed or let go on. As many as were said to be woken wake among those that live.
+//! In each round, several processes wait. The test suspends some processes, sends notifications, and then kills or resumes
+//! the suspended processes. In living processes, as many waiters wake as were notified.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,13 +13,13 @@ use auto_mutex_tests::worker::{Setup, Worker};
 
 use crate::arena::{alone, duration};
 
-/// A process that is suspended for longer returns without a notification. Far beyond the time of a round, also on a machine that
-/// stands still for a moment.
+/// If a process is suspended for longer than its lease, its waits return without a notification. This lease is far longer
+/// than a round, even on a machine that stalls for a moment.
 const LEASE: Duration = Duration::from_secs(20);
 const PROCESSES: u64 = 4;
 /// Condition variables in use at the same time.
 const NAMES: u64 = 6;
-/// Waiters of each process at each of them.
+/// Waiters of each process at each condition variable.
 const WAITERS: u64 = 2;
 
 struct Game {
@@ -29,7 +29,7 @@ struct Game {
     redis: Redis,
     seed: Seed,
     round: u64,
-    /// What the workers said.
+    /// The number of lines `waits` and `woken` for each name.
     waits: BTreeMap<String, u64>,
     woken: BTreeMap<String, u64>,
     notified: u64,
@@ -74,7 +74,7 @@ impl Game {
         }
     }
 
-    /// Everybody waits. Who has said so has the mutex until its place in the queue is sure.
+    /// Makes all waiters wait. After its line `waits`, a waiter has the mutex until its place in the queue is certain.
     fn gather(&mut self) {
         for name in self.names() {
             for worker in &mut self.workers {
@@ -91,7 +91,7 @@ impl Game {
         }
     }
 
-    /// One process or two.
+    /// One or two processes.
     fn victims(&mut self) -> Range<usize> {
         0..1 + self.seed.below(2) as usize
     }
@@ -143,7 +143,7 @@ impl Game {
         self.finish();
     }
 
-    /// The rest is woken too, and the dead are replaced.
+    /// Wakes the other waiters, and replaces the killed processes.
     fn finish(&mut self) {
         for name in self.names() {
             self.client

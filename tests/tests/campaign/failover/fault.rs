@@ -1,4 +1,4 @@
-//! What happens to a primary, and how it is made good.
+//! The faults of a primary, and their repair.
 
 use std::time::Duration;
 
@@ -7,13 +7,14 @@ use auto_mutex_tests::sentinel::Service;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// Killed.
+    /// The primary is killed.
     Kill,
-    /// Suspended, until another one has taken its place.
+    /// The primary is suspended until another server has taken its place.
     Suspend,
-    /// Cut off from replicas and sentinels, but not from its clients; some of these cannot hear of the new one.
+    /// The primary is cut off from its replicas and the sentinels, but not from its clients. Some clients cannot learn of
+    /// the new primary.
     CutOff,
-    /// Replaced by command.
+    /// The primary is replaced by command.
     Command,
 }
 
@@ -21,7 +22,7 @@ impl Fault {
     pub(super) const ALL: &'static [Self] =
         &[Self::Kill, Self::Suspend, Self::CutOff, Self::Command];
 
-    /// Makes sure that replicas hear of nothing more; by command, they must hear of all.
+    /// Cuts the primary off, so that the replicas receive nothing more. In a failover by command, they must receive everything.
     pub(super) fn prepare(self, service: &Service, primary: usize) {
         if self != Self::Command {
             service.watch_closely();
@@ -38,13 +39,13 @@ impl Fault {
         }
     }
 
-    /// The former primary comes back, and is a replica in the end.
+    /// Brings the former primary back, and waits until it is a replica.
     pub(super) fn repair(self, service: &Service, former: usize) {
         match self {
             Self::Kill => {
                 service.reconnect(former);
                 service.server(former).start_again();
-                // (A proxy has announced it; that is not in its file.)
+                // The port of the proxy is not in the server's configuration file.
                 let port = service.port(former).to_string();
                 let announced = ["CONFIG", "SET", "replica-announce-port", &port];
                 service.server(former).command(&announced);

@@ -1,8 +1,8 @@
-//! A service watched by sentinels whose primary is killed, suspended, cut off or replaced by command, again and again, just after
-//! it has granted something that no replica has heard of.
+//! A service with sentinels whose primary is killed, suspended, cut off or replaced by command, again and again. Each fault
+//! strikes just after a grant that no replica has received.
 //!
-//! With the guard there are no two holders, and no request is lost. What there is without it, and where the guard cannot help,
-//! is shown by tests that are run by hand (`--ignored`): they report, and say nothing about right or wrong.
+//! With the guard, there are never two holders, and no request is lost. Some tests are run by hand (`--ignored`): they show
+//! what happens without the guard, and where the guard cannot help. They report figures and assert nothing.
 
 mod fault;
 mod report;
@@ -17,13 +17,13 @@ use fault::Fault;
 use report::Report;
 use round::Field;
 
-/// How often each fault happens: what `AUTO_MUTEX_FAILOVER_ROUNDS` says, or once.
+/// How often each fault happens: `AUTO_MUTEX_FAILOVER_ROUNDS` times, or once.
 fn rounds() -> u32 {
     let rounds = std::env::var("AUTO_MUTEX_FAILOVER_ROUNDS").ok();
     rounds.and_then(|rounds| rounds.parse().ok()).unwrap_or(1)
 }
 
-/// What the servers and the workers do against two holders.
+/// The precautions of servers and workers against two holders.
 #[derive(Clone, Copy, Debug)]
 struct Precautions {
     /// The failover guard.
@@ -34,7 +34,7 @@ struct Precautions {
     wait: bool,
 }
 
-/// All faults side by side: mostly they wait.
+/// Runs all faults in parallel, because most of the time is spent waiting.
 fn campaign(precautions: Precautions, faults: &[Fault]) -> Vec<Report> {
     let _alone = alone();
     let reports: Vec<_> = thread::scope(|scope| {

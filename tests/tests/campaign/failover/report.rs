@@ -1,24 +1,24 @@
-//! What the rounds of one fault came to.
+//! The results of all rounds with one fault.
 
 use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::fault::Fault;
 
-/// What happened in one round.
+/// The result of one round.
 #[derive(Debug)]
 pub(super) struct Outcome {
-    /// Sections that had no room beside another.
+    /// Sections that had no room beside another section.
     pub(super) overlaps: usize,
     pub(super) token_faults: usize,
     /// Stale writes that the fenced register refused.
     pub(super) refused: usize,
-    /// Violations that the workers told, and requests that ended with an error or not at all.
+    /// Violations that the workers reported. `lost_requests` counts the requests that failed or timed out.
     pub(super) violations: Vec<String>,
     pub(super) lost_requests: u64,
-    /// Losses that holders were told of.
+    /// Losses that holders noticed.
     pub(super) losses: usize,
-    /// From the fault to the first section of somebody whom the new primary let in.
+    /// The time from the fault to the first section that the new primary granted.
     pub(super) first_grant: Duration,
 }
 
@@ -39,7 +39,7 @@ impl Report {
         self.outcomes.push(outcome);
     }
 
-    /// No two holders, no token that did not grow, no request lost.
+    /// Asserts that there were no two holders, no token that did not grow, and no lost request.
     pub(super) fn is_clean(&self) {
         for outcome in &self.outcomes {
             let Outcome {
@@ -68,7 +68,7 @@ impl Report {
             let sum = |of: fn(&Outcome) -> usize| outcomes.iter().map(of).sum::<usize>();
             let lost: u64 = outcomes.iter().map(|outcome| outcome.lost_requests).sum();
             let grants = outcomes.iter().map(|outcome| outcome.first_grant);
-            // None where it came after the contest was over.
+            // A time of zero means that the contest ended before the grant.
             let mut grants: Vec<_> = grants.filter(|after| !after.is_zero()).collect();
             grants.sort();
             let median = grants.get(grants.len() / 2).copied().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! One round: processes hold a lock for seconds, the primary goes, another one takes its place.
+//! One round: processes hold a lock for seconds, the primary fails, and another server takes its place.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,20 +13,20 @@ use super::fault::Fault;
 use super::report::Outcome;
 use crate::arena::process;
 
-/// Longer than a failover takes, so that who holds still believes when the new primary could grant.
+/// Longer than a failover takes, so that a holder's guard is still valid when the new primary could grant.
 const LEASE: Duration = Duration::from_secs(5);
-/// Until the new primary grants: the sentinels' second of patience and their vote, the lease, what a primary without
-/// replicas is given to stop, and what a slow machine adds.
+/// How long the contest lasts, so that the new primary grants before the end: the sentinels' second of patience and their
+/// vote, the lease, the time after which a primary without replicas stops, and the delay of a slow machine.
 const LASTS: Duration = Duration::from_secs(16);
-/// For so long they put up with a store that grants nothing: sentinels of a busy machine may vote several times.
+/// How long workers tolerate a store that grants nothing: the sentinels of a busy machine may vote several times.
 const PATIENT: Duration = Duration::from_secs(180);
 const PROCESSES: usize = 3;
 const TASKS: usize = 2;
-/// How long a new grant is waited for that no replica hears of: less than the sentinels' patience.
+/// How long to wait for a new grant that no replica receives: less than the sentinels' patience.
 const SOON: Duration = Duration::from_millis(900);
-/// How long somebody stays inside at most.
+/// The longest time for which a task holds the lock, in seconds.
 const STAYS: u64 = 3;
-/// The same of a stranger: beyond the time at which the new primary grants.
+/// The longest time for which a stranger's task holds the lock, in seconds: beyond the time at which the new primary grants.
 const STAYS_ON: u64 = 14;
 
 pub(super) struct Field<'a> {
@@ -37,7 +37,7 @@ pub(super) struct Field<'a> {
 }
 
 impl<'a> Field<'a> {
-    /// Starts the witness and the workers, and lets them begin.
+    /// Starts the witness and the workers, and begins the contest.
     pub(super) fn open(service: &'a Service, precautions: Precautions) -> Self {
         let mut field = Self {
             service,
@@ -69,7 +69,7 @@ impl<'a> Field<'a> {
         setup
     }
 
-    /// Somebody who cannot hear of a new primary: he knows the address of this one and nothing else.
+    /// Starts a worker that cannot learn of a new primary, because it knows only the address of this one.
     fn stranger(&self, primary: usize) -> Worker {
         let mut worker = self.setup(self.service.server(primary).url()).start();
         begin(&mut worker, &self.witness, STAYS_ON, PROCESSES);
@@ -97,7 +97,7 @@ impl<'a> Field<'a> {
         service.wait_until_replaced(former);
         let first_grant = self.first_grant(struck);
         let mut said = self.finish();
-        // What becomes of the stranger's requests, no sentinel can help; but what he says of locks counts.
+        // The stranger's lost requests do not count, because no sentinel can help it. Its reports on locks do count.
         if let Some(stranger) = stranger {
             let lines = std::iter::from_fn(|| stranger.overhear());
             said.extend(lines.filter(|line| !line.starts_with("task ")));
@@ -127,7 +127,8 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// Waits until somebody else is inside: his grant the replicas do not have. Not for ever: they may be held up.
+    /// Waits until another task holds the lock, by a grant that the replicas do not have. The wait has a limit, because the
+    /// tasks may be delayed.
     fn wait_for_another(&self) {
         let (before, begun) = (self.witness.inside(), Instant::now());
         while begun.elapsed() < SOON {
@@ -139,7 +140,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// When they got on again, after the longest time that nobody did.
+    /// The time from the fault to the end of the longest pause without progress.
     fn first_grant(&self, struck: Instant) -> Duration {
         let (mut last, mut moved) = (self.witness.progress(), struck);
         let (mut longest, mut after) = (Duration::ZERO, Duration::ZERO);
@@ -158,7 +159,7 @@ impl<'a> Field<'a> {
         after
     }
 
-    /// All that they said, once they are done.
+    /// Waits until all workers are done, and returns their lines.
     fn finish(&mut self) -> Vec<String> {
         let mut said = Vec::new();
         for worker in &self.workers {

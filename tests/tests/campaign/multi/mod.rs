@@ -1,4 +1,4 @@
-//! Pairs out of fifty names, in any order.
+//! Contests for two out of fifty names at once, in any order.
 
 mod pairs;
 mod processes;

@@ -1,6 +1,6 @@
-//! So many random pairs within one process, in tasks and threads of several members.
+//! Many random pairs of names within one process, taken by tasks and threads of several members.
 //!
-//! `AUTO_MUTEX_CAMPAIGN_PAIRS` says how many.
+//! `AUTO_MUTEX_CAMPAIGN_PAIRS` sets the number of pairs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -18,10 +18,10 @@ const MEMBERS: usize = 4;
 const TASKS: usize = 8;
 const THREADS: usize = 2;
 
-/// Without a single pair in this time, they wait for each other.
+/// If no pair is taken for this time, the tasks have deadlocked.
 const DEADLOCK: Duration = Duration::from_secs(5);
 
-/// What the names protect.
+/// The resources that the names protect.
 struct Shop {
     taken: [AtomicBool; NAMES],
     pairs: AtomicU64,
@@ -34,7 +34,7 @@ impl Shop {
         self.pairs.load(Ordering::SeqCst) >= self.goal
     }
 
-    /// Inside with both.
+    /// Uses the resources of both names.
     fn visit(&self, pair: [usize; 2]) {
         for name in pair {
             if self.taken[name].swap(true, Ordering::SeqCst) {
@@ -67,7 +67,7 @@ async fn task(client: Client, shop: Arc<Shop>, mut seed: Seed) {
         let pair = pair(&mut seed);
         let guard = lock(&client, pair).lock().await.expect("both");
         shop.visit(pair);
-        // The others get to see it.
+        // Gives the other tasks a chance to see an overlap.
         tokio::task::yield_now().await;
         shop.leave(pair);
         drop(guard);

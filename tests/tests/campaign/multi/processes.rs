@@ -1,4 +1,4 @@
-//! Between processes, on Redis.
+//! Pairs of names between processes, on Redis.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ fn pairs_in_any_order_never_wait_for_each_other() {
     let mut arena = open("multi", 10, duration(2));
     arena.watch_to_the_end();
     let verdict = is_calm(&mut arena);
-    // Drawn at random: of a few turns, not all.
+    // The names are drawn at random, so a few turns do not use all of them.
     let used = verdict.usage.len();
     assert!((26..=50).contains(&used), "{:?}", verdict.usage.keys());
 }

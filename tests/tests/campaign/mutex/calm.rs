@@ -1,4 +1,4 @@
-//! Nobody is harmed: then nothing may go wrong at all, and everybody gets a fair share.
+//! A contest without faults: nothing may go wrong, and every task gets a fair share.
 
 use super::plan;
 use crate::arena::{Arena, alone, duration};

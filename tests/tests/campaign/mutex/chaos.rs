@@ -1,4 +1,4 @@
-//! Processes are killed and suspended, connections cut, scripts flushed, the server restarted.
+//! Contests in which processes are killed and suspended, connections cut, scripts flushed, and the server restarted.
 
 use std::time::{Duration, Instant};
 

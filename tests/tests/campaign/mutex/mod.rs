@@ -1,4 +1,4 @@
-//! One mutex.
+//! Contests for one mutex.
 
 mod calm;
 mod chaos;

@@ -1,4 +1,4 @@
-//! Replies that end, or stop, at each of their bytes, one after the other.
+//! Replies that are cut or frozen at each of their bytes.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -8,11 +8,11 @@ use crate::field::Field;
 use crate::needs::{Needs, Stay};
 use crate::recovery::settle;
 
-/// The process whose connection it is.
+/// The process whose connection is struck.
 const VICTIM: usize = 0;
-/// At one byte of so many it stands still for longer than a lease.
+/// At one byte out of this number, a frozen connection stays frozen for longer than a lease.
 const LONG: usize = 17;
-/// How long a reply that is long enough is waited for.
+/// How long to wait for a reply that is long enough.
 const SOON: Duration = Duration::from_secs(2);
 
 fn proxied() -> Result<Needs, String> {
@@ -23,7 +23,7 @@ fn proxied() -> Result<Needs, String> {
     })
 }
 
-/// Waits until the fault that is armed has struck; else disarms it.
+/// Waits until the armed fault has struck. If it does not strike soon, disarms it and returns false.
 fn has_struck(field: &Field) -> bool {
     let armed = Instant::now();
     while field.proxies[VICTIM].is_armed() {
@@ -36,8 +36,9 @@ fn has_struck(field: &Field) -> bool {
     true
 }
 
-/// A reply of a contest arrives up to some byte. Then the connection is cut, or stands still: mostly for a moment, now and
-/// then for longer than a lease. The bytes are those of the longest reply that came while everybody had some turns.
+/// A reply in the contest arrives only up to some byte. Then the connection is cut, or frozen: mostly for a moment,
+/// sometimes for longer than a lease. Every byte is tried, up to the length of the longest reply in some turns of each
+/// process.
 pub(super) struct Reply {
     pub(super) cuts: bool,
 }
@@ -80,7 +81,7 @@ impl Fault for Reply {
     }
 }
 
-/// A connection is lost, and the next one is cut at some byte of what the server says to greet it.
+/// A connection is lost, and the next one is cut at some byte of the server's first replies to it.
 pub(super) struct Greeting;
 
 /// The bytes of a greeting that are tried, for each of the usual rounds.
@@ -100,7 +101,7 @@ impl Fault for Greeting {
     }
 
     fn strike(&self, field: &mut Field, round: usize) -> Option<Struck> {
-        // One connection tells how much there is; the next one is cut.
+        // The first connection shows the length of the greeting, and the next one is cut.
         let before = field.proxies[VICTIM].bytes_down();
         field.proxies[VICTIM].cut();
         settle(field);

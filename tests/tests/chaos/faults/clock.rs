@@ -1,4 +1,4 @@
-//! The clock of the server is stepped.
+//! The server's clock is stepped.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,8 +9,8 @@ use super::{Fault, Struck};
 use crate::field::Field;
 use crate::needs::Needs;
 
-/// By a moment, by a few leases, or by more than any idle key is kept. Forward it ends leases before their holders expect it; back
-/// it strikes while somebody dies, every second time.
+/// Steps the clock by a moment, by a few leases, or by more than any idle key is kept. A step forward ends leases before
+/// their holders expect it. With half of the steps back, a process is killed.
 pub(super) struct Step {
     pub(super) forward: bool,
 }
@@ -39,7 +39,7 @@ impl Fault for Step {
         let most = *field.seed.pick(&[500, 5_000, 4_000_000, 4_000_000]);
         let by = Duration::from_millis(1 + field.seed.below(most));
         let struck = field.now();
-        // Back it must not make the lease of somebody longer who has died.
+        // A step back must not make the lease of a killed process longer.
         if !self.forward && field.seed.below(2) == 0 {
             let victim = field.victim();
             field.listen();

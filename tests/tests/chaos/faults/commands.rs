@@ -1,10 +1,10 @@
-//! What an operator may do to a server, or by mistake.
+//! Commands that an operator may send to a server, on purpose or by mistake.
 
 use super::{Fault, Struck};
 use crate::field::Field;
 use crate::needs::{Needs, Stay};
 
-/// `CLIENT KILL` of everybody, once or several times.
+/// `CLIENT KILL` of all clients, once or several times.
 pub(super) struct ClientKill;
 
 impl Fault for ClientKill {
@@ -53,7 +53,7 @@ impl Fault for ClientPause {
     }
 }
 
-/// `SCRIPT FLUSH`, several times.
+/// `SCRIPT FLUSH`, once or several times.
 pub(super) struct ScriptFlush;
 
 impl Fault for ScriptFlush {
@@ -71,7 +71,7 @@ impl Fault for ScriptFlush {
     }
 }
 
-/// Everything is deleted, while the server goes on.
+/// All data is deleted while the server is running.
 pub(super) struct FlushAll;
 
 impl Fault for FlushAll {

@@ -1,4 +1,4 @@
-//! Others that take the lock, and then wait for each other.
+//! Two clients outside the contest that take its lock and deadlock.
 
 use std::sync::Barrier;
 use std::thread;
@@ -9,10 +9,11 @@ use auto_mutex_tests::events::LONG;
 use super::{Fault, Struck};
 use crate::field::Field;
 
-/// Two clients take the lock and another one in opposite order. Nobody gets the lock until one of the two fails.
+/// Two clients take the contest's lock and another lock in opposite order. No task gets the contest's lock until one of the
+/// two clients fails.
 pub(super) struct Crossed;
 
-/// The other lock.
+/// The name of the other lock.
 const ASIDE: &str = "aside";
 /// `Config::deadlock_after`, in seconds.
 const AFTER: f64 = 0.2;
@@ -27,7 +28,7 @@ impl Fault for Crossed {
         let contest = field.lock.contest;
         let connect = || {
             let config = Config::new(field.redis.url()).expect("a good URL");
-            // Neither may lose its part because the machine stands still for a moment: that would end the deadlock.
+            // A stall of the machine must not cost a client its lock, because the loss would end the deadlock.
             let config = config.namespace("suite").lease(LONG).longest_lease(LONG);
             let config = config.deadlock(Deadlock::Fail).deadlock_after(AFTER);
             Client::connect(config).expect("a client")
@@ -67,7 +68,7 @@ impl Fault for Crossed {
     }
 }
 
-/// Runs `body` with a part of the lock of the contest, without which nobody gets all of it.
+/// Runs `body` with a part of the contest's lock. Meanwhile, no other client can get the whole lock.
 fn with_some_of(
     client: &Client,
     contest: &str,
@@ -84,7 +85,7 @@ fn with_some_of(
     }
 }
 
-/// Takes all of it.
+/// Takes the whole lock of the contest.
 fn take_all_of(client: &Client, contest: &str) -> Result<(), LockError> {
     match contest {
         "semaphore:3" => client.semaphore("l", 3).blocking_acquire_many(3).map(drop),

@@ -1,4 +1,4 @@
-//! Connections that break, or carry nothing any more: of one process, or of all.
+//! Connections that break or carry nothing, for one process or for all.
 
 use super::{Fault, Struck};
 use crate::field::Field;
@@ -25,7 +25,7 @@ fn each(field: &Field, which: &[usize], harm: fn(&Proxy)) {
     which.iter().for_each(|&index| harm(&field.proxies[index]));
 }
 
-/// Connections are cut, and for a moment there are no new ones.
+/// Connections are cut, and new ones are refused for a while.
 pub(super) struct Cut;
 
 impl Fault for Cut {
@@ -51,7 +51,7 @@ impl Fault for Cut {
     }
 }
 
-/// Connections stand still for longer than a lease; then everything arrives.
+/// Connections are frozen for longer than a lease. Then everything arrives.
 pub(super) struct Freeze;
 
 impl Fault for Freeze {
@@ -78,7 +78,7 @@ impl Fault for Freeze {
     }
 }
 
-/// Connections stay up, and carry nothing any more. It has no end.
+/// Connections stay open but carry nothing. This fault has no end.
 pub(super) struct HalfOpen;
 
 impl Fault for HalfOpen {

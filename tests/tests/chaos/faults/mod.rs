@@ -1,4 +1,4 @@
-//! What breaks: a file for each place where it does.
+//! The faults, with a file for each place of a fault.
 
 mod bytes;
 mod clock;
@@ -12,42 +12,42 @@ mod restarts;
 use crate::field::Field;
 use crate::needs::Needs;
 
-/// Something that breaks, again and again.
+/// A fault that strikes again and again.
 pub(crate) trait Fault: Sync {
     fn name(&self) -> &'static str;
 
-    /// Whether two may believe to hold for the rest of their leases, so that only fencing tokens help.
+    /// Whether two clients may both have a valid guard for the rest of their leases, so that only fencing tokens help.
     fn is_fenced_only(&self) -> bool {
         false
     }
 
-    /// What it needs; if this machine cannot have it, why.
+    /// The requirements of the fault. The error is the reason why this machine cannot meet them.
     fn needs(&self) -> Result<Needs, String> {
         Ok(Needs::default())
     }
 
-    /// How often it strikes, where `usual` is what others do.
+    /// How often the fault strikes; `usual` is the number for most faults.
     fn rounds(&self, _field: &mut Field, usual: usize) -> usize {
         usual
     }
 
-    /// Strikes, and ends; `None` if there was nothing to strike.
+    /// Makes the fault strike and ends it; `None` if there was nothing to strike.
     fn strike(&self, field: &mut Field, round: usize) -> Option<Struck>;
 
-    /// Repairs what takes longer than those that live should wait for.
+    /// Repairs the remaining damage, after the living processes have recovered.
     fn mend(&self, _field: &mut Field) {}
 }
 
-/// A fault is over, or has begun if it has no end.
+/// The result of a strike: the fault is over, or it has begun if it has no end.
 pub(crate) struct Struck {
-    /// Since when the recovery counts, by the witness' clock.
+    /// The start of the recovery, by the witness's clock.
     pub(crate) since: u64,
-    /// The processes that must get on again.
+    /// The processes that must recover.
     pub(crate) alive: Vec<u32>,
 }
 
 impl Struck {
-    /// Just now, and everybody who is there is alive.
+    /// The recovery starts now, and all present processes are alive.
     fn now(field: &Field) -> Option<Self> {
         Some(Self {
             since: field.now(),

@@ -1,9 +1,9 @@
-//! Processes that end, or stand still.
+//! Processes that are killed or suspended.
 
 use super::{Fault, Struck};
 use crate::field::Field;
 
-/// A process is killed, mostly while it holds. Another one comes in its place later.
+/// A process is killed, mostly while it holds. Another process replaces it later.
 pub(super) struct Kill;
 
 impl Fault for Kill {
@@ -24,7 +24,8 @@ impl Fault for Kill {
     }
 }
 
-/// A process is suspended for longer than its lease. What counts is how soon the others get on, meanwhile or after.
+/// A process is suspended for longer than its lease. Only the recovery of the other processes counts, during the fault or
+/// after it.
 pub(super) struct Suspend;
 
 impl Fault for Suspend {

@@ -1,4 +1,4 @@
-//! A server that is there and says no, for longer than a lease.
+//! A server that refuses requests for longer than a lease.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::{Fault, Struck};
 use crate::field::Field;
 use crate::needs::{Needs, Stay};
 
-/// Some are inside for longer than the fault lets them keep their leases.
+/// Some turns last so long that their leases end during the fault.
 fn long_stays() -> Needs {
     Needs {
         stay: Stay::BeyondLease,
@@ -17,10 +17,10 @@ fn long_stays() -> Needs {
     }
 }
 
-/// `LOADING`: it is restarted, and reads for a while.
+/// `LOADING`: the server is restarted, and reads its data for a while.
 pub(super) struct Loading;
 
-/// Each takes the server so many microseconds.
+/// The number of keys that the server loads; with `DELAY`, each key takes 500 microseconds.
 const KEYS: u32 = 3000;
 const DELAY: &str = "key-load-delay 500";
 
@@ -44,7 +44,7 @@ impl Fault for Loading {
             let fill = format!("for i = 1, {KEYS} do redis.call('SET', 'key' .. i, 'value') end");
             redis.command(&["EVAL", &fill, "0"]);
         }
-        // Else it would take ever longer.
+        // Otherwise each restart would take longer than the last one.
         redis.command(&["BGREWRITEAOF"]);
         eventually("the file is rewritten", || {
             redis.info("aof_rewrite_in_progress") == "0"
@@ -56,7 +56,7 @@ impl Fault for Loading {
     }
 }
 
-/// `OOM`: its memory is full.
+/// `OOM`: the server's memory is full.
 pub(super) struct FullMemory;
 
 impl Fault for FullMemory {
@@ -77,7 +77,7 @@ impl Fault for FullMemory {
     }
 }
 
-/// `NOPERM`: commands, keys or channels are taken from the user, or all that he may.
+/// `NOPERM`: the user loses all commands, all keys or all channels, or is switched off.
 pub(super) struct NoPermission;
 
 impl Fault for NoPermission {
@@ -111,7 +111,8 @@ impl Fault for NoPermission {
     }
 }
 
-/// `READONLY`: it becomes the replica of nobody who is there, then a primary again, which grants nothing for a while.
+/// `READONLY`: the server becomes a replica of a primary that does not exist. Then it becomes a primary again, which grants
+/// nothing for a while.
 pub(super) struct ReadOnly;
 
 impl Fault for ReadOnly {
@@ -135,7 +136,7 @@ impl Fault for ReadOnly {
     }
 }
 
-/// `BUSY`: somebody's script runs and runs.
+/// `BUSY`: another client's script runs for a long time.
 pub(super) struct Busy;
 
 impl Fault for Busy {

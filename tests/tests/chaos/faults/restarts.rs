@@ -6,7 +6,7 @@ use super::{Fault, Struck};
 use crate::field::Field;
 use crate::needs::{Needs, Stay};
 
-/// With all that it had answered.
+/// The server comes back with all data that it had confirmed.
 pub(super) struct WithData;
 
 impl Fault for WithData {
@@ -30,8 +30,8 @@ impl Fault for WithData {
     }
 }
 
-/// With nothing. With the guard nothing is granted until the leases of its last life have ended, and two seconds and the lag
-/// that replicas may have; and one who is inside is cut off for longer than his lease.
+/// The server comes back without data. With the guard, it grants nothing until the leases from before the restart have
+/// ended, plus two seconds and the lag that replicas may have. Also, a process is cut off for longer than its lease.
 pub(super) struct WithoutData {
     pub(super) guarded: bool,
 }
@@ -64,7 +64,7 @@ impl Fault for WithoutData {
     fn strike(&self, field: &mut Field, _round: usize) -> Option<Struck> {
         field.moment();
         let struck = field.now();
-        // Who is inside does not learn from the new server that it knows nothing.
+        // With the guard, a holder is cut off, so that it does not learn from the new server that its lock is gone.
         let victim = field.victim();
         if self.guarded {
             field.proxies[victim].refuse();
