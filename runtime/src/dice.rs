@@ -1,10 +1,10 @@
-//! [`Dice`]: random choices of the tests that a seed repeats, the same on every machine.
+//! [`Dice`]: random choices for tests. A seed gives the same choices on every machine.
 
 use std::time::Duration;
 
 use crate::store::{MemberId, Ticket};
 
-/// SplitMix64.
+/// The random number generator SplitMix64.
 pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {

@@ -31,7 +31,7 @@
 //!   [`#[auto_read]`](macro@auto_read), [`#[auto_write]`](macro@auto_write), [`#[no_auto_mutex]`](macro@no_auto_mutex).
 //! - [`Config`]: every URL, TLS, and the defaults of locks.
 //! - Locks by hand: [`Mutex`], [`MultiLock`], [`Semaphore`], [`RwLock`], [`Condvar`].
-//! - [`operator`]: the holders and waiters of all locks, for operators. The command `auto-mutex` is made with it.
+//! - [`operator`]: the holders and waiters of all locks, for operators. The command `auto-mutex` is built on it.
 //! - [`LockError`] and [`SetupError`]: what can go wrong.
 //!
 //! The library needs Redis 6.2 or newer, and Linux or macOS. For tests there is a store inside the process
@@ -40,7 +40,7 @@
 //!
 //! # Features
 //!
-//! None is on by default.
+//! No feature is on by default.
 //!
 //! | feature | what it adds | more crates |
 //! |---|---|---|

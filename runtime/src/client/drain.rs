@@ -96,7 +96,7 @@ impl fmt::Display for Unfinished {
     }
 }
 
-/// When a drain stops waiting for bodies.
+/// When a drain stops waiting for bodies: at the time `at`, or when `stop` is set.
 struct End {
     at: Instant,
     stop: AtomicBool,
@@ -153,7 +153,7 @@ impl Client {
 
     /// Drains like [`drain`](Self::drain), until the future `end` is ready.
     ///
-    /// With `std::future::pending()`, bodies have as much time as the process has.
+    /// With `std::future::pending()`, there is no time limit for bodies.
     ///
     /// # Cancel safety
     ///
@@ -209,12 +209,12 @@ impl Client {
         }))
     }
 
-    /// The client refuses new locks from the first poll on.
+    /// Drains on a new thread. The client refuses new locks from the first poll on.
     async fn draining(&self, end: &Arc<End>) -> Drained {
         self.member().start_draining();
         let (client, end) = (self.clone(), end.clone());
         let drain = on_thread("auto-mutex-drain", move || client.drain_on_thread(&end));
-        // Without a new thread, bodies cannot be waited for here: they may need this thread.
+        // If there is no new thread, the drain cannot wait for bodies here, because they may need this thread.
         drain
             .await
             .unwrap_or_else(|_| self.ended(&self.member().held()))

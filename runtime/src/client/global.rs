@@ -13,10 +13,11 @@ use crate::sync::Mutex;
 use crate::wait::lock;
 
 static GLOBAL: OnceCell<Client> = OnceCell::new();
-/// Held during set-up, so that of two simultaneous calls of `setup` the second does not connect in vain.
+/// Locked during set-up. If two threads call `setup` at the same time, the second one waits and does not connect in
+/// vain.
 static SETTING_UP: Mutex<()> = Mutex::new(());
 
-/// Connects the global client: a URL or a [`Config`]. Call it once, at the top of `main`.
+/// Connects the global client to a store, given by a URL or a [`Config`]. Call it once, at the top of `main`.
 ///
 /// Works with and without a runtime. Blocks until the store is connected and checked, for `connect_timeout` at most.
 /// With [`Config::connect_lazily`] it does not block.
@@ -119,7 +120,7 @@ pub fn blocking_shutdown() {
 ///
 /// # Errors
 ///
-/// Those of [`Client::drain`].
+/// The same as for [`Client::drain`].
 ///
 /// # Cancel safety
 ///
@@ -159,7 +160,7 @@ pub fn blocking_drain(limit: impl IntoDuration) -> Result<Drained, LockError> {
 ///
 /// # Errors
 ///
-/// [`LockError::NotSetUp`] if there is none.
+/// [`LockError::NotSetUp`] if there is no client.
 pub fn health() -> Result<Health, LockError> {
     Ok(in_force()?.health())
 }

@@ -1,5 +1,5 @@
-//! [`Health`]: the state of a client, as far as the process knows it without asking the store. Pings, which ask the
-//! store.
+//! [`Health`]: the state of a client, as far as the process knows it without asking the store. Also pings, which ask
+//! the store.
 
 use std::fmt;
 use std::time::Duration;
@@ -30,15 +30,15 @@ pub struct Health {
     pub accepts_calls: bool,
     /// Whether the store is connected: a majority of a quorum, every primary of a cluster.
     pub connected: bool,
-    /// How much longer the store grants nothing, after a restart or a failover. `None`: the store grants. In a cluster,
-    /// this is the time of the node that takes longest.
+    /// The time for which the store still grants nothing, after a restart or a failover. `None`: the store grants. In a
+    /// cluster, this is the time of the node that takes longest.
     pub closed_for: Option<Duration>,
     /// How long ago the client sent the oldest renewal that has no answer yet. If this time reaches the lease, locks
     /// are lost.
     pub oldest_renewal: Option<Duration>,
-    /// How many locks the client holds.
+    /// The number of locks that the client holds.
     pub held: usize,
-    /// How many calls wait for a lock.
+    /// The number of calls that wait for a lock.
     pub waiting: usize,
     /// The last failure of a connection, even if the client has reconnected since.
     pub last_error: Option<LastError>,
@@ -64,9 +64,9 @@ pub struct LastError {
 pub struct ServerHealth {
     /// Host and port, or the socket file. With sentinels, this is the current primary.
     pub address: String,
-    /// Whether it is connected.
+    /// Whether the server is connected.
     pub connected: bool,
-    /// How much longer the server grants nothing, after a restart or a failover. `None`: it grants.
+    /// The time for which the server still grants nothing, after a restart or a failover. `None`: the server grants.
     pub closed_for: Option<Duration>,
     /// Why the server is not connected.
     pub error: Option<StoreError>,
@@ -77,7 +77,7 @@ impl Health {
     ///
     /// - the client accepts calls, and
     /// - the store is connected and grants: its server, a majority of a quorum, or at least one primary of a cluster.
-    ///   One primary is enough, because the locks of other primaries are only a part.
+    ///   One primary is enough, because each of the others has only a part of the locks.
     ///
     /// Use this rule for the readiness probe of a service that cannot work without its locks. If a part of the service
     /// needs no lock, use `accepts_calls` instead. Otherwise every pod would become unready while Redis fails over, and
@@ -152,7 +152,7 @@ fn state(f: &mut fmt::Formatter<'_>, connected: bool, closed_for: Option<Duratio
 }
 
 impl Client {
-    /// The state of this client. Sends nothing and does not wait; it visits each name in use.
+    /// Returns the state of this client. Sends nothing and does not wait, but visits each name in use.
     #[must_use]
     pub fn health(&self) -> Health {
         let (member, now) = (self.member(), Instant::now());

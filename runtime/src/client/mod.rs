@@ -1,4 +1,4 @@
-//! [`Client`]: one connected store plus defaults; which client is in force where.
+//! [`Client`]: one connected store plus defaults. Also the global client, and the client of a scope.
 
 mod drain;
 mod global;
@@ -47,7 +47,7 @@ pub struct Client {
     shared: Arc<Shared>,
 }
 
-/// What the clones of a client share; dropped with the last one.
+/// The state that the clones of a client share. Dropped with the last clone.
 struct Shared {
     member: Arc<Member>,
 }
@@ -59,7 +59,7 @@ impl Drop for Shared {
 }
 
 impl Client {
-    /// Connects to a store: a URL or a [`Config`].
+    /// Connects to a store, given by a URL or a [`Config`].
     ///
     /// Blocks until the store is connected and checked, for `connect_timeout` at most. With [`Config::connect_lazily`]
     /// it does not block. Works with and without a runtime. Logs a warning (by `tracing`) for each
@@ -77,7 +77,7 @@ impl Client {
         Self::with(config.try_into()?.validate()?)
     }
 
-    /// Blocks until the store is connected.
+    /// Connects to the store of `settings`. Blocks until the store is connected.
     pub(crate) fn with(settings: Settings) -> Result<Self, SetupError> {
         engine::start(settings)?.blocking_wait().map(Self::started)
     }
@@ -120,7 +120,7 @@ impl Client {
             observer.begin();
         }
         let settings = member.settings();
-        // Otherwise no guarantee is known yet: the weaknesses are logged once the store is connected.
+        // With `connect_lazily`, no guarantee is known yet: the weaknesses are logged once the store is connected.
         if !settings.lazily {
             member.store().guarantees().warn();
         }
@@ -136,7 +136,7 @@ impl Client {
         self.member().settings().namespace.as_deref()
     }
 
-    /// What the servers of this client guarantee for its locks, as found at set-up. With [`Config::connect_lazily`],
+    /// The guarantees of the servers of this client for its locks, as found at set-up. With [`Config::connect_lazily`],
     /// all guarantees are unknown before the first connection.
     #[must_use]
     pub fn guarantees(&self) -> Guarantees {
@@ -203,13 +203,13 @@ impl Client {
         }
     }
 
-    /// The client in force here: the one of the innermost scope, else the global one.
+    /// The client in force here: the client of the innermost scope, or else the global client.
     #[inline]
     pub(crate) fn in_force() -> Result<Cow<'static, Self>, LockError> {
         global::in_force()
     }
 
-    /// Unique in the process.
+    /// The id of the client, unique in the process.
     pub(crate) fn id(&self) -> u64 {
         self.member().id()
     }

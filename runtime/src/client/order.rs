@@ -6,10 +6,10 @@ use super::Client;
 use crate::order::{OrderEdge, check};
 use crate::queue::Member;
 
-/// The clients of this process. Those that are gone are removed when another one is made.
+/// The clients of this process. Clients that no longer exist are removed when another client is made.
 static CLIENTS: Mutex<Vec<Weak<Member>>> = Mutex::new(Vec::new());
 
-/// Adds a client to those of the process.
+/// Adds a client to the list of the process.
 pub(super) fn watch(member: &Arc<Member>) {
     let mut clients = CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
     clients.retain(|client| client.strong_count() > 0);
@@ -22,10 +22,10 @@ fn members() -> Vec<Arc<Member>> {
 }
 
 impl Client {
-    /// In which order the locks of this client are taken: an edge for each class of locks that was asked for while a lock
-    /// of another class was held. Also the orders of other programs of the same namespace, as far as this client knows
-    /// them: it gets them from the store when it has an order of its own to report. The chapter
-    /// [lock order](mod@crate::_guide::lock_order) says which calls count.
+    /// The orders in which the locks of this client are taken: an edge for each class of locks that was asked for while
+    /// a lock of another class was held. The result includes the orders of other programs of the same namespace, as far
+    /// as this client knows them. The client gets these from the store when it has an order of its own to report. The
+    /// chapter [lock order](mod@crate::_guide::lock_order) explains which calls count.
     ///
     /// ```
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -47,8 +47,8 @@ impl Client {
         self.member().order().edges()
     }
 
-    /// Fails a test if this client knows locks that are taken in opposite orders. Nothing need have hung: two calls that run
-    /// one after the other show the fault.
+    /// Fails a test if this client knows locks that are taken in opposite orders. No call needs to hang for that: two
+    /// calls that run one after the other show the fault.
     ///
     /// # Panics
     ///

@@ -1,4 +1,4 @@
-//! Which client is in force on this thread while a scoped future is polled or a scoped closure runs.
+//! The client in force on this thread while a scoped future is polled or a scoped closure runs.
 
 use std::cell::RefCell;
 use std::future::Future;
@@ -13,7 +13,7 @@ thread_local! {
     static STACK: RefCell<Vec<Client>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Keeps a client in force until it is dropped. Dropped in reverse order of creation.
+/// Keeps a client in force until this value is dropped. Such values are dropped in reverse order of creation.
 #[must_use]
 pub(super) struct Entered(std::marker::PhantomData<*const ()>);
 

@@ -13,7 +13,7 @@ const CLOCK: ClockId = ClockId::Boottime;
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 const CLOCK: ClockId = ClockId::Monotonic;
 
-/// Because clocks drift, a grant counts as over here earlier than in the store, by 1 % and 2 ms.
+/// Clocks drift, so a grant ends here earlier than in the store, by 1 % and 2 ms.
 const DRIFT_DIVISOR: u32 = 100;
 const DRIFT_FLOOR: Duration = Duration::from_millis(2);
 
@@ -22,9 +22,9 @@ const DRIFT_FLOOR: Duration = Duration::from_millis(2);
 pub(crate) struct Instant(u64);
 
 impl Instant {
-    /// Later than everything.
+    /// Later than all other instants.
     pub(crate) const NEVER: Self = Self(u64::MAX);
-    /// Earlier than everything.
+    /// Earlier than all other instants.
     pub(crate) const START: Self = Self(0);
 
     #[inline]
@@ -45,7 +45,7 @@ impl Instant {
         self.0
     }
 
-    /// Saturates at [`Instant::NEVER`].
+    /// The instant `duration` after this one. Saturates at [`Instant::NEVER`].
     #[inline]
     pub(crate) fn after(self, duration: Duration) -> Self {
         let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);

@@ -1,8 +1,8 @@
 //! [`Detector`]: the searches of one client, and when they are due.
 //!
-//! A wait is looked at after `deadlock_after`, and again at each doubling of that time. A search that some client did not
-//! answer, or that found a deadlock which another client must end, is repeated sooner. The detector sends nothing itself:
-//! it returns what is [to do](Todo).
+//! The first search around a wait begins after `deadlock_after`, the next ones at each doubling of that time. A search
+//! is repeated sooner if some client did not answer, or if another client must end the deadlock that it found. The
+//! detector sends nothing itself: it returns what is [to do](Todo).
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Weak};
@@ -20,15 +20,15 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard};
 use crate::wait::lock;
 
-/// How long a round waits for answers. Then it ends without them.
+/// How long a round waits for answers. After that, the round ends without the missing answers.
 const ROUND: Duration = Duration::from_millis(400);
-/// How soon a search is repeated that lacked answers, or whose deadlock another client should end.
+/// The pause before a search is repeated because answers were missing, or because another client must end the deadlock.
 const SOON: Duration = Duration::from_millis(250);
-/// How often in a row.
+/// How often in a row a search is repeated after such a short pause.
 const SOON_TIMES: u32 = 8;
-/// How many rounds in a row may lack an answer before a search does without it.
+/// After this many incomplete rounds in a row, a search goes on without the missing answers.
 const PATIENT: u32 = 4;
-/// How many questions of others are remembered.
+/// How many questions of other clients are remembered, to recognize second copies.
 const REMEMBERED: usize = 64;
 /// The longest time between two searches.
 const LONGEST: Duration = Duration::from_secs(60);
@@ -44,7 +44,7 @@ pub(crate) enum Todo {
         member: MemberId,
         probe: Probe,
     },
-    /// A deadlock that ends here.
+    /// Report or end a deadlock.
     Judge(Verdict),
 }
 
@@ -71,23 +71,23 @@ struct State {
     looks: HashMap<WaitId, Look>,
     /// The searches in progress, by their rounds.
     searches: HashMap<u64, Search>,
-    /// The last questions of others, the newest last.
+    /// The last questions of other clients, the newest last.
     questions: VecDeque<(MemberId, u64)>,
 }
 
-/// One wait.
+/// The searches around one wait.
 #[derive(Debug)]
 struct Look {
     wait: Weak<TaskWait>,
-    /// Its entry in `due`: the next search, or the end of a round.
+    /// The time of the wait's entry in `due`: the next search, or the end of a round.
     due: Instant,
-    /// The time after this search and before the next one.
+    /// The pause between this search and the next one.
     pause: Duration,
-    /// The round of its search, if one is in progress.
+    /// The current round of the search, if one is in progress.
     round: Option<u64>,
-    /// How often in a row it was repeated soon.
+    /// How often in a row the search was repeated after the pause `SOON`.
     repeated: u32,
-    /// How many rounds in a row lacked an answer.
+    /// The number of incomplete rounds in a row.
     incomplete: u32,
     /// The deadlocks that were reported, by the tokens of their holds in order.
     reported: HashSet<Vec<u64>>,
@@ -103,7 +103,7 @@ impl Detector {
         }
     }
 
-    /// `wait` begins, and is looked at `after` this time. Returns when.
+    /// Adds `wait`, which begins now. Returns the time of the first search, which is `after` from now.
     pub(crate) fn add(&self, wait: &Arc<TaskWait>, now: Instant, after: Duration) -> Instant {
         let due = now.after(after);
         let look = Look {
@@ -121,7 +121,7 @@ impl Detector {
         due
     }
 
-    /// When something is due.
+    /// When the next search begins or the next round ends.
     pub(crate) fn next(&self) -> Option<Instant> {
         lock(&self.state).due.first().map(|(due, _)| *due)
     }
@@ -145,7 +145,7 @@ impl Detector {
         }
     }
 
-    /// Another client has found that `wait` must end a deadlock.
+    /// Begins a search around `wait`, because another client has found that `wait` must end a deadlock.
     pub(crate) fn search(&self, wait: WaitId, now: Instant) -> Vec<Todo> {
         let mut todos = Vec::new();
         let look = |state: &State| state.looks.get(&wait).map(|look| look.round);
@@ -156,7 +156,7 @@ impl Detector {
         todos
     }
 
-    /// The answer to a question of another client. `waits` tells whether a ticket of this client waits for the name.
+    /// The answer to a question of another client. `waits` returns whether a ticket of this client waits for the name.
     pub(crate) fn answer(
         &self,
         round: u64,
@@ -194,7 +194,8 @@ impl Detector {
         true
     }
 
-    /// The store's answer to a question of this round. Without it, the round ends when its time is over.
+    /// Takes the store's answer to an inspection of this round. If the answer does not come, the round ends when its
+    /// time is over.
     pub(crate) fn inspected(
         &self,
         round: u64,
@@ -205,12 +206,12 @@ impl Detector {
         self.advance(round, now, |search| search.inspected(name, record))
     }
 
-    /// A client's answer.
+    /// Takes the answer of another client.
     pub(crate) fn answered(&self, answer: Answer, now: Instant) -> Vec<Todo> {
         self.advance(answer.round, now, |search| search.answered(answer))
     }
 
-    /// Takes an answer in, unless its round is over.
+    /// Passes an answer to the search with the round `round`, unless that round is over.
     fn advance(
         &self,
         round: u64,
@@ -228,11 +229,11 @@ impl Detector {
         todos
     }
 
-    /// The wait, and the holds of its task. Forgets a wait that is over.
+    /// Returns the wait `id` and the holds of its task. Forgets the wait if it is over.
     fn waiting(&self, id: WaitId) -> Option<(Arc<TaskWait>, Vec<WaitingHold>)> {
         let look = |state: &State| state.looks.get(&id)?.wait.upgrade();
         let wait = look(&lock(&self.state));
-        // Asks the queues, so the state must not be locked.
+        // `holds_at` locks queues, so the detector's state must not be locked.
         let found = wait.map(|wait| {
             let holds = wait.holds_at(self.client, &self.endpoint);
             (wait, holds)
@@ -256,7 +257,7 @@ impl Detector {
         self.rounds.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// The round is complete, or its time is over.
+    /// Ends a round that is complete or whose time is over.
     fn end_round(
         &self,
         mut state: MutexGuard<'_, State>,
@@ -273,8 +274,8 @@ impl Detector {
         };
         look.round = None;
         look.incomplete = if complete { 0 } else { look.incomplete + 1 };
-        // Without an answer, this client may choose another call than the others do. After some rounds, whoever does not
-        // answer is gone.
+        // If an answer is missing, this client could choose another call to end than the other clients do. So the
+        // search is repeated. After `PATIENT` incomplete rounds, a client that does not answer counts as gone.
         if (1..PATIENT).contains(&look.incomplete) {
             return state.rest(id, false, now);
         }
@@ -303,7 +304,7 @@ impl State {
         let asked = search.begin(holds);
         self.plan(id, now.after(ROUND));
         if let Some(look) = self.looks.get_mut(&id) {
-            // Two threads may have begun one at the same time.
+            // Two threads may have begun a search around this wait at the same time.
             if let Some(other) = look.round.replace(round) {
                 self.searches.remove(&other);
             }
@@ -312,13 +313,13 @@ impl State {
         questions(round, asked)
     }
 
-    /// `wait` is a part of a deadlock. Returns what is to do about it, if anything.
+    /// Handles a deadlock that `wait` is a part of. Returns what the client must do about it, if anything.
     fn found(&mut self, wait: Arc<TaskWait>, cycle: Cycle, now: Instant) -> Option<Todo> {
         let (id, chosen) = (wait.id(), &cycle.chosen);
         let own = chosen.wait.id == id;
         self.rest(id, own, now);
         if !own {
-            // Sent again by the next search, because the message may be lost.
+            // The next search sends this message again, because it may be lost.
             return Some(Todo::Send {
                 name: chosen.name.clone(),
                 member: chosen.member,
@@ -351,7 +352,7 @@ impl State {
         }
     }
 
-    /// The search is over. `settled`: it need not be repeated soon.
+    /// Plans the next search after one has ended. `settled`: the search need not be repeated soon.
     fn rest(&mut self, id: WaitId, settled: bool, now: Instant) {
         let Some(look) = self.looks.get_mut(&id) else {
             return;

@@ -1,8 +1,9 @@
-//! [`Graph`]: who waits for whom, as one search has found it, and which waits can never end.
+//! [`Graph`]: the holds and waits that a search has found, and which of the waits can never end.
 //!
-//! A pure calculation. A hold is *blocked* if its task waits for other locks, and none of these waits can ever end. A wait can
-//! never end if the units that blocked holds keep leave too few for it, or for a waiter before it in the queue. Whatever is
-//! not known to be blocked counts as something that will end: so missing knowledge hides a deadlock, and never makes one up.
+//! This is a pure calculation. A hold is *blocked* if its task waits for other locks, and none of these waits can ever
+//! end. A wait can never end if the units that blocked holds keep leave too few for it, or for a waiter before it in
+//! the queue. Holds and waits that are not known to be blocked count as ones that will end. So missing knowledge may
+//! hide a deadlock, but never invents one.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::{Duration, SystemTime};
@@ -21,12 +22,13 @@ pub(crate) struct Wait {
     pub(crate) id: WaitId,
     pub(crate) name: Name,
     pub(crate) units: u32,
-    /// The last ticket of its process in the queue of the name that is served before it, or its own ticket.
+    /// The wait's own ticket in the queue of the name. If the wait has none, the last ticket of its process that is
+    /// served before it.
     pub(crate) after: Option<Ticket>,
     pub(crate) waited: Duration,
     /// The place of the call, encoded for the store.
     pub(crate) meta: SharedStr,
-    /// What its client does about a deadlock.
+    /// The reaction of the wait's client to a deadlock.
     pub(crate) mode: Deadlock,
 }
 
@@ -34,13 +36,13 @@ pub(crate) struct Wait {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WaitingHold {
     pub(crate) ticket: Ticket,
-    /// The fencing token, which tells two holders of one ticket apart.
+    /// The fencing token, which distinguishes two holders of one ticket.
     pub(crate) token: u64,
     pub(crate) units: u32,
     pub(crate) held: Duration,
     /// The place where the lock was taken, encoded for the store.
     pub(crate) meta: SharedStr,
-    /// A task with several branches may have several.
+    /// The waits of the task: several, if the task has several branches.
     pub(crate) waits: Vec<Wait>,
 }
 
@@ -52,21 +54,21 @@ struct Entry {
     units: u32,
 }
 
-/// What the store knows about a name.
+/// The state of a name in the store.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lock {
     capacity: u32,
     holders: Vec<Entry>,
-    /// In order, without those that were silent when it was their turn.
+    /// In order, without the waiters that the store passed over because they were silent.
     waiters: Vec<Entry>,
 }
 
-/// The result of a search.
+/// The answers that one round of a search has received.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Graph {
     locks: HashMap<Name, Lock>,
     holds: HashMap<Ticket, WaitingHold>,
-    /// Waiters whose members have answered that they still wait.
+    /// Waiting tickets whose members have answered that they still wait.
     confirmed: HashSet<Ticket>,
 }
 
@@ -75,7 +77,7 @@ pub(super) struct Graph {
 pub(crate) struct Step {
     /// The lock that is held.
     pub(crate) name: Name,
-    /// The client that holds it.
+    /// The client that holds the lock.
     pub(crate) member: MemberId,
     pub(crate) hold: WaitingHold,
     pub(crate) wait: Wait,
@@ -84,9 +86,10 @@ pub(crate) struct Step {
 /// A deadlock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cycle {
-    /// Begins with the wait that the search began with. Each step holds what the one before it waits for.
+    /// The first step has the wait around which the search began. Each step holds the lock that the step before it
+    /// waits for.
     pub(crate) steps: Vec<Step>,
-    /// The one that fails, or reports.
+    /// The step whose client reports the deadlock or ends it.
     pub(crate) chosen: Step,
 }
 
@@ -95,7 +98,7 @@ impl Graph {
         self.locks.contains_key(name)
     }
 
-    /// How many names it knows.
+    /// The number of known names.
     pub(super) fn names(&self) -> usize {
         self.locks.len()
     }
@@ -106,7 +109,7 @@ impl Graph {
         waits.filter(|wait| wait.name == *name).cloned().collect()
     }
 
-    /// The state of a name. Tickets that nobody holds any more (`at_least`) end by themselves.
+    /// Adds the state of a name, without parked holders. These were released, and end by themselves (`at_least`).
     pub(super) fn add_name(&mut self, name: &Name, record: &NameRecord) {
         let place = |ticket: &TicketRecord| Entry {
             ticket: ticket.ticket,
@@ -131,8 +134,8 @@ impl Graph {
         self.confirmed.insert(ticket);
     }
 
-    /// The tickets to ask about because `wait` waits for them, with their members: the holders of its name, and waiters
-    /// before it that ask for more than it does.
+    /// The tickets that may block `wait`, with their members: the holders of its name, and earlier waiters that ask for
+    /// more units than `wait` does.
     pub(super) fn in_the_way_of(&self, wait: &Wait) -> Vec<(MemberId, Ticket)> {
         let Some(lock) = self.locks.get(&wait.name) else {
             return Vec::new();
@@ -145,8 +148,8 @@ impl Graph {
         all.map(|place| (place.member, place.ticket)).collect()
     }
 
-    /// What this and an earlier graph have in common. Each of its parts was there for the whole time between the two:
-    /// tickets, tokens and the ids of waits never come back.
+    /// The holds and waits that this graph and an earlier one have in common. They existed during the whole time
+    /// between the two graphs, because tickets, tokens and the ids of waits are never used again.
     pub(super) fn and(&self, earlier: &Self) -> Self {
         let mut common = Self::default();
         for (name, lock) in &self.locks {
@@ -197,8 +200,8 @@ impl Graph {
         for (ticket, wait) in &circle {
             steps.push(self.step(*ticket, wait)?);
         }
-        // Every client chooses among all that wait for each other, not only among those in the cycle it has found:
-        // there may be several cycles through one semaphore.
+        // Every client chooses among all waits of the deadlock, not only among those of the cycle that it has found.
+        // Several cycles may go through one semaphore, and all clients must choose the same wait.
         let members = self.entangled(root, &blocked);
         let waits = members.iter().filter_map(|ticket| {
             let hold = &self.holds[ticket];
@@ -223,9 +226,9 @@ impl Graph {
         })
     }
 
-    /// The holds that are never released: first takes all holds whose tasks wait, then removes those of which a wait can
-    /// end, until none is left to remove. (One of several branches of a task may be enough for it, as in `select!`. If it
-    /// needs all of them, the deadlock is found when the others have ended.)
+    /// The holds that are never released. Begins with all holds whose tasks wait, and removes holds with a wait that
+    /// can end, until no such hold is left. (A task with several branches may need only one of them, as in `select!`.
+    /// If it needs all of them, the deadlock is found when the other branches have ended.)
     fn blocked(&self) -> HashSet<Ticket> {
         let waiting = self.holds.values().filter(|hold| !hold.waits.is_empty());
         let mut blocked: HashSet<Ticket> = waiting.map(|hold| hold.ticket).collect();
@@ -299,7 +302,7 @@ impl Graph {
         let mut own: Vec<Ticket> = blocked.iter().copied().collect();
         own.sort_by_key(|ticket| (self.holds[ticket].token, *ticket));
         let wait = own.into_iter().find_map(of_root)?;
-        // Hold → the wait that led to it, and the hold of that wait.
+        // Each reached hold, with the hold and the wait that led to it; `None` if that was the wait of `root`.
         let mut came: HashMap<Ticket, Option<(Ticket, &Wait)>> = HashMap::new();
         let mut next = VecDeque::new();
         for ticket in self.blockers(wait, blocked) {
@@ -345,7 +348,8 @@ impl Graph {
             }
             reached
         };
-        // A hold of the task counts only if another task of the deadlock waits for it: the others know of no other one.
+        // A hold of the task of `root` counts only if another task of the deadlock waits for it. The other clients find
+        // no other hold of this task.
         let is_own = |ticket: &Ticket| self.stuck(*ticket, blocked).any(|wait| wait.id == root);
         let own: Vec<Ticket> = blocked.iter().copied().filter(is_own).collect();
         let next: HashSet<Ticket> = own.iter().flat_map(|own| &after[own]).copied().collect();
@@ -358,7 +362,8 @@ impl Graph {
     }
 }
 
-/// The steps from the hold of the first wait, which the search ended with, through all that came between.
+/// The steps of the circle. The first step is the hold `last`, at which the search ended, with the wait `first`. The
+/// holds between them follow, up to the one that waits for `last`.
 fn path<'a>(
     last: Ticket,
     first: &'a Wait,
@@ -376,7 +381,7 @@ fn path<'a>(
 }
 
 impl Cycle {
-    /// For people.
+    /// The steps of the cycle, for errors and logs.
     pub(crate) fn hops(&self) -> Vec<DeadlockHop> {
         let hop = |step: &Step| {
             let Step {
@@ -403,7 +408,7 @@ impl Cycle {
 }
 
 impl Lock {
-    /// The waiters that are served before `wait`. None if its place is not known.
+    /// The waiters in the queue up to the ticket `wait.after`. Empty if the place of that ticket is not known.
     fn before(&self, wait: &Wait) -> &[Entry] {
         let place = |after: Ticket| {
             self.waiters

@@ -1,4 +1,4 @@
-//! [`Probe`]: what clients ask each other in search of a deadlock, as text.
+//! [`Probe`]: the messages between clients that search for a deadlock, as text.
 //!
 //! Words are separated by spaces. A client ignores a message that it does not understand.
 
@@ -13,13 +13,14 @@ use crate::store::{SharedStr, Ticket};
 /// A message from one client to another, about one name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Probe {
-    /// For each ticket that holds: what does its task wait for? For each that waits: does it still?
+    /// Questions about tickets. If a ticket holds: which locks does its task wait for? If a ticket waits: does it still
+    /// wait?
     Ask {
         round: u64,
         tickets: Vec<Ticket>,
     },
     Answer(Answer),
-    /// A deadlock was found, and this wait is the one to end it, or to report it: search now.
+    /// Another client has found a deadlock, and this wait must end or report it: search now.
     Search {
         wait: WaitId,
     },
@@ -32,11 +33,11 @@ pub(crate) struct Answer {
     pub(crate) holds: Vec<WaitingHold>,
     /// Tickets that still wait.
     pub(crate) waiting: Vec<Ticket>,
-    /// All others: their tasks wait for nothing, or they are no more.
+    /// All other tickets: their tasks wait for nothing, or the tickets no longer exist.
     pub(crate) free: Vec<Ticket>,
 }
 
-/// The most tickets of one question.
+/// The maximum number of tickets in one question.
 pub(super) const MOST_TICKETS: usize = 64;
 
 const ASK: &str = "ask";
@@ -46,7 +47,7 @@ const HOLD: &str = "hold";
 const WAIT: &str = "wait";
 const WAITING: &str = "waiting";
 const FREE: &str = "free";
-/// In place of a ticket.
+/// Written in place of a missing ticket.
 const NONE: &str = "-";
 
 impl Probe {

@@ -1,8 +1,9 @@
 //! [`Search`]: one client's search for a deadlock that one wait is a part of. A state machine without clock, store or
 //! threads.
 //!
-//! It has two rounds. Each begins with nothing but the wait and the holds of its task, and asks for everything anew. The
-//! second begins after the first has ended. So whatever both have found existed at one moment.
+//! A search has two rounds. Each round begins with only the wait and the holds of its task, and asks all questions
+//! itself. The second round begins after the first has ended. So everything that both rounds have found existed at one
+//! moment.
 
 use std::collections::HashSet;
 
@@ -11,15 +12,15 @@ use super::probe::{Answer, MOST_TICKETS};
 use crate::name::Name;
 use crate::store::{MemberId, NameRecord, Ticket};
 
-/// The most names of one round. What is beyond them counts as something that will end.
+/// The maximum number of names in one round. Waits for further names count as waits that will end.
 const MOST_NAMES: usize = 256;
 
 /// A question of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Question {
-    /// The state of the name, from the store.
+    /// Ask the store for the state of the name.
     Inspect(Name),
-    /// What do the tasks of these tickets wait for?
+    /// Ask a client which locks the tasks of these tickets wait for.
     Ask {
         name: Name,
         member: MemberId,
@@ -31,7 +32,7 @@ pub(super) enum Question {
 #[derive(Debug)]
 pub(super) struct Search {
     root: WaitId,
-    /// In the questions and their answers, so that no answer is taken for one to another round.
+    /// The number of the round. Questions and answers contain it, so that answers to another round are ignored.
     round: u64,
     /// The result of the first round.
     first: Option<Graph>,
@@ -42,18 +43,18 @@ pub(super) struct Search {
     answered: HashSet<Ticket>,
 }
 
-/// What follows from a round.
+/// The result of a round.
 #[derive(Debug)]
 pub(super) enum Outcome {
     /// No deadlock was found.
     Nothing,
-    /// Another round must confirm it.
+    /// A deadlock was found, and another round must confirm it.
     Again,
     Found(Box<Cycle>),
 }
 
 impl Search {
-    /// `wait`, and the holds of its task.
+    /// A search around the wait `root`.
     pub(super) fn new(round: u64, root: WaitId) -> Self {
         Self {
             root,
@@ -66,7 +67,7 @@ impl Search {
         }
     }
 
-    /// The wait that the search is for.
+    /// The wait around which this searches.
     pub(super) fn root(&self) -> WaitId {
         self.root
     }
@@ -85,7 +86,7 @@ impl Search {
         questions
     }
 
-    /// The store's answer.
+    /// Takes the store's answer about a name. Returns the questions that follow from it.
     pub(super) fn inspected(&mut self, name: &Name, record: &NameRecord) -> Vec<Question> {
         let mut questions = Vec::new();
         if !self.names.contains(name) || self.graph.knows(name) {
@@ -98,7 +99,7 @@ impl Search {
         questions
     }
 
-    /// The answer of a client to a question of this round.
+    /// Takes the answer of a client to a question of this round. Returns the questions that follow from it.
     pub(super) fn answered(&mut self, answer: Answer) -> Vec<Question> {
         let mut questions = Vec::new();
         for ticket in answer.free {
@@ -117,7 +118,7 @@ impl Search {
         questions
     }
 
-    /// Whether this is the first answer about a ticket that was asked about.
+    /// Whether `ticket` was asked about, and this is the first answer about it.
     fn is_answer(&mut self, ticket: Ticket) -> bool {
         self.asked.contains(&ticket) && self.answered.insert(ticket)
     }
@@ -140,7 +141,7 @@ impl Search {
         }
     }
 
-    /// Asks about whatever is in the way of `wait`, once.
+    /// Asks about each ticket that may block `wait`, unless it was asked about before.
     fn ask(&mut self, wait: &Wait, questions: &mut Vec<Question>) {
         for (member, ticket) in self.graph.in_the_way_of(wait) {
             if !self.asked.insert(ticket) {
@@ -167,12 +168,13 @@ impl Search {
         }
     }
 
-    /// Whether nothing is left to wait for.
+    /// Whether all questions of the round are answered.
     pub(super) fn is_complete(&self) -> bool {
         self.answered.len() == self.asked.len() && self.graph.names() == self.names.len()
     }
 
-    /// The round is over: it is complete, or its time is. `round` is the number of the next one, if there is one.
+    /// Ends the round, because it is complete or its time is over. `round` is the number of the next round, if there is
+    /// one.
     pub(super) fn end(&mut self, round: u64) -> Outcome {
         let graph = std::mem::take(&mut self.graph);
         self.names.clear();

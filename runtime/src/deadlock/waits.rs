@@ -1,4 +1,4 @@
-//! The waits of this process whose tasks hold locks, of all its clients.
+//! The waits of this process whose tasks hold locks, for all clients of the process.
 //!
 //! A task may hold a lock of one client and wait for a lock of another. So the list belongs to the process.
 
@@ -17,15 +17,15 @@ use crate::store::{SharedStr, Ticket};
 
 /// A lock that a task holds.
 pub(crate) trait HeldLock: Send + Sync {
-    /// The client that holds it.
+    /// The id of the client that holds the lock.
     fn client(&self) -> u64;
-    /// Whether it is in the store at `endpoint`, which other clients of this process may use, too.
+    /// Whether the lock is in the store at `endpoint`, which other clients of this process may use, too.
     fn is_at(&self, endpoint: &Endpoint) -> bool;
     fn ticket(&self) -> Ticket;
-    /// The place where it was taken, encoded for the store.
+    /// The place where the lock was taken, encoded for the store.
     fn meta(&self) -> SharedStr;
     fn token(&self) -> u64;
-    /// The units of the capacity that it uses.
+    /// The units of the capacity that the hold uses.
     fn units(&self) -> u32;
     fn held(&self) -> Duration;
     fn is_held(&self) -> bool;
@@ -33,15 +33,15 @@ pub(crate) trait HeldLock: Send + Sync {
 
 /// A call that waits.
 pub(crate) trait Waiting: Send + Sync {
-    /// The client that waits.
+    /// The id of the client that waits.
     fn client(&self) -> u64;
-    /// What the client does about a deadlock.
+    /// The reaction of the client to a deadlock.
     fn mode(&self) -> Deadlock;
     /// See [`HeldLock::is_at`].
     fn is_at(&self, endpoint: &Endpoint) -> bool;
-    /// `None`: it does not wait any more.
+    /// The wait at this moment; `None` if the call no longer waits.
     fn view(&self) -> Option<WaitView>;
-    /// Ends the wait with `error`, if it still waits.
+    /// Ends the wait with `error`, if the call still waits.
     fn fail(&self, error: LockError);
 }
 
@@ -68,7 +68,7 @@ impl TaskWait {
         self.id
     }
 
-    /// Ends it with `error`, if it still waits.
+    /// Ends the wait with `error`, if the call still waits.
     pub(crate) fn fail(&self, error: LockError) {
         self.waiting.fail(error);
     }
@@ -77,7 +77,7 @@ impl TaskWait {
         self.waiting.mode()
     }
 
-    /// `None` if it is over.
+    /// The wait at this moment; `None` if it is over.
     pub(crate) fn wait(&self) -> Option<Wait> {
         let view = self.waiting.view()?;
         Some(Wait {
@@ -91,7 +91,7 @@ impl TaskWait {
         })
     }
 
-    /// The holds of its task in the store of `client`, with their waits there.
+    /// The holds of the task in the store of `client`, each with the waits of its task there.
     pub(super) fn holds_at(&self, client: u64, endpoint: &Endpoint) -> Vec<WaitingHold> {
         let here = |hold: &&Arc<dyn HeldLock>| hold.client() == client || hold.is_at(endpoint);
         let holds = self.holds.iter().filter(here);
@@ -103,14 +103,14 @@ impl TaskWait {
 /// The hold that `client` has with `ticket`, with the waits of its task at the store of that client. `None` if the task
 /// waits for nothing there.
 pub(crate) fn waits_of(client: u64, endpoint: &Endpoint, ticket: Ticket) -> Option<WaitingHold> {
-    // The waits lock their queues, so the list must not be locked then.
+    // A look at a wait locks its queue, so the list must be unlocked before.
     let found = lock().get(&(client, ticket)).cloned()?;
     let is_here =
         |wait: &&Arc<TaskWait>| wait.waiting.client() == client || wait.waiting.is_at(endpoint);
     let mut held: Option<WaitingHold> = None;
     for task in found.iter().filter(is_here) {
         let same = |hold: &&Arc<dyn HeldLock>| hold.client() == client && hold.ticket() == ticket;
-        // A ticket that was handed on within the process is another hold.
+        // If the ticket was handed to another waiter of this process, this hold has ended.
         let hold = task.holds.iter().find(same).filter(|hold| hold.is_held());
         let (Some(hold), Some(wait)) = (hold, task.wait()) else {
             continue;
@@ -130,10 +130,11 @@ pub(crate) fn waits_of(client: u64, endpoint: &Endpoint, ticket: Ticket) -> Opti
     held
 }
 
-/// By the client and the ticket of a hold: the waits of its task.
+/// The waits of a task, by the client and the ticket of each of its holds.
 type Waits = BTreeMap<(u64, Ticket), Vec<Arc<TaskWait>>>;
 
-/// A forked child has another list than its parent: a thread of the parent may have locked that one at the fork.
+/// A forked child uses another list than its parent, because a thread of the parent may have locked the parent's list
+/// at the fork.
 static WAITS: [Mutex<Waits>; 8] = [const { Mutex::new(Waits::new()) }; 8];
 
 fn lock() -> MutexGuard<'static, Waits> {
@@ -141,7 +142,7 @@ fn lock() -> MutexGuard<'static, Waits> {
     waits.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// An entry of the list, until it is dropped.
+/// An entry of the list. Dropping this value removes the entry.
 #[derive(Debug)]
 pub(crate) struct Registered(Arc<TaskWait>);
 

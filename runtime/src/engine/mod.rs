@@ -21,12 +21,12 @@ use crate::queue::Member;
 use crate::store::{self, MemberId, Store};
 use crate::wait::{self, DeferredWakes, Promise};
 
-/// How long the answers to the last releases may take when the process ends. The end of the process waits for a
-/// little longer than this.
+/// When the process ends, the engine waits this long for the answers to the last releases. The thread that ends the
+/// process waits for a little longer.
 const ANSWERS: Duration = Duration::from_millis(400);
-/// How long subscribers may take when the process ends.
+/// When the process ends, the engine waits this long for subscribers to receive the last events.
 const WORDS: Duration = Duration::from_millis(50);
-/// The pause between two looks for the answers and for the subscribers.
+/// The pause between two checks for the answers or the subscribers.
 const SOON: Duration = Duration::from_millis(1);
 const LOOKS: u32 = 50;
 
@@ -65,7 +65,7 @@ async fn tick(member: &Member) {
     member.set_engine(None);
 }
 
-/// Waits for `other`, but not when the process ends.
+/// Waits for `other`, or until the process ends.
 async fn unless_ending(member: &Member, other: impl Future<Output = ()>) {
     let mut other = pin!(other);
     poll_fn(|cx| match member.is_ending() {
@@ -89,12 +89,13 @@ async fn end(member: &Member) {
             );
         });
     }
-    // Gives subscribers time to write their last events, but does not let them block the end.
+    // Gives subscribers time to write their last events, but does not let them delay the end of the process.
     look_for(WORDS, wait::has_told).await;
     member.close();
 }
 
-/// Looks again and again until something is `done`, or until `limit`. Returns whether it is done.
+/// Calls `done` again and again until it returns `true`, or until `limit` is over. Returns whether `done` returned
+/// `true`.
 async fn look_for(limit: Duration, done: impl Fn() -> bool) -> bool {
     let ends = Instant::now().after(limit);
     for look in 0.. {
@@ -109,7 +110,8 @@ async fn look_for(limit: Duration, done: impl Fn() -> bool) -> bool {
     false
 }
 
-/// Tells the member when the thread or the driver ends, for whatever reason, so that no caller waits for it.
+/// Dropped when the engine's thread or the driver ends, for whatever reason. Then the member fails all callers that
+/// still wait.
 struct Ending(Arc<Member>);
 
 impl Drop for Ending {
@@ -118,7 +120,8 @@ impl Drop for Ending {
     }
 }
 
-/// An engine that opens its store. If it is dropped before the end of [`wait`](Self::wait), it gives up.
+/// An engine that opens its store. If this value is dropped before the end of [`wait`](Self::wait), the engine gives
+/// up.
 #[must_use = "dropped, it gives up"]
 pub(crate) struct Starting {
     result: Arc<Promise<Started>>,
@@ -128,7 +131,7 @@ pub(crate) struct Starting {
 type Started = Result<Arc<Member>, SetupError>;
 
 impl Starting {
-    /// The member, once the store is open: within the connect timeout.
+    /// Waits until the store is open, for the connect timeout at most, and returns the member.
     pub(crate) async fn wait(self) -> Started {
         self.result.wait().await
     }
@@ -157,7 +160,7 @@ struct Starter {
 }
 
 impl Starter {
-    /// `false`: no caller waits for the engine any more.
+    /// Sends `result` to the caller. Returns `false` if the caller no longer waits.
     fn send(&self, result: Started) -> bool {
         let mut wakes = DeferredWakes::default();
         let sent = self.result.complete(result, &mut wakes).is_ok();
@@ -168,7 +171,7 @@ impl Starter {
 
 impl Drop for Starter {
     fn drop(&mut self) {
-        // Without effect after another result.
+        // This has no effect if another result was sent before.
         self.send(Err(failed("it ended at once")));
     }
 }
@@ -179,7 +182,7 @@ fn failed(reason: impl ToString) -> SetupError {
     }
 }
 
-/// The output of `opening`; `None` if the caller gave up before.
+/// The output of `opening`; `None` if the caller gives up first.
 async fn unless_given_up<T>(opening: impl Future<Output = T>, given_up: &Promise<()>) -> Option<T> {
     let mut opening = pin!(opening);
     poll_fn(|cx| match given_up.poll(cx) {
@@ -189,7 +192,7 @@ async fn unless_given_up<T>(opening: impl Future<Output = T>, given_up: &Promise
     .await
 }
 
-/// Opens the store, hands out the member, and runs the engine until its end.
+/// Opens the store, gives the member to the caller, and runs the engine until its end.
 fn serve(runtime: &Runtime, settings: Settings, starter: Starter) {
     let id = MemberId::random();
     let opening = unless_given_up(store::open(&settings, id), &starter.given_up);
@@ -203,8 +206,8 @@ fn serve(runtime: &Runtime, settings: Settings, starter: Starter) {
     };
     let store = opened.store().clone();
     let member = Member::new(settings, store.clone());
-    // Before any caller gets the member: a store that connects later (`connect_lazily`) first marks it as not
-    // connected.
+    // Called before any caller gets the member, because a store that connects later (`connect_lazily`) is first marked
+    // as not connected here.
     let driver = opened.run(member.clone());
     if starter.send(Ok(member.clone())) {
         drop(starter);
@@ -234,8 +237,8 @@ pub(crate) fn start(settings: Settings) -> Result<Starting, SetupError> {
         };
         let aside = wait::enter(&runtime);
         serve(&runtime, settings, starter);
-        // Dropping the runtime may log events or wake tasks. The other threads must handle these too, so they are
-        // still there.
+        // Dropping the runtime may log events or wake tasks. The threads of `aside` must handle these, so they end
+        // later.
         drop(runtime);
         drop(aside);
     };

@@ -1,9 +1,9 @@
-//! Names: whatever they are made of, different parts make different names, and all of them can be sent.
+//! Names: whatever their parts contain, different parts make different names, and every name can be sent to a server.
 
 use crate::name::{Name, NameBuilder, escape, unescape};
 use crate::store::{Meta, Owner, Ticket};
 
-/// One part per line; the first is the namespace.
+/// Builds names from `bytes`, which have one part per line; the first part is the namespace.
 pub fn names(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let parts: Vec<&str> = text.split('\n').collect();
@@ -33,7 +33,7 @@ pub fn names(bytes: &[u8]) {
     }
 }
 
-/// One word on the wire, one hash tag, and known again when it comes back.
+/// Asserts that `name` can be parsed when a server sends it back, and differs from its second name.
 fn sendable(name: &Name) {
     let text = name.as_str();
     if !text.is_empty() {

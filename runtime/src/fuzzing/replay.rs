@@ -1,4 +1,4 @@
-//! The corpus of the fuzzers, file by file.
+//! Calls the fuzz targets with each file of their corpus.
 
 use std::fs;
 use std::path::Path;

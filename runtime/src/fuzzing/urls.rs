@@ -1,8 +1,8 @@
-//! URLs: what is wrong with one is said without any part of it, for that may be a password.
+//! URLs: an error about a URL shows no part of the URL, because that part may be a password.
 
 use crate::Config;
 
-/// Taken for a secret wherever it stands.
+/// A text that counts as a secret, wherever it is in a URL.
 const CANARY: &str = "canary";
 
 pub fn urls(bytes: &[u8]) {
@@ -13,7 +13,7 @@ pub fn urls(bytes: &[u8]) {
         Err(error) => silent(&format!("{error} {error:?}")),
         Ok(config) => {
             let shown = format!("{config:?}");
-            // (The word may be a host or a file as well.)
+            // (The text may also be a host or a file, which a `Config` may show.)
             if url.matches(CANARY).count() == 1 && is_password(url) {
                 silent(&shown);
             }
@@ -22,13 +22,13 @@ pub fn urls(bytes: &[u8]) {
             }
         }
     }
-    // One of several.
+    // Checks the error for a list of URLs, too.
     if let Err(error) = Config::quorum(url.split(' ')) {
         silent(&format!("{error} {error:?}"));
     }
 }
 
-/// Where a password belongs.
+/// Whether the URL contains `CANARY` as its password.
 fn is_password(url: &str) -> bool {
     let Some((_, rest)) = url.split_once("://") else {
         return false;

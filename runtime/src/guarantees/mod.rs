@@ -1,6 +1,6 @@
 //! [`Guarantees`]: what the servers of a client guarantee for its locks, as far as set-up can find out.
 //!
-//! `kinds` has the possible findings, `weakness` what to do about the bad findings.
+//! `kinds` has the possible findings, `weakness` the advice about the bad findings.
 
 mod kinds;
 #[cfg(repository)]
@@ -21,8 +21,8 @@ pub use self::weakness::Weakness;
 /// [`Client::guarantees`](crate::Client::guarantees). If there are several servers, each field has the value of the
 /// weakest.
 ///
-/// While no server fails, a lock never has more holders than it may have. The fields say what happens when a server
-/// fails.
+/// While no server fails, a lock never has more holders than its capacity allows. The fields describe what happens when
+/// a server fails.
 ///
 /// ```
 /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -43,21 +43,21 @@ pub struct Guarantees {
     pub failover: AfterFailover,
     /// Whether a lock may be evicted when memory is full.
     pub eviction: Eviction,
-    /// How many replicas must have a grant before it counts, as `Config::replicas` says.
+    /// How many replicas must have a grant before it counts, as set by `Config::replicas`.
     pub replicas: u32,
     /// Whether the waiters of all processes are served first come, first served.
     pub fifo: bool,
     /// Whether the fencing token of each grant is greater than that of every earlier grant.
     pub fencing_tokens: bool,
-    /// The rights that the user would need to find out what is unknown, as an ACL rule names them.
+    /// The rights that the user would need for finding out the unknown guarantees, as an ACL rule names them.
     pub missing_rights: BTreeSet<&'static str>,
-    /// The commands that could find out what is unknown, but that the server refuses to every user. For example,
+    /// The commands that would report the unknown guarantees, but that the server refuses to every user. For example,
     /// managed services disable `CONFIG`. Granting rights does not help.
     pub disabled_commands: BTreeSet<&'static str>,
 }
 
 impl Guarantees {
-    /// Of a store in this process.
+    /// The guarantees of a store in this process.
     pub(crate) fn of_memory() -> Self {
         Self {
             restart: AfterRestart::NoServer,
@@ -71,7 +71,7 @@ impl Guarantees {
         }
     }
 
-    /// Of a store about which nothing is known.
+    /// The guarantees of a store about which nothing is known.
     pub(crate) fn unknown() -> Self {
         Self {
             restart: AfterRestart::Unknown,

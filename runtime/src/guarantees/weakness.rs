@@ -5,7 +5,8 @@ use thiserror::Error;
 use super::{AfterFailover, AfterRestart, Eviction, Guarantees, commands};
 use crate::acl::listed;
 
-/// A setting that could let two clients think that they hold the same lock. Its `Display` says what to change.
+/// A setting that could let two clients think that they hold the same lock. Its `Display` output describes what to
+/// change.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Weakness {

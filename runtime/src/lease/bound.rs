@@ -1,4 +1,4 @@
-//! [`Bounds`]: until when a nested call may use what the call around it holds.
+//! [`Bounds`]: until when a nested call may use the holds of the call around it.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::clock::Instant;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// The marker of a bound that was found to have ended.
+/// The value of `expires` after a caller has found that the bound has ended.
 const OVER: u64 = 0;
 
 /// The `expire` of one nested call.
@@ -23,12 +23,12 @@ impl Bound {
         Arc::new(Self { since, expires })
     }
 
-    /// When it ends; [`Instant::START`] if a caller has already found it over.
+    /// When the bound ends; [`Instant::START`] if a caller has already found that it has ended.
     pub(crate) fn expires(&self) -> Instant {
         Instant::from_nanos(self.expires.load(Ordering::Acquire))
     }
 
-    /// Once this is true, it stays true.
+    /// Whether the bound has ended. Once this is true, it stays true.
     pub(crate) fn is_over(&self, now: Instant) -> bool {
         let over = |expires| (expires <= now.as_nanos()).then_some(OVER);
         self.expires
@@ -50,15 +50,15 @@ impl Bound {
     }
 }
 
-/// The bounds of a nested call and of the nested calls around it. The call ends when the first of them ends. Empty
-/// for a call that is not nested: its `expire` is a part of the hold.
+/// The bounds of a nested call and of the nested calls around it. The call may use the lock until the first bound ends.
+/// Empty for a call that is not nested: its `expire` is a part of the hold.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bounds(Option<Arc<Limits>>);
 
 #[derive(Debug)]
 struct Limits {
     all: Vec<Arc<Bound>>,
-    /// The engine checks the bounds when they end.
+    /// Whether the engine was asked to check these bounds when they end.
     watched: AtomicBool,
 }
 
@@ -76,7 +76,7 @@ impl Bounds {
         self.0.as_ref().map_or(&[], |limits| &limits.all)
     }
 
-    /// Both sets of bounds, without duplicates.
+    /// These bounds and `others`, without duplicates.
     pub(crate) fn join(&self, others: &Self) -> Self {
         if self.0.is_none() || others.0.is_none() {
             return if self.0.is_some() { self } else { others }.clone();
@@ -96,7 +96,7 @@ impl Bounds {
         Self::of(self.all().iter().cloned().chain([own]).collect())
     }
 
-    /// A bound that has ended.
+    /// A bound that has ended, if there is one.
     pub(crate) fn over(&self) -> Option<&Bound> {
         let limits = self.0.as_ref()?;
         let now = Instant::now();
@@ -129,7 +129,7 @@ impl Bounds {
 }
 
 impl WeakBounds {
-    /// None, if the call is over.
+    /// The bounds; empty if the call has ended.
     pub(crate) fn upgrade(&self) -> Bounds {
         Bounds(self.0.upgrade())
     }

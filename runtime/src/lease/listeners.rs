@@ -23,7 +23,8 @@ struct Listener {
 }
 
 impl Listeners {
-    /// Registers the task of `cx`. It replaces the entry with the same key; without a key, a task is registered once.
+    /// Registers the task of `cx`. The new entry replaces an entry with the same key. Without a key, a task is
+    /// registered once.
     pub(crate) fn register(&self, cx: &Context<'_>, key: Option<u64>) {
         // Cloned before the list is locked and dropped after it is unlocked: a waker may own the last reference to a
         // task.
@@ -63,7 +64,7 @@ impl Listeners {
         wakes.add(lock(&self.list).drain(..).map(|listener| listener.waker));
     }
 
-    /// Keeps the list locked while this lives.
+    /// Keeps the list locked until the returned value is dropped.
     #[cfg(repository)]
     #[cfg(test)]
     pub(crate) fn hold(&self) -> impl Sized + '_ {

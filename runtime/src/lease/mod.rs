@@ -1,7 +1,8 @@
-//! The parts of a lease: when renewals are due ([`RenewalSchedule`]), what the holder asked for ([`Terms`]), until
-//! when a nested call may use a hold ([`Bounds`]), and which tasks wake when a hold ends ([`Listeners`]).
+//! The parts of a lease: when renewals are due ([`RenewalSchedule`]), the time limits that the holder asked for
+//! ([`Terms`]), until when a nested call may use a hold ([`Bounds`]), and which tasks wake when a hold ends
+//! ([`Listeners`]).
 //!
-//! Nothing here knows a queue, a store or a client.
+//! This folder does not depend on queues, stores or clients.
 
 mod bound;
 mod listeners;

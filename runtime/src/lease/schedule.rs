@@ -18,7 +18,7 @@ impl RenewalSchedule {
         Self { nanos }
     }
 
-    /// The next point in time after `now`.
+    /// The next renewal time after `now`.
     pub(crate) fn after(self, now: Instant) -> Instant {
         let count = now.as_nanos() / self.nanos + 1;
         Instant::from_nanos(count.saturating_mul(self.nanos))

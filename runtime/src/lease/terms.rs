@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-/// The holder's request.
+/// The time limits that a holder asked for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms {
-    /// How long it may hold at most; `None`: no limit.
+    /// The longest time that the holder may hold; `None`: no limit.
     pub(crate) expire: Option<Duration>,
-    /// The minimum time that the store keeps the lock, even if it is released earlier.
+    /// The minimum time that the store keeps the lock, even if the holder releases it earlier.
     pub(crate) at_least: Duration,
 }

@@ -10,7 +10,7 @@ pub(crate) enum Caller {
 }
 
 impl Caller {
-    /// `blocking`: the caller blocks its thread. If the caller is no task, it is identified by that thread.
+    /// The current task. Outside of tasks, the current thread if the caller blocks it (`blocking`); otherwise `None`.
     #[inline]
     pub(crate) fn current(blocking: bool) -> Option<Self> {
         let task = tokio::task::try_id().map(Self::Task);

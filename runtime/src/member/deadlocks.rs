@@ -1,5 +1,6 @@
-//! The client's part in the search for deadlocks: it carries out what its [`Detector`](crate::deadlock::Detector) asks for,
-//! answers other clients, and ends or reports the deadlocks that are its to end.
+//! The client's part in the search for deadlocks. The client carries out the requests of its
+//! [`Detector`](crate::deadlock::Detector), answers other clients, and reports or ends the deadlocks that it is
+//! responsible for.
 
 use std::sync::Arc;
 
@@ -13,17 +14,17 @@ use crate::store::{Answer, MemberId, Op, Reply, Request};
 use crate::wait;
 
 impl<Q: NameQueue> ClientCore<Q> {
-    /// A wait of a task that holds locks has begun.
+    /// Plans a search for a deadlock around `wait`, which has just begun. The task of `wait` holds locks.
     pub(crate) fn look_for_deadlock(&self, wait: &Arc<TaskWait>) {
         let after = self.settings.deadlock_after;
         let due = self.detector.add(wait, Instant::now(), after);
-        // The engine looks at the clock at least once in this time anyway.
+        // If the search is due later, the engine notices it by itself, because it never sleeps for longer than `NAP`.
         if due < Instant::now().after(super::NAP) {
             self.timers.interrupt();
         }
     }
 
-    /// Begins and ends the searches that are due; returns when the next one is.
+    /// Begins and ends the searches that are due. Returns the time of the next search.
     pub(super) fn search_for_deadlocks(&self, now: Instant) -> Option<Instant> {
         let next = self.detector.next()?;
         if next > now {
@@ -61,11 +62,11 @@ impl<Q: NameQueue> ClientCore<Q> {
     fn probe(&self, name: Name, to: MemberId, probe: &Probe) {
         let (id, text) = (self.request_id(), probe.text().into());
         let op = Op::Probe { to, text };
-        // A message that is lost is sent again by the next round.
+        // If the message is lost, the next round sends it again.
         let _ = self.store.submit(Request { name, op, id });
     }
 
-    /// Answers a question that this client would ask itself.
+    /// Answers a probe that this client would send to itself; `None` if the probe is for another client.
     fn answer_here(&self, name: &Name, probe: &Probe) -> Option<Vec<Todo>> {
         let Probe::Ask { round, tickets } = probe else {
             return None;
@@ -79,7 +80,7 @@ impl<Q: NameQueue> ClientCore<Q> {
         Some(self.detector.answered(answer, Instant::now()))
     }
 
-    /// Takes an answer that belongs to a search; `false` for any other.
+    /// Handles an answer of the store that belongs to a search. Returns `false` for any other answer.
     pub(super) fn takes_for_search(&self, answer: &Answer) -> bool {
         match answer.request.op {
             Op::Probe { .. } => true,
@@ -91,7 +92,7 @@ impl<Q: NameQueue> ClientCore<Q> {
         }
     }
 
-    /// The store has inspected a name; `None`: not for a search.
+    /// Passes the result of an inspection to the detector; `None` if no search asked for the inspection.
     fn inspected(&self, answer: &Answer) -> Option<Vec<Todo>> {
         let round = wait::lock(&self.inspections).remove(&answer.request.id)?;
         let Ok(Reply::Info(record)) = &answer.result else {
@@ -101,7 +102,7 @@ impl<Q: NameQueue> ClientCore<Q> {
         Some(self.detector.inspected(round, name, record, Instant::now()))
     }
 
-    /// A message of another client about `name`.
+    /// Handles a message about `name` from the client `from`.
     pub(super) fn probed(&self, name: &Name, from: MemberId, text: &str) {
         let now = Instant::now();
         match Probe::read(text) {
@@ -124,7 +125,7 @@ impl<Q: NameQueue> ClientCore<Q> {
     }
 }
 
-/// Reports a deadlock, and ends it if its client asks for that.
+/// Reports a deadlock, and ends it if the client is configured to do so.
 fn judge(verdict: &Verdict) {
     let Verdict { cycle, wait } = verdict;
     let hops = cycle.hops();

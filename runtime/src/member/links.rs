@@ -1,4 +1,4 @@
-//! Whether the store can be reached, and whether it grants.
+//! [`Links`]: whether the servers of the store can be reached, and whether they grant.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::wait::lock;
 /// The state of the connections, as the store's driver reports it.
 #[derive(Debug, Default)]
 pub(crate) struct Links {
-    // Every transition reads this flag, so it is not protected by the lock.
+    // An atomic outside of the mutex, because every transition reads it.
     any_down: AtomicBool,
     outages: Mutex<HashMap<Node, (Instant, StoreError)>>,
     /// The nodes that are connected.
@@ -28,19 +28,20 @@ pub(crate) struct Links {
 const ANSWERED: Duration = Duration::from_millis(200);
 
 impl Links {
-    /// `node` is connected. Like the other methods with a number, returns the change of the number of connected nodes.
+    /// Notes that `node` is connected. Returns the change of the number of connected nodes, like all methods here that
+    /// return a number.
     pub(crate) fn up(&self, node: Node) -> i64 {
         self.no_outage(node);
         i64::from(lock(&self.connected).insert(node))
     }
 
-    /// `node` is not used any more.
+    /// Notes that `node` is no longer used.
     pub(crate) fn gone(&self, node: Node) -> i64 {
         self.no_outage(node);
         -i64::from(lock(&self.connected).remove(&node))
     }
 
-    /// Nothing is connected any more.
+    /// Notes that no node is connected, because the engine has ended.
     pub(crate) fn all_gone(&self) -> i64 {
         let connected = std::mem::take(&mut *lock(&self.connected));
         -i64::try_from(connected.len()).unwrap_or(i64::MAX)
@@ -63,7 +64,7 @@ impl Links {
         -i64::from(lock(&self.connected).remove(&node))
     }
 
-    /// The cause of the outage has changed.
+    /// Notes a new cause of the outage of `node`.
     pub(crate) fn still_down(&self, node: Node, error: StoreError) {
         if let Some(outage) = lock(&self.outages).get_mut(&node) {
             outage.1 = error.clone();
@@ -81,7 +82,7 @@ impl Links {
         lock(&self.last).clone()
     }
 
-    /// The longest time for which any node grants nothing.
+    /// Of the [`GrantBlock`]s of all nodes, returns the one that ends last; `None` if all nodes grant.
     pub(crate) fn longest_closing(&self, now: Instant) -> Option<GrantBlock> {
         let closings = lock(&self.closings);
         let closed = closings.values().filter(|closing| now < closing.until);
@@ -97,7 +98,7 @@ impl Links {
         }
     }
 
-    /// Since when and why `node` cannot be reached; `None` if it can.
+    /// The start and the cause of the outage of `node`; `None` if `node` can be reached.
     pub(crate) fn outage(&self, node: impl FnOnce() -> Node) -> Option<(Instant, StoreError)> {
         if !self.any_down.load(Ordering::Acquire) {
             return None;
@@ -107,7 +108,7 @@ impl Links {
         lock(&self.outages).get(&node).cloned()
     }
 
-    /// `node` grants nothing while `closing` lasts; `None`: it grants.
+    /// Notes that `node` grants nothing while `closing` lasts; `None`: `node` grants.
     pub(crate) fn closed(&self, node: Node, closing: Option<GrantBlock>) {
         let mut closings = lock(&self.closings);
         match closing {
@@ -118,7 +119,8 @@ impl Links {
             .store(!closings.is_empty(), Ordering::Release);
     }
 
-    /// Why `node` grants nothing, or granted nothing until a moment ago.
+    /// The [`GrantBlock`] of `node`: until when and why the node grants nothing. It is still returned for [`ANSWERED`]
+    /// after its end.
     pub(crate) fn closing(&self, node: impl FnOnce() -> Node) -> Option<GrantBlock> {
         if !self.any_closed.load(Ordering::Acquire) {
             return None;

@@ -1,8 +1,8 @@
 //! [`ClientCore`]: one client in one process, as its locks see it.
 //!
-//! It knows the store, the settings, the names in use ([`Registry`]), when each of them needs attention ([`Timers`]),
-//! and whether the store can be reached ([`Links`]). It passes answers and messages to the queue of their name, which
-//! it knows only as a [`NameQueue`]. The engine owns the thread that runs all this.
+//! A client has the store, the settings, the names in use ([`Registry`]), the times when they need attention
+//! ([`Timers`]), and the state of the connections ([`Links`]). It passes answers and messages to the queue of their
+//! name, through the trait [`NameQueue`]. The engine owns the thread that runs all this.
 
 mod caller;
 mod deadlocks;
@@ -64,20 +64,20 @@ pub(crate) struct ClientCore<Q> {
     /// Limits the warnings about calls that gave up.
     pub(crate) timeouts: Repeated,
     phase: AtomicU8,
-    /// The last handle of the client was dropped.
+    /// The last clone of the `Client` was dropped.
     orphaned: AtomicBool,
     /// The process is ending.
     ending: AtomicBool,
-    /// The engine, while it runs.
+    /// The waker of the engine, while the engine runs.
     engine: Mutex<Option<Waker>>,
     requests: AtomicU64,
     forks: u32,
     /// The machine, encoded for the store.
     machine: String,
     pid: u32,
-    /// In which order its locks are taken.
+    /// The order in which the client's locks are taken.
     order: LockOrder,
-    /// Notified when a name is no longer in use.
+    /// Notified when a drain or a shutdown should check again whether any lock is held.
     emptied: (Mutex<()>, Condvar),
 }
 
@@ -111,7 +111,7 @@ impl<Q: NameQueue> ClientCore<Q> {
         })
     }
 
-    /// Unique in the process.
+    /// The id of the client, unique in the process.
     pub(crate) fn id(&self) -> u64 {
         self.id
     }
@@ -125,12 +125,12 @@ impl<Q: NameQueue> ClientCore<Q> {
         self.pid
     }
 
-    /// In which order its locks are taken.
+    /// The order in which the client's locks are taken.
     pub(crate) fn order(&self) -> &LockOrder {
         &self.order
     }
 
-    /// A call inside a protected call asks for a lock of the class `label`, and may wait for it: see
+    /// Notes that a call inside a protected call asks for a lock of the class `label`, and may wait for it: see
     /// [`LockOrder::note`].
     #[inline]
     pub(crate) fn note_order<'a>(
@@ -210,7 +210,7 @@ impl<Q: NameQueue> ClientCore<Q> {
         self.phase.load(Ordering::Acquire) == DRAINING
     }
 
-    /// The reason why the client accepts no calls, if it does not.
+    /// Returns an error if the client accepts no calls, not even calls of running bodies.
     #[inline]
     pub(crate) fn check(&self) -> Result<(), LockError> {
         if !self.is_forked() && self.phase.load(Ordering::Acquire) <= DRAINING {
@@ -222,12 +222,12 @@ impl<Q: NameQueue> ClientCore<Q> {
         })
     }
 
-    /// Since when and why the server of `name` cannot be reached; `None` if it can.
+    /// The start and the cause of the outage of the server of `name`; `None` if the server can be reached.
     pub(crate) fn outage(&self, name: &Name) -> Option<(Instant, StoreError)> {
         self.links.outage(|| self.store.node(name))
     }
 
-    /// Why the server of `name` granted nothing recently, if so; see [`Links::closing`].
+    /// The [`GrantBlock`] of the server of `name`, if there is one: see [`Links::closing`].
     pub(crate) fn closing(&self, name: &Name) -> Option<GrantBlock> {
         self.links.closing(|| self.store.node(name))
     }
@@ -251,16 +251,17 @@ impl<Q: NameQueue> ClientCore<Q> {
         }
     }
 
-    /// The names in use that live at `node`.
+    /// The queues of the names that are stored at `node`.
     fn living_at(&self, node: Node) -> Vec<Arc<Q>> {
         let mut all = self.register.all();
         all.retain(|local| self.store.node(local.name()) == node);
         all
     }
 
-    /// Runs the names that are due; returns when the next one is.
+    /// Runs everything that is due: queues, searches for deadlocks, and the exchange of the lock order. Returns when
+    /// something is due next.
     pub(crate) fn tick(&self) -> Option<Instant> {
-        // The clock is read once: a timer that is armed during this round waits for the next one, so that the engine
+        // The clock is read once: a timer that is armed during this round waits for the next round, so that the engine
         // can continue with its other work.
         let now = Instant::now();
         while let Some((armed, local)) = self.timers.pop(now) {
@@ -300,7 +301,7 @@ impl<Q: NameQueue> ClientCore<Q> {
         self.held().iter().any(|held| held.caller == Some(caller))
     }
 
-    /// From now on, only running bodies get locks. All other waiters fail.
+    /// Starts to drain: from now on, only running bodies get locks, and all other waiters fail.
     pub(crate) fn start_draining(&self) {
         let opened = || {
             self.phase
@@ -315,8 +316,8 @@ impl<Q: NameQueue> ClientCore<Q> {
         }
     }
 
-    /// Drains until no lock is held, until `ends` at most, or until `stop` is set and [`look`](Self::look) is called.
-    /// Returns the locks that are held then.
+    /// Drains until no lock is held, but at most until `ends`. If `stop` is set and [`look`](Self::look) is called, the
+    /// drain ends, too. Returns the locks that are still held.
     pub(crate) fn drain(&self, ends: Instant, stop: &AtomicBool) -> Vec<HeldName> {
         self.start_draining();
         let mut guard = lock(&self.emptied.0);
@@ -330,7 +331,8 @@ impl<Q: NameQueue> ClientCore<Q> {
             if left.is_empty() || ends <= now || stop.load(Ordering::Acquire) {
                 return left;
             }
-            // With very many names, a check takes long: the checks must not become the main work of the process.
+            // With very many names, a check takes long. The pause grows with it, so that the checks do not become the
+            // main work of the process.
             let looked = now.until(Instant::now());
             let nap = LOOK.max(looked * 4).min(now.until(ends));
             guard = self
@@ -347,8 +349,8 @@ impl<Q: NameQueue> ClientCore<Q> {
         self.emptied.1.notify_all();
     }
 
-    /// Releases all locks, refuses new ones, and waits up to `limit` for the store to answer. `false`: a release was
-    /// not answered; the hold will end with its lease.
+    /// Releases all locks, refuses new ones, and waits up to `limit` for the store to answer. Returns `false` if a
+    /// release was not answered; that hold ends with its lease.
     pub(crate) fn shut_down(&self, limit: Duration) -> bool {
         self.start_closing();
         self.finish_closing(Instant::now().after(limit))
@@ -365,7 +367,7 @@ impl<Q: NameQueue> ClientCore<Q> {
         }
     }
 
-    /// Waits for the store to answer, until `ends` at most. `false`: a release was not answered.
+    /// Waits for the store to answer, at most until `ends`. Returns `false` if a release was not answered.
     pub(crate) fn finish_closing(&self, ends: Instant) -> bool {
         if self.is_forked() {
             return true;
@@ -393,7 +395,7 @@ impl<Q: NameQueue> ClientCore<Q> {
         flushed
     }
 
-    /// Whether this client holds nothing, waits for nothing, and has no release without an answer.
+    /// Whether this client has no holds, no waiters, and no unanswered releases.
     pub(crate) fn is_flushed(&self) -> bool {
         self.register.all().iter().all(|local| local.is_done())
     }
@@ -404,7 +406,7 @@ impl<Q: NameQueue> ClientCore<Q> {
         self.timers.interrupt();
     }
 
-    /// Whether the process ends.
+    /// Whether the process is ending.
     pub(crate) fn is_ending(&self) -> bool {
         self.ending.load(Ordering::SeqCst)
     }
@@ -415,7 +417,7 @@ impl<Q: NameQueue> ClientCore<Q> {
         *lock(&self.engine) = engine;
     }
 
-    /// The engine has ended: fails everything that waits for it.
+    /// Called when the engine has ended: fails everything that waits for the store.
     pub(crate) fn abandon(&self) {
         self.phase.store(CLOSED, Ordering::Release);
         for local in self.register.close() {
@@ -426,14 +428,14 @@ impl<Q: NameQueue> ClientCore<Q> {
         self.note_servers(self.links.all_gone());
     }
 
-    /// Whether the engine may end: the client was shut down, or has neither handles nor holds.
+    /// Whether the engine may end: the client was shut down, or its last clone was dropped and no lock is held.
     pub(crate) fn is_closed(&self) -> bool {
         self.phase.load(Ordering::Acquire) == CLOSED
             || self.orphaned.load(Ordering::Acquire)
                 && self.register.all().iter().all(|local| local.is_over())
     }
 
-    /// The last handle of the client was dropped. Its holds stay; once none is left, the engine ends.
+    /// Called when the last clone of the `Client` was dropped. The holds stay; once none is left, the engine ends.
     pub(crate) fn orphan(&self) {
         if self.is_forked() {
             return;
@@ -532,7 +534,7 @@ impl<Q: NameQueue> Events for ClientCore<Q> {
     }
 }
 
-// A panic in user code cannot leave a client inconsistent: no user code runs inside it.
+// A panic in user code cannot leave a client inconsistent, because the client runs no user code.
 impl<Q> std::panic::UnwindSafe for ClientCore<Q> {}
 impl<Q> std::panic::RefUnwindSafe for ClientCore<Q> {}
 

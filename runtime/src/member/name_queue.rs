@@ -16,22 +16,22 @@ pub(crate) trait NameQueue: Send + Sync + Sized + 'static {
 
     fn name(&self) -> &Name;
 
-    /// The armed time has come. `false`: the name has no tickets left.
+    /// Called when the time `armed` has come. Returns `false` if the queue is idle, so that it may be retired.
     fn due(self: &Arc<Self>, armed: Instant) -> bool;
 
-    /// The store answered a request about this name.
+    /// Handles the store's answer to a request about this name.
     fn answered(self: &Arc<Self>, answer: Answer);
 
-    /// A message about this name arrived. The queue checks its content.
+    /// Handles a message about this name. The queue checks its content.
     fn told(self: &Arc<Self>, message: &Message);
 
-    /// The connection is new: unanswered requests are sent again.
+    /// Called for a new connection: resends the unanswered requests.
     fn reconnected(self: &Arc<Self>);
 
-    /// The connection broke: the store timeout of the waiters counts from now.
+    /// Called when the connection breaks: the store timeout of the waiters counts from now.
     fn disconnected(self: &Arc<Self>);
 
-    /// Takes this name out of use if it has no tickets left; returns whether it is out of use.
+    /// Retires the queue if it is idle. Returns whether the queue is retired.
     fn retire(&self) -> bool;
 
     /// Whether the name has no holds, no waiters and no pending releases.
@@ -42,39 +42,39 @@ pub(crate) trait NameQueue: Send + Sync + Sized + 'static {
 
     fn load(&self) -> Load;
 
-    /// Whether this ticket is one of this queue.
+    /// Whether this queue has the ticket.
     fn knows(&self, ticket: Ticket) -> bool;
 
-    /// Whether this ticket waits.
+    /// Whether the ticket waits in this queue.
     fn waits_with(&self, ticket: Ticket) -> bool;
 
     /// The holds of the name.
     fn held(&self) -> Vec<HeldName>;
 
-    /// The client drains: waiters fail, and so leave the store's queue, unless they belong to a running body. `holders`
-    /// have taken locks by hand.
+    /// Called when the client drains. All waiters fail and leave the store's queue, except those that belong to a
+    /// running body. `holders` are the callers that hold locks taken by hand.
     fn drain(self: &Arc<Self>, holders: &HashSet<Caller>);
 
-    /// The client shuts down: the queue grants nothing more and releases its holds.
+    /// Called when the client shuts down: fails the waiters and releases the holds.
     fn close(self: &Arc<Self>);
 
-    /// The engine has ended: everything that waits for an answer fails.
+    /// Called when the engine has ended: fails everything that waits for an answer.
     fn abandon(self: &Arc<Self>);
 }
 
-/// How much a name is in use.
+/// The number of holds and waiters, of one name or of several.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Load {
-    /// How many holds there are.
+    /// The number of holds.
     pub(crate) held: usize,
-    /// How many calls wait.
+    /// The number of calls that wait.
     pub(crate) waiting: usize,
     /// When the member sent the oldest renewal that has no answer yet.
     pub(crate) oldest_renewal: Option<Instant>,
 }
 
 impl Load {
-    /// The sum for two names.
+    /// The sum of two loads.
     pub(super) fn and(self, other: Self) -> Self {
         let renewals = [self.oldest_renewal, other.oldest_renewal];
         Self {
@@ -91,14 +91,14 @@ pub(crate) struct HeldName {
     pub(crate) name: Name,
     /// The holder, encoded for the store.
     pub(crate) meta: SharedStr,
-    /// For how long.
+    /// How long the lock has been held.
     pub(crate) held: Duration,
     /// The caller that took the lock by hand, if known.
     pub(crate) caller: Option<Caller>,
 }
 
 impl HeldName {
-    /// The place in the program.
+    /// The place in the program that took the lock.
     pub(crate) fn site(&self) -> String {
         Meta::caller(&self.meta).map_or_else(String::new, |caller| caller.site)
     }

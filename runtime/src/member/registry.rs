@@ -1,4 +1,4 @@
-//! Which names are in use in this process.
+//! [`Registry`]: the names of one client that are in use in this process.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::wait::lock;
 
 const SHARDS: usize = 16;
 
-/// Name → local queue, in shards so that threads rarely wait for each other.
+/// The queues by name, in shards, so that threads rarely wait for each other.
 pub(crate) struct Registry<Q> {
     shards: [Mutex<Shard<Q>>; SHARDS],
 }
@@ -42,7 +42,7 @@ impl<Q: NameQueue> Registry<Q> {
         lock(self.shard(name)).names.get(name).cloned()
     }
 
-    /// `None` if the registry is closed.
+    /// The queue of `name`; if there is none, adds the one that `make` returns. `None` if the registry is closed.
     pub(crate) fn get(&self, name: &Name, make: impl FnOnce() -> Arc<Q>) -> Option<Arc<Q>> {
         let mut shard = lock(self.shard(name));
         if shard.closed {
@@ -56,7 +56,7 @@ impl<Q: NameQueue> Registry<Q> {
         Some(local)
     }
 
-    /// Removes `local` if it has no tickets left.
+    /// Removes `local` if it is idle.
     pub(crate) fn retire(&self, local: &Arc<Q>) {
         let mut shard = lock(self.shard(local.name()));
         if local.retire() {
@@ -72,7 +72,7 @@ impl<Q: NameQueue> Registry<Q> {
             .collect()
     }
 
-    /// Removes all queues, and accepts none from now on.
+    /// Removes and returns all queues, and accepts none from now on.
     pub(crate) fn close(&self) -> Vec<Arc<Q>> {
         let take = |shard: &Mutex<Shard<Q>>| {
             let mut shard = lock(shard);

@@ -1,5 +1,5 @@
-//! [`Repeated`]: limits a warning that may concern a thousand locks at once, again and again. One warning a second is
-//! logged, with the number of suppressed warnings.
+//! [`Repeated`]: limits a warning that a thousand locks may cause at once, again and again. At most one warning a
+//! second is logged, with the number of suppressed warnings.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ impl Default for Repeated {
 }
 
 impl Repeated {
-    /// Whether to log a warning now; if so, returns how many were suppressed since the last one.
+    /// If a warning may be logged now, returns how many were suppressed since the last one.
     pub(crate) fn again(&self, now: Instant) -> Option<u64> {
         let mut state = lock(&self.0);
         if now < state.next {

@@ -1,4 +1,4 @@
-//! The timers of the engine: for each name, when its queue must be looked at next.
+//! The timers of the engine: for each name, when the engine must run its queue next.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::wait::lock;
 /// this often.
 pub(crate) const NAP: Duration = Duration::from_secs(1);
 
-/// Points in time, each with a name to run. Entries are never removed early: a name that was armed again ignores the
+/// Points in time, each with a queue to run. Entries are never removed early: a queue that was armed again ignores the
 /// old entry.
 pub(crate) struct Timers<Q> {
     state: Mutex<State<Q>>,
@@ -93,10 +93,10 @@ impl<Q> Timers<Q> {
         self.changed.notify_one();
     }
 
-    /// Waits for `wait` (`None`: without end) or until something changes.
+    /// Waits for `wait` (`None`: without a limit), or until `changed` is notified.
     pub(crate) async fn wait(&self, wait: Option<Duration>) {
         match wait {
-            // Whether the time is over or something has changed, the engine checks again.
+            // The engine checks again in both cases, so the result is not needed.
             Some(wait) => drop(tokio::time::timeout(wait, self.changed.notified()).await),
             None => self.changed.notified().await,
         }

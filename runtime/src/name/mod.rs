@@ -47,7 +47,7 @@ pub(crate) struct Name {
 /// A map by name. It compares whole names, so that a collision of hashes never shares a lock.
 pub(crate) type NameMap<V> = HashMap<Name, V, BuildHasherDefault<NameHasher>>;
 
-/// Passes on the hash that a name has stored.
+/// Returns the hash that a name has stored.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct NameHasher(u64);
 
@@ -79,14 +79,14 @@ impl Eq for Name {}
 
 impl Name {
     fn new(text: impl Into<Arc<str>>) -> Self {
-        /// Random, since names may come from a program's input.
+        /// Seeded at random, because names may come from a program's input.
         static STATE: LazyLock<RandomState> = LazyLock::new(RandomState::default);
         let text = text.into();
         let hash = STATE.hash_one(&text);
         Self { hash, text }
     }
 
-    /// Its hash, which differs from process to process.
+    /// The hash of the name, which differs from process to process.
     pub(crate) fn hashed(&self) -> u64 {
         self.hash
     }
@@ -160,8 +160,8 @@ impl NameBuilder {
         Self(escape(namespace).to_string())
     }
 
-    /// Starts with a name that the user chose, behind the namespace if there is one. Handles and `name = "…"` both
-    /// use this function, so that they can name the same lock.
+    /// Starts with a name that the user chose, after the namespace if there is one. Handles and `name = "…"` both use
+    /// this function, so that they can name the same lock.
     pub(crate) fn verbatim_in(namespace: Option<&str>, name: &str) -> Self {
         let Some(namespace) = namespace else {
             return Self::complete(name);
@@ -171,7 +171,7 @@ impl NameBuilder {
         builder
     }
 
-    /// Starts with a name that the user chose, with its namespace.
+    /// Starts with a name that the user chose, and that already contains its namespace.
     pub(crate) fn complete(name: &str) -> Self {
         Self(utf8_percent_encode(name, VERBATIM).to_string())
     }
@@ -211,7 +211,7 @@ impl NameBuilder {
     pub(crate) fn finish(self) -> Result<Name, LockError> {
         if self.0.len() > MAX_BYTES {
             let mut start = self.0;
-            // Escaped text is ASCII, so this is a boundary.
+            // Escaped text is ASCII, so this index is a character boundary.
             start.truncate(64);
             start.push('…');
             return Err(LockError::InvalidName {
@@ -252,8 +252,9 @@ mod tests {
         }
     }
 
-    /// A name in a template must be the name of the lock. The macros can share no code with the runtime: a crate of macros exports
-    /// nothing else, and a third crate for one function is more to publish than a test.
+    /// The macros must escape a name in a template as the runtime escapes the name of the lock. They can share no code
+    /// with the runtime: a crate of macros exports nothing else, and a third crate for one function is more to publish
+    /// than a test.
     fn must_be_escaped_alike(part: &str) {
         let escaped = escape(part).to_string();
         assert_eq!(in_macros::escape(part), escaped, "{part:?}");

@@ -10,8 +10,8 @@ use super::watch::{CallerPlace, spans_are_on};
 use crate::name::write_list;
 use crate::queue::Holds;
 
-/// The span around an async body. Like that of `tracing::Instrument`, it is entered for each poll, never across an await.
-/// Empty if no subscriber wants the span.
+/// The span around an async body. Like a span of `tracing::Instrument`, it is entered for each poll, never across an
+/// await. Empty if no subscriber wants the span.
 #[derive(Debug, Default)]
 pub(crate) struct BodySpan(Option<Box<Span>>);
 
@@ -37,7 +37,7 @@ fn span(holds: &Holds) -> Option<Span> {
 }
 
 impl BodySpan {
-    /// For a body that begins now.
+    /// The span of a body that begins now.
     #[inline]
     pub(crate) fn of(holds: &Holds) -> Self {
         let mut span = Self::default();
@@ -45,7 +45,7 @@ impl BodySpan {
         span
     }
 
-    /// The body begins now.
+    /// Begins the span, because the body begins now.
     #[inline]
     pub(crate) fn begin(&mut self, holds: &Holds) {
         if spans_are_on() {
@@ -53,7 +53,7 @@ impl BodySpan {
         }
     }
 
-    /// The body has ended.
+    /// Ends the span, because the body has ended.
     #[inline]
     pub(crate) fn end(&mut self) {
         if self.0.is_some() {
@@ -69,7 +69,7 @@ impl BodySpan {
 }
 
 impl EnteredBody {
-    /// For a body that begins now, on this thread.
+    /// The entered span of a body that begins now, on this thread.
     #[inline]
     pub(crate) fn of(holds: &Holds) -> Option<Self> {
         if !spans_are_on() {

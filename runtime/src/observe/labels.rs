@@ -11,7 +11,7 @@ pub(super) const VIA: &str = "via";
 pub(super) const CAUSE: &str = "cause";
 pub(super) const OPERATION: &str = "operation";
 
-/// The site label of handles that have no label.
+/// The site label of handles without a `metrics_label`.
 pub(crate) const BY_HAND: &str = "by_hand";
 
 type Label = (&'static str, &'static str);
@@ -28,12 +28,12 @@ impl LockLabels {
         Self { site, kind }
     }
 
-    /// For calls that ask for `share`.
+    /// The labels of calls that ask for `share`.
     pub(crate) fn of(site: &'static str, share: &Share) -> Self {
         Self::new(site, HoldKind::of(share.capacity, share.takes, share.units))
     }
 
-    /// For calls of an annotated function.
+    /// The labels of calls of an annotated function.
     pub(super) fn of_site(site: &'static Site) -> Self {
         Self::new(site.label(), site.hold_kind())
     }
@@ -70,7 +70,7 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    /// For a call that ended with `error`. `waits`: the call could wait.
+    /// The outcome of a call that ended with `error`. `waits`: the call could wait.
     pub(super) fn of(error: &LockError, waits: bool) -> Self {
         match error {
             error if error.is_timeout() && waits => Self::Timeout,
@@ -164,7 +164,7 @@ mod tests {
                 },
                 Outcome::Unavailable,
             ),
-            // A client that drains refuses calls in every deploy: no reason for an alarm.
+            // A client that drains refuses calls in every deployment, so this is no reason for an alarm.
             (LockError::ShutDown, Outcome::Refused),
             (
                 LockError::Lost {

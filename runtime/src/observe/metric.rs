@@ -21,7 +21,7 @@
 /// | `outcome` | `acquired`, `timeout` (`block` or `retries` were over), `busy` (the call did not wait), `unavailable`, `lost` (each grant was over before the call could see it), `cancelled` (its future was dropped), `refused` (it cannot succeed: the name is another kind of lock, for example, or the client drains or was shut down) |
 /// | `via` | `local` if the grant needed no request to the store; otherwise `store` |
 /// | `cause` | a [`LossCause`](crate::LossCause): `not_renewed`, `expired`, `forced`, `forgotten`, `released`, `shut_down`, `forked` |
-/// | `operation` | `acquire`, `touch`, `release`, `adopt`, `force`, `refresh`, `signal`, `delete`, `inspect`, `probe` |
+/// | `operation` | `acquire`, `touch`, `release`, `adopt`, `force`, `kick`, `refresh`, `signal`, `delete`, `inspect`, `probe` |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Metric {

@@ -102,7 +102,7 @@ impl<O: Observer + ?Sized> Observer for Arc<O> {
 #[derive(Clone)]
 pub(crate) struct SharedObserver(Arc<dyn Observer>);
 
-// The library keeps no state behind it that a panic could break.
+// The library keeps no state in an observer that a panic could break.
 impl UnwindSafe for SharedObserver {}
 impl RefUnwindSafe for SharedObserver {}
 
@@ -111,7 +111,8 @@ impl SharedObserver {
         Self(Arc::new(observer))
     }
 
-    /// Makes the series of every annotated function and of the client known.
+    /// Reports a change of zero for each counter of the annotated functions and of the client, so that their series
+    /// exist.
     pub(crate) fn begin(&self) {
         for site in sites() {
             self.begin_site(site);

@@ -22,7 +22,7 @@ use super::{Metric, MetricKind, Observer};
 /// ```
 #[derive(Debug)]
 pub struct OtelObserver {
-    /// In the order of [`Metric::ALL`].
+    /// The instruments, in the order of [`Metric::ALL`].
     instruments: Vec<Instrument>,
 }
 

@@ -1,4 +1,4 @@
-//! [`Watch`]: reports one call for a lock to the subscriber and the observer. Also the warning about a call that gave up.
+//! [`Watch`]: reports one call for a lock to the subscriber and the observer. Also warns of calls that gave up.
 
 use std::fmt;
 use std::slice;
@@ -15,10 +15,10 @@ use crate::error::LockError;
 use crate::queue::Hold;
 use crate::store::Meta;
 
-/// Reports a call from its beginning to its end. If it is dropped before the end, the call counts as cancelled.
+/// Reports a call from its beginning to its end. If this value is dropped before the end, the call counts as cancelled.
 #[derive(Debug)]
 pub(crate) struct Watch {
-    /// `lock.acquire`. The span ends when this value is dropped.
+    /// The span `lock.acquire`, which ends when this value is dropped.
     span: Span,
     observer: Option<SharedObserver>,
     labels: LockLabels,
@@ -47,7 +47,7 @@ pub(crate) fn spans_are_on() -> bool {
 }
 
 impl Watch {
-    /// A call begins, which `call` describes. `None` if neither a subscriber nor an observer wants reports.
+    /// Begins to report the call that `call` describes. `None` if neither a subscriber nor an observer wants reports.
     #[inline]
     pub(crate) fn begin<'a>(
         observer: Option<&SharedObserver>,
@@ -86,7 +86,7 @@ impl Watch {
         }))
     }
 
-    /// The call was not granted at once: it waits from now on.
+    /// Notes that the call was not granted at once and waits from now on.
     pub(crate) fn waits(&mut self) {
         if !self.waiting {
             self.waiting = true;
@@ -105,7 +105,7 @@ impl Watch {
         self.span.enter()
     }
 
-    /// The call has ended.
+    /// Reports the end of the call.
     pub(crate) fn done(&mut self, result: &Result<Arc<Hold>, LockError>) {
         match result {
             Ok(hold) => self.granted(slice::from_ref(hold)),
@@ -113,7 +113,7 @@ impl Watch {
         }
     }
 
-    /// The call ends with `holds`.
+    /// Reports that the call ended with `holds`.
     pub(crate) fn granted(&mut self, holds: &[Arc<Hold>]) {
         let grants = || holds.iter().map(|hold| hold.grant());
         if !self.span.is_disabled() {
@@ -130,7 +130,7 @@ impl Watch {
         self.ended(Outcome::Acquired, via);
     }
 
-    /// The call ends with `error`.
+    /// Reports that the call ended with `error`.
     pub(crate) fn failed(&mut self, error: &LockError) {
         if let Some(holder) = error.holder() {
             self.span.record("holder", display(holder));

@@ -20,12 +20,12 @@ pub struct Who {
     pub site: String,
     /// The source file of an annotated function.
     pub file: Option<String>,
-    /// The line there.
+    /// The line in that file.
     pub line: Option<u32>,
-    /// The owner that its handle or attribute names: see [`Mutex::owner`](crate::Mutex::owner).
+    /// The owner that the handle or attribute names: see [`Mutex::owner`](crate::Mutex::owner).
     pub owner: Option<String>,
-    /// The locks that its task holds already: see [`Holder::holds`](crate::Holder::holds). If several tasks of the
-    /// process wait with one waiter, those of the first task.
+    /// The locks that the task already holds: see [`Holder::holds`](crate::Holder::holds). If several tasks of the
+    /// process wait with one waiter, these are the locks of the first task.
     pub holds: Vec<String>,
 }
 
@@ -51,7 +51,7 @@ impl Who {
     }
 }
 
-/// A hold, as the store knows it. The process may pass it on to its own waiters for some milliseconds.
+/// A hold, as the store knows it. The process may pass the hold on to its own waiters for some milliseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Hold {
@@ -59,15 +59,15 @@ pub struct Hold {
     pub ticket: String,
     /// The fencing token of the grant. Holds of one owner share it.
     pub token: u64,
-    /// How many units it holds.
+    /// The number of units that are held.
     pub units: u32,
-    /// Whether it was released, and is only kept until its `at_least` is over.
+    /// Whether the lock was released, and is only kept until its `at_least` is over.
     pub parked: bool,
-    /// Since when, by the store's clock.
+    /// When the hold began, by the store's clock.
     pub since: SystemTime,
-    /// For how long, by the store's clock.
+    /// How long the lock has been held, by the store's clock.
     pub held: Duration,
-    /// When the lease ends if nobody renews it.
+    /// The time until the lease ends, if no renewal arrives.
     pub lease_left: Duration,
     /// The holder.
     pub who: Who,
@@ -77,21 +77,21 @@ pub struct Hold {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Wait {
-    /// Its place in line, from 1. (On a quorum, the waiters are in order of `since`. The next holder need not be the
-    /// first of them.)
+    /// The waiter's place in the queue, from 1. (In a quorum, the waiters are in order of `since`. The next holder need
+    /// not be the first of them.)
     pub place: u32,
     /// Identifies the request in the store.
     pub ticket: String,
-    /// How many units it waits for.
+    /// The number of units that the waiter asks for.
     pub units: u32,
-    /// Whether it was passed over, because its process was silent when it was its turn. It keeps its place, and is the
-    /// next one as soon as its process is heard from again.
+    /// Whether the store passed the waiter over, because its process was silent when the waiter was next. The waiter
+    /// keeps its place, and is the next one as soon as its process sends a request for it again.
     pub passed_over: bool,
-    /// Since when, by the store's clock.
+    /// When the wait began, by the store's clock.
     pub since: SystemTime,
-    /// For how long, by the store's clock.
+    /// How long the waiter has waited, by the store's clock.
     pub waited: Duration,
-    /// When its place in line ends if its process stays silent.
+    /// The time until the waiter loses its place, if its process stays silent.
     pub place_left: Duration,
     /// The waiter.
     pub who: Who,
@@ -113,7 +113,8 @@ impl Hold {
 }
 
 impl Hold {
-    /// Whether `token` belongs to this grant: it is the token of this hold, or of one to which the process passed it on.
+    /// Whether `token` belongs to this grant: it is the token of this hold, or of a hold to which the process passed
+    /// the lock on.
     #[must_use]
     pub fn has_token(&self, token: u64) -> bool {
         self.token / TOKENS_OF_A_GRANT == token / TOKENS_OF_A_GRANT

@@ -40,22 +40,23 @@ impl fmt::Display for Kind {
 pub struct Lock {
     /// The whole name, with its namespace, as errors show it.
     pub name: String,
-    /// Its kind; `None` while it has neither holders nor waiters.
+    /// The kind of the lock; `None` while the lock has neither holders nor waiters.
     pub kind: Option<Kind>,
-    /// How many units there are: 1 for a mutex, 2^30 for a readers-writer lock, 0 for a condition variable. `None` like
-    /// `kind`.
+    /// The number of units: 1 for a mutex, 2^30 for a readers-writer lock, 0 for a condition variable. `None` if `kind`
+    /// is `None`.
     pub capacity: Option<u32>,
-    /// How many units are held.
+    /// The number of units that are held.
     pub used: u64,
     /// The fencing token of the last grant; `None` if the name was not used for ten minutes or more.
     pub token: Option<u64>,
-    /// The number of a semaphore's tokens that nobody has taken, or of notifications that no waiter has received yet.
+    /// The number of a semaphore's tokens that no caller has taken yet, or of notifications that no waiter has received
+    /// yet.
     pub signals: u64,
     /// The holders, in order of arrival.
     pub holders: Vec<Hold>,
-    /// The waiters, in order.
+    /// The waiters, in the order of the queue.
     pub waiters: Vec<Wait>,
-    /// The store's time when it was asked.
+    /// The store's time when it answered.
     pub asked: SystemTime,
 }
 
@@ -92,7 +93,7 @@ impl Lock {
         }
     }
 
-    /// Whether it has holders, waiters or signals.
+    /// Whether the lock has holders, waiters or signals.
     #[must_use]
     pub fn is_in_use(&self) -> bool {
         !self.holders.is_empty() || !self.waiters.is_empty() || self.signals > 0

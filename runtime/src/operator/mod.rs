@@ -1,5 +1,5 @@
-//! For operators: reads the holders and waiters of locks, and breaks exactly one hold. The command `auto-mutex` is made
-//! with it.
+//! For operators: reads the holders and waiters of locks, and breaks exactly one hold. The command `auto-mutex` is
+//! built on this module.
 //!
 //! An [`Operator`] reads the locks of all programs that use a store, of every kind. Reading changes nothing on the
 //! servers; only [`kick`](Operator::kick) does. All methods block the thread, and work with and without a runtime. In
@@ -51,12 +51,12 @@ use crate::store::{Inspector, Op};
 pub use crate::store::{Replica, Server};
 use crate::wait::block_on;
 
-/// A server as it describes itself; or its address, and the error if it cannot be asked.
+/// The self-description of a server; or its address and the error, if the server cannot be asked.
 pub type ServerAnswer = Result<Server, (String, SetupError)>;
 
 /// Reads the locks of a store, and breaks one hold at a time.
 ///
-/// It has a thread and connections of its own, which end when it is dropped.
+/// An operator has a thread and connections of its own, which end when the operator is dropped.
 pub struct Operator {
     worker: Worker,
     settings: Settings,
@@ -65,8 +65,8 @@ pub struct Operator {
 }
 
 impl Operator {
-    /// Connects to a store: a URL or a [`Config`]. It must reach a majority of the servers of a quorum. (A `memory://`
-    /// without a name is always empty here. One with a name is visible in its own process only.)
+    /// Connects to a store, given by a URL or a [`Config`]. A majority of the servers of a quorum must be reachable. (A
+    /// `memory://` store without a name is always empty here. One with a name is visible in its own process only.)
     ///
     /// Loads the scripts into servers that lack them, and changes nothing else.
     /// [`Config::connect_lazily`] has no effect.
@@ -92,9 +92,9 @@ impl Operator {
     /// The names that match `pattern`, in batches: those in use, and those that were used in about the last ten
     /// minutes. The names have no order, and a name may come twice if keys are added or removed during the scan.
     ///
-    /// A pattern is one of Redis: `*` stands for any text, `?` for any character, `[ab]` for one of these, and `\`
-    /// makes the next character a plain one. Names are as errors show them: spaces, braces, `%` and all characters
-    /// beyond ASCII are percent-encoded.
+    /// The pattern has the syntax of Redis: `*` stands for any text, `?` for any character, `[ab]` for one of these,
+    /// and `\` makes the next character a plain one. Names are written as in errors: spaces, braces, `%` and all
+    /// characters beyond ASCII are percent-encoded.
     pub fn names(&self, pattern: &str) -> Names<'_> {
         Names::new(self, pattern)
     }
@@ -133,8 +133,8 @@ impl Operator {
     /// as by [`Mutex::force_unlock`](crate::Mutex::force_unlock). A newer hold is never broken, because the store
     /// compares the token.
     ///
-    /// A process may pass a hold on to its own waiters for some milliseconds without a request to the store. To the store
-    /// these are one hold. The token of each of them names that hold.
+    /// A process may pass a hold on to its own waiters for some milliseconds without a request to the store. For the
+    /// store, all of these are one hold, and the token of any of them names it.
     ///
     /// The first call connects a client, because a kick writes to the store.
     ///
@@ -154,7 +154,7 @@ impl Operator {
         Ok(freed(&block_on(asked.wait())?))
     }
 
-    /// The answers of all servers of the store.
+    /// Asks all servers of the store to describe themselves.
     ///
     /// # Errors
     ///
@@ -214,7 +214,7 @@ impl std::fmt::Debug for Operator {
     }
 }
 
-/// A name as errors show it, or as a user would give it to a handle.
+/// Parses a name as errors show it, or as a user would give it to a handle.
 fn parse(name: &str) -> Result<Name, LockError> {
     match Name::parse(name).filter(|_| is_escaped(name)) {
         Some(name) => Ok(name),

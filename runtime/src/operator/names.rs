@@ -4,7 +4,7 @@ use super::Operator;
 use crate::error::SetupError;
 use crate::store::Position;
 
-/// Batches of names: see [`Operator::names`]. It ends after an error.
+/// An iterator of batches of names: see [`Operator::names`]. It ends after an error.
 #[derive(Debug)]
 #[must_use = "an iterator asks for nothing before it is used"]
 pub struct Names<'a> {
@@ -48,13 +48,13 @@ pub struct Key {
     pub server: String,
     /// The whole key.
     pub key: String,
-    /// The name of the lock whose state it holds; `None` for other keys.
+    /// The name of the lock whose state the key contains; `None` for other keys.
     pub name: Option<String>,
-    /// Whether it never expires. All keys of the library expire.
+    /// Whether the key never expires. All keys of the library expire.
     pub never_ends: bool,
 }
 
-/// Batches of keys: see [`Operator::keys`]. It ends after an error.
+/// An iterator of batches of keys: see [`Operator::keys`]. It ends after an error.
 #[derive(Debug)]
 #[must_use = "an iterator asks for nothing before it is used"]
 pub struct Keys<'a> {

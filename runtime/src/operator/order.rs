@@ -6,8 +6,8 @@ use crate::order::{Graph, OrderEdge, namespace_of};
 use crate::store::Reply;
 
 impl Operator {
-    /// In which order the programs of this store take their locks, for all namespaces: the edges that any client has written
-    /// within the last week. Clients write their edges again once a day. Contradicting edges are marked as
+    /// The order in which the programs of this store take their locks, for all namespaces: the edges that any client
+    /// has written within the last week. Clients write their edges again once a day. Contradicting edges are marked as
     /// [`inverted`](OrderEdge::inverted).
     ///
     /// # Errors

@@ -1,5 +1,5 @@
-//! [`Worker`]: the thread on which an inspector runs. It has a runtime of its own, because a caller inside a runtime must
-//! not block on another one.
+//! [`Worker`]: the thread on which an inspector runs. The thread has a runtime of its own, because a caller inside a
+//! runtime must not block on another one.
 
 use std::sync::mpsc;
 use std::thread;
@@ -35,7 +35,7 @@ impl Worker {
         Ok(Self(sender))
     }
 
-    /// The output of `job`.
+    /// Runs `job` on the thread, and returns its output.
     pub(super) fn run<T: Send + 'static>(
         &self,
         job: impl AsyncFnOnce(&mut Inspector) -> T + Send + 'static,

@@ -1,11 +1,12 @@
-//! Circles of edges: a deadlock that may happen.
+//! Circles of edges: deadlocks that may happen.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::sync::Arc;
 
 use super::graph::{Graph, Key};
 
-/// A shortest circle with `key`, which begins with `key`; none if the edge is allowed, or on no circle.
+/// A shortest circle that contains the edge `key`, and begins with it. `None` if the edge is allowed, or is part of no
+/// circle.
 pub(super) fn with(graph: &Graph, key: &Key) -> Option<Vec<Key>> {
     let edge = graph.get(key)?;
     if edge.allowed.is_some() {
@@ -32,7 +33,7 @@ pub(super) fn with(graph: &Graph, key: &Key) -> Option<Vec<Key>> {
     None
 }
 
-/// The circle that closes at the first class of `key`.
+/// The circle from `key` along the edges in `reached`, back to the first class of `key`.
 fn back(reached: &BTreeMap<Arc<str>, Key>, key: &Key) -> Vec<Key> {
     let mut circle = Vec::new();
     let mut class = &key.0;
@@ -45,13 +46,14 @@ fn back(reached: &BTreeMap<Arc<str>, Key>, key: &Key) -> Vec<Key> {
     circle
 }
 
-/// The classes of a circle, which identify it: sorted.
+/// The sorted classes of a circle, which identify the circle.
 pub(super) fn classes(circle: &[Key]) -> Vec<Arc<str>> {
     let classes: BTreeSet<_> = circle.iter().map(|key| key.0.clone()).collect();
     classes.into_iter().collect()
 }
 
-/// A shortest circle for each edge that is on one, each set of classes once; shorter circles first.
+/// A shortest circle for each edge that is part of one. Of several circles with the same classes, only one is returned.
+/// Shorter circles come first.
 pub(super) fn all(graph: &Graph) -> Vec<Vec<Key>> {
     let inverted = inverted(graph);
     let mut seen = HashSet::new();
@@ -65,13 +67,14 @@ pub(super) fn all(graph: &Graph) -> Vec<Vec<Key>> {
     circles
 }
 
-/// The edges on any circle: those within a strongly connected component (Kosaraju's algorithm, without recursion).
+/// The edges that are part of any circle: those within a strongly connected component (Kosaraju's algorithm, without
+/// recursion).
 pub(super) fn inverted(graph: &Graph) -> HashSet<Key> {
     let mut backwards: BTreeMap<&Arc<str>, Vec<&Arc<str>>> = BTreeMap::new();
     for (before, after) in graph.counted() {
         backwards.entry(after).or_default().push(before);
     }
-    // In the order in which the search leaves them.
+    // The classes, in the order in which the first search leaves them.
     let mut left: Vec<&Arc<str>> = Vec::new();
     let mut seen: HashSet<&Arc<str>> = HashSet::new();
     for (start, _) in graph.counted() {
@@ -114,7 +117,7 @@ mod tests {
     use super::super::tests::{allowed, graph};
     use super::*;
 
-    /// The classes along a circle.
+    /// The classes along the circle of the edge `before after`.
     fn path(graph: &Graph, before: &str, after: &str) -> Option<String> {
         let circle = with(graph, &key(before, after))?;
         let classes: Vec<_> = circle.iter().map(|key| &*key.0).collect();

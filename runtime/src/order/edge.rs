@@ -3,7 +3,8 @@
 use std::fmt;
 use std::time::SystemTime;
 
-/// A lock of one class was asked for while a lock of another class was held: see [`lock_order`](crate::lock_order).
+/// One order of locks: a lock of one class was asked for while a lock of another class was held. See
+/// [`lock_order`](crate::lock_order).
 ///
 /// Its `Display` output is one line with both places.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,15 +16,16 @@ pub struct OrderEdge {
     pub before: OrderClass,
     /// The lock that was asked for.
     pub after: OrderClass,
-    /// The program that has done so. Of several programs, the one that has reported it last.
+    /// The program that took the locks in this order. Of several programs, the one that reported the order last; but
+    /// [`Client::lock_order`](crate::Client::lock_order) prefers the program that calls it.
     pub program: OrderProgram,
     /// Since when the order is known.
     pub since: SystemTime,
-    /// Whether the order contradicts others: it is part of a circle, so calls in both orders may wait for each other for
-    /// ever. Also true if the two classes are the same.
+    /// Whether the order contradicts other orders: it is part of a circle, so calls in these orders may wait for each
+    /// other for ever. Also true if the two classes are the same.
     pub inverted: bool,
-    /// Why the order is meant: the text of the option `order`, or `Config::allow_order`. Such an order contradicts no
-    /// other.
+    /// Why the order is intended: the text of the option `order`, or `Config::allow_order`. Such an order contradicts
+    /// no other.
     pub allowed: Option<String>,
 }
 
@@ -35,7 +37,7 @@ pub struct OrderClass {
     pub class: String,
     /// The file, as it was given to the compiler.
     pub file: String,
-    /// The line: of the function's name, or where the handle was made.
+    /// The line of the function's name, or the line where the handle was made.
     pub line: u32,
 }
 
@@ -43,11 +45,11 @@ pub struct OrderClass {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OrderProgram {
-    /// The host name of its machine: see [`Holder::host`](crate::Holder::host).
+    /// The host name of the program's machine: see [`Holder::host`](crate::Holder::host).
     pub host: String,
-    /// Its pod: see [`Holder::pod`](crate::Holder::pod).
+    /// The program's pod: see [`Holder::pod`](crate::Holder::pod).
     pub pod: Option<String>,
-    /// Its process id.
+    /// The process id.
     pub pid: u32,
     /// The package of the annotated function; for handles, the name of the executable file.
     pub package: String,

@@ -1,4 +1,4 @@
-//! [`Graph`]: the edges that a client knows, its own and those of others.
+//! [`Graph`]: the edges that a client knows, its own and those of other clients.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -9,7 +9,7 @@ use super::edge::{OrderClass, OrderEdge, OrderProgram};
 use super::{circle, report};
 use crate::name::unescape;
 
-/// The class of a held lock, and the class of a lock that is asked for meanwhile.
+/// The class of a held lock, and the class of a lock that is asked for while the first one is held.
 pub(super) type Key = (Arc<str>, Arc<str>);
 
 pub(super) fn key(before: &str, after: &str) -> Key {
@@ -28,14 +28,14 @@ pub(super) struct Place {
 pub(super) struct Edge {
     pub(super) before: Place,
     pub(super) after: Place,
-    /// As [`Meta::machine`](crate::store::Meta::machine) writes it.
+    /// The machine of the program, as [`Meta::machine`](crate::store::Meta::machine) writes it.
     pub(super) machine: Arc<str>,
     pub(super) pid: u32,
     pub(super) package: Arc<str>,
     pub(super) since: SystemTime,
-    /// Why the order is meant, if the program says so. Such an edge is part of no circle.
+    /// Why the order is intended, if the program gives a reason. Such an edge is part of no circle.
     pub(super) allowed: Option<Arc<str>>,
-    /// This client has seen it itself.
+    /// Whether this client has seen the edge itself.
     pub(super) is_own: bool,
 }
 
@@ -67,19 +67,20 @@ impl Graph {
         own.map(|(key, _)| key)
     }
 
-    /// Adds an edge of another program. An edge of this client stays, since its places are in the code at hand.
+    /// Adds an edge of another program. If this client has the same edge, its own edge stays, because the places of
+    /// that edge are in this program.
     pub(super) fn learn(&mut self, key: Key, edge: Edge) {
         if !self.is_own(&key) {
             self.insert(key, edge);
         }
     }
 
-    /// Forgets the edges of others.
+    /// Forgets the edges of other clients.
     pub(super) fn forget_others(&mut self) {
         self.edges.retain(|_, edge| edge.is_own);
     }
 
-    /// The edges that count for circles.
+    /// The edges that count for circles: all that are not allowed.
     pub(super) fn counted(&self) -> impl Iterator<Item = &Key> {
         let counted = self.edges.iter().filter(|(_, edge)| edge.allowed.is_none());
         counted.map(|(key, _)| key)
@@ -94,7 +95,7 @@ impl Graph {
             .map(|(key, _)| key)
     }
 
-    /// All edges, those on circles marked.
+    /// All edges. Those that are part of a circle are marked.
     pub(crate) fn edges(&self, namespace: Option<&str>) -> Vec<OrderEdge> {
         let inverted = circle::inverted(self);
         let edges = self.edges.iter().map(|(key, edge)| {

@@ -4,11 +4,11 @@
 
 use std::cell::Cell;
 
-/// A power of two.
+/// The size of the table, a power of two.
 const PLACES: usize = 64;
 
-/// A label, by its address. A label lives as long as the program, so an address never stands for two texts. (Of two labels
-/// at the same address, one is the beginning of the other.)
+/// A label, by its address and length. A label lives as long as the program, so no other text gets its address later.
+/// (Two labels at the same address differ in length, because one is a prefix of the other.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Label {
     address: usize,
@@ -25,14 +25,14 @@ impl Label {
     }
 }
 
-/// The labels of a held lock and of one that is asked for.
+/// The labels of a held lock and of a lock that is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Pair {
     pub(super) before: Label,
     pub(super) after: Label,
 }
 
-/// An edge of a client. No client has the number 0.
+/// An edge of a client. No client has the id 0.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Entry {
     client: u64,
@@ -60,7 +60,7 @@ thread_local! {
 /// The place of an entry in the table.
 #[inline]
 fn index(client: u64, pair: Pair) -> usize {
-    // Multiplies by an odd number without a pattern, so that the highest bits depend on all of them.
+    // Multiplies by an odd number without a pattern, so that the highest bits depend on all bits of the input.
     const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
     let (before, after) = (pair.before.address as u64, pair.after.address as u64);
     let mixed = (before ^ client).wrapping_mul(MIX).rotate_left(29) ^ after;
@@ -117,7 +117,7 @@ mod tests {
         let texts: Vec<&'static str> = (0..4 * PLACES)
             .map(|number| &*number.to_string().leak())
             .collect();
-        // Two equal literals may have different addresses.
+        // Equal literals may have different addresses, so all pairs use this variable.
         let last = "last";
         for text in &texts {
             put(1, pair(text, last));
@@ -126,7 +126,7 @@ mod tests {
         let left = texts.iter().filter(|text| has(1, pair(text, last)));
         let left = left.count();
         assert!((1..=PLACES).contains(&left), "{left}");
-        // The places are used evenly.
+        // The edges are spread over the table.
         assert!(left > PLACES / 2, "{left}");
     }
 }

@@ -1,10 +1,10 @@
-//! Lock order: which lock is asked for while which other lock is held.
+//! Lock order: the orders in which tasks take several locks.
 //!
 //! Locks have classes: the template of a site's names, or the label of a handle. A task that holds a lock of the class A
 //! and asks for one of the class B makes the edge A → B. Edges that form a circle are a deadlock that has not happened
 //! yet. [`LockOrder`] keeps the edges of one client.
 //!
-//! - [`known`]: the table that a nested call looks at; a known edge costs some nanoseconds and no allocation.
+//! - [`known`]: the table that a nested call checks first; a known edge costs some nanoseconds and no allocation.
 //! - [`graph`]: the edges, and the search for circles.
 //! - [`record`]: an edge as text in the store.
 //! - [`share`]: the exchange with the store, in the background.
@@ -45,7 +45,7 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::task;
 use crate::wait::lock;
 
-/// The most edges that a client keeps, as many as the store.
+/// The maximum number of edges that a client keeps. The store keeps as many.
 const MOST: usize = crate::store::limits::MOST_EDGES;
 
 /// The reason of edges that `Config::allow_order` allows.
@@ -64,14 +64,15 @@ pub(crate) struct LockOrder {
     machine: String,
     pid: u32,
     state: Mutex<State>,
-    /// When the engine must look here next, in nanoseconds. The engine reads it without locking the mutex.
+    /// When the engine must call [`request`](LockOrder::request) next, in nanoseconds. The engine reads this without
+    /// locking the mutex.
     due: AtomicU64,
 }
 
 #[derive(Debug, Default)]
 struct State {
     graph: Graph,
-    /// The pairs of labels whose edges the graph has, by address.
+    /// The pairs of labels, by address, whose edges this client has seen.
     known: HashSet<Pair>,
     share: Share,
 }
@@ -95,8 +96,9 @@ impl LockOrder {
         &self.name
     }
 
-    /// A call inside a protected call asks for a lock of the class `label`, and may wait for it. `names` are the locks
-    /// that it asks for; `meta` identifies the caller. `true`: the engine has something to send.
+    /// Notes that a call inside a protected call asks for a lock of the class `label`, and may wait for it. `names` are
+    /// the locks that the call asks for; `meta` identifies the caller. Returns `true` if the engine has something to
+    /// send.
     #[inline]
     pub(crate) fn note<'a>(
         &self,
@@ -118,8 +120,8 @@ impl LockOrder {
             if known::has(self.client, pair) {
                 return false;
             }
-            // A call that asks for more permits of the same semaphore, or for the same lock through a handle that is not
-            // reentrant.
+            // Such a call asks for more permits of the same semaphore, or for the same lock through a handle that is
+            // not reentrant. It makes no edge.
             let is_same = || names.clone().all(|name| hold.name() == name);
             is_class(held) && !is_same() && !self.is_known(pair)
         });
@@ -136,7 +138,8 @@ impl LockOrder {
         is_known
     }
 
-    /// Adds the edges from these holds, which no thread has seen yet.
+    /// Adds the edges from the locks in `held` to the class `label`, which no thread has seen yet. Returns whether the
+    /// client has a new edge.
     #[cold]
     fn learn(&self, label: &'static str, meta: &str, held: &[Arc<Hold>]) -> bool {
         let mut state = lock(&self.state);
@@ -159,7 +162,7 @@ impl LockOrder {
         is_new
     }
 
-    /// Adds an edge; `false` if there is one already, or no room.
+    /// Adds an edge. Returns `false` if this client already has it, or has [`MOST`] edges.
     fn add(
         &self,
         state: &mut State,
@@ -214,7 +217,7 @@ impl LockOrder {
         op
     }
 
-    /// The store's answer to the last request. The engine calls this.
+    /// Handles the store's answer to the last request. The engine calls this.
     pub(crate) fn answered(&self, result: Result<Reply, StoreError>, now: Instant) {
         let mut state = lock(&self.state);
         let State { graph, share, .. } = &mut *state;
@@ -235,7 +238,7 @@ impl LockOrder {
     }
 }
 
-/// Whether a label is a class. The other locks were taken by hand, through handles without a label.
+/// Whether a label is a class. Locks of handles without a label have no class.
 #[inline]
 fn is_class(label: &str) -> bool {
     label != BY_HAND && !label.is_empty()
@@ -252,7 +255,7 @@ fn place(meta: &str) -> Place {
     }
 }
 
-/// The name of this program, for edges between handles, of which no package is known.
+/// The name of this program, for edges between handles, whose package is not known.
 fn program() -> String {
     let path = std::env::current_exe().ok();
     let name = path.as_deref().and_then(std::path::Path::file_stem);

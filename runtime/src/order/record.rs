@@ -1,8 +1,9 @@
 //! An edge as text in the store, and the name under which the clients of a namespace share their edges.
 //!
-//! The field of an edge has its two classes. Its text has the place of the held lock (file, line), the place of the other
-//! one, machine, process id, package, and why the order is allowed (empty: it is not). All of these are percent-escaped
-//! words. So no field begins with a space; the fields of claims do.
+//! The field of an edge contains its two classes. The text of an edge contains the place of the held lock (file, line),
+//! the place of the lock that is asked for, machine, process id, package, and the reason why the order is allowed
+//! (empty if it is not). All of these are percent-escaped words. So the field of an edge never begins with a space,
+//! while the field of a claim does.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -22,7 +23,7 @@ pub(crate) fn order_name(namespace: Option<&str>) -> Name {
     }
 }
 
-/// The namespace of such a name; `None` if it is another name.
+/// The namespace of a name that [`order_name`] made; `None` for any other name.
 pub(crate) fn namespace_of(name: &str) -> Option<Option<String>> {
     match name.strip_prefix(NAME)? {
         "" => Some(None),
@@ -50,7 +51,7 @@ pub(super) fn write(key: &Key, edge: &Edge) -> (Arc<str>, Arc<str>) {
     (field.into(), text.into())
 }
 
-/// The claim of the report about a circle of these classes.
+/// The field that claims the report about a circle of these classes.
 pub(super) fn claim(classes: &[Arc<str>]) -> Arc<str> {
     let mut claim = String::new();
     for class in classes {
@@ -77,7 +78,7 @@ fn read(record: &OrderRecord) -> Option<(Key, Edge)> {
         machine: words.next()?.into(),
         pid: words.next()?.parse().ok()?,
         package: unescape(words.next()?).into(),
-        // A later version may add words.
+        // A later version may append more words.
         allowed: match words.next()? {
             "" => None,
             reason => Some(unescape(reason).into()),

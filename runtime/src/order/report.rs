@@ -1,4 +1,4 @@
-//! Texts about circles: for the log, and for tests of users.
+//! Texts about circles: for the log, and for users' tests.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::wait;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Report {
     pub(super) text: String,
-    /// The circle has one class only.
+    /// Whether the circle has only one class.
     pub(super) is_one_class: bool,
 }
 

@@ -1,8 +1,9 @@
 //! [`Share`]: the exchange of edges with the other clients of the namespace, through the store.
 //!
-//! One request at a time carries the edges that the store does not have yet, and claims the reports about circles. Its
-//! answer has the edges of others since the last answer, and says which claims are the first ones. So each client knows
-//! all edges from before its own, and of several clients that find the same circle, one warns.
+//! One request at a time carries the edges that the store does not have yet, and claims the reports about circles. The
+//! answer contains the edges that other clients have added since the last answer, and states which claims are the first
+//! ones. So each client knows all edges that are older than its own. If several clients find the same circle, only one
+//! warns.
 //!
 //! If the store refuses, or does not answer for some seconds, this client warns of the circles that it knows.
 
@@ -24,28 +25,28 @@ use crate::wait;
 const BATCH: usize = 64;
 /// The pause after a request without an answer.
 const RETRY: Duration = Duration::from_secs(2);
-/// The pause after the store has refused.
+/// The pause after the store has refused a request.
 const REFUSED: Duration = Duration::from_secs(600);
 /// How long a report waits for the answer to its claim.
 const CLAIM: Duration = Duration::from_secs(10);
-/// How often a client writes its edges again. The store forgets them after seven times this long.
+/// The interval at which a client writes its edges again. The store forgets edges after seven such intervals.
 const REFRESH: Duration = Duration::from_secs(24 * 60 * 60);
 
 #[derive(Debug)]
 pub(super) struct Share {
-    /// Own edges that the store does not have, or that are to be written again.
+    /// Edges of this client that the store does not have, or that are to be written again.
     unsent: Vec<Key>,
     findings: Vec<Finding>,
-    /// Claims whose first answer has come.
+    /// The claims that the store has answered.
     settled: HashSet<Arc<str>>,
-    /// Those of them that are to be written again.
+    /// The settled claims that are to be written again.
     renewals: Vec<Arc<str>>,
     asked: Option<Asked>,
     /// No request is sent before this time.
     pause: Instant,
-    /// When all own edges are written again.
+    /// When this client writes all its edges again.
     refresh: Instant,
-    /// The next answer has all edges of the store: those that it lacks are forgotten.
+    /// The next answer has all edges of the store. Edges of other clients that it lacks are forgotten.
     whole: bool,
     /// The time of the last answer, by the store's clock, in microseconds.
     until: u64,
@@ -57,7 +58,7 @@ pub(super) struct Share {
 struct Finding {
     claim: Arc<str>,
     report: Report,
-    /// When it is reported without an answer; `NEVER`: it was.
+    /// When the circle is reported without an answer; `NEVER`: it was reported.
     overdue: Instant,
 }
 
@@ -86,7 +87,7 @@ impl Default for Share {
 }
 
 impl Share {
-    /// This client has a new edge.
+    /// Adds a new edge of this client.
     pub(super) fn added(&mut self, key: Key, graph: &Graph, now: Instant) {
         self.look(&key, graph, now);
         self.unsent.push(key);
@@ -127,7 +128,7 @@ impl Share {
         overdue.fold(send, Instant::min)
     }
 
-    /// The next request, if it is time.
+    /// The next request, if one is due.
     pub(super) fn request(&mut self, now: Instant, graph: &Graph) -> Option<Op> {
         if self.asked.is_some() || now < self.pause {
             return None;
@@ -159,7 +160,7 @@ impl Share {
         Some(op)
     }
 
-    /// The reports that wait no longer for an answer.
+    /// The reports that have waited too long for an answer.
     pub(super) fn overdue(&mut self, now: Instant) -> Vec<Report> {
         let overdue = self.findings.iter_mut();
         let overdue = overdue.filter(|finding| finding.overdue <= now);
@@ -170,7 +171,7 @@ impl Share {
         told.collect()
     }
 
-    /// The answer to the last request. Returns what is to be reported.
+    /// Handles the answer to the last request. Returns the reports to log.
     pub(super) fn answered(
         &mut self,
         result: Result<Reply, StoreError>,
@@ -228,7 +229,7 @@ impl Share {
         told
     }
 
-    /// The store refuses, for a reason that does not pass soon: this client goes on by itself.
+    /// Handles a refusal of the store for a lasting reason: this client reports its circles without the store.
     fn refuse(&mut self, error: StoreError, now: Instant) {
         self.pause = now.after(REFUSED);
         for finding in &mut self.findings {
@@ -303,7 +304,7 @@ mod tests {
         assert_eq!(sent(share.request(NOW, &graph)).0, ["a b"]);
         assert!(share.request(NOW, &graph).is_none());
         assert_eq!(share.due(), Instant::NEVER);
-        // The answer has the edge of the request, too.
+        // The answer also contains the edge of the request.
         let own = records(&["a b"]);
         assert!(share.answered(reply(&own, &[]), NOW, &mut graph).is_empty());
         let tomorrow = NOW.after(REFRESH);
@@ -327,7 +328,7 @@ mod tests {
             assert_eq!((edges.len(), claims), (0, vec![" a b".to_owned()]));
             let told = share.answered(reply(&[], &[is_first]), NOW, &mut graph);
             assert_eq!(told.len(), usize::from(is_first));
-            // Never again.
+            // The circle is not reported again.
             assert!(share.overdue(NOW.after(REFRESH)).is_empty());
             assert!(share.request(NOW, &graph).is_none());
         }
@@ -350,7 +351,7 @@ mod tests {
         let later = NOW.after(RETRY);
         assert_eq!(share.due(), later);
         assert_eq!(sent(share.request(later, &graph)), first);
-        // The store says that this client was the first one, also for the second time.
+        // The store answers the second copy of a claim like the first: this client was the first one.
         let told = share.answered(reply(&[], &[true]), later, &mut graph);
         assert_eq!(told.len(), 1);
     }
@@ -369,7 +370,7 @@ mod tests {
         assert_eq!(share.due(), NOW);
         let told = share.overdue(NOW);
         assert!(told.len() == 1 && told[0].is_one_class);
-        // The store gets everything in the end, and is not needed for a second warning.
+        // Later, the store gets all edges and claims. Its answer causes no second warning.
         let later = NOW.after(REFUSED);
         let (edges, claims) = sent(share.request(later, &graph));
         assert_eq!((edges.len(), claims.len()), (3, 2));

@@ -1,9 +1,9 @@
 //! Releases all locks when the process ends, or lets bodies end before that.
 //!
-//! The engines release the locks, not the thread that ends the process. Its thread-locals, which subscribers and
-//! wakers need, may be gone, and a signal may have interrupted it while it held a lock. So that thread only tells the
-//! engines to end, and waits for them up to [`LIMIT`]. It allocates nothing, runs no user code, and never blocks on a
-//! lock.
+//! The engines release the locks, not the thread that ends the process. The thread-locals of that thread, which
+//! subscribers and wakers need, may be gone. A signal may also have interrupted the thread while it held a mutex. So
+//! the thread only tells the engines to end, and waits for them up to [`LIMIT`]. It allocates nothing, runs no user
+//! code, and never blocks on a mutex.
 
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,13 +25,13 @@ static WATCHED: Watched = Watched::new();
 
 /// An object that ends with the process.
 pub(crate) trait EndsWithProcess: Send + Sync {
-    /// Starts releasing everything. May be called with any lock held, and without thread-locals.
+    /// Starts to release everything. The calling thread may hold any mutex, and its thread-locals may be gone.
     fn end(&self);
 
     /// Whether everything is released.
     fn has_ended(&self) -> bool;
 
-    /// From now on, takes no new locks. Running bodies may end.
+    /// Takes no new locks from now on, and lets running bodies end.
     fn let_bodies_end(&self);
 
     /// A text for each held lock.
@@ -53,7 +53,7 @@ pub(super) fn flush() {
     WATCHED.flush();
 }
 
-/// Lets the bodies of all clients end, for `limit` at most. Returns a text for each lock that is held then.
+/// Lets the bodies of all clients end, for `limit` at most. Returns a text for each lock that is still held.
 pub(super) fn drain(limit: Duration) -> Vec<String> {
     WATCHED.drain(limit)
 }
@@ -79,7 +79,7 @@ impl Watched {
         members.retain(|member| member.strong_count() > 0);
         members.push(Arc::downgrade(&member));
         drop(members);
-        // `flush` ran before this client was added.
+        // If `flush` or `drain` has already run, it did not see this client.
         if self.ending.load(Ordering::SeqCst) {
             member.end();
         } else if self.draining.load(Ordering::SeqCst) {
@@ -98,7 +98,7 @@ impl Watched {
             if held.is_empty() || ends <= now {
                 return held;
             }
-            // With very many names, a check takes long.
+            // With very many names, a check takes long, so the pause grows with it.
             let looked = now.until(Instant::now());
             thread::sleep(LAST_PAUSE.max(looked * 4).min(now.until(ends)));
         }
@@ -127,7 +127,7 @@ impl Watched {
         self.members.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// `None` while another thread adds a client, or if the signal interrupted this thread while it added one.
+    /// `None` while another thread adds a client, or if a signal interrupted this thread while it added one.
     fn try_members(&self) -> Option<MutexGuard<'_, Vec<Weak<dyn EndsWithProcess>>>> {
         match self.members.try_lock() {
             Ok(members) => Some(members),
@@ -137,7 +137,7 @@ impl Watched {
     }
 }
 
-/// Each call sleeps, longer each time. Returns `false` without sleeping once [`LIMIT`] is over.
+/// Returns a function that sleeps, longer at each call. It returns `false` without sleeping once [`LIMIT`] is over.
 fn pauses() -> impl FnMut() -> bool {
     let ends = Instant::now().after(LIMIT);
     let (mut count, mut pause) = (0, FIRST_PAUSE);
@@ -159,7 +159,7 @@ mod tests {
     use super::*;
     use crate::{Client, LockError};
 
-    /// A client that only the test's own registry ends.
+    /// A client that holds a lock. The tests end the client through a registry of their own.
     fn client() -> (Client, crate::MutexGuard) {
         let client = Client::connect("memory://").unwrap();
         let guard = client.mutex("m").blocking_lock().unwrap();
@@ -181,7 +181,7 @@ mod tests {
             while !watched.ending.load(Ordering::SeqCst) {
                 thread::yield_now();
             }
-            // It waits for the lock by now, or will.
+            // `flush` now waits for the mutex of the registry, or soon will.
             drop(making);
             ended.recv().unwrap();
         });

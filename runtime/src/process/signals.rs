@@ -24,10 +24,10 @@ static LIMIT: Mutex<Option<Duration>> = Mutex::new(None);
 ///
 /// From the signal on, all clients of the process [`drain`](crate::Client::drain): they take no new locks, waiting
 /// calls fail with [`LockError::ShutDown`](crate::LockError::ShutDown), and bodies that hold a lock run to their end.
-/// When no lock is held any more, the process ends, and does not wait for work outside of locks. It ends after 25 s at
-/// the latest; [`release_on_termination_within`] sets another limit. Locks that are still held then are released, with
-/// a warning for each. Their bodies may still write in the last moment; a protected resource can refuse such late
-/// writes by the fencing token.
+/// As soon as no lock is held, the process ends, and does not wait for work outside of locks. It ends after 25 s at the
+/// latest; [`release_on_termination_within`] sets another limit. Locks that are still held then are released, with a
+/// warning for each. Their bodies may still write in the last moment; a protected resource can refuse such late writes
+/// by the fencing token.
 ///
 /// After a second signal, the process no longer waits for bodies: it releases the locks, and ends within half a second.
 ///
@@ -55,7 +55,7 @@ pub fn release_on_termination() -> Result<(), SetupError> {
 /// grace period of the sender of the signal (`docker stop`: 10 s; Kubernetes: `terminationGracePeriodSeconds`). If you
 /// call this function again, the last limit applies.
 ///
-/// With 0, it waits for no body: all locks are released, and the process ends while bodies run.
+/// With 0, the process does not wait for bodies: all locks are released, and the process ends while bodies run.
 ///
 /// # Errors
 ///

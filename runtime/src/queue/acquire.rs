@@ -13,23 +13,24 @@ use crate::clock::Instant;
 use crate::error::LockError;
 use crate::observe::{Watch, warn_of_timeout};
 
-/// How many grants in a row may end before the call sees them.
+/// How many missed grants a call tolerates. A grant is missed if it has ended before the call's task or thread runs.
 const MISSES: u32 = 5;
 
-/// Waits for a lock. If it is dropped before its caller has the lock, it leaves the queue, or releases what it was
-/// granted.
+/// A wait for a lock. If it is dropped before the caller has the lock, the waiter leaves the queue, or the grant is
+/// released.
 ///
-/// A grant may have ended when its task is polled or its thread wakes. The call then ignores that grant, and continues
-/// to wait for the rest of its `block`.
+/// A grant may have ended before the task of the call is polled or its thread wakes. The call then ignores that grant,
+/// and continues to wait for the rest of its `block`.
 #[derive(Debug)]
 #[must_use = "futures do nothing unless polled"]
 pub(crate) struct Acquire {
     stage: Stage,
-    /// How many more grants it may miss.
+    /// How many more grants the call may miss.
     misses: u32,
-    /// Reports the call, if it is a call of its own and anybody wants reports.
+    /// Reports the call to the subscriber and the observer. `None` for a part of another call, or if neither wants
+    /// reports.
     watch: Option<Box<Watch>>,
-    /// Whether this is a call of its own, so that its timeout is logged.
+    /// Whether this is a call of the program, not a part of another call. Only the timeouts of such calls are logged.
     is_call: bool,
 }
 
@@ -51,8 +52,8 @@ impl Acquire {
         }
     }
 
-    /// Makes `entered` a call of its own, which is not a part of another call. From now on it counts as waiting, unless
-    /// it was granted at once or has failed.
+    /// Marks `entered` as a call of the program, not a part of another call. `watch` counts the call as waiting from
+    /// now on, unless the lock was granted at once or the call has failed.
     #[inline]
     pub(crate) fn call(
         entered: Result<Self, LockError>,
@@ -74,7 +75,7 @@ impl Acquire {
         Ok(call)
     }
 
-    /// Already granted.
+    /// A call whose lock was granted at once.
     #[inline]
     pub(super) fn obtained(hold: Arc<Hold>) -> Self {
         Self {
@@ -85,8 +86,8 @@ impl Acquire {
         }
     }
 
-    /// For a grant that came while the caller entered the queue. The caller sees this grant at once, so it cannot miss
-    /// the grant.
+    /// If the lock was granted while the caller entered the queue, takes the grant now, so the caller cannot miss it.
+    /// Otherwise makes the wait known to searches for deadlocks.
     pub(super) fn look(mut self) -> Self {
         let Stage::Waiting(queue, waiter) = &self.stage else {
             return self;
@@ -101,21 +102,21 @@ impl Acquire {
         self
     }
 
-    /// Forbids another try after a missed grant.
+    /// Makes the first missed grant fail the call.
     pub(super) fn once(mut self) -> Self {
         self.misses = 0;
         self
     }
 
-    /// Completes when the store has queued the waiter, or when the waiter needs no place any more.
+    /// Completes when the store has queued the waiter, or when the waiter no longer needs a place.
     pub(crate) async fn registered(&self) {
         if let Stage::Waiting(_, waiter) = &self.stage {
             waiter.registered.wait().await;
         }
     }
 
-    /// Gives up like a drop. If a ticket must be released, returns a promise that completes when the store has released
-    /// it.
+    /// Gives up the call, as a drop does. If a ticket must be released, returns a promise that completes when the store
+    /// has released the ticket.
     pub(crate) fn give_back(mut self) -> Option<Unlocked> {
         match self.leave() {
             Stage::Waiting(queue, waiter) => queue.give_up_confirmed(&waiter),
@@ -126,7 +127,7 @@ impl Acquire {
         }
     }
 
-    /// Blocks the thread instead of the task.
+    /// Waits for the lock by blocking the current thread, not as a future.
     #[inline]
     pub(crate) fn blocking(mut self) -> Result<Arc<Hold>, LockError> {
         let Some(mut watch) = self.watch.take() else {
@@ -156,7 +157,7 @@ impl Acquire {
         }
     }
 
-    /// Polls the stages one after another.
+    /// Polls until the lock is obtained, the call fails, or the wait is pending. A missed grant starts a new wait.
     fn advance(&mut self, cx: &mut Context<'_>) -> Poll<Result<Arc<Hold>, LockError>> {
         loop {
             let result = match &self.stage {
@@ -181,14 +182,14 @@ impl Acquire {
         }
     }
 
-    /// Logs that the call of `waiter` gave up.
+    /// Logs the `error` of the call of `waiter`, if it is a timeout.
     fn tell(&self, queue: &LockQueue, waiter: &Waiter, error: &LockError) {
         if self.is_call && error.is_timeout() && waiter.want.patience.waits() {
             warn_of_timeout(queue.member(), &waiter.want.meta, error);
         }
     }
 
-    /// `hold` had ended when the caller looked.
+    /// Handles a missed grant: `hold` ended before the caller ran. Releases the hold and enters the queue again.
     #[cold]
     fn missed(
         &mut self,

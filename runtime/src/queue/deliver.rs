@@ -12,21 +12,21 @@ use crate::observe::spans_are_on;
 use crate::store::limits::TOKENS_OF_A_GRANT;
 use crate::store::{SharedStr, Ticket as TicketId};
 
-/// How long a grant that came as a message stays unclaimed here. Most bodies end sooner; then only the release is
-/// sent. The store waits two seconds.
+/// The delay before this process claims a grant that came as a message. Most bodies end sooner, and then only the
+/// release is sent. The store waits two seconds for the claim.
 const CLAIM_WITHIN: Duration = Duration::from_millis(20);
 
 /// The content of a grant.
 pub(super) struct Granted {
-    /// The fencing time.
+    /// The store's time of the grant in microseconds. The fencing token is computed from it.
     pub(super) token: u64,
-    /// The last request of the ticket that the store had executed when it granted.
+    /// The counter of the ticket's last request that the store had executed when it granted.
     pub(super) counter: u64,
     /// Until when the grant can be proved valid.
     pub(super) valid: Instant,
-    /// It came as a message and must be claimed.
+    /// The grant came as a message and must be claimed.
     pub(super) provisional: bool,
-    /// The lease that was asked for.
+    /// The length of the granted lease.
     pub(super) lease: Duration,
     /// The signal that was granted instead of a unit.
     pub(super) signal: Option<Arc<str>>,
@@ -38,13 +38,13 @@ pub(super) struct How<'a> {
     pub(super) attempts: u32,
     /// The grant needed no request to the store.
     pub(super) local: bool,
-    /// The holder while the caller waited, if known and if spans may report it.
+    /// The holder that the caller waited for, if it is known and spans are on.
     pub(super) behind: Option<&'a SharedStr>,
 }
 
 impl Transition<'_> {
-    /// The store granted the waiting ticket at `index`: delivers the grant to its waiter, or to the first waiter that
-    /// the ticket may serve.
+    /// Delivers the store's grant of the waiting ticket at `index` to the ticket's waiter, or to the first waiter that
+    /// the ticket may serve. If there is no such waiter, withdraws the ticket.
     pub(super) fn granted(&mut self, index: usize, granted: &Granted) {
         let ticket = &mut self.state.tickets[index];
         let (id, attempts) = (ticket.id(), ticket.log.count());
@@ -58,12 +58,13 @@ impl Transition<'_> {
         self.withdraw_by_id(id);
     }
 
-    /// When to claim a grant that is `valid` only until the store takes it back.
+    /// When to send the first touch of a new hold that cannot wait for the common renewal: a claim, or the renewal of a
+    /// short lease. `valid` is the end of the grant.
     pub(super) fn claim_at(&self, valid: Instant) -> Instant {
         self.now.after(CLAIM_WITHIN.min(self.now.until(valid) / 4))
     }
 
-    /// Gives a granted ticket to `waiter`; `false` if the waiter has gone.
+    /// Delivers the grant of ticket `id` to `waiter`. Returns `false` if the waiter has left.
     pub(super) fn deliver(
         &mut self,
         id: TicketId,
@@ -106,7 +107,7 @@ impl Transition<'_> {
 }
 
 impl LockQueue {
-    /// The hold that a grant gives to a waiter with the request `want`.
+    /// Makes the hold that a grant gives to a waiter with the request `want`.
     pub(super) fn new_hold(
         self: &Arc<Self>,
         want: &Want,

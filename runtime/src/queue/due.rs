@@ -12,19 +12,19 @@ use crate::lease::Bound;
 use crate::store::{GrantBlock, HolderRecord, Meta};
 use crate::wait::DeferredWakes;
 
-/// How long a call that does not wait tolerates an unresponsive store. After this process was suspended, it applies
-/// to every call.
+/// How long a call that does not wait tolerates an unresponsive store. Every call gets this extra time after this
+/// process was suspended.
 pub(super) const BRIEF: Duration = Duration::from_secs(1);
-/// How often the engine checks a waiter whose `block` is over while the store owes an answer.
+/// How often the engine checks a waiter whose `block` is over while an answer of the store is missing.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
-/// If the engine runs this late, the process was suspended: the machine slept, or did not schedule it.
+/// If the engine runs this late, the process was suspended: the machine slept, or did not schedule the process.
 pub(super) const STOOD_STILL: Duration = Duration::from_millis(100);
-/// How long after the extra time another suspension is ignored, so that no call gets extra time twice in a row.
+/// For this time after the extra time, another suspension gives no extra time, so that no call gets it twice in a row.
 const NOT_AGAIN: Duration = Duration::from_secs(2);
 
 impl Transition<'_> {
-    /// When the engine should run this queue, at the latest at the next renewal. A later timer would often stay after
-    /// its reason has gone.
+    /// When the engine should run this queue next. This is never later than the next renewal, because a later timer is
+    /// often obsolete when it fires.
     pub(super) fn next_due(&self) -> Instant {
         let state = &*self.state;
         let mut due = self.next_renewal();
@@ -41,8 +41,8 @@ impl Transition<'_> {
         }
         if let Some(since) = self.silent_since() {
             let store_timeout = self.queue.member().settings().store_timeout;
-            // Only the first waiter is looked at: later waiters may tolerate a longer outage, and the next run checks
-            // them.
+            // Only the first waiter counts here. Later waiters usually started later and tolerate the outage for
+            // longer, so the next run checks them.
             let first = state
                 .waiters
                 .front()
@@ -55,7 +55,8 @@ impl Transition<'_> {
         due
     }
 
-    /// Calls `at` with the times at which `ticket` needs attention, except those at which its request is sent again.
+    /// Calls `at` with the times at which `ticket` needs attention, except the time `again`, when its request is sent
+    /// again.
     fn add_deadlines(&self, ticket: &Ticket, at: &mut impl FnMut(Instant)) {
         match &ticket.state {
             TicketState::Waiting(_) => {}
@@ -84,7 +85,7 @@ impl Transition<'_> {
         }
     }
 
-    /// The process was suspended and could read no answers: gives the store more time to answer.
+    /// Gives the store more time to answer, because this process was suspended and could not read answers.
     pub(super) fn spare(&mut self) {
         let again = self.spared().after(NOT_AGAIN);
         if self.state.spared.is_none() || again <= self.now {
@@ -151,8 +152,8 @@ impl Transition<'_> {
             return;
         }
         let store_timeout = self.queue.member().settings().store_timeout;
-        // A `block` that is over fails the waiter only a moment after its ticket asked the store; the ticket may be
-        // younger than the waiter.
+        // When the ticket was made, which may be later than the start of the waiter. A waiter whose `block` is over
+        // fails no earlier than `BRIEF` after that, so that the store can answer.
         let asked = match self.unreachable() {
             Some(_) => Instant::START,
             None => self
@@ -180,7 +181,8 @@ impl Transition<'_> {
                 waiter.fail(error, self.wakes);
                 continue;
             }
-            // The outage may end before the waiter fails. Then only `block` counts, so this looks again soon.
+            // The outage may end before the waiter fails. Then only `block` counts, so the engine must check again
+            // soon.
             let look = ends.min(waiter.deadline.max(self.now.after(LOOK_AGAIN)));
             first_deadline = Some(first_deadline.map_or(look, |first| first.min(look)));
             self.state.waiters.push_back(waiter);
@@ -188,8 +190,8 @@ impl Transition<'_> {
         self.state.first_deadline = first_deadline;
     }
 
-    /// The error of a `waiter` whose `block` is over. If the store did not serve the last request, the error is no
-    /// timeout, because a holder that was reported earlier may be gone.
+    /// The error of a `waiter` whose `block` is over. If the store did not serve the last request, the error is not a
+    /// timeout, because the holder of an earlier answer may be gone.
     fn waited_long(&self, waiter: &Waiter) -> LockError {
         let mut waiting = self.state.tickets.iter().filter_map(Ticket::waiting);
         let ticket = waiting
@@ -201,7 +203,7 @@ impl Transition<'_> {
         }
     }
 
-    /// The timeout of `waiter`; `holder` held the name at the last answer.
+    /// The timeout error of `waiter`. `holder` held the name according to the store's last answer.
     pub(super) fn timeout(&self, waiter: &Waiter, holder: Option<&HolderRecord>) -> LockError {
         LockError::Timeout {
             name: self.queue.name().to_string(),
@@ -226,20 +228,20 @@ impl Transition<'_> {
         self.queue.member().outage(self.queue.name())
     }
 
-    /// Since when the store has not answered.
+    /// When the store stopped answering; `None` if no answer is missing.
     fn silent_since(&self) -> Option<Instant> {
         let unreachable = self.unreachable().map(|outage| outage.0);
         unreachable.or_else(|| Some(self.unanswered()?.1.unanswered_since))
     }
 
-    /// The first waiting ticket that the store has not answered.
+    /// The first waiting ticket, if the store has not answered it yet.
     fn unanswered(&self) -> Option<(&Ticket, &Waiting)> {
         let tickets = self.state.tickets.iter();
         let mut waiting = tickets.filter_map(|ticket| Some((ticket, ticket.waiting()?)));
         waiting.next().filter(|(_, waiting)| !waiting.queued)
     }
 
-    /// Since when the store has not answered, and why.
+    /// When the store stopped answering, and the cause; `None` if no answer is missing.
     fn outage(&self) -> Option<(Instant, StoreError)> {
         self.unreachable().or_else(|| {
             let (_, waiting) = self.unanswered()?;
@@ -248,7 +250,7 @@ impl Transition<'_> {
         })
     }
 
-    /// The reason for a missing answer.
+    /// The error that explains a missing answer.
     pub(super) fn silence(&self) -> StoreError {
         self.unreachable()
             .map_or_else(unanswered, |outage| outage.1)
@@ -308,7 +310,8 @@ impl Transition<'_> {
 }
 
 impl Held {
-    /// Notifies the callers whose bound has ended. If the store is silent, it also fails those whose store timeout is over.
+    /// Notifies the callers whose bound has ended. If the store does not answer (`silence`), fails the callers whose
+    /// store timeout is over.
     fn due(&mut self, now: Instant, silence: Option<&LockError>, wakes: &mut DeferredWakes) {
         let watched = self.bounds.len();
         let goes_on = |bound: Arc<Bound>| !bound.is_over(now);

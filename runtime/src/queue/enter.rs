@@ -1,4 +1,4 @@
-//! A waiter joins or leaves.
+//! A waiter enters or leaves the queue.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::store::{Owner, Ticket as TicketId};
 use crate::wait::DeferredWakes;
 
 impl LockQueue {
-    /// Joins the queue; `None` if the name was retired.
+    /// Enters the queue, or takes the lock at once; `None` if the name was retired.
     pub(crate) fn enter(self: &Arc<Self>, want: &Want) -> Option<Result<Acquire, LockError>> {
         let mut state = self.open()?;
         self.remember();
@@ -48,7 +48,7 @@ impl LockQueue {
         Some(entered.map(Acquire::look))
     }
 
-    /// The hold that `owner` has here.
+    /// The valid hold of `owner` in this process, if there is one.
     pub(crate) fn held_by(self: &Arc<Self>, owner: &Owner) -> Option<Arc<Hold>> {
         self.step(|step| step.held_by(owner).next().cloned())?
     }
@@ -62,15 +62,15 @@ impl LockQueue {
         })
     }
 
-    /// The waiter gives up: it leaves the queue, and a grant that it got before it left is released.
+    /// Removes a waiter that gives up. If the waiter was already granted, releases its hold.
     pub(super) fn give_up(self: &Arc<Self>, waiter: &Arc<Waiter>) {
         if let Some(hold) = self.withdraw(waiter, |step, attempt| step.drop_attempt(attempt)) {
             self.give_back(&hold);
         }
     }
 
-    /// Like [`give_up`](Self::give_up), for an attempt that does not wait. Returns a promise to wait on if there is
-    /// anything to release.
+    /// Like [`give_up`](Self::give_up), for an attempt that does not wait. If anything must be released, returns a
+    /// promise of the store's answer.
     pub(super) fn give_up_confirmed(self: &Arc<Self>, waiter: &Arc<Waiter>) -> Option<Unlocked> {
         let mut confirmed = None;
         let granted = self.withdraw(waiter, |step, attempt| {
@@ -82,8 +82,8 @@ impl LockQueue {
         }
     }
 
-    /// Removes a waiter; with `attempted`, also its attempt. If the waiter has a hold that must be released, returns
-    /// the hold.
+    /// Removes a waiter, and calls `attempted` with the index of its attempt, if it has one. If the waiter has a hold
+    /// that must be released, returns the hold.
     fn withdraw(
         self: &Arc<Self>,
         waiter: &Arc<Waiter>,
@@ -142,14 +142,15 @@ impl Transition<'_> {
             .map(|waiter| u64::from(waiter.want.share.units))
             .sum();
         let fits = |taken: u64, units| taken + u64::from(units) <= u64::from(share.capacity);
-        // The waiters before the caller without a deadline: they wait for a lock that this thread holds.
+        // Waiters without a deadline in front of the caller. If one of them needs units that this thread holds, the
+        // caller would wait behind it for ever.
         let mut before = waiters.filter(|waiter| waiter.deadline == Instant::NEVER);
         let stuck = held > 0 && before.any(|waiter| !fits(held, waiter.want.share.units));
         let taken = held + waiting;
         (stuck || taken > 0 && !fits(taken, share.units)) && runs_a_task()
     }
 
-    /// Shares a hold that the owner already has, if there is one.
+    /// Adds a guard to a hold that the owner of `want` already has, if there is one.
     fn shared_by(&self, want: &Want) -> Option<Arc<Hold>> {
         let mut held = self.held_by(want.owner.as_ref()?);
         held.find(|hold| hold.share()).cloned()

@@ -1,7 +1,7 @@
-//! Local handoff: a lease goes to the next waiter of this process without a request to the store.
+//! Local handoff: passes a lease to the next waiter of this process without a request to the store.
 //!
-//! A budget limits the number and the total time of handoffs, counted from the store's grant. After that the ticket
-//! is released, so that the waiters of other processes get their turn. Each handoff makes a new hold with its own
+//! A budget limits the number and the total time of handoffs, counted from the store's grant. When the budget is used
+//! up, the ticket is released, so that the store can serve other processes. Each handoff makes a new hold with its own
 //! fencing token and `expire`, on the same ticket and lease.
 
 use std::sync::Arc;
@@ -14,12 +14,12 @@ use super::waiter::Waiter;
 use crate::observe::{Metric, spans_are_on};
 use crate::store::limits::TOKENS_OF_A_GRANT;
 
-/// A lease with less time left is not handed on.
+/// A lease with less time left than this is not handed on.
 const SHORTEST: Duration = Duration::from_millis(50);
 
 impl Transition<'_> {
-    /// The hold `before` of the ticket at `index` has just ended: hands the ticket to the first waiter, if this waiter
-    /// made the same request.
+    /// Hands the ticket at `index`, whose hold `before` has just ended, to the first waiter. Returns `false` if the
+    /// budget does not allow that, or if the waiter's request differs.
     pub(super) fn local_handoff(&mut self, index: usize, before: &Arc<Hold>) -> bool {
         let ticket = &self.state.tickets[index];
         let Some(held) = ticket.held() else {
@@ -36,7 +36,7 @@ impl Transition<'_> {
                 continue;
             }
             self.count(Metric::Handover, hold.grant().labels());
-            // The previous holder's `expire` may have made the lease shorter than the client's.
+            // The previous holder's `expire` may have made the lease shorter than this waiter needs.
             let cut = self.queue.lease_of(before.terms()) < self.lease_for(&waiter.want);
             let claim = self.claim_at(before.valid());
             if let Some(index) = self.state.find(id) {
@@ -67,8 +67,8 @@ impl Transition<'_> {
             && !held.owned
     }
 
-    /// Removes the first waiter if it requests exactly the units of `before`, and these are all units of the name.
-    /// Beside a smaller hold, the store may have granted other units or signals with a greater token.
+    /// Removes the first waiter if it requests exactly the units of `before`, and these are all units of the name. If
+    /// `before` had fewer units, the store may have granted the others, or signals, with a greater token.
     fn take_next_of(&mut self, before: &Hold) -> Option<Arc<Waiter>> {
         let (grant, waiters) = (before.grant(), &mut self.state.waiters);
         let share = &waiters.front()?.want.share;
@@ -99,14 +99,14 @@ impl Transition<'_> {
         Hold::new(self.queue.clone(), next, want.terms, self.now)
     }
 
-    /// Whether a ticket may wait in the store without a waiter while this process holds the name. New waiters here
-    /// get the handoffs, and the ticket keeps this process's place.
+    /// Whether a spare ticket may wait in the store: a ticket without a waiter, while this process holds the name. New
+    /// waiters here are served by handoffs, and the spare ticket keeps this process's place in the store's queue.
     ///
-    /// There are four exceptions:
-    /// - This process holds only a part of the units. The ticket would keep out a waiter of another process for which
-    ///   enough units are free.
-    /// - The ticket waits for a signal, which it would delay.
-    /// - The request can hold beside others: see [`Waiting::may_serve`](super::ticket::Waiting::may_serve).
+    /// There is no spare ticket in four cases:
+    /// - This process holds only a part of the units. The spare ticket would block a waiter of another process for
+    ///   which enough units are free.
+    /// - The ticket waits for a signal. A signal that is granted to a spare ticket would reach its receiver late.
+    /// - The request can be granted beside others: see [`Waiting::may_serve`](super::ticket::Waiting::may_serve).
     /// - The client drains, so no new waiters come.
     pub(super) fn keeps_spare(&self) -> bool {
         let whole = |held: &Held| held.hold.weight() == held.hold.grant().capacity;
@@ -123,7 +123,8 @@ impl Transition<'_> {
             && self.queue.member().is_open()
     }
 
-    /// Withdraws the spare ticket before the last release, if no waiter here is next.
+    /// Withdraws the spare ticket if neither a waiter nor a hold is left here. Called before the last release is sent;
+    /// otherwise the store would grant the spare ticket.
     pub(super) fn withdraw_spare(&mut self) {
         let tickets = &self.state.tickets;
         if self.state.waiters.is_empty() && !tickets.iter().any(|ticket| ticket.held().is_some()) {

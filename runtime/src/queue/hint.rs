@@ -1,4 +1,4 @@
-//! The store reports something without a request: a message on the member's channel, or that the connection is back.
+//! Handles what the store reports without a request: a message on the member's channel, or a new connection.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ impl Transition<'_> {
                     .again
                     .min(self.now.after(Duration::from_millis(NEAR_MS)));
             }
-            // The answer to a renewal will tell whether the hold is lost.
+            // The message may be outdated, so the answer to a renewal decides whether the hold is lost.
             (TicketState::Held(_), Message::Lost { .. }) => {
                 if let Some(held) = ticket.held_mut() {
                     held.forced = true;
@@ -48,7 +48,7 @@ impl Transition<'_> {
         }
     }
 
-    /// The store granted the waiting ticket at `index` during another client's operation.
+    /// Handles a grant of the waiting ticket at `index`, which the store made during another client's operation.
     fn told_grant(&mut self, index: usize, message: &Message) {
         let &Message::Grant {
             token,
@@ -68,7 +68,8 @@ impl Transition<'_> {
             .waiting()
             .is_some_and(|waiting| is_plausible(waiting, token, hold));
         if self.now >= valid || closed || !plausible {
-            // The grant came too late to be proved valid, or no correct store would send it now. So asks the store.
+            // The grant came too late to be proved valid, or a correct store would not send it now. So a touch asks the
+            // store.
             let op = ticket.touch_waiting(self.now, self.queue.lease());
             return self.submit(op);
         }
@@ -97,10 +98,10 @@ impl Transition<'_> {
     }
 }
 
-/// Whether a store that follows the protocol could grant this to a `waiting` ticket.
+/// Whether a store that follows the protocol could send this grant to a `waiting` ticket.
 fn is_plausible(waiting: &Waiting, token: u64, hold: Duration) -> bool {
     let last = waiting.holder.as_ref().map_or(0, |holder| holder.token);
-    // A ticket that joins its owner gets the owner's token.
+    // If the owner of the ticket already holds the name, the grant has the token of that hold.
     let later = token > last || token == last && !waiting.share.owner.is_empty();
     hold <= CLAIM && later && token < TOKENS_END
 }

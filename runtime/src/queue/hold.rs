@@ -21,7 +21,7 @@ use crate::wait::DeferredWakes;
 
 const HELD: u8 = 0;
 const RELEASED: u8 = 1;
-/// Lost, by the cause with number 0. The numbers after this one stand for the other causes.
+/// Lost, for the cause with number 0. The state `LOST + n` means: lost, for the cause with number `n`.
 const LOST: u8 = 2;
 
 /// The content of a grant, and how it was obtained.
@@ -35,7 +35,7 @@ pub(crate) struct Grant {
     pub(crate) units: u32,
     /// The capacity of the name.
     pub(crate) capacity: u32,
-    /// Its tickets accept tokens.
+    /// The tickets of the name also accept tokens of `Semaphore::signal`.
     pub(crate) takes: bool,
     pub(crate) valid: Instant,
     /// The requested lease lasts until the end of `expire`, so it needs no renewal.
@@ -63,7 +63,7 @@ pub(crate) struct Rare {
 }
 
 impl Rare {
-    /// `None` if the grant has none of them.
+    /// Makes the rare parts of a grant; `None` if the grant has none of them.
     #[inline]
     pub(crate) fn of(
         signal: Option<&Arc<str>>,
@@ -92,7 +92,8 @@ impl Grant {
         self.rare.as_ref()?.owner.as_ref()
     }
 
-    /// The holder while the caller waited, encoded like `meta`. Only if it is known here, and spans may report it.
+    /// The holder that the caller waited for, encoded like `meta`. `None` if this holder is not known here, or spans
+    /// are off.
     pub(crate) fn behind(&self) -> Option<&SharedStr> {
         self.rare.as_ref()?.behind.as_ref()
     }
@@ -106,16 +107,16 @@ impl Grant {
     }
 }
 
-/// The observer has not been told about the hold.
+/// The hold was not reported to the observer.
 const UNSEEN: u8 = 0;
-/// The hold counts as active.
+/// The observer counts the hold as active.
 const ACTIVE: u8 = 1;
-/// The observer was told about the end, or the hold ended before a caller had it.
+/// The end was reported to the observer, or the hold ended before a caller had it.
 const OVER: u8 = 2;
 
 /// One grant of a name to this process.
 ///
-/// The guards that use it share it with the queue of its name, which renews it.
+/// The guards share the hold with the queue of its name, which renews its lease.
 pub(crate) struct Hold {
     queue: Arc<LockQueue>,
     terms: Terms,
@@ -129,12 +130,12 @@ pub(crate) struct Hold {
     kept: AtomicU64,
     state: AtomicU8,
     units: AtomicU32,
-    /// Guards that share this hold.
+    /// The number of guards that share this hold.
     guards: AtomicU32,
-    /// How much of the hold the observer was told about: see [`begin`](Self::begin).
+    /// The last report to the observer: `UNSEEN`, `ACTIVE` or `OVER`.
     seen: AtomicU8,
     listeners: Listeners,
-    /// Who took it by hand.
+    /// The caller that took the lock by hand, through a handle.
     caller: OnceLock<Caller>,
 }
 
@@ -176,7 +177,8 @@ impl Hold {
         self.queue.member().observer()
     }
 
-    /// A caller has the hold now, so the observer counts it as active. Call this while no mutex is locked.
+    /// Reports to the observer that a caller has the hold now, so that the hold counts as active. Call this while no
+    /// mutex is locked.
     #[inline]
     pub(crate) fn begin(&self) {
         if let Some(observer) = self.observer() {
@@ -195,7 +197,7 @@ impl Hold {
         }
     }
 
-    /// The hold has ended: tells the observer, once. Call this while no mutex is locked.
+    /// Reports the end of the hold to the observer, once. Call this while no mutex is locked.
     #[inline]
     pub(crate) fn finish(&self) {
         if let Some(observer) = self.observer() {
@@ -210,7 +212,7 @@ impl Hold {
         }
     }
 
-    /// Like [`finish`](Self::finish), but tells the observer later, when no mutex is locked.
+    /// Like [`finish`](Self::finish), but reports the end later, when no mutex is locked.
     fn finish_later(&self, wakes: &mut DeferredWakes) {
         if let Some(end) = self.observer().and_then(|observer| self.take_end(observer)) {
             wakes.observe(move || end.tell());
@@ -235,22 +237,22 @@ impl Hold {
         &self.queue
     }
 
-    /// The client that it belongs to.
+    /// The id of the client that the hold belongs to.
     pub(crate) fn client_id(&self) -> u64 {
         self.queue.member().id()
     }
 
-    /// Records the caller that took the lock by hand; the first caller counts.
+    /// Records the caller that took the lock by hand. Later calls have no effect.
     pub(crate) fn taken_by(&self, caller: Caller) {
         let _ = self.caller.set(caller);
     }
 
-    /// Who took it by hand, if known.
+    /// The caller that took the lock by hand, if known.
     pub(crate) fn caller(&self) -> Option<Caller> {
         self.caller.get().copied()
     }
 
-    /// What the holder asked for.
+    /// The time limits that the holder asked for.
     pub(crate) fn terms(&self) -> Terms {
         self.terms
     }
@@ -259,7 +261,7 @@ impl Hold {
         &self.grant
     }
 
-    /// The units that it has.
+    /// The units that the hold has now.
     pub(crate) fn units(&self) -> u32 {
         self.units.load(Ordering::Acquire)
     }
@@ -269,12 +271,12 @@ impl Hold {
         self.units.fetch_min(units, Ordering::AcqRel);
     }
 
-    /// The units that it has left, if some were given back.
+    /// The remaining units, if some were given back.
     pub(crate) fn given_back(&self) -> Option<u32> {
         Some(self.units()).filter(|units| *units < self.grant.units)
     }
 
-    /// How much of the capacity it uses.
+    /// The units of the capacity that the hold uses: none if it was granted a signal.
     pub(crate) fn weight(&self) -> u32 {
         match self.grant.signal() {
             Some(_) => 0,
@@ -295,7 +297,7 @@ impl Hold {
         Instant::from_nanos(self.expires.load(Ordering::Acquire))
     }
 
-    /// How much longer it may be held before `expire` ends it.
+    /// The time that is left until `expire` ends the hold.
     pub(crate) fn expires_in(&self, now: Instant) -> Duration {
         now.until(self.expires())
     }
@@ -312,7 +314,7 @@ impl Hold {
         self.expires.store(expires.as_nanos(), Ordering::Release);
     }
 
-    /// The store renewed the lease until `valid`. A hold that is lost stays lost.
+    /// Notes that the store has renewed the lease until `valid`. A hold that is lost stays lost.
     pub(crate) fn renewed(&self, valid: Instant) {
         self.valid.fetch_max(valid.as_nanos(), Ordering::AcqRel);
     }
@@ -328,7 +330,7 @@ impl Hold {
     }
 
     fn is_lost_at(&self, now: Instant) -> bool {
-        // In the child of a fork this is a copy: the parent keeps the hold.
+        // The child of a fork has only a copy: the parent keeps the hold.
         if self.queue.member().is_forked() {
             return true;
         }
@@ -355,12 +357,12 @@ impl Hold {
         self.state.load(Ordering::SeqCst) == RELEASED
     }
 
-    /// Whether it is held by the local clock, neither lost nor released.
+    /// Whether the lock is still held, by the local clock: neither lost nor released.
     pub(crate) fn is_valid(&self) -> bool {
         !self.is_lost() && self.state.load(Ordering::SeqCst) == HELD
     }
 
-    /// Marks it as lost, unless it was released, and wakes its listeners.
+    /// Marks the hold as lost, unless it was released, and wakes its listeners.
     pub(crate) fn lose(&self, cause: LossCause, wakes: &mut DeferredWakes) {
         // Marked before the listeners are taken, so a listener that registers between these two steps sees the mark.
         let lost = self.mark_lost(cause);
@@ -376,7 +378,7 @@ impl Hold {
         self.finish_later(wakes);
     }
 
-    /// Wakes its listeners, so that they check a bound that ends before the hold.
+    /// Wakes the listeners, so that they check a bound that has ended before the hold.
     pub(crate) fn wake(&self, wakes: &mut DeferredWakes) {
         self.listeners.wake(wakes);
     }
@@ -392,7 +394,7 @@ impl Hold {
         }
     }
 
-    /// Why it is not held any more.
+    /// The cause of the end of the hold.
     fn cause(&self) -> LossCause {
         if self.queue.member().is_forked() {
             return LossCause::Forked;
@@ -402,7 +404,8 @@ impl Hold {
         lost.unwrap_or(LossCause::Released)
     }
 
-    /// Marks it as released; `false` if it was lost or released before. Guards that still exist see the mark.
+    /// Marks the hold as released. Returns `false` if it was already lost or released. Guards that still exist see the
+    /// mark.
     #[inline]
     pub(crate) fn end(&self, now: Instant, wakes: &mut DeferredWakes) -> bool {
         let ended = !self.is_lost_at(now)
@@ -414,12 +417,12 @@ impl Hold {
         ended
     }
 
-    /// Ready once it is lost; a released hold is never lost.
+    /// Ready once the hold is lost; a released hold is never lost.
     pub(crate) fn poll_lost(&self, cx: &mut Context<'_>) -> Poll<()> {
         self.poll_until(cx, None, Self::is_lost)
     }
 
-    /// Completes once it is lost or was released.
+    /// Completes once the hold is lost or released.
     pub(crate) fn ended(&self) -> Ended<'_> {
         static KEYS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
         Ended {
@@ -487,12 +490,12 @@ impl Hold {
             .is_ok()
     }
 
-    /// Whether more than one guard uses it.
+    /// Whether more than one guard uses the hold.
     pub(crate) fn is_shared(&self) -> bool {
         self.guards.load(Ordering::Acquire) > 1
     }
 
-    /// A guard is gone; `true` for the last one.
+    /// Removes a guard; `true` if it was the last one.
     pub(crate) fn unshare(&self) -> bool {
         self.guards.fetch_sub(1, Ordering::AcqRel) == 1
     }

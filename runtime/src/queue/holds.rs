@@ -16,7 +16,7 @@ use crate::lease::Bounds;
 #[derive(Clone, Debug)]
 pub struct Holds {
     holds: Inner,
-    /// Until when a nested call may use the holds, if they do not end earlier.
+    /// The limits of nested calls: until when they may use the holds.
     bounds: Bounds,
 }
 
@@ -34,7 +34,7 @@ impl Holds {
         }
     }
 
-    /// The only one, or the first of several.
+    /// The only hold, or the first of several.
     pub(crate) fn first(&self) -> &Arc<Hold> {
         &self.all()[0]
     }
@@ -55,13 +55,13 @@ impl Holds {
         self
     }
 
-    /// Why they are lost, if one of them is. A released hold is not lost.
+    /// The error if one of the holds is lost, or if a bound has ended. A released hold is not lost.
     pub(crate) fn lost(&self) -> Option<LockError> {
         let lost = self.all().iter().find(|hold| hold.is_lost());
         lost.map(|hold| hold.lost_error()).or_else(|| self.over())
     }
 
-    /// Whether all of them are held, and the bounds of the call have not ended.
+    /// Checks that all holds are valid, and that no bound of the call has ended.
     pub(crate) fn check(&self) -> Result<(), LockError> {
         match self.all().iter().find(|hold| !hold.is_valid()) {
             Some(hold) => Err(hold.lost_error()),
@@ -87,7 +87,7 @@ impl Holds {
         })
     }
 
-    /// How much longer they may be held before the first `expire` ends.
+    /// The time that is left until the first `expire` ends.
     pub(crate) fn expires_in(&self) -> Duration {
         let ends = self.all().iter().map(|hold| hold.expires());
         match ends.fold(self.bounds.expires(), Instant::min) {
@@ -96,7 +96,7 @@ impl Holds {
         }
     }
 
-    /// Ready once the holds are lost; a released hold is never lost.
+    /// Ready once one of the holds is lost or a bound has ended; a released hold is never lost.
     pub(crate) fn poll_lost(&self, cx: &mut Context<'_>) -> Poll<LockError> {
         let mut all = self.all().iter();
         if let Some(hold) = all.find(|hold| hold.poll_lost(cx).is_ready()) {
@@ -106,7 +106,7 @@ impl Holds {
         self.over().map_or(Poll::Pending, Poll::Ready)
     }
 
-    /// Completes once one of them is lost or was released.
+    /// Completes once one of the holds is lost or released, or a bound has ended.
     pub(crate) async fn ended(&self) {
         let mut ends: Vec<_> = self.all().iter().map(|hold| hold.ended()).collect();
         poll_fn(|cx| {
@@ -123,8 +123,8 @@ impl Holds {
         .await;
     }
 
-    /// Makes the listeners of the holds wake when a bound ends, too. Call this after registering and before checking
-    /// the holds, so that no end between these two steps is missed.
+    /// Makes the engine wake the tasks that wait for the end of the holds when a bound ends, too. Call this after the
+    /// tasks' wakers are registered, and check the bounds afterwards, so that no end is missed.
     fn watch(&self) {
         if self.bounds.start_watching() {
             let hold = self.first();

@@ -1,4 +1,4 @@
-//! A hold ends or is prolonged. A leaving ticket sends its release until the store has answered.
+//! Ends and prolongs holds. A leaving ticket resends its release until the store has answered.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,12 +16,13 @@ use crate::store::limits::TOKENS_OF_A_GRANT;
 use crate::wait::{DeferredWakes, Promise};
 
 impl LockQueue {
-    /// The last guard was dropped. Does not wait for the store.
+    /// Releases the hold after its last guard was dropped, without waiting for the store.
     pub(crate) fn release(self: &Arc<Self>, hold: &Arc<Hold>) {
         self.end(hold, false);
     }
 
-    /// Like [`release`](Self::release), for a holder that did not use its grant: a signal goes to the next waiter.
+    /// Like [`release`](Self::release), for a holder that did not use its grant: a granted signal is passed to the next
+    /// waiter.
     pub(crate) fn give_back(self: &Arc<Self>, hold: &Arc<Hold>) {
         self.end(hold, true);
     }
@@ -81,12 +82,13 @@ impl LockQueue {
         promise
     }
 
-    /// How long a call that does not wait waits for an answer.
+    /// How long `try_lock` and similar calls wait for the store's answer.
     pub(super) fn moment(&self) -> Duration {
         self.member().settings().store_timeout.min(BRIEF)
     }
 
-    /// The hold ends here but stays in the store, for another client to adopt. `false` if it has ended already.
+    /// Ends the hold here but keeps it in the store, so that another client can adopt it. Returns `false` if the hold
+    /// has already ended.
     pub(crate) fn hand_over(self: &Arc<Self>, hold: &Arc<Hold>) -> bool {
         if self.member().is_forked() {
             return false;
@@ -105,7 +107,7 @@ impl LockQueue {
         over.flatten().is_some()
     }
 
-    /// Asks the store to renew the lease now. `None` if it is lost or released.
+    /// Asks the store to renew the lease now. `None` if the hold is lost or released.
     pub(crate) fn renew(self: &Arc<Self>, hold: &Arc<Hold>) -> Option<Confirmed> {
         if self.member().is_forked() {
             return None;
@@ -126,13 +128,13 @@ impl LockQueue {
         })?
     }
 
-    /// Gives units back and keeps `units`; the store is notified. `None` if it is lost or released.
+    /// Gives back all units but `units`, and notifies the store. `None` if the hold is lost or released.
     pub(crate) fn downgrade(self: &Arc<Self>, hold: &Arc<Hold>, units: u32) -> Option<Confirmed> {
         hold.downgrade(units);
         self.renew(hold)
     }
 
-    /// Restarts `expire` now; the store is notified. `None` if it is lost or released.
+    /// Restarts `expire` now, and notifies the store. `None` if the hold is lost or released.
     pub(crate) fn refresh(
         self: &Arc<Self>,
         hold: &Arc<Hold>,
@@ -156,12 +158,13 @@ impl LockQueue {
         if hold.valid() < self.next_renewal_after(now).min(hold.expires()) {
             self.renew(hold);
         } else if hold.expires() < self.next_renewal_after(now) {
-            // The new deadline is earlier: the engine must run before it, to report the loss.
+            // The hold ends before the next renewal. An empty transition makes the engine run at that time, to report
+            // the loss.
             self.step(|_| {});
         }
     }
 
-    /// Makes the listeners of `hold` wake when one of `bounds` ends, too.
+    /// Makes the engine wake the listeners of `hold` when one of `bounds` ends, too.
     pub(crate) fn watch(self: &Arc<Self>, hold: &Arc<Hold>, bounds: &Bounds) {
         if self.member().is_forked() {
             return;
@@ -194,14 +197,15 @@ pub(crate) fn check_refresh(expire: Duration) -> Result<(), LockError> {
 }
 
 impl Transition<'_> {
-    /// The index of the ticket of `hold`; `None` if it has left, or went to the next waiter.
+    /// The index of the ticket of `hold`; `None` if the ticket has left, or was handed to the next waiter.
     fn find_hold(&self, hold: &Arc<Hold>) -> Option<usize> {
         let is_of = |held: &Held| Arc::ptr_eq(&held.hold, hold);
         let mut tickets = self.state.tickets.iter();
         tickets.position(|ticket| ticket.held().is_some_and(is_of))
     }
 
-    /// `hold` has just ended. With `valid`, the lock was still held then.
+    /// Hands the ticket of `hold`, which has just ended, to the next waiter here, or releases it. `valid`: the lock was
+    /// held until then. `returns`: the holder did not use its grant.
     fn release(
         &mut self,
         hold: &Arc<Hold>,
@@ -225,7 +229,8 @@ impl Transition<'_> {
             self.now
         };
         if valid && park_until == self.now && self.local_handoff(index, hold) {
-            // The valid lease proves that the lock was held, and nothing of it is free now: the next holder has it.
+            // The valid lease proves that the lock was held. No unit is free now, because the next holder has all of
+            // them.
             if let Some((_, unlocker)) = unlocker {
                 let _ = unlocker.complete(Ok(Some(0)), self.wakes);
             }
@@ -234,7 +239,8 @@ impl Transition<'_> {
         let Some(index) = self.find_hold(hold) else {
             return;
         };
-        // Names the grant: the ticket may have been granted again since, with another signal, which nobody has used.
+        // The release names the grant whose signal was used. The store may have granted the ticket again since, with
+        // another signal, which was not used.
         let used = valid && !returns && hold.grant().signal().is_some();
         let leaving = Leaving {
             held: valid,
@@ -256,7 +262,7 @@ impl Transition<'_> {
         }
     }
 
-    /// Removes the ticket at `index` from the store, whatever its state there is, because no caller needs it any more.
+    /// Removes the ticket at `index` from the store, in any of its states there, because no caller needs it.
     pub(super) fn withdraw(&mut self, index: usize) {
         let leaving = self.unused(self.now);
         self.leave(index, leaving);
@@ -268,8 +274,8 @@ impl Transition<'_> {
         }
     }
 
-    /// Like [`withdraw`](Self::withdraw), for an attempt whose caller waits until the store has removed it. The
-    /// caller waits no longer than for the answer to the attempt.
+    /// Like [`withdraw`](Self::withdraw), for an attempt. Returns a promise that completes when the store has removed
+    /// the ticket. The caller waits no longer than it would have waited for the answer to the attempt.
     fn withdraw_confirmed(&mut self, index: usize) -> Unlocked {
         let promise = Arc::new(Promise::new());
         let since = self.state.tickets[index].log.since;
@@ -281,7 +287,7 @@ impl Transition<'_> {
         promise
     }
 
-    /// Like [`drop_attempt`](Self::drop_attempt), with a promise to wait on if anything is released.
+    /// Like [`drop_attempt`](Self::drop_attempt), but returns a promise to wait on if the store must remove a ticket.
     pub(super) fn give_up_attempt(&mut self, index: usize) -> Option<Unlocked> {
         match self.state.tickets[index].attempting() {
             Some(attempt) if attempt.resting => {
@@ -292,7 +298,8 @@ impl Transition<'_> {
         }
     }
 
-    /// The attempt at `index` ends without a result. Between two attempts, the store has no ticket of it.
+    /// Ends the attempt at `index` without a result. Between two attempts, the store has no ticket of it, so nothing is
+    /// sent.
     pub(super) fn drop_attempt(&mut self, index: usize) {
         match self.state.tickets[index].attempting() {
             Some(attempt) if attempt.resting => drop(self.state.tickets.remove(index)),
@@ -300,7 +307,7 @@ impl Transition<'_> {
         }
     }
 
-    /// The state of a leaving ticket that nobody used.
+    /// The state of a leaving ticket whose grant, if it has one, was not used.
     fn unused(&self, park_until: Instant) -> Leaving {
         Leaving {
             park_until,
@@ -313,13 +320,13 @@ impl Transition<'_> {
         }
     }
 
-    /// The ticket at `index` leaves the store.
+    /// Makes the ticket at `index` leave the store.
     fn leave(&mut self, index: usize, leaving: Leaving) {
         self.state.tickets[index].state = TicketState::Leaving(leaving);
         self.send(index);
     }
 
-    /// The lock is lost: notifies its holder, and tells the store to remove the ticket.
+    /// Marks the hold of the ticket at `index` as lost, notifies its holder, and makes the store remove the ticket.
     pub(super) fn lose(&mut self, index: usize, cause: LossCause) {
         self.lose_but_keep(index, cause, Duration::ZERO);
     }
@@ -329,7 +336,7 @@ impl Transition<'_> {
         let Some(held) = self.state.tickets[index].held() else {
             return;
         };
-        // If the lease has also ended by the local clock, this call marks its end as the cause.
+        // If the hold has also ended by the local clock, this call records that as the cause.
         held.hold.is_lost();
         let cause = match held.forced {
             true => LossCause::Forced,

@@ -1,4 +1,4 @@
-//! What is held, and how long renewals take, for reports.
+//! The load of a queue, for reports: its holds, its waiters, and its oldest unanswered renewal.
 
 use super::lock_queue::LockQueue;
 use super::ticket::Ticket;

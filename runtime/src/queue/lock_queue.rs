@@ -17,10 +17,10 @@ use crate::store::{Answer, Loan, Op, Reply, Request, RequestId, Ticket as Ticket
 use crate::sync::{Mutex, MutexGuard};
 use crate::wait::{DeferredWakes, Promise, lock};
 
-/// One client in one process.
+/// A client of this process, whose names have a [`LockQueue`] each.
 pub(crate) type Member = ClientCore<LockQueue>;
 
-/// One name in one process.
+/// The queue of one name in one process.
 pub(crate) struct LockQueue {
     name: Name,
     member: Arc<Member>,
@@ -30,29 +30,29 @@ pub(crate) struct LockQueue {
     state: Mutex<State>,
 }
 
-/// The state that the lock protects.
+/// The state of a [`LockQueue`], protected by its mutex.
 #[derive(Default)]
 pub(super) struct State {
-    /// Removed from the registry: a caller that still has it must look the name up again.
+    /// The queue was removed from the registry. A caller that still has a reference to it must look the name up again.
     pub(super) retired: bool,
-    /// Set while the store lends the name, which it does only if no other client uses it. While it is set, the store
-    /// does not know of the holds.
+    /// Set while the store lends the name to this client, which it does only if no other client uses the store. During
+    /// the loan, the store does not know of the holds.
     pub(super) loan: Option<Loan>,
-    /// When the engine will look here next.
+    /// When the engine will run this queue next.
     pub(super) armed: Option<Instant>,
     /// Before this time, no waiter fails because the store does not answer.
     pub(super) spared: Option<Instant>,
-    /// At most the earliest deadline of `waiters`.
+    /// Not later than the earliest deadline of `waiters`.
     pub(super) first_deadline: Option<Instant>,
     pub(super) waiters: VecDeque<Arc<Waiter>>,
     /// Some of `waiters` may have an owner that the store knows.
     pub(super) owners: bool,
-    /// All tickets. Those that wait are in the order of their waiters.
+    /// All tickets. The waiting tickets are in the order of their waiters.
     pub(super) tickets: Vec<Ticket>,
     pub(super) queries: Vec<Query>,
     /// The requests of this transition, sent in this order when it ends.
     outbox: VecDeque<Request>,
-    /// Answers that came at once and are not handled yet.
+    /// Answers that the store gave at once, and that are not handled yet.
     answers: VecDeque<Answer>,
 }
 
@@ -62,7 +62,7 @@ impl State {
         self.tickets.is_empty() && self.has_no_demand()
     }
 
-    /// Whether only attempts and releases are in progress.
+    /// Whether the name has no waiters in the queue and no queries.
     pub(super) fn has_no_demand(&self) -> bool {
         self.waiters.is_empty() && self.queries.is_empty()
     }
@@ -86,28 +86,28 @@ impl State {
 pub(super) struct Query {
     pub(super) id: RequestId,
     pub(super) op: Op,
-    /// When to ask again, if the store was busy.
+    /// When to send the query again, if the store was busy.
     pub(super) again: Instant,
-    /// When it was last sent.
+    /// When the query was last sent.
     pub(super) sent: Instant,
     pub(super) deadline: Instant,
-    /// It is not sent again after this.
+    /// After this time the query may not be sent again, so the caller gets an error.
     pub(super) latest: Instant,
     pub(super) promise: Answered,
 }
 
 impl Query {
-    /// When the caller gets an error, if the store has more time until `spared`.
+    /// When the caller gets an error. `spared` is the end of the extra time that the store has to answer.
     pub(super) fn ends(&self, spared: Instant) -> Instant {
         self.deadline.max(spared).min(self.latest)
     }
 }
 
-/// Resolved with the store's answer.
+/// A promise of the store's answer.
 pub(crate) type Answered = Arc<Promise<Result<Reply, LockError>>>;
 
 /// One transition: the state, the time at which it happens, and its effects. Requests are sent when it ends, before
-/// another transition can begin. Tasks are woken after that, when no lock is held.
+/// another transition can begin. Tasks are woken after that, when no mutex is locked.
 pub(super) struct Transition<'a> {
     pub(super) queue: &'a Arc<LockQueue>,
     pub(super) state: &'a mut State,
@@ -153,7 +153,7 @@ impl LockQueue {
         }
     }
 
-    /// How much earlier a lease ends here than in the store, at most.
+    /// The maximum time by which a lease ends earlier here than in the store.
     pub(super) fn shortening(&self) -> Duration {
         self.lease().saturating_sub(self.validity)
     }
@@ -166,7 +166,7 @@ impl LockQueue {
         lock(&self.state)
     }
 
-    /// The state, for one transition; `None` if the name was retired.
+    /// Locks the state for one transition; `None` if the name was retired.
     pub(super) fn open(&self) -> Option<MutexGuard<'_, State>> {
         let state = self.lock();
         (!state.retired).then_some(state)
@@ -214,7 +214,7 @@ impl LockQueue {
 }
 
 impl Transition<'_> {
-    /// Asks the store for `op` when the transition ends.
+    /// Adds `op` to the requests that are sent to the store when the transition ends.
     pub(super) fn submit(&mut self, op: Op) {
         self.submit_as(RequestId(0), op);
     }
@@ -243,7 +243,7 @@ impl Transition<'_> {
         self.send(self.state.tickets.len() - 1);
     }
 
-    /// Ends a transition.
+    /// Ends the transition: sends its requests, matches tickets to waiters, and sets the timer.
     fn settle(&mut self) {
         loop {
             self.exchange();
@@ -283,8 +283,8 @@ impl Transition<'_> {
     /// Tells the observer how long the store took to answer `op`, which was sent at `sent`.
     pub(super) fn note_answer(&mut self, op: [(&'static str, &'static str); 1], sent: Instant) {
         let (member, took) = (&self.queue.member, sent.until(self.now));
-        // No server gave an answer that took no time: a store that is not connected yet (`connect_lazily`) answers a
-        // release itself.
+        // An answer that took no time came from no server: a store that is not connected yet (`connect_lazily`) answers
+        // a release itself.
         if let Some(observer) = member.observer()
             && !took.is_zero()
             && !member.store().is_here()

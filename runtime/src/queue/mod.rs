@@ -5,10 +5,10 @@
 //! granted, its waiter gets a [`Hold`], and a new ticket asks for the next waiter. A [`Ticket`](ticket::Ticket) stays
 //! here through all its states, until the store has answered its release.
 //!
-//! Everything happens in short [transitions](lock_queue::Transition) under one lock per name: a caller joins, cancels
+//! Everything happens in short [transitions](lock_queue::Transition) under one mutex per name: a caller joins, cancels
 //! or releases; the store answers or sends a message; a timer fires. A transition changes the state and collects the
-//! requests to send and the tasks to wake. At its end the requests are sent in order; then the lock is released and
-//! the tasks are woken. It never waits, and runs no user code.
+//! requests to send and the tasks to wake. At its end the requests are sent in order; then the mutex is unlocked and
+//! the tasks are woken. A transition never waits, and runs no user code.
 //!
 //! | file | idea |
 //! |---|---|
@@ -22,7 +22,7 @@
 //! | `places` | how many tickets wait in the store, and for whom |
 //! | `deliver` | a grant is delivered to its waiter |
 //! | `leave` | a hold ends: release, refresh, withdrawing |
-//! | `handoff` | a hold goes to the next waiter here |
+//! | `handoff` | a lease is passed to the next waiter here |
 //! | `uncontended`, `recent` | the fast path for an uncontended name |
 //! | `events` | events of the client: answers, messages, timers, draining, shutdown |
 //! | `load` | what is held, and how long renewals take, for reports |
@@ -30,6 +30,7 @@
 //! | `hint` | the store sends a message |
 //! | `due` | a timer fires |
 //! | `slow` | warnings about long waits and holds |
+//! | `nested` | waits and holds, as the search for deadlocks sees them |
 //! | `query` | asking about a name, breaking its lock |
 //! | `home` | the thread or runtime of a caller |
 

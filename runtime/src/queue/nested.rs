@@ -22,8 +22,8 @@ struct NestedWait {
 }
 
 impl LockQueue {
-    /// `waiter` begins to wait: lets others find it, if its task holds locks. (A wait for a signal ends without any lock
-    /// being released.)
+    /// Makes the wait of `waiter` known to searches for deadlocks, if its task holds locks. A wait for a signal is left
+    /// out, because it can end without the release of a lock.
     pub(super) fn note_nested(self: &Arc<Self>, waiter: &Arc<Waiter>) {
         let want = &waiter.want;
         let Some(holds) = &want.nested else {
@@ -50,12 +50,12 @@ impl LockQueue {
         self.member().settings().endpoint.is_same_store(endpoint)
     }
 
-    /// Whether it has this ticket.
+    /// Whether this queue has the ticket.
     pub(super) fn has_ticket(&self, ticket: TicketId) -> bool {
         self.lock().find(ticket).is_some()
     }
 
-    /// Whether this ticket waits.
+    /// Whether the ticket waits in this queue.
     pub(super) fn has_waiting(&self, ticket: TicketId) -> bool {
         let state = self.lock();
         let found = state.find(ticket).map(|index| &state.tickets[index]);
@@ -74,7 +74,7 @@ impl LockQueue {
 }
 
 impl State {
-    /// The ticket that serves the waiter at `index`, or the last one that serves a waiter before it.
+    /// The ticket that serves the waiter at `index`. If it has none, the last ticket that serves an earlier waiter.
     fn ticket_up_to(&self, index: usize) -> Option<TicketId> {
         let waiting = self
             .tickets

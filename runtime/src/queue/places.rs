@@ -1,7 +1,7 @@
 //! How many tickets wait in the store, and which local waiter each of them serves.
 //!
-//! A mutex has one such ticket. It serves the waiter that is first at the time of the grant. Waiters that could hold
-//! together, for example readers, have a ticket each, which serves no later waiter: see
+//! A mutex has one waiting ticket, which serves the waiter that is first at the time of the grant. Waiters that could
+//! hold together, for example readers, have a ticket each, which serves no later waiter: see
 //! [`Waiting::may_serve`](super::ticket::Waiting::may_serve).
 
 use std::collections::HashSet;
@@ -12,12 +12,12 @@ use super::ticket::{Ticket, TicketState, Waiting};
 use super::waiter::Waiter;
 use crate::clock::Instant;
 
-/// The maximum number of tickets that wait in the store for waiters that could hold together. Signals have no
-/// maximum: a notification of all must reach every waiter.
+/// The maximum number of tickets that wait in the store for waiters that could hold together. Waiters for signals have
+/// no maximum, because `notify_all` must reach every waiter.
 const TOGETHER: usize = 64;
 
 impl Transition<'_> {
-    /// Makes the number of tickets in the store match the waiters here that could hold together.
+    /// Adds and withdraws tickets, so that each of the first waiters that could hold together has one.
     pub(super) fn match_tickets(&mut self) {
         if self.match_first() {
             return;
@@ -59,7 +59,7 @@ impl Transition<'_> {
         }
     }
 
-    /// Adds a ticket that waits for `waiter`; the store has owed an answer since `unanswered_since`.
+    /// Adds a ticket that waits for `waiter`. The store has not answered the waiter's request since `unanswered_since`.
     fn begin_waiting(&mut self, waiter: Arc<Waiter>, unanswered_since: Instant) {
         let lease = self.lease_for(&waiter.want);
         let waiting = Waiting {
@@ -75,14 +75,16 @@ impl Transition<'_> {
         self.begin(lease, TicketState::Waiting(waiting));
     }
 
-    /// Gives each waiter in `first` a ticket that may serve it, or a new one, and withdraws the remaining tickets.
+    /// Gives each waiter in `first` an existing ticket that may serve it, or a new one. Withdraws the remaining
+    /// tickets.
     fn match_anew(&mut self, first: Vec<Arc<Waiter>>) {
         let waiting = |ticket: &mut Ticket| ticket.waiting().is_some();
         let tickets = self.state.tickets.extract_if(.., waiting);
         let mut spare: Vec<_> = tickets.map(Some).collect();
         let (mut kept, mut missing) = (Vec::new(), Vec::new());
         let mut next = 0;
-        // Usually only one of many equal waiters came or left, so the other tickets stay in order.
+        // Each search begins after the last match. Usually only one of many equal waiters came or left, so the other
+        // tickets are still in order.
         for waiter in first {
             let mut order = (next..spare.len()).chain(0..next);
             let found = order.find_map(|index| {
@@ -147,7 +149,7 @@ impl Transition<'_> {
         matches
     }
 
-    /// How many of the first waiters have a ticket in the store.
+    /// How many of the first waiters should have a ticket in the store; at least one, if there is a waiter.
     fn wanted(&self) -> usize {
         let Some(first) = self.state.waiters.front() else {
             return 0;
@@ -166,8 +168,8 @@ impl Transition<'_> {
         together.count().max(1)
     }
 
-    /// Of the waiters after the first `wanted`, one for each owner that may hold in another process. The store grants
-    /// these regardless of their place.
+    /// From the waiters after the first `wanted`, returns one for each owner that may hold in another process. The
+    /// store grants their requests regardless of their places.
     fn owners_behind(&mut self, wanted: usize) -> Vec<Arc<Waiter>> {
         if !self.state.owners {
             return Vec::new();
@@ -183,8 +185,8 @@ impl Transition<'_> {
             .collect()
     }
 
-    /// The index of the waiter that the waiting ticket belongs to. If there is none, the first waiter that the ticket
-    /// may serve.
+    /// The index of the waiter that the waiting ticket belongs to. If that waiter has left, the index of the first
+    /// waiter that the ticket may serve.
     pub(super) fn waiter_of(&self, ticket: &Ticket) -> Option<usize> {
         let own = ticket.waiting()?.waiter.as_ref();
         let own = own.filter(|own| ticket.may_serve(own));
@@ -194,13 +196,13 @@ impl Transition<'_> {
         })
     }
 
-    /// Removes [`waiter_of`](Self::waiter_of) from the queue.
+    /// Removes the waiter of the ticket at `index` from the queue: see [`waiter_of`](Self::waiter_of).
     pub(super) fn take_waiter_of(&mut self, index: usize) -> Option<Arc<Waiter>> {
         let own = self.waiter_of(&self.state.tickets[index])?;
         self.state.waiters.remove(own)
     }
 
-    /// If the waiters rely on their place: notifies each waiter whose ticket is now in the queue of the store.
+    /// If the waiters wait for signals, notifies each one whose ticket is now in the store's queue.
     pub(super) fn note_registered(&mut self) {
         let waits_for_signals = |waiter: &Arc<Waiter>| waiter.want.share.capacity == 0;
         if !self.state.waiters.front().is_some_and(waits_for_signals) {
@@ -245,7 +247,7 @@ impl Waiting {
     }
 }
 
-/// If a kept ticket has no place in the store yet, replaces it by `spare`, which has one.
+/// If `spare` has a place in the store's queue, swaps it with a kept ticket that has none.
 fn keep_the_better_place(spare: &mut Ticket, kept: &mut [(Ticket, Arc<Waiter>)]) {
     let queued = |ticket: &Ticket| ticket.waiting().is_some_and(|waiting| waiting.queued);
     if !queued(spare) {

@@ -11,7 +11,7 @@ use crate::observe::operation;
 use crate::store::{Op, Reply, RequestId};
 use crate::wait::Promise;
 
-/// How long a signal is sent again: the store remembers for 30 s that it has executed it.
+/// For this time a signal may be sent again. The store remembers for 30 s that it has executed a signal.
 const SIGNALLED_WITHIN: Duration = Duration::from_secs(25);
 
 impl LockQueue {
@@ -55,7 +55,7 @@ impl Transition<'_> {
         }
         let result = match result {
             Ok(reply) => Ok(reply),
-            // Sent again when the connection is back.
+            // The query is sent again when the connection is back.
             Err(error) if error.is_disconnected() && harmless_twice => return,
             // The store did not execute the query; the cause is temporary.
             Err(error) if error.kind() == StoreErrorKind::Busy => {
@@ -68,7 +68,7 @@ impl Transition<'_> {
         let _ = query.promise.complete(result, self.wakes);
     }
 
-    /// A new connection: sends again the queries that may be executed twice.
+    /// Called for a new connection: resends the queries that may be executed twice.
     pub(super) fn ask_queries_again(&mut self) {
         self.send_again(|query| is_harmless_twice(&query.op));
     }
@@ -103,8 +103,9 @@ impl Transition<'_> {
     }
 }
 
-/// Whether a second execution is harmless. A second force could break the lock of the next holder; a second delete
-/// could drop signals that were added since. A second kick breaks no other hold, but it would report that it broke none.
+/// Whether a second execution of `op` is harmless. A second `Force` could break the lock of the next holder. A second
+/// `Delete` could drop signals that were added since. A second `Kick` breaks no other hold, but it would report that it
+/// broke none.
 fn is_harmless_twice(op: &Op) -> bool {
     !matches!(op, Op::Force { .. } | Op::Kick { .. } | Op::Delete)
 }

@@ -1,4 +1,4 @@
-//! The queues that a thread used recently: found without the locks of the client's registry.
+//! The queues that a thread used recently. They are found without locking the client's registry.
 
 use std::cell::RefCell;
 use std::sync::{Arc, Weak};
@@ -6,14 +6,14 @@ use std::sync::{Arc, Weak};
 use super::lock_queue::{LockQueue, Member};
 use crate::name::Name;
 
-/// More than most threads use at once.
+/// The number of slots: more than the names that most threads use at once.
 const PLACES: usize = 8;
 
 /// The last queue that was used in this slot of the cache.
 struct Recent {
     member: u64,
     hash: u64,
-    /// Weak: keeps neither the queue nor its client alive.
+    /// A weak reference, which keeps neither the queue nor its client alive.
     queue: Weak<LockQueue>,
 }
 
@@ -26,7 +26,8 @@ fn place(member: u64, name: &Name) -> usize {
 }
 
 impl LockQueue {
-    /// The queue of `name`, if this thread used it recently and the store is in this process. It may have been retired since.
+    /// The queue of `name`, if this thread used it recently and the store is in this process. The queue may have been
+    /// retired since.
     #[inline]
     pub(crate) fn recent(member: &Member, name: &Name) -> Option<Arc<Self>> {
         let found = RECENT.try_with(|recent| {

@@ -11,12 +11,11 @@ pub(super) struct SendLog {
     pub(super) id: TicketId,
     /// When the ticket was made.
     pub(super) since: Instant,
-    /// Counter and time of the requests that can still be answered. Mostly there is only one such request, so the
-    /// others are stored separately.
+    /// Counter and time of a request that can still be answered. Usually there is only one; `more` has the others.
     one: Option<(u64, Instant)>,
     more: Vec<(u64, Instant)>,
     last: u64,
-    /// An acquire was sent on a connection that broke before the answer: a copy may still arrive.
+    /// An acquire was sent on a connection that broke before the answer: a copy of it may still reach the store.
     pub(super) late: bool,
 }
 
@@ -43,25 +42,28 @@ impl SendLog {
         self.last
     }
 
-    /// When `counter` was sent; `None` if it never was.
+    /// When the request `counter` was sent; `None` if there is no such request that can still be answered.
     pub(super) fn at(&self, counter: u64) -> Option<Instant> {
         let mut sent = self.one.iter().chain(&self.more);
         sent.find(|sent| sent.0 == counter).map(|sent| sent.1)
     }
 
-    /// Until when a grant of `lease` that answers `counter` is valid; in the past if that request was never sent.
+    /// Until when a grant of `lease` that answers request `counter` is valid; in the past if no such request can be
+    /// answered.
     pub(super) fn validity(&self, counter: u64, lease: Duration) -> Instant {
         let sent = self.at(counter);
         sent.map_or(Instant::START, |sent| sent.validity(lease))
     }
 
-    /// The store executed `counter`: answers to earlier requests no longer count from their own time.
+    /// Forgets the requests before `counter`, because the store has executed request `counter`. Late answers to the
+    /// earlier ones no longer extend a lease.
     pub(super) fn executed(&mut self, counter: u64) {
         self.one.take_if(|sent| sent.0 < counter);
         self.more.retain(|sent| sent.0 >= counter);
     }
 
-    /// When the oldest request without an answer was sent. For a ticket that holds, earlier requests count as answered.
+    /// When the oldest unanswered request was sent, for a ticket that holds. The first request in the log counts as
+    /// answered.
     pub(super) fn unanswered(&self) -> Option<Instant> {
         let sent = || self.one.iter().chain(&self.more);
         let answered = sent().map(|sent| sent.0).min()?;
@@ -69,7 +71,7 @@ impl SendLog {
         later.map(|sent| sent.1).min()
     }
 
-    /// How many requests were sent.
+    /// The number of requests that were sent.
     pub(super) fn count(&self) -> u32 {
         u32::try_from(self.last).unwrap_or(u32::MAX)
     }
@@ -84,7 +86,7 @@ mod tests {
         let at = |seconds| Instant::START.after(Duration::from_secs(seconds));
         let mut log = SendLog::new(at(0));
         log.next(at(1));
-        // Answered by the grant.
+        // The grant has answered the first request.
         assert_eq!(log.unanswered(), None);
         log.next(at(2));
         log.next(at(3));

@@ -1,7 +1,7 @@
 //! Warns of calls that wait, and of bodies that hold, for longer than `Config::slow`, and again at each doubling.
 //!
-//! An uncontended call pays nothing for it: the engine looks whenever a queue is due, which is at the next renewal at the
-//! latest (a third of a lease). Only if a warning is due before the next renewal, the queue is due earlier.
+//! This costs an uncontended call nothing. The engine checks for warnings whenever it runs a queue, which is at the
+//! next renewal at the latest (a third of a lease). If a warning is due before that, the engine runs the queue earlier.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::observe::{ACQUIRE, CallerPlace, HOLD};
 use crate::store::{Meta, SharedStr};
 use crate::sync::atomic::{AtomicU32, Ordering};
 
-/// How many warnings about one wait or one hold there were.
+/// How often `Config::slow` was doubled for the next warning about one wait or hold.
 #[derive(Debug, Default)]
 pub(super) struct Warned(AtomicU32);
 
@@ -26,8 +26,8 @@ impl Warned {
         slow.saturating_mul(1_u32.checked_shl(doublings).unwrap_or(u32::MAX))
     }
 
-    /// Whether to warn of a wait or hold that has lasted for `long`. If so, sets the next warning to the next doubling
-    /// that is not over.
+    /// Whether to warn of a wait or hold that has lasted for `long`. If so, sets the next warning to the first doubling
+    /// that is longer than `long`.
     fn is_due(&self, long: Duration, slow: Duration) -> bool {
         let due = long >= self.next(slow);
         while long >= self.next(slow) && self.0.load(Ordering::Relaxed) < u32::BITS {
@@ -41,12 +41,12 @@ impl Warned {
     }
 }
 
-/// Waiters that became slow at the same time and come from the same place: one warning.
+/// Waiters from the same place in the source that became slow at the same time. They share one warning.
 struct SlowWaiters {
     meta: SharedStr,
     count: usize,
     waited: Duration,
-    /// The place in the store's queue of the first of them.
+    /// The place of the first of these waiters in the store's queue.
     place: Option<u64>,
 }
 
@@ -55,7 +55,7 @@ impl Transition<'_> {
         self.queue.member().settings().slow
     }
 
-    /// When the next warning about the first waiter is due. The others are looked at when the queue runs anyway.
+    /// When the next warning about the first waiter is due. The other waiters are checked whenever the queue runs.
     pub(super) fn first_slow_waiter(&self) -> Option<Instant> {
         let (slow, first) = (self.slow()?, self.state.waiters.front()?);
         let waits = first.want.share.capacity > 0;
@@ -89,7 +89,7 @@ impl Transition<'_> {
         let mut found: Vec<SlowWaiters> = Vec::new();
         let mut note = |waiter: &Waiter, place: Option<u64>| {
             let waited = waiter.waited(self.now);
-            // Waiting for a signal may take any time.
+            // A wait for a signal may take any time, so it is never slow.
             if waiter.want.share.capacity == 0 || !waiter.warned.is_due(waited, slow) {
                 return;
             }
@@ -105,8 +105,8 @@ impl Transition<'_> {
                 }),
             }
         };
-        // Waiters are in order of arrival; only a waiter that lost its grant may have waited longer than those before
-        // it.
+        // Waiters are in order of arrival. Only a waiter that missed a grant may have waited longer than the waiters
+        // before it.
         let is_old = |waiter: &&Arc<Waiter>| waiter.waited(self.now) >= slow;
         let queued = self.state.waiters.iter().take_while(is_old);
         let mut places = self.places();
@@ -139,8 +139,8 @@ impl Transition<'_> {
         }
     }
 
-    /// The places of the waiters in the store's queue, in their order. A waiter without a ticket comes after the last
-    /// ticket of this process, so it gets the place of that ticket.
+    /// The places of the waiters in the store's queue, in the order of the waiters. Waiters without a ticket come after
+    /// the last ticket of this process, so their places are counted on from the place of that ticket.
     fn places(&self) -> impl Iterator<Item = Option<u64>> {
         let waiting = self.state.tickets.iter().filter_map(Ticket::waiting);
         let mut known = waiting.map(|waiting| waiting.place);

@@ -1,7 +1,7 @@
 //! [`Ticket`]: one ticket of this process, from its first request to the answer to its release.
 //!
-//! A ticket waits in the store, attempts to take what is free, holds, or leaves: see [`TicketState`]. Its methods
-//! change it and return the request to send; they send nothing and wake nobody.
+//! A ticket waits in the store, attempts to take free units, holds, or leaves: see [`TicketState`]. Its methods change
+//! its state and return the request to send. They neither send requests nor wake tasks themselves.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -21,9 +21,9 @@ use crate::wait::{DeferredWakes, Promise};
 #[derive(Debug)]
 pub(super) struct Ticket {
     pub(super) log: SendLog,
-    /// The lease asked for.
+    /// The lease that the ticket asks for.
     pub(super) lease: Duration,
-    /// When to send its request again: an acquire, a renewal or a release.
+    /// When to send the ticket's request again: an acquire, a renewal or a release.
     pub(super) again: Instant,
     pub(super) state: TicketState,
 }
@@ -31,25 +31,28 @@ pub(super) struct Ticket {
 /// The state of a ticket.
 #[derive(Debug)]
 pub(super) enum TicketState {
-    /// It waits in the queue of the store, or its request is in flight.
+    /// The ticket waits in the store's queue, or its acquire is in flight.
     Waiting(Waiting),
-    /// It takes the name only if it is free, and never waits in the store: `block = 0`, `try_lock`, `retries`, adoptions.
+    /// The ticket takes the name only if the name is free, and never waits in the store: `block = 0`, `try_lock`,
+    /// `retries`, adoptions.
     Attempting(Attempting),
-    /// It holds the name.
+    /// The ticket holds the name.
     Held(Held),
-    /// It leaves the store, and is kept until the store has answered.
+    /// The ticket leaves the store. It is kept here until the store has answered the release.
     Leaving(Leaving),
 }
 
 /// See [`TicketState::Waiting`].
 #[derive(Debug)]
 pub(super) struct Waiting {
-    /// The waiter that it serves. Without one, it keeps the place of this process.
+    /// The waiter that the ticket serves. A spare ticket has none: it only keeps the place of this process in the
+    /// store's queue.
     pub(super) waiter: Option<Arc<Waiter>>,
     pub(super) share: Share,
-    /// Since when the store owes an answer about this ticket or the one that it replaces. Irrelevant once it is `queued`.
+    /// Since when the store has not answered the acquire of this ticket, or of the ticket that it replaces. Irrelevant
+    /// once the ticket is `queued`.
     pub(super) unanswered_since: Instant,
-    /// The store has put it into its queue.
+    /// The store has put the ticket into its queue.
     pub(super) queued: bool,
     /// The holder of the name, as of the last answer.
     pub(super) holder: Option<HolderRecord>,
@@ -65,11 +68,11 @@ pub(super) struct Waiting {
 #[derive(Debug)]
 pub(super) struct Attempting {
     pub(super) waiter: Arc<Waiter>,
-    /// The ticket of another client whose hold it takes over.
+    /// The other client's ticket whose hold this attempt takes over.
     pub(super) adopts: Option<TicketId>,
     /// The number of this attempt of the waiter, from 1.
     pub(super) number: u32,
-    /// The attempt has failed; `again` is the time of the next one, with a ticket of its own.
+    /// The attempt has failed. The next one begins at the time `again`, with a new ticket id.
     pub(super) resting: bool,
     /// Why the store did not serve the last request.
     pub(super) trouble: Option<StoreError>,
@@ -79,22 +82,22 @@ pub(super) struct Attempting {
 #[derive(Debug)]
 pub(super) struct Held {
     pub(super) hold: Arc<Hold>,
-    /// The last request that the store had executed when it granted. Answers to this request and earlier ones are older
-    /// than the grant.
+    /// The counter of the last request that the store had executed when it granted. Answers to this request and to
+    /// earlier ones are older than the grant.
     pub(super) granted: u64,
     /// When the store's grant arrived.
     pub(super) since: Instant,
-    /// The latest end of all leases that were asked for. No later request asks for an earlier end: answers in flight,
-    /// and the next holder in this process, rely on it.
+    /// The latest end of all leases that were asked for. No later request asks for an earlier end, because answers in
+    /// flight and the next holder in this process rely on this one.
     pub(super) leased: Instant,
     /// The warnings about the hold.
     pub(super) warned: Warned,
-    /// How often it was handed to another waiter of this process.
+    /// How often the ticket was handed to another waiter of this process.
     pub(super) handed: u32,
     /// The hold has an owner in the store.
     pub(super) owned: bool,
-    /// The store reported that `force_unlock` took the lock away. The answer to the next renewal will tell whether
-    /// that is so.
+    /// The store reported that `force_unlock` took the lock away. The answer to the next renewal decides whether the
+    /// hold is lost.
     pub(super) forced: bool,
     /// Callers that wait for the store to confirm a renewal.
     pub(super) refreshers: Vec<Refresher>,
@@ -108,7 +111,7 @@ pub(super) struct Leaving {
     pub(super) park_until: Instant,
     /// The token of the grant whose signal was used.
     pub(super) used: Option<u64>,
-    /// It was still held, by the local clock, when it was released.
+    /// The lock was still held, by the local clock, when it was released.
     pub(super) held: bool,
     /// A release got no answer: the store may have executed it.
     pub(super) unanswered: bool,
@@ -120,9 +123,9 @@ pub(super) struct Leaving {
     pub(super) unlocker: Option<Unlocker>,
 }
 
-/// Resolved with whether the store confirms a hold.
+/// A promise of the store's confirmation that a hold is valid.
 pub(crate) type Confirmed = Arc<Promise<Result<(), LockError>>>;
-/// Resolved with what is free after the release; `None` if the lock was lost before.
+/// A promise of the number of units that are free after the release; `None` if the lock was lost before the release.
 pub(crate) type Unlocked = Arc<Promise<Result<Option<u64>, LockError>>>;
 /// A caller that waits for a release, and its deadline.
 pub(super) type Unlocker = (Instant, Unlocked);
@@ -138,8 +141,9 @@ pub(super) struct Refresher {
 }
 
 impl Waiting {
-    /// Whether its grant may serve `waiter`. The store may have made the grant already, and may have granted other
-    /// tickets beside it after that, with later tokens. So a waiter that came later must not get this earlier token.
+    /// Whether a grant of this ticket may serve `waiter`. The ticket was made at `since`. The store may already have
+    /// granted it, and other tickets after it with greater tokens. So a waiter that came after `since` must not get the
+    /// smaller token.
     pub(super) fn may_serve(&self, since: Instant, waiter: &Waiter) -> bool {
         let share = &waiter.want.share;
         *share == self.share && (share.excludes_all() || waiter.started <= since)
@@ -156,7 +160,7 @@ impl Ticket {
         }
     }
 
-    /// Its id in the store.
+    /// The ticket's id in the store.
     pub(super) fn id(&self) -> TicketId {
         self.log.id
     }
@@ -221,19 +225,19 @@ impl Ticket {
         }
     }
 
-    /// Whether it waits, and its grant may serve `waiter`.
+    /// Whether the ticket waits, and its grant may serve `waiter`.
     pub(super) fn may_serve(&self, waiter: &Waiter) -> bool {
         let waiting = self.waiting();
         waiting.is_some_and(|waiting| waiting.may_serve(self.log.since, waiter))
     }
 
-    /// Whether it is the attempt of `waiter`.
+    /// Whether the ticket is the attempt of `waiter`.
     pub(super) fn is_attempt_of(&self, waiter: &Arc<Waiter>) -> bool {
         let attempt = self.attempting();
         attempt.is_some_and(|attempt| Arc::ptr_eq(&attempt.waiter, waiter))
     }
 
-    /// If the ticket pauses between two attempts, the next attempt begins, with a new ticket.
+    /// Begins the next attempt, with a new ticket id, if the ticket pauses between two attempts.
     pub(super) fn end_rest(&mut self, now: Instant) {
         if let TicketState::Attempting(attempt) = &mut self.state
             && attempt.resting
@@ -245,7 +249,8 @@ impl Ticket {
         }
     }
 
-    /// The order in which tickets are sent again on a new connection: waiting tickets first, in the order of their waiters.
+    /// The order in which the requests of tickets are sent again on a new connection: waiting tickets first, in the
+    /// order of their waiters.
     pub(super) fn rank(&self) -> u8 {
         match self.state {
             TicketState::Waiting(_) => 0,
@@ -350,7 +355,8 @@ impl Ticket {
 }
 
 impl Held {
-    /// A grant of `lease` arrived at `now`. `granted`: the last request that the store had executed when it granted.
+    /// The state of a ticket whose grant of `lease` arrived at `now`. `granted`: the counter of the last request that
+    /// the store had executed when it granted.
     #[inline]
     pub(super) fn new(hold: Arc<Hold>, granted: u64, lease: Duration, now: Instant) -> Self {
         Self {
@@ -367,7 +373,7 @@ impl Held {
         }
     }
 
-    /// A renewal was answered: confirms it to the callers that wait for it or an earlier one.
+    /// Confirms the renewal `counter` to the callers that wait for it or for an earlier one.
     pub(super) fn refreshed(&mut self, counter: u64, wakes: &mut DeferredWakes) {
         for done in self
             .refreshers
@@ -377,7 +383,7 @@ impl Held {
         }
     }
 
-    /// The hold has ended: fails the callers that wait for its confirmation.
+    /// Fails the callers that wait for a confirmation, because the hold has ended.
     pub(super) fn fail_refreshers(&mut self, wakes: &mut DeferredWakes) {
         for refresher in self.refreshers.drain(..) {
             let error = self.hold.lost_error();

@@ -1,8 +1,9 @@
 //! The fast path: an uncontended name in a store that only this client uses.
 //!
-//! Such a store lends the name. While it does, this process grants and releases the name by itself, without a ticket
-//! in the store. The store learns the result before it gets another request for the name. The fast path either has
-//! the same effect as the general path, or does nothing. If it does nothing, the caller takes the general path.
+//! The store lends such a name to the client. During the loan, this process grants and releases the name by itself,
+//! without a ticket in the store. The store learns the result before it gets another request for the name. The fast
+//! path either has the same effect as the general path, or does nothing. If it does nothing, the caller takes the
+//! general path.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +25,7 @@ impl LockQueue {
         self.take_lent(&mut state, want, Instant::now())
     }
 
-    /// Takes a name that is lent, whether or not the caller would wait for it.
+    /// Takes the name if it is idle and the store lends it, whether or not the caller would wait for it.
     #[inline]
     pub(super) fn take_lent(
         self: &Arc<Self>,

@@ -22,7 +22,8 @@ pub(crate) enum Patience {
     Queue(Option<Duration>),
     /// Do not wait. `silence` is how long the call tolerates an unresponsive store; `None`: as long as any other call.
     Once { silence: Option<Duration> },
-    /// Do not wait, but retry this often after such a pause.
+    /// Do not wait, but retry up to `retries` times, with a pause of `interval` between two attempts, until `block`
+    /// ends.
     Poll {
         retries: u32,
         interval: Duration,
@@ -31,7 +32,7 @@ pub(crate) enum Patience {
 }
 
 impl Patience {
-    /// For calls that do not wait.
+    /// The patience of calls that do not wait.
     pub(crate) const NONE: Self = Self::Once {
         silence: Some(Duration::ZERO),
     };
@@ -41,7 +42,7 @@ impl Patience {
         !matches!(self, Self::Once { .. })
     }
 
-    /// As `block` says.
+    /// How a call with the option `block` waits.
     pub(crate) fn block(block: Option<Duration>) -> Self {
         match block {
             Some(Duration::ZERO) => Self::NONE,
@@ -50,7 +51,7 @@ impl Patience {
     }
 }
 
-/// The history of a call that lost its grant before it could see it.
+/// The history of a call that missed a grant and waits again.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Past {
     pub(crate) waited: Duration,
@@ -92,7 +93,7 @@ pub(crate) struct Within {
 }
 
 impl Within {
-    /// Whether the call belongs to such a body, given the callers that hold a lock.
+    /// Whether the call belongs to such a body. `holders` are the callers that hold a lock.
     pub(super) fn is_nested(&self, holders: &HashSet<Caller>) -> bool {
         self.body || self.caller.is_some_and(|caller| holders.contains(&caller))
     }
@@ -106,8 +107,8 @@ pub(crate) struct Waiter {
     /// When `block` ends.
     pub(super) deadline: Instant,
     pub(super) promise: Promise<Result<Arc<Hold>, LockError>>,
-    /// Resolved when the store has it in its queue, or when it needs no place any more. Only set for a waiter that
-    /// relies on its place.
+    /// Resolved when the store has queued the waiter, or when the waiter no longer needs a place. Only resolved for a
+    /// waiter that relies on its place.
     pub(super) registered: Promise<()>,
     /// The warnings about the wait.
     pub(super) warned: Warned,
@@ -137,8 +138,8 @@ impl Waiter {
         self.want.past.waited + self.started.until(now)
     }
 
-    /// The same request again after so many attempts, for the rest of `block`. If no time is left, the new request
-    /// takes the lock only if it is free.
+    /// Returns the same request again after `attempts` attempts, for the rest of `block`. If no time is left, the new
+    /// request takes the lock only if it is free.
     pub(super) fn again(&self, attempts: u32, now: Instant) -> Want {
         let left = now.until(self.deadline);
         let patience = match self.want.patience {
@@ -168,13 +169,13 @@ impl Waiter {
         }
     }
 
-    /// Gives it its hold; `false` if it has left.
+    /// Delivers `hold` to the waiter; `false` if the waiter has left.
     pub(super) fn obtain(&self, hold: Arc<Hold>, wakes: &mut DeferredWakes) -> bool {
         self.note_registered(wakes);
         self.promise.complete(Ok(hold), wakes).is_ok()
     }
 
-    /// Fails it.
+    /// Ends the wait with `error`.
     pub(super) fn fail(&self, error: LockError, wakes: &mut DeferredWakes) {
         self.note_registered(wakes);
         let _ = self.promise.complete(Err(error), wakes);
@@ -186,7 +187,7 @@ impl Waiter {
         }
     }
 
-    /// Blocks the thread until the lock is obtained or `block` is over.
+    /// Blocks the thread until the lock is obtained or the wait fails.
     pub(crate) fn blocking_wait(&self) -> Result<Arc<Hold>, LockError> {
         self.promise.blocking_wait()
     }

@@ -1,8 +1,8 @@
 //! Synchronization and randomness: normally those of the standard library.
 //!
-//! With `--cfg shuttle` those of shuttle, a tester that chooses the next thread at each synchronization and tries one
-//! schedule after another (`tests/interleavings`, `queue/interleavings`). What outlives a schedule, such as a `static`,
-//! always uses the standard library.
+//! With `--cfg shuttle`, this module exports those of shuttle, a tester that chooses the next thread at each
+//! synchronization and tries one schedule after another (`tests/interleavings`, `queue/interleavings`). State that
+//! outlives a schedule, such as a `static`, always uses the standard library.
 
 #[cfg(shuttle)]
 mod scheduled;
@@ -17,7 +17,7 @@ pub(crate) use std::hash::RandomState;
 #[cfg(not(shuttle))]
 pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, atomic};
 
-/// Random bytes chosen by the tester, which a replay repeats; `None`: use those of the system.
+/// Random bytes chosen by shuttle, which a replay repeats. `None`: the caller uses random bytes of the system.
 #[cfg(not(shuttle))]
 pub(crate) fn chosen_bytes() -> Option<[u8; 16]> {
     None

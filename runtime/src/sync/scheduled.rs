@@ -1,8 +1,8 @@
-//! Randomness under shuttle: a replay of a schedule draws the same.
+//! Randomness under shuttle: a replay of a schedule gets the same random values.
 
 use std::hash::{BuildHasherDefault, DefaultHasher};
 
-/// The same hashes in every run, so that threads meet in the same places.
+/// Gives the same hashes in every run, so that the same names meet in a shard.
 pub(crate) type RandomState = BuildHasherDefault<DefaultHasher>;
 
 pub(crate) fn chosen_bytes() -> Option<[u8; 16]> {

@@ -1,9 +1,9 @@
-//! Which locks the running task holds.
+//! The locks that the running task holds.
 //!
-//! While the body of a protected call is polled (or runs, if it is sync), this thread has a stack with a frame for
-//! each of its holds. A nested call of the same lock finds the frame and re-enters. So "the same task" depends on
-//! neither a thread nor a runtime, and a spawned task is another task. This folder does not know what a lock is, or
-//! how it is obtained.
+//! While the body of a protected call is polled (or runs, if it is sync), this thread has a stack with a frame for each
+//! hold of the call. A nested call of the same lock finds the frame and re-enters. So "the same task" depends on
+//! neither a thread nor a runtime, and a spawned task is another task. This folder does not know how a lock is
+//! obtained.
 
 mod run;
 
@@ -18,12 +18,13 @@ use crate::queue::{Hold, Holds};
 pub(crate) use run::{finish, poll_under, run};
 
 struct Frame {
-    /// The frames of one body have the same id, and lie side by side.
+    /// The frames of one body have the same id, and are next to each other.
     id: u64,
     hold: Arc<Hold>,
     /// The bounds of the body.
     bounds: Bounds,
-    /// A sync body may drive a runtime on this thread; the other tasks of that runtime must not find the frame.
+    /// The task that runs the body. A sync body may drive a runtime on this thread, whose other tasks must not find the
+    /// frame.
     task: Option<tokio::task::Id>,
 }
 
@@ -32,7 +33,7 @@ thread_local! {
     static STACK: RefCell<Vec<Frame>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The frames of one body on this thread's stack, until it is dropped.
+/// The frames of one body on this thread's stack. Dropping this value removes them.
 ///
 /// Not `Send`: it must be dropped on the same thread.
 #[must_use]
@@ -44,7 +45,7 @@ pub(crate) struct Entered {
 
 /// Lets calls on this thread re-enter `holds`, until the result is dropped.
 ///
-/// The last calls of a thread that is ending do not re-enter: its stack is gone.
+/// On a thread that is ending, the stack may be gone. Then calls do not re-enter.
 #[inline]
 pub(crate) fn enter(holds: &Holds) -> Entered {
     let pushed = STACK.try_with(|stack| {
@@ -84,8 +85,9 @@ pub(crate) fn enter_body(holds: &Holds) -> Body {
     }
 }
 
-/// The locks of all clients that the protected calls around the running task hold, and that `which` selects, the outermost
-/// first. Allocates only if there are any. `which` must not run other code: the stack is borrowed.
+/// The holds of the protected calls around the running code, the outermost first. They may belong to any client;
+/// `which` selects among them. Allocates only if a hold is found. `which` must not run other code, because the stack is
+/// borrowed.
 #[inline]
 pub(crate) fn holds(mut which: impl FnMut(&Hold) -> bool) -> Vec<Arc<Hold>> {
     let found = STACK.try_with(|stack| {
@@ -107,9 +109,9 @@ pub(crate) fn holds(mut which: impl FnMut(&Hold) -> bool) -> Vec<Arc<Hold>> {
     found.unwrap_or_default()
 }
 
-/// The hold of `name` that a protected call around the running task has, with the bounds of that call. Of several such
-/// holds, returns the innermost for which `suits` and `best` are true. If there is none, the innermost for which
-/// `suits` is true.
+/// The hold of `name` that a protected call around the running code has, with the bounds of that call. Of several such
+/// holds, returns the innermost for which `suits` and `best` are true. If there is no such hold, returns the innermost
+/// for which `suits` is true.
 #[inline]
 pub(crate) fn find(
     client: u64,
@@ -137,7 +139,7 @@ pub(crate) fn find(
     found.ok().flatten()
 }
 
-/// Whether the running task is inside a protected call of this client.
+/// Whether the running task is inside a protected call of this client whose lock is still held.
 #[inline]
 pub(crate) fn is_inside(client: u64) -> bool {
     let inside = STACK.try_with(|stack| {
@@ -158,7 +160,8 @@ impl Drop for Entered {
     #[inline]
     fn drop(&mut self) {
         for _ in 0..self.count {
-            // By id, since sync bodies may drop these in any order. The stack is gone if the thread is ending.
+            // The frame is found by its id, because sync bodies may end in any order. On a thread that is ending, the
+            // stack may be gone.
             let frame = STACK.try_with(|stack| {
                 let mut stack = stack.borrow_mut();
                 if stack.last()?.id == self.id {

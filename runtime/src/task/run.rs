@@ -40,7 +40,7 @@ impl<F: Future> Future for Run<F> {
         let Some(body) = this.body.as_mut().as_pin_mut() else {
             return Poll::Pending;
         };
-        // Entered until the body is dropped.
+        // The span stays entered until the body is dropped.
         let _entered = this.span.enter();
         let polled = poll_under(this.holds, body, false, false, cx);
         let output = ready!(polled);
@@ -49,8 +49,9 @@ impl<F: Future> Future for Run<F> {
     }
 }
 
-/// Polls `body` once under `holds`. When this returns ready, the caller must drop `body` before it continues. With
-/// `finishes`, a loss does not end `body`. `fresh` says that `holds` were granted during this poll.
+/// Polls `body` once under `holds`. When this returns ready, the caller must drop `body` before it continues.
+/// `finishes`: a loss does not end `body`. `fresh`: `holds` were granted during this poll, so they are not checked
+/// before it.
 pub(crate) fn poll_under<F: Future>(
     holds: &Holds,
     body: Pin<&mut F>,

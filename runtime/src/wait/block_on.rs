@@ -8,8 +8,7 @@ use std::task::{Context, Poll, RawWakerVTable, Wake, Waker};
 use super::lock;
 use crate::sync::{Condvar, Mutex, PoisonError};
 
-/// A thread that sleeps until it is woken. It does not use `thread::park`, whose token belongs to the code that
-/// called us.
+/// A thread that sleeps until it is woken. It does not use `thread::park`, whose token belongs to the caller's code.
 #[derive(Default)]
 struct Sleeper {
     woken: Mutex<bool>,
@@ -42,7 +41,7 @@ impl Sleeper {
     }
 }
 
-/// The functions of the wakers of [`block_on`].
+/// The vtable of the wakers of [`block_on`].
 pub(super) fn functions() -> &'static RawWakerVTable {
     // Taken from a clone of the waker, because futures keep clones.
     Arc::new(Sleeper::default()).waker().clone().vtable()

@@ -27,12 +27,12 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// subscribers may run any code. On an engine's thread, [`aside`] runs them.
 #[derive(Default)]
 pub(crate) struct DeferredWakes {
-    /// Mostly there is one waker, or none.
+    /// Usually there is one waker, or none.
     first: Option<Waker>,
     rest: Option<Box<Rest>>,
 }
 
-/// The rare part.
+/// The parts of [`DeferredWakes`] that are rarely needed.
 #[derive(Default)]
 struct Rest {
     wakers: Vec<Waker>,
@@ -51,7 +51,8 @@ impl DeferredWakes {
         }
     }
 
-    /// Drops a waker when no mutex is held: it may be the last reference to a task, with all that it owns.
+    /// Drops a waker when no mutex is held. The waker may be the last reference to a task, so the drop may run any
+    /// code.
     pub(crate) fn forget(&mut self, waker: Option<Waker>) {
         if let Some(waker) = waker {
             self.rest().forgotten.push(waker);
@@ -72,14 +73,14 @@ impl DeferredWakes {
         self.rest.get_or_insert_default()
     }
 
-    /// How many reports there are.
+    /// The number of reports.
     #[cfg(repository)]
     #[cfg(test)]
     pub(crate) fn reports(&self) -> usize {
         self.rest.as_ref().map_or(0, |rest| rest.reports.len())
     }
 
-    /// Calls the wakers and logs the events. Mostly there are none.
+    /// Calls the wakers and runs the reports. Usually there are none.
     #[inline]
     pub(crate) fn wake(self) {
         if self.first.is_none() && self.rest.is_none() {
@@ -141,7 +142,7 @@ impl<T> Promise<T> {
         Self(Mutex::new(State::Waiting(None)))
     }
 
-    /// Delivers the value. Returns it if there was one already.
+    /// Delivers `value`. Returns `value` as the error if there already was one, or if the receiver no longer waits.
     pub(crate) fn complete(&self, value: T, wakes: &mut DeferredWakes) -> Result<(), T> {
         let mut state = lock(&self.0);
         match &mut *state {
@@ -199,7 +200,7 @@ impl<T> Promise<T> {
         }
     }
 
-    /// Cancel safe: the value stays for the next call.
+    /// Waits for the value. Cancel safe: if the future is dropped, the value stays for the next call.
     pub(crate) async fn wait(&self) -> T {
         poll_fn(|cx| self.poll(cx)).await
     }
@@ -219,7 +220,7 @@ mod tests {
 
     use super::*;
 
-    /// A waker that is the last to keep something whose end comes back here.
+    /// A waker whose drop completes the promise that keeps the waker.
     struct Last(Arc<Promise<u32>>, mpsc::Sender<()>);
 
     impl Wake for Last {

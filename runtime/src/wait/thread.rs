@@ -6,8 +6,8 @@ use std::thread;
 
 use super::{DeferredWakes, Promise};
 
-/// The output of `work`, which runs on a new thread: there may be no runtime. The thread goes on if the future is
-/// dropped. Fails if there can be no new thread; then `work` has not run.
+/// Runs `work` on a new thread, because there may be no runtime, and returns its output. If the future is dropped, the
+/// thread continues. Fails if the system gives no new thread; then `work` has not run.
 pub(crate) async fn on_thread<T: Send + 'static>(
     name: &'static str,
     work: impl FnOnce() -> T + Send + 'static,

@@ -1,4 +1,4 @@
-//! The answer to an attempt that does not wait, and whether another attempt follows.
+//! Handles the answer to an attempt that does not wait, and decides whether another attempt follows.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ impl Transition<'_> {
                 let granted = ticket.granted(asked.counter, asked.hold, token, signal);
                 self.attempt_granted(index, &granted);
             }
-            // The store answers an adoption like this only while it grants nothing. When it grants again, the old
+            // The store answers an adoption with `Busy` only while it grants nothing. When it grants again, the old
             // lease will have ended.
             Ok(Reply::Busy { holder }) => self.attempt_failed(index, holder),
             // No store refuses a ticket whose request was sent only once.
@@ -63,7 +63,7 @@ impl Transition<'_> {
         }
     }
 
-    /// The store did not serve the attempt, or did not answer it.
+    /// Handles an error: the store did not serve the attempt, or did not answer it.
     fn attempt_unanswered(&mut self, index: usize, error: StoreError) {
         let again = self.now.after(RETRY);
         let ticket = &mut self.state.tickets[index];
@@ -132,7 +132,7 @@ impl Transition<'_> {
         waiter.fail(error, self.wakes);
     }
 
-    /// Why the store granted nothing.
+    /// The error of an attempt that the store did not grant.
     fn attempt_error(&self, attempt: &Attempting, reply: &Reply) -> LockError {
         match reply {
             _ if attempt.adopts.is_some() => LockError::Lost {

@@ -1,4 +1,4 @@
-//! The answer to a renewal or a claim.
+//! Handles the answer to a renewal or a claim.
 
 use super::{Asked, RETRY};
 use crate::error::{LossCause, StoreError, StoreErrorKind};
@@ -15,7 +15,8 @@ impl Transition<'_> {
             return;
         };
         match asked.result {
-            // With another token, the store had passed the lock on and granted it again: our hold has ended.
+            // If the token differs, the store passed the lock on, and granted this ticket again later: our hold has
+            // ended.
             Ok(Reply::Granted { token, .. })
                 if token == held.hold.grant().token / TOKENS_OF_A_GRANT =>
             {

@@ -1,4 +1,4 @@
-//! The store answers a request: finds the ticket or query that the answer belongs to.
+//! Handles an answer of the store: finds the ticket or query that it belongs to.
 
 mod attempt;
 mod held;
@@ -83,7 +83,8 @@ impl Transition<'_> {
         match &ticket.state {
             TicketState::Attempting(_) if tries => self.answer_attempt(index, asked),
             TicketState::Waiting(_) if !tries => self.answer_waiting(index, asked),
-            // Replies and messages overtake each other: an answer to a request before the grant says nothing about the hold.
+            // Replies and messages overtake each other: the answer to a request from before the grant does not concern
+            // the hold.
             TicketState::Held(held) if !tries && asked.counter > held.granted => {
                 self.answer_held(index, asked);
             }
@@ -119,7 +120,7 @@ impl Transition<'_> {
         }
     }
 
-    /// The name is in use as `found`: a capacity, and whether its tickets take tokens.
+    /// The error if the name is in use with other settings. `found`: its capacity, and whether its tickets take tokens.
     fn mismatch(&self, share: &Share, found: (u32, bool)) -> LockError {
         let expected = (share.capacity, share.takes);
         LockError::mismatch(self.queue.name().to_string(), expected, found)

@@ -1,4 +1,4 @@
-//! The answer to a release.
+//! Handles the answer to a release.
 
 use std::time::Duration;
 
@@ -31,14 +31,16 @@ impl Transition<'_> {
         }
         match result {
             Ok(Reply::Released { free }) => self.left(index, Ok(held.then_some(free))),
-            // An earlier copy of the release may have removed the ticket: then the local clock decides whether it was held.
+            // An earlier copy of the release may have removed the ticket: then the local clock decides whether the lock
+            // was held.
             Ok(Reply::Gone) if unanswered => self.left(index, Ok(held.then_some(0))),
             Ok(_) => self.left(index, Ok(None)),
             Err(error) => self.release_failed(index, error),
         }
     }
 
-    /// The store no longer has the ticket at `index`: reports that to the caller that waits for it.
+    /// Removes the ticket at `index`, which the store no longer has, and gives `answer` to the caller that waits for
+    /// the release.
     fn left(&mut self, index: usize, answer: Result<Option<u64>, LockError>) {
         if let TicketState::Leaving(leaving) = self.state.tickets.remove(index).state
             && let Some((_, promise)) = leaving.unlocker

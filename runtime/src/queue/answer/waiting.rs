@@ -1,11 +1,11 @@
-//! The answer about a waiting ticket.
+//! Handles the answer to a request of a waiting ticket.
 
 use super::{Asked, RETRY, nonsense, too_many};
 use crate::error::{LockError, StoreError, StoreErrorKind};
 use crate::queue::lock_queue::Transition;
 use crate::store::Reply;
 
-/// How many grants in a row may have ended when they arrive.
+/// A waiter fails after this many grants in a row that had ended when they arrived.
 const STALE: u32 = 5;
 
 impl Transition<'_> {
@@ -64,7 +64,7 @@ impl Transition<'_> {
         }
     }
 
-    /// The answer took as long as the lease, so the grant cannot be proved valid any more.
+    /// Handles a grant that cannot be proved valid, because its answer took as long as the lease.
     fn granted_too_late(&mut self, index: usize) {
         let ticket = &mut self.state.tickets[index];
         let Some(waiting) = ticket.waiting_mut() else {
@@ -86,7 +86,7 @@ impl Transition<'_> {
             return;
         };
         match error.kind() {
-            // Sent again after the reconnect; `due` ends the wait when the store timeout is over.
+            // The request is sent again after the reconnect. `due` ends the wait when the store timeout is over.
             StoreErrorKind::Disconnected => {}
             // A temporary error.
             StoreErrorKind::Busy => {
@@ -104,8 +104,8 @@ impl Transition<'_> {
                 let error = self.lock_error(error);
                 self.fail_all(&error);
             }
-            // Only this ticket failed: others may have places, or reach a server that has memory again. The next
-            // waiter gets a ticket of its own.
+            // Only this ticket failed. Other tickets may have places, or may reach a server that has memory again. The
+            // next waiter gets a ticket of its own.
             _ => {
                 let error = self.lock_error(error);
                 self.refuse(index, error);
@@ -114,8 +114,8 @@ impl Transition<'_> {
         }
     }
 
-    /// The store has lost the place of the ticket at `index`. A waiter that must stay in the store's queue may have
-    /// missed a signal.
+    /// Handles the loss of the place of the ticket at `index`. A waiter that must stay in the store's queue fails,
+    /// because it may have missed a signal.
     fn misplaced(&mut self, index: usize) {
         let ticket = &self.state.tickets[index];
         let queued = ticket.waiting().is_some_and(|waiting| waiting.queued);

@@ -1,6 +1,6 @@
 //! Recognizes wakers that only mark a task as ready or unblock a thread: tokio's, and those of [`block_on`].
 //!
-//! They are recognized by the functions in their vtables. Any other waker may run any code.
+//! Such wakers are recognized by the functions in their vtables. Any other waker may run any code.
 
 use std::future::{Future, poll_fn};
 use std::sync::OnceLock;
@@ -21,10 +21,11 @@ fn own() -> impl Future<Output = &'static RawWakerVTable> {
     poll_fn(|cx| Poll::Ready(functions(cx)))
 }
 
-/// Finds out tokio's functions from a runtime that does not run yet.
+/// Finds out the vtables of tokio's wakers, with a runtime that does not run yet.
 pub(super) fn learn(runtime: &Runtime) {
     KNOWN.get_or_init(|| {
-        // A runtime of one thread drives its main future itself; with more threads, the calling thread is parked.
+        // A single-threaded runtime drives its main future itself. `Handle::block_on` parks the calling thread, as a
+        // runtime with more threads does.
         let main = runtime.block_on(own());
         let parked = runtime.handle().block_on(own());
         let task = runtime.block_on(async { tokio::spawn(own()).await });

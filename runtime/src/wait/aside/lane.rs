@@ -8,8 +8,8 @@ use std::thread;
 /// A job for another thread.
 pub(in crate::wait) type Job = Box<dyn FnOnce() + Send>;
 
-/// While `limit` jobs wait, new jobs are dropped and counted. When the lane is dropped, the thread runs the remaining
-/// jobs and ends.
+/// A queue of jobs with a thread. While `limit` jobs wait, new jobs are dropped and counted. When the lane is dropped,
+/// the thread runs the remaining jobs and ends.
 pub(super) struct Lane {
     name: &'static str,
     limit: usize,
@@ -47,7 +47,7 @@ impl Lane {
             return;
         }
         if !state.has_thread && !self.spawn() {
-            // The system gives no thread for the jobs, so they run here, which is better than never.
+            // The system gives no new thread, so the job runs on this thread, which is better than never.
             drop(state);
             return job();
         }
@@ -82,7 +82,7 @@ impl Shared {
                 let left_out = std::mem::take(&mut state.left_out);
                 state.busy = true;
                 drop(state);
-                // A job that panics does not stop the others. (The panic hook has reported it.)
+                // A panic of the subscriber or of a job does not stop the other jobs. (The panic hook has reported it.)
                 let _ = catch_unwind(AssertUnwindSafe(|| {
                     if left_out > 0 {
                         tracing::warn!(

@@ -1,8 +1,9 @@
-//! Runs code of users that an engine's thread must not run: it may block, or panic, while leases must be renewed.
+//! Runs code of users that an engine's thread must not run, because the code may block or panic while leases must be
+//! renewed.
 //!
 //! There are three kinds: wakers of tasks, events for `tracing` subscribers, and metrics for observers. An engine has a
-//! thread for each kind; the thread starts when it is first needed, and ends with the engine. Wakers that are [`known`]
-//! not to block are called on the engine's thread, as most are. All other threads call users' code directly.
+//! thread for each kind; the thread starts when it is first needed, and ends with the engine. Most wakers are [`known`]
+//! not to block, and are called on the engine's thread. All other threads call users' code directly.
 
 mod known;
 mod lane;
@@ -19,25 +20,26 @@ use self::lane::Lane;
 /// How many events may wait for a slow subscriber.
 const EVENTS: usize = 1024;
 
-/// The threads of one engine.
+/// The job queues of one engine, each with a thread of its own.
 struct Aside {
     wakers: Lane,
     events: Lane,
-    /// Without a limit, because a gauge that misses a change would stay wrong.
+    /// This lane has no limit, because a gauge that misses a change would stay wrong.
     metrics: Lane,
 }
 
 thread_local! {
-    /// Every transition reads this on its thread. It is a separate thread-local, because it needs no destructor.
+    /// Whether this thread is an engine's thread. Every transition reads this flag, which is separate from `ASIDE`
+    /// because it needs no destructor.
     static IS_ENGINE: Cell<bool> = const { Cell::new(false) };
     static ASIDE: RefCell<Option<Aside>> = const { RefCell::new(None) };
 }
 
-/// Until this is dropped, this thread is an engine's.
+/// Marks this thread as an engine's thread until this value is dropped.
 #[must_use]
 pub(crate) struct Entered(std::marker::PhantomData<*const ()>);
 
-/// Makes this thread an engine's. `runtime` is the engine's own, and does not run yet.
+/// Marks this thread as an engine's thread. `runtime` is the runtime of that engine, and does not run yet.
 pub(crate) fn enter(runtime: &Runtime) -> Entered {
     known::learn(runtime);
     ASIDE.set(Some(Aside {
@@ -73,7 +75,7 @@ pub(super) fn wake(waker: Waker) {
     }
 }
 
-/// Drops a waker: it may be the last that keeps a task, with all that it owns.
+/// Drops a waker. It may be the last reference to a task, so the drop may run any code.
 pub(super) fn forget(waker: Waker) {
     match IS_ENGINE.get() && !is_known(&waker) {
         true => drop(with(|aside| aside.wakers.push(Box::new(|| drop(waker))))),
@@ -119,7 +121,7 @@ mod tests {
     use super::*;
     use crate::wait::DeferredWakes;
 
-    /// Says which thread it was woken on.
+    /// Reports the thread on which it is woken, and the thread on which it is dropped.
     struct Foreign(mpsc::Sender<ThreadId>);
 
     impl Wake for Foreign {
@@ -157,7 +159,7 @@ mod tests {
             tell(move || {
                 let _ = sender.send(thread::current().id());
             });
-            // Woken, dropped twice, told twice; and then nobody is left who could.
+            // One wake, two drops and two events. The iteration ends, because all senders are dropped.
             let where_: Vec<_> = done.iter().collect();
             assert_eq!(where_.len(), 5);
             assert!(where_.iter().all(|it| (*it == here) != engine), "{engine}");
