@@ -1,11 +1,12 @@
-//! The protocol of `docs/protocol.md` as a model that a checker can go through, state by state.
+//! The protocol of `docs/protocol.md` as a model whose states a checker can explore.
 //!
-//! Members, one store and the connections between them, without any of the product's code: this checks the rules, and what each
-//! of them is for. [`rules`] says what a run allows and which rule it leaves out, [`world`] what can
-//! happen, `properties` what must hold, [`runs`] which runs there are. `model/run` makes them and prints a table.
+//! The model has members, one store and the connections between them, and contains no product code. It checks the
+//! rules, and shows the purpose of each rule. [`rules`] defines what a run allows and which rule it leaves out,
+//! [`world`] the possible steps, `properties` what must hold, and [`runs`] the list of runs. `model/run` explores the
+//! runs and prints a table.
 //!
-//! The tests of the memory store compare it with the model's store (`runtime/src/store/memory/state/tests`). They need no checker,
-//! so the checker is a feature.
+//! Tests of the memory store compare it with the model's store (`runtime/src/store/memory/state/tests`). They need no
+//! checker, so the checker is an optional feature.
 
 #![forbid(unsafe_code)]
 

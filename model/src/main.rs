@@ -1,4 +1,4 @@
-//! Makes the runs and prints their tables: `model/run --help`.
+//! Explores the runs and prints their tables: `model/run --help`.
 
 use std::process::ExitCode;
 use std::thread::available_parallelism;

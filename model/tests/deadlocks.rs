@@ -1,4 +1,4 @@
-//! The search for deadlocks: what must hold holds in every state, and each rule left out is found out.
+//! The search for deadlocks: every property holds in every state, and the checker notices each rule that is left out.
 
 use auto_mutex_model::deadlock::check::{explore, refute};
 use auto_mutex_model::deadlock::properties::POSSIBLE;

@@ -1,4 +1,4 @@
-//! Every property holds in every state of the small runs, and what must be possible is seen in one of them.
+//! Every property holds in every state of the small runs, and some run reaches each state that must be possible.
 
 use std::collections::BTreeSet;
 

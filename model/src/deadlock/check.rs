@@ -1,4 +1,4 @@
-//! Letting the checker loose on some rules.
+//! Runs the model checker on given rules.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::rules::Rules;
 use super::runs::{broken, runs};
 use crate::runs::{Outcome, check, table};
 
-/// Looks at every state, until some property is broken.
+/// Explores every state, until some property is broken.
 #[must_use]
 pub fn explore(rules: Rules) -> Outcome {
     check(Deadlocks(rules), 1, HasDiscoveries::AnyFailures, None)
@@ -22,8 +22,8 @@ pub fn refute(rules: Rules, property: &'static str) -> Outcome {
     check(Deadlocks(rules), 1, until, None)
 }
 
-/// Makes the runs whose names have `only` in them, and prints what came of them. `false` if something was not as it should
-/// be.
+/// Explores the runs whose names contain `only`, and prints their outcomes. Returns `false` if an outcome is not the
+/// expected one.
 #[must_use]
 pub fn report(only: &str) -> bool {
     let chosen = runs().into_iter().filter(|run| run.name.contains(only));

@@ -1,59 +1,60 @@
-//! What a search has found, and which waits never end: `runtime/src/deadlock/graph.rs` once more, in short.
+//! The answers that a search has collected, and which waits never end: a short second version of
+//! `runtime/src/deadlock/graph.rs`.
 
 use super::Id;
 use super::rules::{Rules, Safeguard};
 use super::world::Record;
 
-/// A name, as the store knows it.
+/// The state of a name, as the store knows it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Known {
-    /// Without parked tickets.
+    /// The holders, without parked tickets.
     pub holders: Vec<Record>,
-    /// In order.
+    /// The waiters, in the order of the queue.
     pub waiters: Vec<Record>,
 }
 
-/// The wait of the task of a hold, as its member knows it.
+/// The wait of the task that has a hold, as its member knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct KnownWait {
     /// The number of the wait.
     pub id: Id,
-    /// For this name.
+    /// The name that the task waits for.
     pub name: usize,
-    /// Of the capacity.
+    /// The units that it waits for.
     pub units: u8,
-    /// The ticket in the queue that serves it, or a wait before it.
+    /// The member's ticket in the queue that serves this wait, or an earlier wait of the same member.
     pub after: Id,
 }
 
-/// What a member says about a ticket.
+/// A member's answer to the question about a ticket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Answer {
-    /// Its task waits for nothing, or it has none.
+    /// The ticket's task waits for nothing, or no task has the ticket.
     Free,
-    /// It waits itself.
+    /// The ticket is a waiter.
     Waiting,
-    /// It holds, and its task waits.
+    /// The ticket is a holder, and its task waits.
     Held {
         /// The token of the hold.
         token: Id,
-        /// Of the capacity.
+        /// The units of the hold.
         units: u8,
-        /// What the task waits for.
+        /// The wait of the task.
         wait: KnownWait,
     },
 }
 
-/// What one round has found.
+/// The answers of one round.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Graph {
-    /// By name.
+    /// The states of the names, by index; `None` for a name that was not inspected.
     pub names: Vec<Option<Known>>,
-    /// By ticket, in any order.
+    /// The answers about tickets, in any order.
     pub answers: Vec<(Id, Answer)>,
 }
 
-/// A hold whose task waits.
+/// A hold whose task waits for another lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Held {
     ticket: Id,
@@ -72,7 +73,7 @@ pub struct Cycle {
 }
 
 impl Graph {
-    /// Nothing is known of any name.
+    /// Returns a graph without any answers.
     #[must_use]
     pub fn new(rules: &Rules) -> Self {
         Self {
@@ -81,7 +82,7 @@ impl Graph {
         }
     }
 
-    /// The waits that are known.
+    /// Returns the known waits.
     pub fn waits(&self) -> impl Iterator<Item = KnownWait> {
         self.helds().into_iter().map(|held| held.wait)
     }
@@ -99,14 +100,14 @@ impl Graph {
         self.answers.iter().filter_map(held).collect()
     }
 
-    /// What was answered about a ticket.
+    /// Returns the answer about a ticket.
     #[must_use]
     pub fn answer(&self, ticket: Id) -> Option<Answer> {
         let mut answers = self.answers.iter();
         answers.find(|(of, _)| *of == ticket).map(|found| found.1)
     }
 
-    /// The tickets that `wait` waits for: the holders, and waiters before it that ask for more.
+    /// Returns the tickets that `wait` waits for: the holders, and the waiters before it that ask for more units.
     #[must_use]
     pub fn in_the_way_of(&self, wait: &KnownWait) -> Vec<Id> {
         let Some(known) = &self.names[wait.name] else {
@@ -117,7 +118,7 @@ impl Graph {
         all.map(|record| record.ticket).collect()
     }
 
-    /// What this and an earlier graph have in common.
+    /// Returns the part that this graph and an earlier one have in common.
     #[must_use]
     pub fn and(&self, earlier: &Self, rules: &Rules) -> Self {
         let both = |now: &[Record], then: &[Record]| {
@@ -129,7 +130,8 @@ impl Graph {
             same.collect()
         };
         let names = self.names.iter().zip(&earlier.names).map(|(now, then)| {
-            // Without the rule, what the first round has heard is not asked again.
+            // Without the rule, the second round takes over the first round's answer for a name that it has not
+            // inspected.
             let heard = match rules.keeps(Safeguard::Silence) {
                 true => now,
                 false if now.is_none() => then,
@@ -154,7 +156,7 @@ impl Graph {
         Self { names, answers }
     }
 
-    /// The deadlock that the wait `root` is a part of, if there is one.
+    /// Returns the deadlock that contains the wait `root`, if there is one.
     #[must_use]
     pub fn cycle(&self, root: Id, rules: &Rules) -> Option<Cycle> {
         let blocked = self.blocked(rules);
@@ -173,7 +175,8 @@ impl Graph {
         })
     }
 
-    /// The holds that are never released: all, without those whose waits can end, until none is left to take away.
+    /// Returns the holds that are never released. Starts with all holds, and removes those whose waits can end until
+    /// none can.
     fn blocked(&self, rules: &Rules) -> Vec<Held> {
         let mut blocked = self.helds();
         loop {
@@ -210,7 +213,7 @@ impl Graph {
         fits(wait.units) && before.all(|waiter| fits(waiter.units))
     }
 
-    /// The blocked holds that `held` waits for, in the order of their tokens.
+    /// Returns the blocked holds that `held` waits for, ordered by token.
     fn blockers(&self, held: &Held, blocked: &[Held]) -> Vec<Held> {
         let Some(known) = &self.names[held.wait.name] else {
             return Vec::new();
@@ -221,11 +224,11 @@ impl Graph {
         found
     }
 
-    /// The shortest circle from `root` back to a hold of its task.
+    /// Returns the shortest cycle from `root` back to a hold of the same task.
     fn circle(&self, root: Id, blocked: &[Held]) -> Option<Vec<Held>> {
         let first = blocked.iter().filter(|held| held.wait.id == root);
         let first = first.min_by_key(|held| (held.token, held.ticket))?;
-        // Each hold, and where the one before it is.
+        // Each hold that was reached, and the index of the hold before it on the path.
         let blockers = self.blockers(first, blocked);
         let mut reached: Vec<(Held, Option<usize>)> =
             blockers.into_iter().map(|held| (held, None)).collect();
@@ -252,7 +255,7 @@ impl Graph {
         None
     }
 
-    /// The blocked holds that `root` waits for, directly or not, and that wait for `root`.
+    /// Returns the blocked holds that `root` waits for and that wait for `root`, directly or not.
     fn entangled(&self, root: Id, blocked: &[Held]) -> Vec<Held> {
         let reach = |from: &Held| {
             let mut reached = self.blockers(from, blocked);
@@ -275,7 +278,7 @@ impl Graph {
 }
 
 impl Known {
-    /// The waiters that are served before `wait`.
+    /// Returns the waiters that are served before `wait`.
     fn before(&self, wait: &KnownWait) -> &[Record] {
         let place = self.waiters.iter().position(|w| w.ticket == wait.after);
         place.map_or(&[], |place| &self.waiters[..=place])

@@ -1,8 +1,9 @@
-//! The search for deadlocks as a model of its own: tasks that take several locks, and one search among their steps.
+//! A separate model of the search for deadlocks: tasks that take several locks, and one search that runs between their
+//! steps.
 //!
-//! Tasks lock and release in any order, for ever. The store is a plain queue per name: how it grants is the subject of the
-//! other model. [`world`] says what can happen, [`search`] what a search does, [`graph`] which waits never end, [`truth`]
-//! what is true, `properties` what must hold, [`runs`] which runs there are.
+//! Tasks lock and release in any order, for ever. The store is a plain queue per name, because the other model covers
+//! how the store grants. [`world`] defines the possible steps, [`search`] the steps of a search, [`graph`] which waits
+//! never end, [`truth`] which tasks are really deadlocked, `properties` what must hold, and [`runs`] the list of runs.
 //!
 //! The runtime's tests replay walks through this model against its own search
 //! (`runtime/src/deadlock/tests/of_model.rs`).
@@ -19,5 +20,5 @@ pub mod search;
 pub mod truth;
 pub mod world;
 
-/// A ticket, a token, or the identity of a wait. 0: one that is no more.
+/// The number of a ticket, a token, or a wait. 0 stands for a number that is no longer in use.
 pub type Id = u16;

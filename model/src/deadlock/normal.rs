@@ -1,4 +1,4 @@
-//! Worlds that differ only in numbers are taken for one, and what does not matter any more is forgotten.
+//! Normal form of a world: equal for worlds that differ only in numbers, and without facts that no longer matter.
 
 use super::Id;
 use super::graph::{Answer, Graph};
@@ -6,7 +6,7 @@ use super::rules::{Rules, Safeguard};
 use super::search::Search;
 use super::world::{Record, World};
 
-/// What a number stands for.
+/// The kind of thing that a number identifies.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Ticket,
@@ -15,7 +15,7 @@ enum Kind {
 }
 
 impl World {
-    /// Renumbers tickets, tokens and waits. Tokens keep their order where that matters.
+    /// Renumbers tickets, tokens and waits. Tokens keep their order where the order matters.
     pub fn normalise(&mut self, rules: &Rules) {
         self.forget(rules);
         let mut seen: [Vec<Id>; 3] = Default::default();
@@ -42,7 +42,7 @@ impl World {
         }
     }
 
-    /// A number that is no more never comes back, so a second round does not find it again: the first one may forget it.
+    /// Forgets dead numbers: a number that is no longer in use never comes back, so the second round cannot confirm it.
     fn forget(&mut self, rules: &Rules) {
         let mut round = match std::mem::replace(&mut self.search, Search::Idle) {
             Search::Round(round) => round,
@@ -78,7 +78,7 @@ impl World {
         {
             first.forget_dead(&alive, rules);
             if first.cycle(round.root, rules).is_none() {
-                // Nothing can come of it.
+                // The second round can confirm no deadlock, so the search ends here.
                 return;
             }
         }
@@ -127,7 +127,7 @@ impl World {
 }
 
 impl Graph {
-    /// Without writers, no waiter is in the way of another one, and places in the queue do not matter.
+    /// Clears the waiters: without writers, no waiter blocks another one, and places in the queue do not matter.
     fn forget_places(&mut self, rules: &Rules) {
         if rules.writers {
             return;
@@ -144,7 +144,7 @@ impl Graph {
         }
     }
 
-    /// A ticket that is no more would be answered as free, which changes nothing.
+    /// Forgets tickets that no longer exist: the answer about them would be `Free`, which changes nothing.
     fn forget_free(&mut self, alive: &[Vec<Id>; 3]) {
         let tickets = &alive[Kind::Ticket as usize];
         let answers = &mut self.answers;
@@ -158,7 +158,7 @@ impl Graph {
         }
     }
 
-    /// What is not in `alive` any more does not count.
+    /// Forgets answers and records with a number that is not in `alive`.
     fn forget_dead(&mut self, alive: &[Vec<Id>; 3], rules: &Rules) {
         let is_alive = |kind: Kind, number: &Id| alive[kind as usize].contains(number);
         self.answers.retain(|(ticket, answer)| {

@@ -1,4 +1,4 @@
-//! What must hold, and what must be possible.
+//! What must hold in every state, and what must be possible in some state.
 
 use stateright::{Model, Property};
 
@@ -7,20 +7,20 @@ use super::search::{Search, Verdict};
 use super::truth::is_in_a_cycle;
 use super::world::{Action, World};
 
-/// Whatever is reported was deadlocked, all of it at once, between the rounds.
+/// All parts of a reported deadlock were deadlocked at the same time, between the two rounds.
 pub const TRUE: &str = "no false report";
-/// Whichever task of a deadlock searches, it chooses the same call.
+/// All tasks of a deadlock choose the same call to fail.
 pub const ONE: &str = "one victim";
-/// In every state, each task of a cycle finds it by a search that nothing disturbs.
+/// In every state, each task of a cycle finds the cycle by an undisturbed search.
 pub const FOUND: &str = "every deadlock is found";
 /// A deadlock of two holds is reported.
 pub const TWO_STEPS: &str = "a deadlock of two holds is reported";
 /// A deadlock of three holds is reported.
 pub const THREE_STEPS: &str = "a deadlock of three holds is reported";
-/// What must be seen in some run.
+/// The properties that some run must reach.
 pub const POSSIBLE: [&str; 2] = [TWO_STEPS, THREE_STEPS];
 
-/// The search under some rules.
+/// The model: the search under some rules.
 #[derive(Clone, Debug)]
 pub struct Deadlocks(pub Rules);
 

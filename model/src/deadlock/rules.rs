@@ -1,32 +1,32 @@
-//! What a run allows, and which rules of the search it leaves out.
+//! The rules of a run: what may happen in it, and which rules of the search it leaves out.
 
 /// A rule of the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Safeguard {
     /// A deadlock counts only if a second round finds it again.
     TwoRounds,
-    /// A hold with another token is another hold.
+    /// A hold with another token is a different hold.
     Tokens,
-    /// Each wait has its own identity: the ticket of the store serves one waiter after another.
+    /// Each wait has its own identity, because one ticket of the store serves several waiters in turn.
     WaitIds,
     /// An answer counts only in the round that asked for it.
     RoundNumber,
-    /// A ticket that its task does not hold any more is free: it is parked, handed to another task, or lost.
+    /// A ticket that its task no longer holds counts as free: it is parked, handed to another task, or lost.
     HeldNow,
-    /// A member that does not answer holds up nobody.
+    /// The search does not wait for a member that does not answer.
     Silence,
-    /// A cycle counts only if what the other holders may give back is too little.
+    /// A cycle counts only if the units that the other holders may release are too few.
     OtherUnits,
-    /// A waiter before another one counts only if its member says that it still waits.
+    /// An earlier waiter in the queue counts only if its member confirms that it still waits.
     WaiterAsked,
-    /// The call that fails is chosen among all that wait for each other, not only among those of the cycle.
+    /// The call that fails is chosen among all tasks that wait for each other, not only among those of the cycle.
     AllEntangled,
-    /// A search that lacks an answer is repeated: without it, another call may be chosen.
+    /// A search that lacks an answer is repeated, because it could choose a different call than a complete search.
     AllAnswers,
 }
 
 impl Safeguard {
-    /// All of them.
+    /// All rules.
     pub const ALL: [Self; 10] = [
         Self::TwoRounds,
         Self::Tokens,
@@ -44,34 +44,34 @@ impl Safeguard {
 /// The rules of one run.
 #[derive(Clone, Debug)]
 pub struct Rules {
-    /// The member of each task. The search begins with the first task.
+    /// The member of each task, by index. The first task is the one that searches.
     pub members: &'static [u8],
-    /// The capacity of each name. A task asks for one unit, or for all if `writers`.
+    /// The capacity of each name. A task asks for one unit, or, with `writers`, also for all.
     pub capacities: &'static [u8],
-    /// How many locks a task takes before it releases one.
+    /// The maximum number of locks that a task holds at a time.
     pub depth: usize,
-    /// Whether tasks may ask for the whole capacity.
+    /// Tasks may ask for the whole capacity.
     pub writers: bool,
-    /// Whether a release may hand the ticket to another task of the member.
+    /// A release may hand the ticket to another task of the member.
     pub handoff: bool,
-    /// Whether a task may give up waiting and continue.
+    /// A task may give up waiting and continue.
     pub cancels: bool,
-    /// Whether a task may lose a hold while it waits: the lease ends, or another of its branches releases.
+    /// A task may lose a hold while it waits: the lease ends, or another branch of the task releases the lock.
     pub losses: bool,
-    /// Whether a ticket may stay in the store for a time after its release (`at_least`).
+    /// A ticket may stay in the store for a time after its release (`at_least`).
     pub parks: bool,
-    /// How many members may die.
+    /// The maximum number of members that die.
     pub deaths: u8,
-    /// Whether every task of a deadlock must choose the same call.
+    /// Every task of a deadlock must choose the same call.
     pub one_victim: bool,
-    /// Whether a copy of an answer may arrive in the next round.
+    /// A copy of an answer may arrive in the next round.
     pub copies: bool,
-    /// The rules that are left out.
+    /// The rules of the search that this run leaves out.
     pub without: &'static [Safeguard],
 }
 
 impl Rules {
-    /// One task per member, mutexes; nothing goes wrong.
+    /// Returns the rules of a run with mutexes in which nothing goes wrong. `members` has the member of each task.
     #[must_use]
     pub fn new(members: &'static [u8], capacities: &'static [u8]) -> Self {
         Self {
@@ -90,14 +90,14 @@ impl Rules {
         }
     }
 
-    /// Whether `safeguard` is in force.
+    /// Returns whether `safeguard` is in force.
     #[must_use]
     pub fn keeps(&self, safeguard: Safeguard) -> bool {
         !self.without.contains(&safeguard)
     }
 
-    /// Whether it matters which hold is younger. With mutexes alone, each task that waits is in one cycle at most, so there
-    /// is nothing to choose from that another task does not see.
+    /// Returns whether the ages of holds matter. With mutexes alone they do not: each waiting task is in one cycle at
+    /// most, so all tasks of a deadlock see the same holds to choose from.
     pub(super) fn ages(&self) -> bool {
         self.capacities.iter().any(|capacity| *capacity > 1)
     }

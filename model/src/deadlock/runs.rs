@@ -1,32 +1,32 @@
-//! Which runs there are.
+//! The list of runs.
 
 use super::rules::Rules;
 #[cfg(feature = "checker")]
 use super::rules::Safeguard;
 
-/// Each task in a member of its own.
+/// Each task belongs to a member of its own.
 const APART: &[u8] = &[0, 1, 2];
-/// The first task is alone, the others are one member.
+/// The first task has a member of its own; the other two tasks share a member.
 const SHARED: &[u8] = &[0, 1, 1];
 
-/// Some rules, all in force.
+/// A run with every rule in force.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// What happens in it.
+    /// What happens in the run.
     pub name: &'static str,
-    /// Its rules.
+    /// The rules of the run.
     pub rules: Rules,
 }
 
-/// Rules under which a property does not hold.
+/// A run that breaks a property.
 #[cfg(feature = "checker")]
 #[derive(Clone, Debug)]
 pub struct Broken {
-    /// What is missing.
+    /// The rule or assumption that the run leaves out.
     pub name: &'static str,
-    /// The rules.
+    /// The rules of the run.
     pub rules: Rules,
-    /// What no longer holds.
+    /// The property that no longer holds.
     pub property: &'static str,
 }
 
@@ -57,7 +57,7 @@ fn writers() -> Rules {
     }
 }
 
-/// The runs in which every rule is in force, and everything holds.
+/// Returns the runs in which every rule is in force, and every property holds.
 #[must_use]
 pub fn runs() -> Vec<Run> {
     let run = |name, rules| Run { name, rules };
@@ -124,7 +124,7 @@ pub fn runs() -> Vec<Run> {
     ]
 }
 
-/// Each rule left out, one at a time, and one assumption.
+/// Returns the runs that each leave out one rule, and one run that drops an assumption.
 #[cfg(feature = "checker")]
 #[must_use]
 pub fn broken() -> Vec<Broken> {

@@ -1,4 +1,4 @@
-//! The search of the first task: two rounds of questions, each answered at its own time.
+//! The search of the first task: two rounds of questions. Each question is answered at a time of its own.
 
 use super::Id;
 use super::graph::{Answer, Cycle, Graph, Known, KnownWait};
@@ -6,47 +6,47 @@ use super::rules::{Rules, Safeguard};
 use super::truth::{Stuck, stuck};
 use super::world::{Action, World};
 
-/// A search.
+/// The state of the search.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Search {
-    /// None is under way.
+    /// No search is in progress.
     Idle,
-    /// A round.
+    /// A round is in progress.
     Round(Box<Round>),
-    /// A deadlock was reported.
+    /// The search has reported a deadlock.
     Over(Verdict),
 }
 
 /// A round of questions.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Round {
-    /// The wait that the search began with.
+    /// The wait that the search started from.
     pub root: Id,
-    /// What the first round has found; in the second one.
+    /// In the second round: the answers of the first round.
     pub first: Option<Graph>,
-    /// Whether every question of the first one was answered.
+    /// In the second round: whether every question of the first round was answered.
     pub answered: bool,
-    /// What this one has found so far.
+    /// The answers of this round so far.
     pub graph: Graph,
-    /// A copy of an answer that is on its way, and whether it belongs to the round before.
+    /// A copy of an answer of the first round that is still in flight.
     pub copy: Option<(Id, Answer)>,
-    /// What was deadlocked between the rounds. (The search does not know it.)
+    /// The holds that were deadlocked between the rounds. (Only the checker uses this; the search does not know it.)
     pub between: Vec<Stuck>,
 }
 
-/// What a report is worth.
+/// The checker's verdict on a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verdict {
-    /// A deadlock of so many steps.
+    /// The deadlock was real. The number is the number of its steps.
     True(usize),
-    /// A part of it was not there, or could end.
+    /// A part of the reported deadlock did not exist, or could end.
     False,
     /// Another task of this deadlock chooses another call.
     Split,
 }
 
 impl Round {
-    /// The names to inspect.
+    /// Returns the names that the search still has to inspect.
     #[must_use]
     pub fn to_inspect(&self) -> Vec<usize> {
         let waits: Vec<usize> = self.graph.waits().map(|wait| wait.name).collect();
@@ -54,7 +54,7 @@ impl Round {
         (0..self.graph.names.len()).filter(unknown).collect()
     }
 
-    /// The tickets to ask about.
+    /// Returns the tickets that the search still has to ask about.
     #[must_use]
     pub fn to_ask(&self) -> Vec<Id> {
         let mut tickets: Vec<Id> = self
@@ -68,7 +68,7 @@ impl Round {
         tickets
     }
 
-    /// The result of the round.
+    /// Returns the deadlock that the round has found.
     #[must_use]
     pub fn cycle(&self, rules: &Rules) -> Option<Cycle> {
         match &self.first {
@@ -93,7 +93,7 @@ impl World {
         };
         actions.extend(round.to_inspect().into_iter().map(Action::Inspect));
         for ticket in round.to_ask() {
-            // The dead do not answer.
+            // A dead member does not answer.
             if self.answer(ticket, rules).is_some() {
                 actions.push(Action::Ask(ticket, false));
                 if rules.copies && round.first.is_none() && round.copy.is_none() {
@@ -104,7 +104,7 @@ impl World {
         if round.first.is_some() && round.copy.is_some() {
             actions.push(Action::Copy);
         }
-        // A round may end before all answers are there. If it has found nothing, nothing comes of it.
+        // A round may end before all answers are there. If it has found no deadlock, its end has no effect.
         if round.cycle(rules).is_some() {
             actions.push(Action::EndRound);
         }
@@ -132,7 +132,7 @@ impl World {
             }
             Action::Copy => {
                 let copy = round.copy.take().filter(|(ticket, _)| {
-                    // It belongs to the first round. The second one may not even have asked yet.
+                    // The copy belongs to the first round. The second round may not have asked this question yet.
                     !rules.keeps(Safeguard::RoundNumber) && round.to_ask().contains(ticket)
                 });
                 round.graph.answers.extend(copy);
@@ -159,7 +159,7 @@ impl World {
             return Search::Round(second);
         }
         round.cycle(rules).map_or(Search::Idle, |cycle| {
-            // A deadlock that was found without some answer is true, but whose call fails is settled by another search.
+            // A deadlock that is found without some answer is real, but another search decides which call fails.
             let settled = answered || !rules.keeps(Safeguard::AllAnswers);
             Search::Over(judge(
                 &cycle,
@@ -169,7 +169,7 @@ impl World {
         })
     }
 
-    /// A round for the wait of `task`, with what its own member knows.
+    /// Starts a round for the wait of `task`, with the facts that the task's own member knows.
     #[must_use]
     pub fn begin(&self, task: usize, rules: &Rules) -> Option<Box<Round>> {
         let wait = self.tasks[task].wait?;
@@ -189,7 +189,7 @@ impl World {
         }))
     }
 
-    /// What the store answers now.
+    /// Returns the store's present answer about a name.
     #[must_use]
     pub fn inspect(&self, name: usize, rules: &Rules) -> Known {
         let lock = &self.locks[name];
@@ -201,7 +201,7 @@ impl World {
         }
     }
 
-    /// What its member answers about a ticket now. `None`: nothing, it is dead.
+    /// Returns the present answer of the ticket's member; `None` if the member is dead.
     #[must_use]
     pub fn answer(&self, ticket: Id, rules: &Rules) -> Option<Answer> {
         for (task, state) in self.tasks.iter().enumerate() {
@@ -232,21 +232,21 @@ impl World {
                 return (!self.is_dead(record.member, rules)).then_some(Answer::Free);
             }
         }
-        // Its member knows nothing of it any more.
+        // No member has this ticket any longer.
         Some(Answer::Free)
     }
 
-    /// After each step.
+    /// Updates the search after each step of the world.
     pub(super) fn watch_search(&mut self, rules: &Rules) {
         let Search::Round(round) = &self.search else {
             return;
         };
         let waits = self.tasks[0].wait.is_some_and(|wait| wait.id == round.root);
         if round.first.is_none() && !waits {
-            // The second round would begin with nothing.
+            // The second round would have no wait to start from.
             self.search = Search::Idle;
         } else if !rules.keeps(Safeguard::TwoRounds) {
-            // A single round may claim what was true at any time during it.
+            // A single round may report anything that was deadlocked at some time during the round.
             let now = stuck(self, rules);
             if let Search::Round(round) = &mut self.search {
                 for stuck in now {
@@ -258,7 +258,7 @@ impl World {
         }
     }
 
-    /// A search by `task` during which nothing else happens, and nothing is lost.
+    /// Returns the result of a search by `task` during which nothing else happens and no answer is lost.
     #[must_use]
     pub fn search_at_once(&self, task: usize, rules: &Rules) -> Option<Cycle> {
         let mut round = self.begin(task, rules)?;
@@ -282,7 +282,8 @@ impl World {
     }
 }
 
-/// Whether all parts of `cycle` were deadlocked at once, and, if `settled`, every task of it chooses the same call.
+/// Checks that all parts of `cycle` were deadlocked at once. If `settled`, also checks that all its tasks choose the
+/// same call.
 fn judge(cycle: &Cycle, between: &[Stuck], settled: bool) -> Verdict {
     let parts: Vec<Vec<&Stuck>> = cycle
         .steps

@@ -1,24 +1,24 @@
-//! What is really deadlocked: everything that can end ends, and what is left waits for ever.
+//! Which tasks are really deadlocked: everything that can end ends, and the tasks that are left wait for ever.
 //!
-//! This uses the store's own steps, and no rule of the search.
+//! The calculation uses the store's own steps, and none of the rules of the search.
 
 use super::Id;
 use super::rules::Rules;
 use super::search::Search;
 use super::world::{End, World};
 
-/// A hold that is never released, and the wait of its task, which never ends.
+/// A hold that is never released, because the wait of its task never ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Stuck {
     /// The token of the hold.
     pub token: Id,
-    /// The wait.
+    /// The wait of its task.
     pub wait: Id,
-    /// The hold that this task would choose to fail. 0: it is in no cycle.
+    /// The hold that a search by this task would choose to fail; 0 if the search finds no cycle.
     pub chosen: Id,
 }
 
-/// All of them.
+/// Returns all holds that are never released.
 #[must_use]
 pub fn stuck(world: &World, rules: &Rules) -> Vec<Stuck> {
     let mut stuck = Vec::new();
@@ -37,7 +37,7 @@ pub fn stuck(world: &World, rules: &Rules) -> Vec<Stuck> {
     stuck
 }
 
-/// The tasks that hold something and wait for ever.
+/// Returns the tasks that hold something and wait for ever.
 #[must_use]
 pub fn stuck_tasks(world: &World, rules: &Rules) -> Vec<usize> {
     let mut end = world.clone();
@@ -54,7 +54,8 @@ pub fn stuck_tasks(world: &World, rules: &Rules) -> Vec<usize> {
             break;
         };
         if let Some(hold) = end.tasks[task].holds.pop() {
-            // To a task of the same member first, if that may be: it may overtake others.
+            // A handoff to a task of the same member comes first if it is allowed, because it may overtake other
+            // waiters.
             let how = match rules.handoff && end.can_hand_on(task, &hold, rules) {
                 true => End::Handoff,
                 false => End::Release,
@@ -69,7 +70,7 @@ pub fn stuck_tasks(world: &World, rules: &Rules) -> Vec<usize> {
     (0..end.tasks.len()).filter(stuck).collect()
 }
 
-/// Whether a task that waits for ever holds what another one waits for that waits for it, directly or not.
+/// Returns whether `task` waits for ever in a cycle: it waits for tasks that in turn wait for it, directly or not.
 #[must_use]
 pub fn is_in_a_cycle(world: &World, task: usize, rules: &Rules) -> bool {
     let stuck = stuck_tasks(world, rules);

@@ -1,4 +1,4 @@
-//! Tasks, the store, and what can happen.
+//! The state of the model: tasks and the store, and the possible steps.
 
 use std::fmt;
 
@@ -9,69 +9,69 @@ use super::search::Search;
 /// A ticket in the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Record {
-    /// Its number, which never comes back.
+    /// The ticket's number, which is never used again.
     pub ticket: Id,
-    /// Whose it is.
+    /// The member that the ticket belongs to.
     pub member: u8,
-    /// How much of the capacity it uses.
+    /// The units of the capacity that the ticket asks for.
     pub units: u8,
-    /// Nobody holds it any more, and it ends by itself.
+    /// No task holds the ticket any longer, and the ticket ends by itself.
     pub parked: bool,
 }
 
-/// A name.
+/// The state of a name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Lock {
-    /// In the store.
+    /// The tickets that hold, in the store.
     pub holders: Vec<Record>,
-    /// In the store, in order.
+    /// The tickets that wait, in the order of the store's queue.
     pub waiters: Vec<Record>,
-    /// The tasks that wait, in the order in which they came. A member has one ticket at a time in the queue, for all of its
+    /// The tasks that wait, in order of arrival. Each member has at most one ticket in the queue, which serves all its
     /// tasks.
     pub asking: Vec<usize>,
 }
 
-/// What a task holds.
+/// A hold of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Hold {
-    /// Of this name.
+    /// The name that is held.
     pub name: usize,
-    /// In the store. Another task may have held it before.
+    /// The ticket in the store. Another task may have held it before.
     pub ticket: Id,
-    /// Grows with each grant and handoff.
+    /// The fencing token, which grows with each grant and handoff.
     pub token: Id,
-    /// Of the capacity.
+    /// The units that are held.
     pub units: u8,
 }
 
-/// What a task waits for.
+/// The wait of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Wait {
-    /// Its number, which never comes back.
+    /// The wait's number, which is never used again.
     pub id: Id,
-    /// For this name.
+    /// The name that the task waits for.
     pub name: usize,
-    /// Of the capacity.
+    /// The units that the task asks for.
     pub units: u8,
 }
 
 /// A task.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Task {
-    /// In the order in which it took them.
+    /// The task's holds, in the order of their grants.
     pub holds: Vec<Hold>,
-    /// A task that waits does nothing else.
+    /// The wait of the task, if it waits. A task that waits does nothing else.
     pub wait: Option<Wait>,
-    /// Holds that it had when its wait began, and lost since. (Only where something looks at them.)
+    /// Holds that the task had when its wait began, and has lost since. (Recorded only in runs without the rule `HeldNow`.)
     pub lost: Vec<Hold>,
-    /// Its member has died.
+    /// The task's member has died.
     pub dead: bool,
 }
 
 /// How a hold ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum End {
-    /// The store is told.
+    /// The ticket leaves the store.
     Release,
     /// Another task of the member gets the ticket.
     Handoff,
@@ -79,52 +79,52 @@ pub enum End {
     Park,
 }
 
-/// One step.
+/// One step of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// A task asks for units of a name.
     Lock(usize, usize, u8),
     /// A task releases the last lock that it took.
     Release(usize, End),
-    /// A task that waits loses the hold at this place.
+    /// A task that waits loses the hold with this index.
     Lose(usize, usize, End),
     /// A task gives up waiting.
     Cancel(usize),
-    /// The parked ticket at this place of a name ends.
+    /// The parked ticket with this index ends at a name.
     Unpark(usize, usize),
     /// A member dies.
     Die(u8),
     /// The tickets of dead members at a name end.
     Expire(usize),
-    /// The first task searches.
+    /// The first task starts a search.
     Begin,
     /// The store answers the search about a name.
     Inspect(usize),
-    /// A member answers the search about a ticket; `true`: a copy is still on its way.
+    /// A member answers the search about a ticket. If `true`, a copy of the answer is still in flight.
     Ask(Id, bool),
     /// The copy of an answer arrives.
     Copy,
-    /// The round ends, and has found a deadlock.
+    /// The round ends after it has found a deadlock.
     EndRound,
 }
 
-/// Everything.
+/// The whole state of the model.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct World {
-    /// What the store knows, and who waits.
+    /// The locks, with their waiters.
     pub locks: Vec<Lock>,
-    /// All of them.
+    /// All tasks.
     pub tasks: Vec<Task>,
-    /// How many members have died.
+    /// The number of members that have died.
     pub deaths: u8,
-    /// The one of the first task.
+    /// The search of the first task.
     pub search: Search,
-    /// The last numbers in use: of tickets, tokens and waits.
+    /// The highest numbers used so far: of tickets, tokens and waits.
     pub last: [Id; 3],
 }
 
 impl World {
-    /// Nobody holds anything.
+    /// Returns a world in which no task holds anything.
     #[must_use]
     pub fn new(rules: &Rules) -> Self {
         Self {
@@ -141,7 +141,7 @@ impl World {
         self.last[kind]
     }
 
-    /// What can happen now.
+    /// Collects the steps that are possible now.
     pub fn enabled(&self, rules: &Rules, actions: &mut Vec<Action>) {
         if let Search::Over(_) = self.search {
             return;
@@ -174,7 +174,7 @@ impl World {
             }
         }
         if self.deaths < rules.deaths {
-            // (If the member of the search dies, nothing is reported.)
+            // The member that searches never dies here: its death would only end the search without a report.
             let alive = |task: &usize| !self.tasks[*task].dead && rules.member(*task) != 0;
             let mut members: Vec<u8> = (0..self.tasks.len())
                 .filter(alive)
@@ -220,7 +220,8 @@ impl World {
         self.next_of_member(task, hold, rules).is_some()
     }
 
-    /// The task of the same member that `hold` can be handed to. Only a ticket with all units is.
+    /// Returns the task of the same member that `hold` can be handed to. Only a ticket with all units can be handed
+    /// over.
     fn next_of_member(&self, task: usize, hold: &Hold, rules: &Rules) -> Option<usize> {
         if hold.units < rules.capacities[hold.name] {
             return None;
@@ -235,14 +236,14 @@ impl World {
         asking.find(|task| rules.member(*task) == member)
     }
 
-    /// Whether the member has died.
+    /// Returns whether the member has died.
     #[must_use]
     pub fn is_dead(&self, member: u8, rules: &Rules) -> bool {
         let mut tasks = self.tasks.iter().zip(rules.members);
         tasks.any(|(task, of)| *of == member && task.dead)
     }
 
-    /// Takes a step.
+    /// Carries out one step.
     pub fn happen(&mut self, action: Action, rules: &Rules) {
         match action {
             Action::Lock(task, name, units) => self.lock(task, name, units, rules),
@@ -298,7 +299,7 @@ impl World {
         self.grant(name, rules);
     }
 
-    /// The member's ticket in the queue serves the first of its tasks that wait; without one it leaves the queue.
+    /// Makes the member's ticket serve the first of its waiting tasks. If no task waits, the ticket leaves the queue.
     fn serve_others(&mut self, member: u8, name: usize, rules: &Rules) {
         let first = self.first_asking(member, name, rules);
         let units = first.and_then(|task| self.tasks[task].wait.map(|wait| wait.units));
@@ -322,7 +323,7 @@ impl World {
         }
     }
 
-    /// The store grants to the first in the queue while there is room.
+    /// Grants to the waiters in the order of the queue while there is room.
     pub(super) fn grant(&mut self, name: usize, rules: &Rules) {
         while let Some(record) = self.locks[name].waiters.first().copied() {
             let lock = &mut self.locks[name];
@@ -339,7 +340,7 @@ impl World {
         }
     }
 
-    /// `task` holds what it waits for.
+    /// `task` gets the hold that it waits for.
     fn give(&mut self, task: usize, ticket: Id) {
         let token = self.number(1);
         if let Some(Wait { name, units, .. }) = self.end_wait(task) {

@@ -1,10 +1,10 @@
-//! What a member makes of a reply, and of a message.
+//! How a member handles a reply or a message.
 
 use super::{Member, Mine, Phase};
 use crate::network::{Answer, Connection, Message, Reply, Token, Verb};
 use crate::rules::{Rules, Safeguard};
 
-/// What a grant says.
+/// The content of a grant.
 struct Granted {
     token: Token,
     counter: u8,
@@ -12,7 +12,7 @@ struct Granted {
 }
 
 impl Member {
-    /// A reply arrives.
+    /// Handles a reply.
     pub fn answered(&mut self, me: u8, answer: Answer, connection: &mut Connection, rules: &Rules) {
         let ticket = answer.request.ticket;
         let counter = match answer.request.verb {
@@ -36,7 +36,8 @@ impl Member {
             Phase::Waits { .. } => {
                 self.answered_waiting(me, counter, left, answer.reply, connection);
             }
-            // Replies and messages overtake each other: what is older than the grant says nothing about it.
+            // Replies and messages overtake each other. A reply to a request that is older than the grant does not
+            // apply to the grant.
             Phase::Holds { granted, .. } => {
                 if counter > granted || !rules.keeps(Safeguard::OlderAnswer) {
                     self.answered_holding(counter, left, answer.reply, connection, rules);
@@ -60,7 +61,7 @@ impl Member {
                 counter,
                 left,
             }),
-            // The answer took as long as the lease.
+            // The reply took as long as the lease, so the grant is no longer valid.
             Reply::Granted(_) => {
                 mine.executed(counter);
                 mine.phase = Phase::Waits { queued: true };
@@ -70,7 +71,7 @@ impl Member {
                 mine.executed(counter);
                 mine.phase = Phase::Waits { queued: true };
             }
-            // The store has lost the ticket, or refuses it: asked anew, under another one.
+            // The store has lost the ticket, or refuses it. The member asks again, with a new ticket.
             Reply::Gone | Reply::Refused | Reply::Left => {
                 if mine.late {
                     self.leave(connection);
@@ -105,12 +106,12 @@ impl Member {
                     self.leave(connection);
                 }
             }
-            // Another token: the store had passed it on and granted it anew. Ours is over.
+            // The token differs, so the store has passed the ticket over and granted it again. The old hold is over.
             _ => self.leave(connection),
         }
     }
 
-    /// A message arrives.
+    /// Handles a message of the store.
     pub fn told(&mut self, message: Message, connection: &mut Connection, rules: &Rules) {
         let Message {
             ticket,
@@ -125,7 +126,7 @@ impl Member {
             }
             return;
         };
-        // Nothing is granted yet, as far as it knows.
+        // The member considers the store closed, so it does not believe the grant.
         if self.closed > 0 {
             return;
         }
@@ -143,7 +144,7 @@ impl Member {
         }
     }
 
-    /// What a member does that takes every grant for its own.
+    /// Without the rule `WaitingTicket`, a member believes every grant that arrives.
     fn believe_anyway(&mut self, message: Message, rules: &Rules) {
         self.leaving.retain(|leaving| leaving.0 != message.ticket);
         self.mine = Some(Mine {

@@ -1,7 +1,8 @@
-//! A member: what it believes, what it asks for, and what it makes of what it hears.
+//! A member: its state, its requests, and how it handles replies and messages.
 //!
-//! One caller at a time wants the lock; the hand-over between callers of one process is not here (see
-//! `runtime/src/queue/interleavings`). Times are what is left of them, or how long ago, in ticks of its own clock.
+//! Only one caller at a time wants the lock: the handoff between callers of one process is tested elsewhere (see
+//! `runtime/src/queue/interleavings`). All times are remaining ticks, or ticks that have passed, of the member's own
+//! clock.
 
 mod answers;
 mod steps;
@@ -14,26 +15,26 @@ use crate::network::{Ticket, Token};
 /// One member.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Member {
-    /// How often it will ask for the lock yet.
+    /// How many more times the member will ask for the lock.
     pub calls: u8,
-    /// The number of its next ticket.
+    /// The number of the member's next ticket.
     pub next: u8,
     /// The ticket that waits or holds.
     pub mine: Option<Mine>,
-    /// Tickets whose release is not answered, and whether it leaves a tombstone.
+    /// Tickets whose release is not answered yet. `true`: the release leaves a tombstone.
     pub leaving: Vec<(Ticket, bool)>,
-    /// What it writes with: the token of the last hold that it believed in.
+    /// The token for writes to the register: that of the last hold that the member believed in.
     pub pen: Option<Token>,
-    /// It is no more.
+    /// The member has died.
     pub dead: bool,
-    /// How many ticks its clock may still lose to the store's.
+    /// How many ticks the member's clock may still fall behind the store's clock.
     pub slips: u8,
-    /// For how long it takes the store for closed, by the store's clock, whether it is or not.
+    /// For how many more ticks of the store's clock the member considers the store closed, rightly or not.
     pub closed: u8,
 }
 
 impl Member {
-    /// One that has not asked yet.
+    /// Returns a member that has not asked for the lock yet.
     #[must_use]
     pub fn new(calls: u8, slips: u8) -> Self {
         Self {
@@ -48,7 +49,7 @@ impl Member {
         }
     }
 
-    /// What it holds by its own clock.
+    /// Returns the ticket and token that the member holds by its own clock.
     #[must_use]
     pub fn held(&self) -> Option<(Ticket, Token)> {
         let mine = self.mine.as_ref()?;
@@ -58,34 +59,35 @@ impl Member {
         }
     }
 
-    /// Whether it holds by its own clock.
+    /// Returns whether the member holds the lock by its own clock.
     #[must_use]
     pub fn believes(&self) -> bool {
         self.held().is_some()
     }
 
-    /// Whether it waits for the lock.
+    /// Returns whether the member waits for the lock.
     #[must_use]
     pub fn waits(&self) -> bool {
         let mine = self.mine.as_ref();
         mine.is_some_and(|mine| matches!(mine.phase, Phase::Waits { .. }))
     }
 
-    /// Whether it holds, or did and has not noticed that it is over.
+    /// Returns whether the member holds the lock, or has held it and has not noticed the end of the hold.
     #[must_use]
     pub fn holds(&self) -> bool {
         let mine = self.mine.as_ref();
         mine.is_some_and(|mine| matches!(mine.phase, Phase::Holds { .. }))
     }
 
-    /// Whether it still knows of `ticket`.
+    /// Returns whether the member still has `ticket`, also if it is only waiting for the answer to its release.
     #[must_use]
     pub fn knows(&self, ticket: Ticket) -> bool {
         let mine = self.mine.as_ref().is_some_and(|mine| mine.ticket == ticket);
         mine || self.leaving.iter().any(|leaving| leaving.0 == ticket)
     }
 
-    /// One tick of its own clock passes; what was sent `forgotten` ticks ago can grant nothing any more.
+    /// Advances the member's clock by one tick. A request that was sent `forgotten` ticks ago can no longer bring a
+    /// grant.
     pub fn tick(&mut self, forgotten: u8) {
         let Some(mine) = &mut self.mine else { return };
         if let Phase::Holds { left, .. } = &mut mine.phase {

@@ -1,10 +1,10 @@
-//! What a member does by itself: entering, asking again, renewing, leaving.
+//! The steps that a member takes by itself: enter, ask again, renew, leave.
 
 use super::{Member, Mine, Phase};
 use crate::network::{Connection, Request, Ticket, Verb};
 
 impl Member {
-    /// Somebody wants the lock.
+    /// A caller wants the lock.
     pub fn enter(&mut self, me: u8, connection: &mut Connection) {
         let ticket = Ticket {
             member: me,
@@ -21,13 +21,15 @@ impl Member {
         self.ask(connection);
     }
 
-    /// Asks for the ticket that waits, again or for the first time; touches it if the store has it in its queue. Renews it if it holds.
+    /// Sends the request that the ticket's state calls for: an acquire, or, if the ticket is in the store's queue or
+    /// holds, a touch.
     pub fn ask(&mut self, connection: &mut Connection) {
         let Some(mine) = &mut self.mine else { return };
         let acquires = matches!(mine.phase, Phase::Waits { queued: false });
         let counter = mine.count();
         if !connection.connected {
-            // Answered at once: there is no connection. A copy may be thought to be on its way.
+            // Without a connection the request fails at once. The member still has to assume that a copy of an acquire
+            // is in flight.
             mine.late |= acquires;
             return;
         }
@@ -42,7 +44,7 @@ impl Member {
         });
     }
 
-    /// The ticket leaves: released, cancelled or lost.
+    /// The ticket leaves, because it was released, cancelled or lost.
     pub fn leave(&mut self, connection: &mut Connection) {
         let Some(mine) = self.mine.take() else { return };
         self.leaving.push((mine.ticket, mine.late));
@@ -50,7 +52,7 @@ impl Member {
         send_release(mine.ticket, mine.late, connection);
     }
 
-    /// The connection has broken.
+    /// The connection breaks.
     pub fn disconnected(&mut self, connection: &Connection) {
         if let Some(mine) = &mut self.mine {
             mine.late |= connection.owes_acquire(mine.ticket);
@@ -60,7 +62,8 @@ impl Member {
         }
     }
 
-    /// A new connection: whatever waits or holds is asked for again, and what was not answered is sent again.
+    /// The member connects again: it asks again for a ticket that waits or holds, and resends releases without an
+    /// answer.
     pub fn connected(&mut self, connection: &mut Connection) {
         connection.connected = true;
         self.ask(connection);
@@ -69,7 +72,7 @@ impl Member {
         }
     }
 
-    /// It dies: what it believed and wanted is no more. What it has sent may arrive.
+    /// The member dies. Its tickets are forgotten, but requests that it has sent may still arrive.
     pub fn die(&mut self) {
         let pen = self.pen;
         *self = Self {

@@ -1,52 +1,52 @@
-//! What a member knows of the ticket that waits or holds.
+//! A member's knowledge of its ticket that waits or holds.
 
 use crate::network::{Ticket, Token};
 
-/// When a request was sent.
+/// A request that was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Sent {
-    /// Its counter.
+    /// The request's counter.
     pub counter: u8,
-    /// How long ago.
+    /// How many ticks ago it was sent.
     pub age: u8,
 }
 
 /// A ticket that waits or holds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Mine {
-    /// Which one.
+    /// The ticket's identity.
     pub ticket: Ticket,
-    /// What was sent and can still be answered.
+    /// The requests that can still be answered.
     pub sent: Vec<Sent>,
-    /// The last counter.
+    /// The last counter used.
     pub last: u8,
-    /// An acquire was not answered on a connection that broke: a copy may still arrive.
+    /// A connection broke before an acquire was answered, so a copy may still arrive.
     pub late: bool,
-    /// How far it is.
+    /// The state of the ticket.
     pub phase: Phase,
 }
 
-/// How far a ticket is.
+/// The state of a ticket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Phase {
-    /// It waits.
+    /// The ticket waits.
     Waits {
-        /// The store has said so.
+        /// The store has confirmed that it queues the ticket.
         queued: bool,
     },
-    /// It was granted.
+    /// The ticket was granted.
     Holds {
-        /// By the store, with this token.
+        /// The token of the grant.
         token: Token,
-        /// Answers to this counter and those before it are older than the grant.
+        /// Replies to requests up to this counter are older than the grant.
         granted: u8,
-        /// For how long it may be believed.
+        /// How many more ticks the grant is valid.
         left: u8,
     },
 }
 
 impl Mine {
-    /// A counter for a sending now.
+    /// Returns the counter for a request that is sent now.
     pub fn count(&mut self) -> u8 {
         self.last += 1;
         self.sent.push(Sent {
@@ -56,7 +56,7 @@ impl Mine {
         self.last
     }
 
-    /// How long ago `counter` was sent, if that is known.
+    /// Returns how many ticks ago the request `counter` was sent, if that is known.
     #[must_use]
     pub fn age(&self, counter: u8) -> Option<u8> {
         let mut sent = self.sent.iter();
@@ -64,7 +64,7 @@ impl Mine {
             .map(|sent| sent.age)
     }
 
-    /// `counter` was executed: no earlier sending will be answered with its own time.
+    /// The store has executed request `counter`, so the member forgets the times of earlier requests.
     pub fn executed(&mut self, counter: u8) {
         self.sent.retain(|sent| sent.counter >= counter);
     }

@@ -1,19 +1,20 @@
-//! [`Connection`]: what is on its way between a member and the store, also on connections before.
+//! [`Connection`]: the requests, replies and messages in flight between a member and the store, also those of earlier
+//! connections.
 
 use super::{Answer, Message, Request, Ticket, Verb};
 
 /// The connection of one member, and the requests left from earlier ones.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Connection {
-    /// The member has a connection. Of a dead member: the store has not noticed yet.
+    /// The member has a connection. For a dead member: the store has not noticed the death yet.
     pub connected: bool,
-    /// On the way to the store, the oldest first.
+    /// Requests in flight to the store, the oldest first.
     pub requests: Vec<Request>,
-    /// On the way back, the oldest first.
+    /// Replies in flight to the member, the oldest first.
     pub replies: Vec<Answer>,
-    /// On the way back, in no order.
+    /// Messages in flight to the member, in no order.
     pub messages: Vec<Message>,
-    /// Sent on a connection that broke, in no order, and for how many ticks they may still arrive.
+    /// Requests sent on a connection that broke, in no order, and for how many ticks they may still arrive.
     pub late: Vec<(Request, u8)>,
 }
 
@@ -30,7 +31,7 @@ impl Connection {
         }
     }
 
-    /// How many requests about `ticket` have no answer yet.
+    /// Returns how many requests about `ticket` have no answer yet.
     #[must_use]
     pub fn under_way(&self, ticket: Ticket) -> usize {
         let requests = self.requests.iter();
@@ -41,7 +42,7 @@ impl Connection {
             .count()
     }
 
-    /// Whether an acquire of `ticket` has no answer yet.
+    /// Returns whether an acquire of `ticket` has no answer yet.
     #[must_use]
     pub fn owes_acquire(&self, ticket: Ticket) -> bool {
         let requests = self.requests.iter();
@@ -50,7 +51,7 @@ impl Connection {
         all.any(|request| request.ticket == ticket && matches!(request.verb, Verb::Acquire { .. }))
     }
 
-    /// The connection breaks. What the store has not read may still come, for `late` ticks.
+    /// Breaks the connection. Requests that the store has not read may still arrive, for `late` ticks.
     pub fn break_off(&mut self, late: u8) {
         self.connected = false;
         self.replies.clear();
@@ -61,7 +62,7 @@ impl Connection {
         self.late.dedup();
     }
 
-    /// The other end is not there any more: nothing of what was sent arrives anywhere.
+    /// The other end no longer exists, so everything in flight is lost.
     pub fn cut(&mut self) {
         *self = Self {
             connected: false,

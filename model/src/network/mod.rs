@@ -1,8 +1,8 @@
-//! What lies between a member and the store: requests and replies in order, messages in any order, and, after a
-//! connection broke, late copies of requests.
+//! The network between a member and the store: requests and replies in order, messages in any order, and late copies of
+//! requests after a connection broke.
 //!
-//! On one connection nothing is overtaken and nothing is lost, as with TCP. A connection that breaks takes its replies
-//! and messages with it.
+//! As with TCP, one connection neither loses nor reorders packets. A connection that breaks loses its replies and
+//! messages.
 
 mod connection;
 mod packets;

@@ -1,85 +1,85 @@
-//! What is sent.
+//! The packets that members and the store send.
 
 /// One request for the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket {
-    /// Whose it is.
+    /// The member that the ticket belongs to.
     pub member: u8,
-    /// Which of the tickets of this member that somebody still knows of.
+    /// The number of the ticket, among those of this member that some part of the model still knows.
     pub number: u8,
 }
 
-/// What the register compares.
+/// The fencing token, which the register compares.
 pub type Fence = u8;
 
-/// What the store hands out with a grant.
+/// The token of a grant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Token {
     /// The fencing token.
     pub fence: Fence,
-    /// Which grant it really was; nobody can see that but the properties.
+    /// The true position of the grant in the order of all grants. Only the properties can see it.
     pub order: u8,
 }
 
-/// What is asked of the store.
+/// The operation that a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verb {
-    /// Asks for the lock, and queues.
+    /// Asks for the lock, and joins the queue.
     Acquire {
-        /// Which sending of the ticket it is.
+        /// The counter of the request, among the requests of this ticket.
         counter: u8,
     },
     /// Keeps a place, claims a grant, renews a lease.
     Touch {
-        /// Which sending of the ticket it is.
+        /// The counter of the request, among the requests of this ticket.
         counter: u8,
     },
-    /// Leaves.
+    /// Releases the lock, or leaves the queue.
     Release {
-        /// Whether a late copy of an acquire may come after it.
+        /// A late copy of an acquire may arrive after this release, so it leaves a tombstone.
         tomb: bool,
     },
 }
 
-/// A request on its way.
+/// A request in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Request {
-    /// Which ticket it is about.
+    /// The ticket that the request is about.
     pub ticket: Ticket,
-    /// What it asks for.
+    /// The operation that it asks for.
     pub verb: Verb,
 }
 
-/// What the store says.
+/// The store's reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reply {
-    /// It holds.
+    /// The ticket holds.
     Granted(Token),
-    /// It waits.
+    /// The ticket waits.
     Queued,
-    /// It is not known.
+    /// The store does not know the ticket.
     Gone,
-    /// It was released before.
+    /// The ticket was released before, so the store refuses it.
     Refused,
-    /// It has left.
+    /// The ticket has left.
     Left,
 }
 
-/// A reply on its way, with the request that it answers.
+/// A reply in flight, with the request that it answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Answer {
-    /// What was asked.
+    /// The request that is answered.
     pub request: Request,
-    /// What the store says.
+    /// The store's reply.
     pub reply: Reply,
 }
 
-/// A provisional grant, told by the channel of a member.
+/// A provisional grant, sent by message to a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Message {
-    /// Who holds.
+    /// The ticket that holds.
     pub ticket: Ticket,
-    /// The last sending of this ticket that the store has executed.
+    /// The highest counter of this ticket that the store has executed.
     pub counter: u8,
     /// The token of the grant.
     pub token: Token,

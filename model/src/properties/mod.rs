@@ -1,4 +1,4 @@
-//! What must hold in every state, and what must be possible, so that a run is known to have looked at it.
+//! What must hold in every state, and what must be possible in some state, so that the run has really covered it.
 
 mod possible;
 mod safety;
@@ -11,28 +11,28 @@ use stateright::Property;
 use crate::rules::Rules;
 use crate::world::Protocol;
 
-/// The store grants no more than there is.
+/// The store never grants more units than the capacity.
 pub const CAPACITY: &str = "at most N grants at the store";
-/// No more members believe that they hold.
+/// No more members than the capacity believe that they hold the lock.
 pub const EXCLUSION: &str = "at most N hold by their own clocks";
-/// Each token is greater than all before it.
+/// Each token is greater than all earlier tokens.
 pub const TOKENS: &str = "fencing tokens grow";
-/// The register takes no write of a grant that is older than that of the last one.
+/// The register refuses a write under a grant that is older than the grant of the last write.
 pub const REGISTER: &str = "no stale write passes the fence";
-/// Who is first in the queue is granted first.
+/// Waiters are granted in the order of the queue.
 pub const ORDER: &str = "nobody is overtaken in the queue";
-/// What a member believes to hold the store has for it, or it is closed.
+/// If a member believes that it holds the lock, the store has that hold, or the store is closed.
 pub const BACKED: &str = "what is held by a member's clock the store has for it";
-/// Nobody lets go of what the store has for him because of a reply.
+/// No reply makes a member give up a hold that the store still has.
 pub const KEPT: &str = "no hold is lost for nothing";
-/// While a member holds, nothing has been written under a later grant.
+/// While a member holds the lock, no write has been made under a later grant.
 pub const WRITES: &str = "what a holder writes is taken";
-/// A ticket whose member has nothing to do with it any more is not in the store.
+/// A ticket that its member has finished with is not in the store.
 pub const RELEASED: &str = "what was released stays released";
-/// From here, everybody is served if nothing goes wrong any more, and nothing stays behind.
+/// Every waiter is served from here if nothing goes wrong from now on, and nothing is left behind in the store.
 pub const SERVICE: &str = "every live waiter is served, and nothing stays behind";
 
-/// The properties of a run.
+/// Returns the properties of a run.
 pub(crate) fn all(rules: &Rules) -> Vec<Property<Protocol>> {
     let mut all = vec![
         Property::always(CAPACITY, safety::capacity),
@@ -43,12 +43,13 @@ pub(crate) fn all(rules: &Rules) -> Vec<Property<Protocol>> {
         all.push(Property::always(EXCLUSION, safety::exclusion));
         all.push(Property::always(BACKED, safety::backed));
     }
-    // A late acquire may bring back a ticket that the store has just called gone.
-    // Who may not claim lets go, and the store still has it.
+    // After a break, a late acquire may bring back a ticket that the store has just reported as gone. With doubts, a
+    // member that may not claim its grant gives it up while the store still has it.
     if rules.faults.breaks + rules.faults.doubts == 0 {
         all.push(Property::always(KEPT, safety::kept));
     }
-    // A replica that takes over may not have heard of a release: that holder lives on until its lease ends.
+    // A replica that takes over may have missed a release. The released holder then stays in the store until its lease
+    // ends.
     if rules.faults.failovers == 0 {
         all.push(Property::always(RELEASED, safety::released));
     }

@@ -1,4 +1,4 @@
-//! What some run must have seen, or the other properties would say little.
+//! What some run must reach, so that the other properties are not true only for lack of such states.
 
 use stateright::Property;
 
@@ -7,22 +7,22 @@ use crate::network::{Reply, Verb};
 use crate::rules::{Clocks, Rules};
 use crate::world::{Protocol, World};
 
-/// As many hold as may.
+/// The lock is held up to its capacity.
 const FULL: &str = "(possible) N hold";
-/// Somebody believes a grant by message.
+/// A member believes a grant by message.
 const BY_MESSAGE: &str = "(possible) a grant by message is believed";
-/// A grant is not claimed, and goes back.
+/// A grant is not claimed in time, so the store passes the ticket over.
 const PASSED_OVER: &str = "(possible) somebody is passed over";
-/// A member stands still with a hold that is over, while another holds.
+/// A paused member has a hold that is over, while another member holds the lock.
 const PAUSED: &str = "(possible) a holder was paused, and another holds";
-/// A late copy meets a tombstone.
+/// A late copy of an acquire is about to meet a tombstone.
 const TOMB: &str = "(possible) a late acquire meets a tombstone";
 /// A closed store has a queue.
 const CLOSED: &str = "(possible) somebody waits at a closed store";
-/// Somebody believes what it may not claim, and the answer that says so is on its way.
+/// A member believes a grant that it may not claim, and the reply that denies the claim is in flight.
 const DOUBTED: &str = "(possible) what is believed may not be claimed";
 
-/// All of them: some run has to see each.
+/// All of them: some run has to reach each.
 pub const POSSIBLE: [&str; 7] = [FULL, BY_MESSAGE, PASSED_OVER, PAUSED, TOMB, CLOSED, DOUBTED];
 
 pub(super) fn add(rules: &Rules, all: &mut Vec<Property<Protocol>>) {

@@ -1,4 +1,4 @@
-//! What must never be seen.
+//! What must never happen.
 
 use crate::member::Member;
 use crate::world::{Protocol, World};
@@ -38,7 +38,7 @@ pub(super) fn writes(_: &Protocol, world: &World) -> bool {
     held.all(|(_, token)| token.fence >= world.register.fence)
 }
 
-/// Each record belongs to a ticket that its member waits with, holds or is releasing, or the member is dead.
+/// Each record belongs to a ticket that its member waits with, holds or is releasing, or to a dead member.
 pub(super) fn released(_: &Protocol, world: &World) -> bool {
     world.store.records.iter().all(|record| {
         let member = &world.members[usize::from(record.ticket.member)];

@@ -1,20 +1,21 @@
-//! Whether everybody is served: from each state of a run the faults end, and everybody does his duty from then on.
+//! Checks that every waiter is served: from each state of a run, the faults end, and every member does its duty from
+//! then on.
 //!
-//! Not stateright's `eventually`, which overlooks what goes round in a circle. Here the way out is walked from every state
-//! in fixed orders, and has to end within so many ticks. Each step on it is one of the model, so whatever else happens
-//! meanwhile leads to a state from which it was walked too: as soon as members and network have been well for that long, everybody
-//! is served.
+//! Stateright's `eventually` is not used, because it overlooks cycles of states. Instead, this check walks from every
+//! state to the end, in fixed orders, within a limited number of ticks. Each step of the walk is a step of the model.
+//! So any other event during the walk leads to a state from which the check starts too. Hence every waiter is served as
+//! soon as members and network have worked without faults for that many ticks.
 
 use crate::network::{Request, Ticket, Verb};
 use crate::rules::Rules;
 use crate::world::{Action, Protocol, World};
 
-/// In which order things happen.
+/// The order of the steps.
 #[derive(Clone, Copy)]
 struct Order {
-    /// The members one after another, or the other way round.
+    /// Visit the members in reverse order.
     reversed: bool,
-    /// Late copies come first, or as late as they can.
+    /// Late copies arrive first; otherwise as late as they can.
     late_first: bool,
 }
 
@@ -30,7 +31,7 @@ pub(super) fn served(model: &Protocol, world: &World) -> bool {
     })
 }
 
-/// Everybody who waits has had the lock, within so many ticks.
+/// Returns whether every waiter gets the lock within the limit of [`patience`].
 fn is_served(world: &mut World, rules: &Rules, order: Order) -> bool {
     let patience = patience(world, rules);
     for _ in 0..=patience {
@@ -50,11 +51,12 @@ fn is_served(world: &mut World, rules: &Rules, order: Order) -> bool {
     false
 }
 
-/// How long it may take. Nobody is waited for who lives, but for a holder that has gone: until its lease ends.
+/// Returns the number of ticks that service may take. Live members cost no ticks; a holder that has gone counts until
+/// its lease ends.
 fn patience(world: &World, rules: &Rules) -> u8 {
     let leases = world.store.records.iter().filter_map(|record| record.lease);
     let last = leases.map(|lease| lease.left).max().unwrap_or(0);
-    // What the dead have sent may get them a lease yet.
+    // Requests of dead members that are still in flight may get them a lease.
     let dead = world
         .members
         .iter()
@@ -65,12 +67,12 @@ fn patience(world: &World, rules: &Rules) -> u8 {
     let posthumous = dead.count() as u8 * rules.lease;
     let doubts = world.members.iter().map(|member| member.closed).max();
     let closed = world.store.closed.max(doubts.unwrap_or(0));
-    // Each of the others may have died in the queue, just now.
+    // Each other member may have died in the queue just now.
     let noticed = u8::from(world.store.stepped_back);
     noticed + closed + last + posthumous + (rules.members - 1) * rules.claim + 1
 }
 
-/// Everything arrives that is on its way. `false` if that never ends.
+/// Delivers everything that is in flight. Returns `false` if that takes more than 200 steps.
 fn settle(world: &mut World, rules: &Rules, order: Order) -> bool {
     for _ in 0..200 {
         let mut indices: Vec<_> = (0..rules.members).collect();
@@ -86,7 +88,7 @@ fn settle(world: &mut World, rules: &Rules, order: Order) -> bool {
     false
 }
 
-/// What has to happen at a member now.
+/// Returns the step that is due at a member now.
 fn duty(world: &World, index: u8, order: Order) -> Option<Action> {
     let (member, connection) = (
         &world.members[usize::from(index)],
@@ -118,7 +120,7 @@ fn duty(world: &World, index: u8, order: Order) -> Option<Action> {
     member.holds().then_some(Action::Lose(index))
 }
 
-/// Who waits asks again, once a tick.
+/// Each waiting member asks again, once a tick.
 fn beat(world: &mut World, rules: &Rules) {
     for index in 0..rules.members {
         let member = &world.members[usize::from(index)];
@@ -128,9 +130,10 @@ fn beat(world: &mut World, rules: &Rules) {
     }
 }
 
-/// When all that ends by itself has ended, the next operation finds an empty store.
+/// Returns whether the store is empty after all leases, places and tombstones have ended and one more operation has
+/// run.
 fn leaves_nothing(world: &mut World, rules: &Rules) -> bool {
-    // Nothing ends before an operation has noticed.
+    // After a step back of the clock, nothing ends before the next operation.
     if world.store.stepped_back {
         look(world, rules);
     }
@@ -141,7 +144,7 @@ fn leaves_nothing(world: &mut World, rules: &Rules) -> bool {
     world.store.records.is_empty() && world.store.gone.is_empty()
 }
 
-/// An operation that is about nobody.
+/// Executes an operation about an unknown ticket.
 fn look(world: &mut World, rules: &Rules) {
     let nobody = Request {
         ticket: Ticket {

@@ -1,4 +1,4 @@
-//! What a run allows: how many there are, how long things last, what may go wrong, and which rule is left out.
+//! The rules of a run: its size, its durations, the faults that may happen, and the rule that it leaves out.
 
 mod faults;
 mod safeguard;
@@ -9,56 +9,57 @@ pub use self::safeguard::Safeguard;
 /// The rules of one run. Durations are ticks.
 #[derive(Clone, Debug)]
 pub struct Rules {
-    /// How many members there are.
+    /// The number of members.
     pub members: u8,
-    /// How many of them may hold at a time: 1 for a mutex.
+    /// How many members may hold the lock at a time: 1 for a mutex.
     pub capacity: u8,
     /// How often each member asks for the lock.
     pub calls: u8,
-    /// How long the store keeps a holder that it does not hear of.
+    /// How long the store keeps a holder that does not renew its lease.
     pub lease: u8,
-    /// How long it keeps one that was granted by somebody else's operation and has not claimed.
+    /// How long the store keeps a provisional holder that has not claimed its grant.
     pub claim: u8,
-    /// How long it keeps a waiter.
+    /// How long the store keeps a waiter that does not touch its place.
     pub place: u8,
-    /// How long it refuses a ticket after a release with a tombstone.
+    /// How long the store refuses a ticket after a release with a tombstone.
     pub tomb: u8,
-    /// How long a request may be on its way after its connection broke; shorter than `tomb`.
+    /// How long a request may be in flight after its connection broke; shorter than `tomb`.
     pub late: u8,
-    /// By how much a member shortens what it is granted.
+    /// By how much a member shortens the validity of a grant.
     pub allowance: u8,
-    /// For how long a store grants nothing after it came back without its data, or from a replica.
+    /// How long a store grants nothing after a restart without data or a failover.
     pub closed: u8,
-    /// For how much longer than it is a member takes the store for closed, where it is told so.
+    /// With the fault `doubts`: how many ticks too long a member considers the store closed.
     pub doubt: u8,
-    /// How often the clock of each member may lose a tick to the store's; 1 is once in any lease, as far as one lease goes.
+    /// How often each member's clock may fall one tick behind the store's. 1 means one tick in any lease.
     pub slips: u8,
-    /// How the clocks go.
+    /// How the clocks run.
     pub clocks: Clocks,
-    /// What may go wrong, and how often.
+    /// The faults that may happen, and how often.
     pub faults: Faults,
-    /// Whether members may give up waiting.
+    /// Members may give up waiting.
     pub cancels: bool,
-    /// Whether clocks, guard and leases are what exclusion rests on. If not, it is not asked for.
+    /// Clocks, restart guard and leases are such that exclusion must hold. If `false`, exclusion is not checked.
     pub assumed: bool,
-    /// Whether there is a register that members write to, with their fencing tokens.
+    /// There is a register that members write to, with their fencing tokens.
     pub register: bool,
-    /// Whether each state is also asked whether everybody is served from there.
+    /// In each state, also check that every waiter is served from there.
     pub service: bool,
-    /// How many messages to a member may be on their way: with more, the oldest is lost.
+    /// How many messages to a member may be in flight: with more, the oldest is lost.
     pub messages: u8,
-    /// How many requests about a ticket may be unanswered on one connection: with more, nothing is asked.
+    /// How many requests about a ticket may be unanswered on one connection. At this limit, the member sends no further
+    /// request.
     pub pipeline: u8,
-    /// Whether a reply is there as soon as the store has executed the request; messages take any time all the same.
+    /// A reply arrives as soon as the store has executed the request. Messages still take any time.
     pub prompt: bool,
-    /// Whether worlds that differ only in which member is which are taken for one.
+    /// Worlds that differ only by a permutation of the members count as one.
     pub symmetric: bool,
-    /// The rule that is left out.
+    /// The rule of the protocol that this run leaves out.
     pub without: Option<Safeguard>,
 }
 
 impl Rules {
-    /// A mutex and `members`, each of which locks once; nothing goes wrong, but everything may take any time.
+    /// A mutex and `members`, each of which locks once. Nothing goes wrong, but everything may take any time.
     #[must_use]
     pub fn new(members: u8) -> Self {
         Self {
@@ -88,13 +89,13 @@ impl Rules {
         }
     }
 
-    /// Whether `safeguard` is in force.
+    /// Returns whether `safeguard` is in force.
     #[must_use]
     pub fn keeps(&self, safeguard: Safeguard) -> bool {
         self.without != Some(safeguard)
     }
 
-    /// How long a grant of `lease` may be believed that was asked for `age` ticks ago.
+    /// Returns for how long a grant of `lease` is valid if its request was sent `age` ticks ago.
     #[must_use]
     pub fn validity(&self, lease: u8, age: u8) -> u8 {
         let allowance = if self.keeps(Safeguard::Allowance) {
@@ -105,7 +106,7 @@ impl Rules {
         lease.saturating_sub(allowance).saturating_sub(age)
     }
 
-    /// The validity of a provisional grant by message.
+    /// Returns for how long a provisional grant by message is valid.
     #[must_use]
     pub fn claim_validity(&self, age: u8) -> u8 {
         self.validity(self.claim.min(self.lease), age)

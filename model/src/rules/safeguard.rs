@@ -1,48 +1,48 @@
-//! The rules that can be left out, to see what they are for.
+//! The rules that a run can leave out, to show the purpose of each.
 
 /// A rule of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Safeguard {
-    /// The store grants no more than there is.
+    /// The store grants no more than the capacity.
     HolderCheck,
-    /// The store grants to the first in the queue, not to who asks just now.
+    /// The store grants to the first waiter of the queue, not to the ticket that asks just now.
     QueueCheck,
-    /// A grant by message counts from the sending of the counter that it names.
+    /// The validity of a grant by message counts from when the request with the named counter was sent.
     FreshGrant,
     /// A grant by message is believed only for a ticket that its member is waiting for.
     WaitingTicket,
-    /// An acquire of a ticket that is known is that ticket again, not another one.
+    /// An acquire of a known ticket does not add a second ticket.
     Idempotence,
-    /// A release after which a late copy may come leaves a tombstone.
+    /// A release leaves a tombstone if a late copy of an acquire may arrive after it.
     Tombstone,
     /// A touch never creates a ticket.
     TouchCreatesNothing,
-    /// A grant in a reply is valid from the sending of the request, not from the arrival of the reply.
+    /// The validity of a grant in a reply counts from when the request was sent, not from when the reply arrived.
     SendingTime,
-    /// What is granted is shortened by what clocks may run apart.
+    /// The validity of a grant is shortened by the possible difference between clocks.
     Allowance,
     /// A store that came back without all of its data grants nothing until every lease has ended.
     RestartGuard,
-    /// A token is greater than the last one of the name.
+    /// A token is greater than the last token of the name.
     LastToken,
     /// A token is not less than the time of the server.
     ServerTime,
     /// A hold whose renewal is answered with another token is over.
     SameToken,
-    /// An answer that is older than the grant says nothing about it.
+    /// A reply to a request that is older than the grant does not apply to the grant.
     OlderAnswer,
-    /// Who is granted by somebody else's operation holds for a short time, until it claims.
+    /// A ticket that another ticket's operation grants holds only for a short time, until its member claims.
     Claim,
-    /// Whoever takes the store for closed does not give back what it was granted and may not claim.
+    /// While a member considers the store closed, its touch does not take back the provisional grant that it may not claim.
     LeftAlone,
-    /// Who waits in silence has its place for a limited time.
+    /// A waiter that does not touch its ticket keeps its place for a limited time only.
     PlaceEnds,
     /// The register refuses a token that is less than the greatest one that it has seen.
     Fence,
 }
 
 impl Safeguard {
-    /// All of them.
+    /// All rules.
     pub const ALL: [Self; 18] = [
         Self::HolderCheck,
         Self::QueueCheck,

@@ -1,4 +1,4 @@
-//! The runs in which every rule is in force, and everything holds.
+//! The runs in which every rule is in force, and every property holds.
 
 use crate::rules::{Clocks, Faults, Rules};
 
@@ -11,14 +11,14 @@ pub enum Size {
     Large,
 }
 
-/// Some rules, all in force.
+/// A run with every rule in force.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// What happens in it.
+    /// What happens in the run.
     pub name: &'static str,
-    /// Its rules.
+    /// The rules of the run.
     pub rules: Rules,
-    /// How long it takes.
+    /// How long the run takes.
     pub size: Size,
 }
 
@@ -34,7 +34,7 @@ impl Run {
     }
 }
 
-/// As short as things can be when all clocks go alike.
+/// The shortest durations that are possible when all clocks run at the same rate.
 pub(super) fn short(members: u8) -> Rules {
     Rules {
         lease: 2,
@@ -50,7 +50,7 @@ fn faults() -> Faults {
     Faults::default()
 }
 
-/// All of them.
+/// Returns the small and the large runs.
 #[must_use]
 pub fn holding() -> Vec<Run> {
     let mut runs = small();
@@ -183,7 +183,7 @@ fn small() -> Vec<Run> {
     ]
 }
 
-/// Nothing that exclusion rests on.
+/// Rules without any of the assumptions that exclusion needs.
 pub(super) fn lawless(members: u8) -> Rules {
     Rules {
         clocks: Clocks::Free,

@@ -1,11 +1,11 @@
-//! What the properties rest on: an assumption taken away, and what no longer holds.
+//! The assumptions of the properties: each run drops one assumption, and names the property that no longer holds.
 
 use super::Broken;
 use super::holding::short;
 use crate::properties::{EXCLUSION, REGISTER, RELEASED};
 use crate::rules::{Faults, Rules};
 
-/// Each assumption taken away, one at a time; every rule is in force.
+/// Returns runs that each drop one assumption; every rule is in force.
 #[must_use]
 pub fn limits() -> Vec<Broken> {
     let limit = |name, property, rules| Broken {

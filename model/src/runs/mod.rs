@@ -1,4 +1,4 @@
-//! Which runs there are, and what came of one.
+//! The list of runs, and their outcomes.
 
 mod holding;
 #[cfg(feature = "checker")]

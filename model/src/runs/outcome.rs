@@ -1,4 +1,4 @@
-//! Letting the checker loose on some rules.
+//! Runs the model checker on given rules.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{Debug, Display};
@@ -13,7 +13,7 @@ use crate::rules::Rules;
 use crate::world::Protocol;
 
 impl Run {
-    /// What it can see of what must be possible.
+    /// Returns the states that must be possible and that this run can reach, by the names of their properties.
     #[must_use]
     pub fn looks_for(&self) -> Vec<&'static str> {
         let properties = Protocol(self.rules.clone()).properties();
@@ -22,24 +22,24 @@ impl Run {
     }
 }
 
-/// What came of a run.
+/// The outcome of a run.
 #[derive(Debug)]
 pub struct Outcome {
-    /// States looked at, as often as they were come by.
+    /// States that were generated, including repetitions.
     pub states: usize,
-    /// States that differ.
+    /// Different states.
     pub unique: usize,
-    /// The longest of the shortest ways to a state, in steps.
+    /// The greatest depth: the longest of the shortest paths to a state, in steps.
     pub depth: usize,
     /// How long it took.
     pub took: Duration,
-    /// Properties that do not hold, each with a way to a state that shows it.
+    /// Properties that do not hold, each with a path to a state that breaks it.
     pub broken: BTreeMap<&'static str, Vec<String>>,
-    /// What must be possible and was not seen.
+    /// States that must be possible and were not reached.
     pub unseen: Vec<&'static str>,
 }
 
-/// Looks at every state, until some property is broken.
+/// Explores every state, until some property is broken.
 #[must_use]
 pub fn explore(rules: Rules, threads: usize) -> Outcome {
     run(rules, threads, HasDiscoveries::AnyFailures, None)
@@ -52,13 +52,13 @@ pub fn refute(rules: Rules, property: &'static str) -> Outcome {
     run(rules, 1, until, None)
 }
 
-/// As [`refute`], by a way of as few steps as can be.
+/// Like [`refute`], but by a path with the fewest steps.
 #[must_use]
 pub fn refute_shortly(rules: &Rules, property: &'static str) -> Outcome {
     let mut best = refute(rules.clone(), property);
     while let Some(path) = best.broken.get(property) {
         let until = HasDiscoveries::AnyOf(BTreeSet::from([property]));
-        // The checker counts states, and looks at none at the depth that it is given.
+        // The checker counts states on the path, and does not check the states at the given depth itself.
         let shorter = run(rules.clone(), 1, until, Some(path.len() + 1));
         if !shorter.broken.contains_key(property) {
             break;
@@ -72,7 +72,7 @@ fn run(rules: Rules, threads: usize, until: HasDiscoveries, depth: Option<usize>
     check(Protocol(rules), threads, until, depth)
 }
 
-/// Lets the checker loose on `model`, `until` it has found these, or up to a depth.
+/// Runs the checker on `model` until it has found the discoveries of `until`, or up to `depth`.
 pub(crate) fn check<M>(
     model: M,
     threads: usize,

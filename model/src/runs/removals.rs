@@ -1,4 +1,4 @@
-//! What each rule is for: without it, something that holds holds no longer.
+//! The purpose of each rule: without the rule, some property no longer holds.
 
 use super::holding::{lawless, short};
 use crate::properties::{
@@ -6,14 +6,14 @@ use crate::properties::{
 };
 use crate::rules::{Faults, Rules, Safeguard};
 
-/// Rules under which a property does not hold, and a checker has to find out.
+/// A run that breaks a property, as the checker has to find.
 #[derive(Clone, Debug)]
 pub struct Broken {
-    /// What is missing.
+    /// The rule or assumption that the run leaves out.
     pub name: &'static str,
-    /// The rules.
+    /// The rules of the run.
     pub rules: Rules,
-    /// What no longer holds.
+    /// The property that no longer holds.
     pub property: &'static str,
 }
 
@@ -35,7 +35,7 @@ fn without(
     }
 }
 
-/// Each rule left out, one at a time.
+/// Returns runs that each leave out one rule.
 #[must_use]
 pub fn removals() -> Vec<Broken> {
     let breaks = |rules| Rules {
@@ -168,7 +168,7 @@ pub fn removals() -> Vec<Broken> {
             EXCLUSION,
             Rules {
                 faults: Faults::default().doubts(1),
-                // What goes back has no place any more, so two are enough.
+                // A ticket whose grant is taken back has lost its place, so two members are enough.
                 claim: 2,
                 place: 1,
                 ..twice(short(2))

@@ -2,7 +2,8 @@
 
 use super::{Size, explore, holding, limits, refute_shortly, removals, table};
 
-/// Makes the runs of this size, or all, and prints what came of them. `false` if something was not as it should be.
+/// Explores the small runs, or with `large` all runs, and prints their outcomes. Returns `false` if an outcome is not
+/// the expected one.
 #[must_use]
 pub fn report(large: bool, only: &str, threads: usize) -> bool {
     let chosen = holding().into_iter().filter(|run| {
@@ -10,7 +11,7 @@ pub fn report(large: bool, only: &str, threads: usize) -> bool {
         run.name.contains(only) && (large || is_small)
     });
     let outcomes = chosen.map(|run| {
-        // With several threads the depth is not exact.
+        // With several threads, the reported depth is not exact.
         let threads = if run.size == Size::Large { threads } else { 1 };
         (run.name, explore(run.rules, threads))
     });

@@ -2,7 +2,7 @@
 
 use super::Outcome;
 
-/// Prints what came of runs in which everything must hold. `false` if something does not.
+/// Prints the outcomes of runs in which every property must hold. Returns `false` if a property does not hold.
 #[must_use]
 pub(crate) fn holding(
     title: &str,
@@ -31,7 +31,7 @@ pub(crate) fn holding(
     good
 }
 
-/// Prints what came of runs in which a property must not hold. `false` if it does.
+/// Prints the outcomes of runs in which a property must not hold. Returns `false` if one holds.
 #[must_use]
 pub(crate) fn broken(
     title: &str,

@@ -1,37 +1,37 @@
-//! The last step of every operation: grants to the waiters in order.
+//! The last step of every operation: it grants to the waiters in order.
 
 use super::{Lease, NEAR, Record, Store};
 use crate::network::{Fence, Message, Ticket, Token};
 use crate::rules::{Rules, Safeguard};
 
-/// The surroundings of one operation: the clock, the members that listen, and what the operation leads to.
+/// The surroundings of one operation: the clock, the members that listen, and the effects of the operation.
 #[derive(Debug)]
 pub struct Channel<'a> {
     /// The rules of the run.
     pub rules: &'a Rules,
     /// The server's time, as a token.
     pub now: Fence,
-    /// Which members listen.
+    /// For each member, whether it listens for messages.
     pub listening: &'a [bool],
-    /// Whose operation it is.
+    /// The member whose operation it is.
     pub member: u8,
-    /// Nothing is granted yet, as far as this member knows.
+    /// This member considers the store closed, so its operation grants nothing.
     pub closed: bool,
     /// Grants sent as messages.
     pub told: Vec<Message>,
-    /// Tickets notified that they are among the first. (The members of the model may ask at any time, so they ignore it.)
+    /// Tickets notified that they are among the first. (The model's members may ask at any time, so they ignore it.)
     pub notified: Vec<Ticket>,
-    /// The tokens given.
+    /// The tokens of the new grants.
     pub given: Vec<Token>,
-    /// The place of the next grant in the order of all.
+    /// The position of the next grant in the order of all grants.
     pub order: u8,
-    /// A grant went to a waiter with others before it.
+    /// A waiter was granted before an earlier waiter.
     pub overtook: bool,
 }
 
 impl Store {
-    /// Grants as far as there is room, and notifies the first waiters. The member of `own`, the ticket of the operation, gets the
-    /// reply instead of messages.
+    /// Grants as far as there is room, and notifies the first waiters. `own` is the ticket of the operation: its member
+    /// gets the reply, so it gets no message.
     pub(super) fn grant(&mut self, channel: &mut Channel<'_>, own: Option<Ticket>) {
         if !channel.closed {
             self.grant_what_fits(channel, own);
@@ -72,7 +72,7 @@ impl Store {
         held.count() < usize::from(rules.capacity) || !rules.keeps(Safeguard::HolderCheck)
     }
 
-    /// Grants to a waiter, or passes it over.
+    /// Grants to a waiter, or passes it over if its member seems to be gone.
     fn give(&mut self, channel: &mut Channel<'_>, index: usize, own: Option<Ticket>) {
         let rules = channel.rules;
         let first = self.first_waiter();

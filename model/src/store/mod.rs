@@ -13,7 +13,7 @@ pub use self::record::{Lease, Record};
 
 use crate::network::{Fence, Ticket, Token};
 
-/// How many waiters count as the first.
+/// How many of the first waiters are notified that they are near the front of the queue.
 pub const NEAR: usize = 3;
 
 /// The state of the name.
@@ -21,25 +21,25 @@ pub const NEAR: usize = 3;
 pub struct Store {
     /// The last fencing token given.
     pub last: Fence,
-    /// Holders and waiters, in order of place.
+    /// Holders and waiters, in the order in which their tickets came.
     pub records: Vec<Record>,
-    /// Tombstones: the tickets that are refused, and for how long.
+    /// Tombstones: the refused tickets, and for how many more ticks each is refused.
     pub gone: Vec<(Ticket, u8)>,
-    /// For how long nothing is granted.
+    /// For how many more ticks the store grants nothing.
     pub closed: u8,
-    /// The clock was stepped back, and no operation has noticed yet. Until then nothing ends.
+    /// The clock was stepped back, and no operation has noticed yet. Nothing ends before the next operation.
     pub stepped_back: bool,
 }
 
 impl Store {
-    /// How many tickets hold now.
+    /// Returns how many tickets hold now.
     #[must_use]
     pub fn holders(&self) -> usize {
         let held = |record: &&Record| record.lease.is_some_and(|lease| lease.left > 0);
         self.records.iter().filter(held).count()
     }
 
-    /// Whether `ticket` holds under `token`.
+    /// Returns whether `ticket` holds under `token`.
     #[must_use]
     pub fn has(&self, ticket: Ticket, token: Token) -> bool {
         let mut records = self.records.iter();
@@ -49,7 +49,7 @@ impl Store {
         })
     }
 
-    /// Where `ticket` is.
+    /// Returns the index of `ticket`.
     #[must_use]
     pub fn find(&self, ticket: Ticket) -> Option<usize> {
         let mut records = self.records.iter();

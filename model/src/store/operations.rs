@@ -1,4 +1,4 @@
-//! The part of each operation between prune and grant.
+//! The part of each operation between its first step (prune) and its last step (grant).
 
 use super::{Channel, Record, Store};
 use crate::network::{Reply, Request, Ticket, Verb};
@@ -68,13 +68,13 @@ impl Store {
             counter,
             place: rules.place,
             quiet: false,
-            // It touches soon by itself.
+            // A ticket that has just asked touches soon by itself, so it needs no notification.
             notified: Some(0),
             lease: None,
         });
     }
 
-    /// Renews the lease or the place of a ticket; `false` if it is unknown.
+    /// Renews the lease or the place of a ticket; returns `false` if the ticket is unknown.
     fn renew(&mut self, ticket: Ticket, counter: u8, channel: &Channel<'_>) -> bool {
         let rules = channel.rules;
         let Some(index) = self.find(ticket) else {
@@ -92,7 +92,8 @@ impl Store {
         record.counter = record.counter.max(counter);
         record.quiet = false;
         match &mut record.lease {
-            // It may not be claimed now; nor is it taken back, since its member may believe in it until it ends.
+            // The ticket may not claim now. The grant is not taken back, since the member may believe in it until it
+            // ends.
             Some(_) if unclaimed => record.place = rules.place,
             Some(lease) => {
                 lease.left = rules.lease;

@@ -1,11 +1,11 @@
-//! The first step of every operation: drops what has ended.
+//! The first step of every operation: it drops leases, places and tombstones that have ended.
 
 use super::{Record, Store};
 use crate::network::Ticket;
 use crate::rules::{Rules, Safeguard};
 
 impl Store {
-    /// Drops what has ended, but not a plain holder that this operation releases.
+    /// Drops what has ended, except a claimed holder that this operation releases.
     pub(super) fn prune(&mut self, rules: &Rules, releasing: Option<Ticket>) {
         self.stepped_back = false;
         self.gone.retain(|gone| gone.1 > 0);

@@ -1,4 +1,4 @@
-//! [`Record`]: what the store keeps of one ticket.
+//! [`Record`]: the store's record of one ticket.
 
 use crate::network::{Ticket, Token};
 
@@ -7,32 +7,32 @@ use crate::network::{Ticket, Token};
 pub struct Record {
     /// The ticket.
     pub ticket: Ticket,
-    /// The highest counter of its requests that was executed.
+    /// The highest counter among this ticket's executed requests.
     pub counter: u8,
-    /// For how long it keeps its place; 0 for a holder that has claimed.
+    /// For how many more ticks the ticket keeps its place; 0 for a holder that has claimed.
     pub place: u8,
-    /// It was passed over; nothing is granted to it before its next request.
+    /// The ticket was passed over, and gets no grant before its next request.
     pub quiet: bool,
-    /// For a waiter in the queue: how long ago it came, or was notified that it is among the first; `None` if neither since its
-    /// last request.
+    /// For a waiter in the queue: how many ticks ago it came, or was notified that it is among the first. `None` if
+    /// neither has happened since its last request.
     pub notified: Option<u8>,
-    /// Its grant, if it holds.
+    /// The ticket's grant, if it holds.
     pub lease: Option<Lease>,
 }
 
 /// A grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Lease {
-    /// For how long it lasts; 0: it has ended, and no operation has noticed yet.
+    /// For how many more ticks the lease lasts. 0: the lease has ended, and no operation has noticed yet.
     pub left: u8,
-    /// Another ticket's operation granted it, and its member has not claimed it.
+    /// Another ticket's operation granted it, and its own member has not claimed it.
     pub provisional: bool,
-    /// Its token.
+    /// The token of the grant.
     pub token: Token,
 }
 
 impl Record {
-    /// Whether it is in the queue, and not passed over.
+    /// Returns whether the ticket is in the queue, and not passed over.
     pub(super) fn waits(&self) -> bool {
         self.lease.is_none() && !self.quiet
     }

@@ -4,13 +4,13 @@ use super::Store;
 use crate::rules::Rules;
 
 impl Store {
-    /// One tick passes.
+    /// Advances the store's clock by one tick.
     pub fn tick(&mut self, rules: &Rules) {
         self.closed = self.closed.saturating_sub(1);
         if self.stepped_back {
             return;
         }
-        // Longer times make no difference to any rule.
+        // No rule distinguishes longer times.
         let longest = rules.place.min(rules.claim + 1);
         for record in &mut self.records {
             record.place = record.place.saturating_sub(1);
@@ -24,8 +24,8 @@ impl Store {
         }
     }
 
-    /// The clock steps back, far. The next operation notices and shortens everything to what it would last if it began then. (So
-    /// what had ended, and no operation had noticed, goes on.)
+    /// Steps the clock far back. The next operation notices this, and shortens every duration to its full length from
+    /// now. (So a lease that had ended, but was not noticed by an operation, continues.)
     pub fn step_back(&mut self, rules: &Rules) {
         self.stepped_back = true;
         for record in &mut self.records {

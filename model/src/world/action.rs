@@ -1,4 +1,4 @@
-//! What can happen.
+//! The possible steps of the model.
 
 use std::fmt;
 
@@ -7,9 +7,9 @@ use crate::network::{Message, Request, Verb};
 /// One step of the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Somebody at a member wants the lock.
+    /// A caller in a member wants the lock.
     Enter(u8),
-    /// A member asks again, or renews.
+    /// A member asks again, or renews its lease.
     Ask(u8),
     /// A member releases.
     Release(u8),
@@ -21,15 +21,15 @@ pub enum Action {
     Write(u8),
     /// The store executes the oldest request of a connection.
     Execute(u8),
-    /// The oldest reply arrives.
+    /// The oldest reply arrives at a member.
     Reply(u8),
-    /// A message arrives.
+    /// A message arrives at a member.
     Message(u8, Message),
-    /// A message arrives, and will once more.
+    /// A message arrives, and will arrive a second time.
     Copy(u8, Message),
     /// A message is lost.
     Lost(u8, Message),
-    /// A late copy reaches the store.
+    /// A late copy of a request reaches the store.
     Late(u8, Request),
     /// A connection breaks.
     Break(u8),
@@ -39,21 +39,21 @@ pub enum Action {
     Crash(u8),
     /// The store notices that a member is dead.
     Notice(u8),
-    /// All clocks go on by one, but for those of the members in this set.
+    /// All clocks advance by one tick, except those of the members in this set.
     Tick(u8),
-    /// The store's clock goes on.
+    /// The store's clock advances by one tick.
     StoreTick,
-    /// The clock of a member goes on.
+    /// The clock of a member advances by one tick.
     MemberTick(u8),
     /// The store's clock is stepped back.
     StepBack,
-    /// A member is told that the store opens later than it does.
+    /// A member assumes that the store opens later than it does.
     Doubt(u8),
     /// The store is restarted, and has lost its data.
     Restart,
-    /// The replica hears of all that the store did.
+    /// The replica copies the store's state.
     Replicate,
-    /// The replica takes the place of the store.
+    /// The replica takes over from the store.
     Failover,
 }
 

@@ -1,4 +1,4 @@
-//! What may happen next.
+//! The steps that are possible next.
 
 use super::{Action, World};
 use crate::member::Member;
@@ -6,7 +6,7 @@ use crate::network::Token;
 use crate::rules::{Clocks, Rules, Safeguard};
 
 impl World {
-    /// Everything that may happen now.
+    /// Collects all steps that are possible now.
     pub fn enabled(&self, rules: &Rules, actions: &mut Vec<Action>) {
         for index in 0..rules.members {
             self.steps_of(index, rules, actions);
@@ -48,7 +48,7 @@ impl World {
             }
             None => {}
             Some(mine) => {
-                // Nobody asks again before the last answer is there, but after a reconnect.
+                // A member asks again only after the last request was answered, or after a reconnect.
                 if connection.connected && connection.under_way(mine.ticket) == 0 {
                     actions.push(Action::Ask(index));
                 }
@@ -74,7 +74,7 @@ impl World {
         }
     }
 
-    /// Whether a write would change anything.
+    /// Returns whether a write would change anything.
     fn can_write(&self, member: &Member, rules: &Rules) -> bool {
         let taken = |pen: Token| pen.fence >= self.register.fence || !rules.keeps(Safeguard::Fence);
         member
@@ -110,7 +110,7 @@ impl World {
     fn ticks(&self, rules: &Rules, actions: &mut Vec<Action>) {
         match rules.clocks {
             Clocks::Together => {
-                // Only a clock that something is counted on can be seen to be slow.
+                // A slow clock makes a difference only to a member that has a ticket.
                 let slow = |index: &u8| {
                     let member = &self.members[usize::from(*index)];
                     member.mine.is_some() && member.slips > 0

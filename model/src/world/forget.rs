@@ -1,4 +1,4 @@
-//! What nobody will make anything of any more is dropped: a world with it and one without it are one.
+//! Drops what no part of the model will use again. Two worlds that differ only in such things then count as one.
 
 use super::World;
 use crate::member::{Member, Phase};
@@ -6,7 +6,7 @@ use crate::network::{Answer, Message, Verb};
 use crate::rules::{Rules, Safeguard};
 
 impl World {
-    /// Drops what member `me` would pass over in silence.
+    /// Drops the replies and messages that member `me` would ignore.
     pub(super) fn forget(&mut self, me: u8, rules: &Rules) {
         let index = usize::from(me);
         let (member, connection) = (&mut self.members[index], &mut self.connections[index]);
@@ -33,12 +33,12 @@ impl World {
         connection.messages.drain(..older);
         connection.late.sort_unstable();
         connection.late.dedup();
-        // Only a grant by message names the counter of the record, and who has claimed gets none any more.
+        // Only a grant by message names the counter of the record, and a claimed holder gets no further grant by message.
         for store in [Some(&mut self.store), self.replica.as_deref_mut()]
             .into_iter()
             .flatten()
         {
-            // Only a step back brings it to life again.
+            // Only a step back of the clock could revive a tombstone that has ended.
             if self.faults.steps_back == 0 {
                 store.gone.retain(|gone| gone.1 > 0);
             }

@@ -1,18 +1,18 @@
-//! What becomes of the world when something happens.
+//! The effect of each step on the world.
 
 use super::{Action, World};
 use crate::network::{Answer, Message, Reply, Request, Ticket, Token};
 use crate::rules::{Rules, Safeguard};
 use crate::store::{Channel, Store};
 
-/// A request that the store executed, and what came of it.
+/// A request that the store executed, and its results.
 #[derive(Clone, Debug)]
 pub struct Executed {
-    /// The member whose connection it came on.
+    /// The member whose connection carried the request.
     pub member: u8,
     /// The request.
     pub request: Request,
-    /// For how long nothing is granted, as far as that member knows.
+    /// For how many more ticks nothing is granted, as far as that member knows.
     pub closed: u8,
     /// The reply.
     pub reply: Reply,
@@ -23,7 +23,7 @@ pub struct Executed {
 }
 
 impl World {
-    /// Lets `action` happen; returns what the store executed.
+    /// Carries out `action`; returns what the store executed.
     pub fn happen(&mut self, action: &Action, rules: &Rules) -> Option<Executed> {
         match *action {
             Action::Enter(me) => {
@@ -115,7 +115,7 @@ impl World {
             .iter()
             .map(|connection| connection.connected)
             .collect();
-        // What comes late was sent when its member knew better, at worst.
+        // A late request may have been sent before its member considered the store closed. That is the worst case.
         let doubts = if answers {
             self.members[usize::from(me)].closed
         } else {
@@ -180,7 +180,7 @@ impl World {
         self.past.lost_for_nothing |= kept && !member.believes();
     }
 
-    /// Whether a member believes in a grant that the store still has for it, and lets it claim.
+    /// Returns whether the member believes in a grant that the store still has and lets it claim.
     fn is_kept(&self, me: u8) -> bool {
         let held = self.members[usize::from(me)].held();
         self.store.closed == 0 && held.is_some_and(|(ticket, token)| self.store.has(ticket, token))
@@ -218,13 +218,14 @@ impl World {
         self.register = pen;
     }
 
-    /// Another server, or the same one after a restart: nothing that was under way to the old one arrives.
+    /// Replaces the store by another server, or by the same one after a restart. Requests in flight to the old one are
+    /// lost.
     fn replace_store(&mut self, store: Store, rules: &Rules) {
         self.store = store;
         if rules.keeps(Safeguard::RestartGuard) {
             self.store.closed = rules.closed;
         }
-        // It takes longer than the tokens of a burst of grants are ahead of the clock.
+        // The guard lasts longer than a burst of grants can push the tokens ahead of the clock.
         self.later = true;
         for (member, connection) in self.members.iter_mut().zip(&mut self.connections) {
             if !member.dead {

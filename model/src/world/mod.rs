@@ -1,8 +1,8 @@
-//! Everything there is at one instant, and what can happen next.
+//! The whole state of the model at one instant, and the steps that are possible next.
 //!
-//! Nothing is ever forced to happen: requests, replies and messages take any time, and so does each step of a member.
-//! So a pause of a member, for any time and at any point, needs nothing of its own: its clock goes on meanwhile, and
-//! it goes on with its old beliefs.
+//! No step is ever forced: requests, replies and messages may take any time, and so may each step of a member. So a
+//! member can pause at any point, for any time, without a step for pauses. Its clock advances meanwhile, and it
+//! continues with its old beliefs.
 
 mod action;
 mod enabled;
@@ -30,41 +30,41 @@ use crate::store::Store;
 pub struct World {
     /// The store.
     pub store: Store,
-    /// What a replica has heard of it, where there are failovers.
+    /// The state that a replica has copied, if there are failovers.
     pub replica: Option<Box<Store>>,
     /// The members.
     pub members: Vec<Member>,
-    /// The connection of each.
+    /// The connection of each member.
     pub connections: Vec<Connection>,
     /// The last write that the register took.
     pub register: Token,
-    /// What may still go wrong.
+    /// The faults that may still happen.
     pub faults: Faults,
     /// The server's time is later than the last token. Kept only where it matters.
     pub later: bool,
     /// The server's clock was stepped back, far behind the last token.
     pub behind: bool,
-    /// What the properties want to know of the past.
+    /// Facts about the past that the properties need.
     pub past: Past,
 }
 
-/// What nobody in the model can see.
+/// Facts that no member and no store can see.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Past {
     /// The last grant, and the greatest token.
     pub last: Token,
-    /// A token was not greater than all before it.
+    /// A token was not greater than all earlier tokens.
     pub token_fell: bool,
-    /// Somebody was granted who had others before him in the queue.
+    /// A waiter was granted before an earlier waiter of the queue.
     pub overtaken: bool,
-    /// The register took a write of a grant that was older than that of the last one it took.
+    /// The register accepted a write under an older grant than that of the last write.
     pub stale_write: bool,
-    /// Somebody let go of a hold on a reply, while the store had it for him.
+    /// A reply made a member give up a hold that the store still had.
     pub lost_for_nothing: bool,
 }
 
 impl World {
-    /// Nobody has asked for anything yet.
+    /// Returns a world in which no member has asked for the lock yet.
     #[must_use]
     pub fn new(rules: &Rules) -> Self {
         let members = (0..rules.members).map(|_| Member::new(rules.calls, rules.slips));
@@ -81,7 +81,7 @@ impl World {
         }
     }
 
-    /// The server's time as a token. A tick is long: in one, there are fewer grants than tokens.
+    /// The server's time as a token. A tick is long: it contains more token values than grants.
     fn server_time(&self) -> Fence {
         if self.behind {
             1

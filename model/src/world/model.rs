@@ -1,4 +1,4 @@
-//! The model as the checker sees it.
+//! The model in the form that the checker needs.
 
 use stateright::{Model, Property};
 
@@ -26,7 +26,7 @@ impl Model for Protocol {
         let mut next = world.clone();
         next.happen(&action, &self.0);
         next.normalise(&self.0);
-        // What changes nothing is no step.
+        // A step that changes nothing does not count.
         (next != *world).then_some(next)
     }
 

@@ -1,11 +1,12 @@
-//! Two worlds that differ only in how things are numbered are one: tokens, tickets and counters are numbered anew after each
-//! step, in their order, and what nobody will look at again is dropped. So there are finitely many, with no limit to time.
+//! Normal form: worlds that differ only in numbers count as one. After each step, tokens, tickets and counters are
+//! renumbered in their order, and what will not be used again is dropped. So there are finitely many worlds, without a
+//! limit to time.
 
 use super::World;
 use crate::member::Phase;
 use crate::rules::Rules;
 
-/// The values that occur, in order; each gets its place as its new number.
+/// The values in use, in order. The new number of each value is its index.
 #[derive(Default)]
 struct Ranks(Vec<u8>);
 
@@ -22,7 +23,7 @@ impl Ranks {
 }
 
 impl World {
-    /// Numbers everything anew.
+    /// Renumbers tokens, tickets and counters.
     pub fn normalise(&mut self, rules: &Rules) {
         for me in 0..rules.members {
             self.forget(me, rules);
@@ -36,13 +37,13 @@ impl World {
     }
 
     fn number_tokens(&mut self) {
-        // 0 is none.
+        // 0 stands for no token.
         let (mut fences, mut orders) = (Ranks(vec![0]), Ranks(vec![0]));
         self.each_token(|token| {
             fences.note(token.fence);
             orders.note(token.order);
         });
-        // While the store knows its last token, the next one is greater than all, whatever the last one was.
+        // While the store knows its last token, the next token is greater than all others, whatever the last one was.
         let known = self.store.last == self.past.last.fence && self.replica.is_none();
         if !known {
             fences.note(self.past.last.fence);
@@ -77,7 +78,8 @@ impl World {
         member.leaving.sort_unstable();
     }
 
-    /// Counters matter to the ticket that waits or holds, and no sending matters that nothing speaks of any more.
+    /// Renumbers the counters of the ticket that waits or holds, and drops sent requests whose counter is no longer
+    /// referred to.
     fn number_counters(&mut self, me: u8) {
         let mine = self.members[usize::from(me)].mine.clone();
         let mut counters = Ranks(vec![0]);

@@ -1,14 +1,14 @@
-//! Members are alike: worlds that differ only in which of them is which are one.
+//! Symmetry: worlds that differ only by a permutation of the members count as one.
 //!
-//! They are lined up by what they are and have. Some that are alike may stay in two orders: then one world is looked at twice, and
-//! nothing is missed.
+//! Members are sorted by a hash of their state. Members with equal hashes may stay in two orders. Then one world is
+//! explored twice, and nothing is missed.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::World;
 
 impl World {
-    /// Puts the members into an order that does not depend on who they were.
+    /// Puts the members into an order that does not depend on their numbers.
     pub(super) fn line_up(&mut self) {
         let count = self.members.len() as u8;
         let mut order: Vec<_> = (0..count).map(|me| (self.looks_of(me), me)).collect();
@@ -18,7 +18,7 @@ impl World {
         order.sort_unstable();
         let mut members = Vec::with_capacity(self.members.len());
         let mut connections = Vec::with_capacity(self.connections.len());
-        // Via numbers that nobody has, so that no two are mixed up on the way.
+        // Tickets first get unused member numbers, so that no two members are mixed up on the way.
         for me in 0..count {
             self.each_ticket(me, |ticket, _| ticket.member += count);
         }
@@ -47,7 +47,7 @@ impl World {
         }
     }
 
-    /// What a member looks like to one who does not know its number.
+    /// Returns a hash of the member's state without its number.
     fn looks_of(&self, me: u8) -> u64 {
         let mut hasher = DefaultHasher::new();
         let (member, connection) = (

@@ -1,4 +1,4 @@
-//! Clocks go on.
+//! The steps that advance clocks.
 
 use super::World;
 use crate::rules::{Rules, Safeguard};

@@ -1,4 +1,4 @@
-//! Where tokens, tickets and counters are, all over the world.
+//! Visits all tokens, tickets and counters in a world.
 
 use super::World;
 use crate::member::{Mine, Phase};
@@ -14,7 +14,7 @@ fn tokens_of_store(store: &mut Store, visit: &mut impl FnMut(&mut Token)) {
 }
 
 impl World {
-    /// Every token that somebody knows of.
+    /// Visits every token in the world.
     pub(super) fn each_token(&mut self, mut visit: impl FnMut(&mut Token)) {
         tokens_of_store(&mut self.store, &mut visit);
         if let Some(replica) = &mut self.replica {
@@ -45,8 +45,7 @@ impl World {
         visit(&mut self.register);
     }
 
-    /// Every trace of a ticket of `me`, with the counter beside it if there is one. What stands for the ticket as a whole comes
-    /// without one.
+    /// Visits every occurrence of a ticket of `me`, with its counter if the place has one.
     pub(super) fn each_ticket(
         &mut self,
         me: u8,

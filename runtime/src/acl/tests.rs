@@ -1,4 +1,4 @@
-//! What each kind of store needs more.
+//! The additional rights that each kind of store needs.
 
 use super::*;
 

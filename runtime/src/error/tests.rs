@@ -1,4 +1,4 @@
-//! Every error that can be made: what it says, and what stands behind it.
+//! Every variant of the errors: its text, and its sources.
 
 use std::error::Error;
 use std::time::{Duration, SystemTime};
@@ -26,7 +26,7 @@ fn holder() -> Holder {
     }
 }
 
-/// One of each variant.
+/// Returns one error of each variant.
 fn lock_errors() -> Vec<LockError> {
     let name = || NAME.to_owned();
     let holder = || Some(Box::new(holder()));
@@ -119,7 +119,7 @@ fn number(error: &LockError) -> usize {
     }
 }
 
-/// One of each variant with a source; the others do not compile here.
+/// Returns one error of each variant with a source. Without an arm for each variant, this function does not compile.
 fn setup_errors() -> Vec<SetupError> {
     let address = || SERVER.to_owned();
     let service = || "the-service".to_owned();
@@ -183,7 +183,7 @@ fn setup_errors() -> Vec<SetupError> {
     all
 }
 
-/// How many sources are behind `error`; none of them is said twice.
+/// Returns how many sources `error` has. Checks that no error repeats the text of its source.
 #[track_caller]
 fn sources(error: &dyn Error) -> usize {
     let mut count = 0;

@@ -1,4 +1,4 @@
-//! What of several servers counts, and how it reads.
+//! How the guarantees of several servers combine, and how they are displayed.
 
 use std::time::Duration;
 

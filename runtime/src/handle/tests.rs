@@ -1,4 +1,4 @@
-//! Guards and those who listen to them.
+//! Guards and their listeners.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -7,7 +7,7 @@ use tracing::{Event, Metadata, Subscriber, span, subscriber};
 
 use crate::client::Client;
 
-/// Panics at the event with this number.
+/// A subscriber that panics at the event with this number.
 struct PanicsAt(u32, AtomicU32);
 
 impl Subscriber for PanicsAt {
@@ -49,7 +49,7 @@ fn a_subscriber_that_panics_keeps_no_lock() {
     }
 }
 
-/// Of every guard: it may be sent to another task, and used by several.
+/// Every guard may be sent to another task, and used by several tasks.
 const _: () = {
     const fn crosses<T: Send + Sync + 'static>() {}
     crosses::<crate::MutexGuard>();

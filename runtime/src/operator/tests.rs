@@ -1,4 +1,4 @@
-//! On a store in this process; tests with real servers are in `cli/tests/real`.
+//! Tests on a store in this process; tests with real servers are in `cli/tests/real`.
 
 use super::*;
 
@@ -60,7 +60,7 @@ fn names_are_listed_by_pattern() {
         assert_eq!(state(&operator, name).holders.len(), 1, "{name}");
     }
     drop(odd);
-    // Both spellings of a name are understood.
+    // The escaped and the unescaped spelling of a name are understood.
     for name in ["a b", "a%20b"] {
         assert_eq!(state(&operator, name).holders.len(), 1, "{name}");
     }

@@ -1,9 +1,10 @@
-//! Graphs from texts, for the tests of this folder; and the order of a client without a store.
+//! Helpers that build graphs from texts, for the tests of this folder; and tests of the order of a client without a
+//! store.
 
 use super::*;
 use crate::config::Config;
 
-/// Adds the edge `before after`.
+/// Adds an edge, given as the text `before after`.
 pub(super) fn add(graph: &mut Graph, text: &str, is_own: bool) -> graph::Key {
     let (before, after) = text.split_once(' ').unwrap();
     let key = graph::key(before, after);
@@ -25,7 +26,7 @@ pub(super) fn add(graph: &mut Graph, text: &str, is_own: bool) -> graph::Key {
     key
 }
 
-/// A graph with these edges of another program.
+/// Makes a graph with these edges, all of another program.
 pub(super) fn graph(texts: &[&str]) -> Graph {
     let mut graph = Graph::default();
     for text in texts {
@@ -34,7 +35,7 @@ pub(super) fn graph(texts: &[&str]) -> Graph {
     graph
 }
 
-/// Makes an edge an allowed one.
+/// Marks an edge as allowed.
 pub(super) fn allowed(graph: &mut Graph, text: &str) {
     let (before, after) = text.split_once(' ').unwrap();
     let key = graph::key(before, after);
@@ -52,7 +53,7 @@ fn memory() -> Config {
     Config::new("memory://").unwrap()
 }
 
-/// Adds an edge as a call does.
+/// Adds an edge in the same way as a nested call.
 fn learn(order: &LockOrder, before: &'static str, after: &'static str) -> bool {
     let mut state = lock(&order.state);
     let meta = "host 7 orders%20at%20src/orders.rs%3A41";

@@ -1,4 +1,4 @@
-//! Which waits never end, case by case.
+//! Which waits never end, in single cases.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::dice::Dice;
 use crate::name::Name;
 use crate::store::{MemberId, NameRecord, Ticket};
 
-/// Names, tickets and waits by small numbers.
+/// A graph and its names. Names, tickets and waits are given by small numbers.
 struct World {
     graph: Graph,
     names: Vec<NameRecord>,
@@ -37,7 +37,7 @@ fn wait(number: u64, on: usize, units: u32, after: Option<u64>) -> Wait {
 }
 
 impl World {
-    /// Names with these capacities.
+    /// Returns a world with one name for each capacity.
     fn new(capacities: &[u32]) -> Self {
         let of = |capacity: &u32| NameRecord {
             capacity: Some(*capacity),
@@ -64,7 +64,7 @@ impl World {
         self
     }
 
-    /// The task that holds `ticket` (of so many units) waits.
+    /// The task that holds `units` units with `ticket` waits.
     fn waits(mut self, ticket: u64, units: u32, waits: &[Wait]) -> Self {
         self.graph.add_hold(WaitingHold {
             ticket: id(ticket),
@@ -89,7 +89,7 @@ impl World {
         self.graph
     }
 
-    /// The tickets of the cycle of this wait, and the chosen one.
+    /// Returns the tickets of the cycle that contains the wait `root`, and the chosen ticket.
     fn cycle(self, root: u64) -> Option<(Vec<u64>, u64)> {
         tickets(&self.graph(), root)
     }
@@ -177,7 +177,8 @@ fn another_permit_may_come_back() {
 
 #[test]
 fn a_writer_behind_a_reader_that_waits_for_the_writers_other_lock() {
-    // 1 reads name 0; a writer waits for it; 2, which holds name 1, wants to read behind the writer.
+    // Task 1 reads name 0, and a writer waits for name 0. Task 2 holds name 1, and wants to read name 0 behind the
+    // writer.
     let world = || {
         World::new(&[100, 1])
             .holds(1, 0, 1)
@@ -240,7 +241,7 @@ fn a_parked_ticket_ends_by_itself() {
 fn only_what_both_rounds_have_found_counts() {
     let (first, second) = (crossed().graph(), crossed().graph());
     assert!(tickets(&second.and(&first), 1).is_some());
-    // The holder came back: another token.
+    // The ticket holds again, with another token.
     let other = {
         let mut world = crossed();
         world.graph.add_hold(WaitingHold {
@@ -254,10 +255,10 @@ fn only_what_both_rounds_have_found_counts() {
         world.graph()
     };
     assert_eq!(tickets(&other.and(&first), 1), None);
-    // The wait is another one.
+    // The second task has another wait.
     let other = crossed().waits(2, 1, &[wait(3, 0, 1, None)]).graph();
     assert_eq!(tickets(&other.and(&first), 1), None);
-    // The ticket is another one.
+    // The holder has another ticket.
     let mut other = crossed();
     other.names[1].holders[0].ticket = id(77);
     assert_eq!(tickets(&other.graph().and(&first), 1), None);

@@ -1,4 +1,5 @@
-//! The calculation, the messages, and the whole search on a virtual clock with a hostile network ([`simulation`]).
+//! Tests of the calculation and the messages, and of the whole search on a virtual clock with a hostile network
+//! ([`simulation`]).
 
 mod graphs;
 mod of_model;

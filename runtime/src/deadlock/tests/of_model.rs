@@ -1,7 +1,8 @@
-//! The search beside the search of the checked model (`model/src/deadlock`): the same questions, the same answers, and the
-//! same result. So what the checker shows of the one is true of the other.
+//! Compares the runtime's search with the search of the checked model (`model/src/deadlock`). Both must ask the same
+//! questions and, given the same answers, find the same result. So what the checker shows of the model is true of the
+//! runtime.
 //!
-//! `AUTO_MUTEX_RUNS=n` makes n walks; `AUTO_MUTEX_SEED=s` only the one that failed.
+//! `AUTO_MUTEX_RUNS=n` makes n walks; `AUTO_MUTEX_SEED=s` repeats only the walk that failed.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -24,13 +25,13 @@ use crate::store::{MemberId, NameRecord, Ticket};
 const WALKS: u64 = 4000;
 const STEPS: usize = 120;
 
-/// Numbers of the model as names, tickets, waits and members.
+/// These functions turn numbers of the model into names, tickets, waits and members.
 fn name(number: usize) -> Name {
     Name::from_escaped(&format!("n:{number}"))
 }
 
 fn ticket(number: u16) -> Ticket {
-    // In the order of their numbers, which decides between equal tokens.
+    // Tickets sort by their numbers, because the ticket decides between equal tokens.
     Ticket::parse(&format!("{number:032x}")).unwrap()
 }
 
@@ -73,7 +74,7 @@ fn hold(of: u16, token: u16, units: u8, wait: &KnownWait) -> WaitingHold {
     }
 }
 
-/// The runtime's search, and what it has asked in this round.
+/// The runtime's search, with its open questions of this round.
 struct Twin {
     search: Search,
     rounds: u64,
@@ -82,7 +83,7 @@ struct Twin {
 }
 
 impl Twin {
-    /// Both begin.
+    /// Starts the runtime's search where the model's search starts.
     fn new(round: &Round) -> Self {
         let mut twin = Self {
             search: Search::new(1, wait_id(round.root)),
@@ -131,7 +132,7 @@ impl Twin {
 
     fn answered(&mut self, of: u16, answer: &ModelAnswer, round: u64) {
         if round != self.rounds {
-            // The detector finds no search with this number.
+            // The detector finds no search with the number of an earlier round.
             return;
         }
         let mut translated = Answer {
@@ -150,7 +151,7 @@ impl Twin {
         self.asks(questions);
     }
 
-    /// Whether both have the same questions.
+    /// Asserts that both searches have the same open questions.
     fn must_agree(&self, round: &Round) {
         let names = round.to_inspect().into_iter().map(name);
         let names: BTreeSet<String> = names.map(|name| name.as_str().to_owned()).collect();
@@ -161,7 +162,8 @@ impl Twin {
         assert_eq!(self.search.is_complete(), complete);
     }
 
-    /// Both end the round.
+    /// Ends the round in both searches, and asserts that they have the same result. Returns whether the round found a
+    /// deadlock.
     fn end(&mut self, round: &Round, rules: &Rules) -> bool {
         self.rounds += 1;
         let expected = round.cycle(rules);
@@ -184,7 +186,8 @@ impl Twin {
     }
 }
 
-/// Walks, and panics if the searches differ. Returns whether a deadlock was found. The model does `without` these rules.
+/// Walks through the model, and panics if the searches differ. Returns whether a deadlock was found. The model leaves
+/// out the rules `without`.
 fn walk(seed: u64, without: &'static [Safeguard]) -> bool {
     let mut dice = Dice(seed);
     let all = runs();
@@ -203,7 +206,7 @@ fn walk(seed: u64, without: &'static [Safeguard]) -> bool {
                 || **action == ends
                 || matches!(action, Action::Inspect(_) | Action::Ask(..) | Action::Copy)
         };
-        // A search gets somewhere only if not much happens beside it.
+        // Steps of the search are preferred: it finds something only if few other steps happen during a round.
         let searching: Vec<Action> = actions.iter().filter(is_search).copied().collect();
         let from = match searching.is_empty() || dice.chance(15) {
             true => &actions,
@@ -254,7 +257,7 @@ fn walk(seed: u64, without: &'static [Safeguard]) -> bool {
         if let Some(twin) = &twin {
             twin.must_agree(round);
         }
-        // A round may end with nothing at any time. The model has no step for that.
+        // A round may end without a result at any time. The model has no step for that.
         if round.cycle(&rules).is_none() && dice.one_in(40) {
             if let Some(mut twin) = twin.take() {
                 assert!(!twin.end(round, &rules));
@@ -291,7 +294,7 @@ fn the_search_does_what_the_checked_model_does() {
     assert!(found > 0, "no walk has found a deadlock");
 }
 
-/// A rule that only one of the two has is found out.
+/// The comparison notices each rule that the model leaves out.
 #[test]
 fn a_rule_that_the_model_lacks_is_found_out() {
     let lacks: [&'static [Safeguard]; 6] = [

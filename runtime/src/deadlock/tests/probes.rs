@@ -1,4 +1,4 @@
-//! Messages survive the way to another client; anything else is ignored.
+//! Messages reach another client unchanged; other texts are ignored.
 
 use std::time::Duration;
 
@@ -86,7 +86,7 @@ fn anything_else_is_ignored() {
     assert_eq!(Probe::read(&format!("ask 1{many}")), None);
 }
 
-/// A record of the store for tests.
+/// Makes a ticket's record, as the store returns it.
 pub(super) fn record(ticket: Ticket, member: crate::store::MemberId, units: u32) -> TicketRecord {
     TicketRecord {
         ticket,

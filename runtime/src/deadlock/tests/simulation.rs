@@ -1,8 +1,8 @@
-//! Random programs of many members on a virtual clock: every deadlock is found in time, and nothing else is ever reported,
-//! although messages are lost, late and doubled.
+//! Random programs of many members on a virtual clock. Every deadlock must be found in time, and nothing else may ever
+//! be reported, although messages are lost, late and duplicated.
 //!
-//! The members search with the real [`Detector`]; the store is a plain queue of tickets. A second, simple calculation on
-//! the whole world says what is true.
+//! The members search with the real [`Detector`]; the store is a plain queue of tickets. A second, simple calculation
+//! over the whole world finds the tasks that are really deadlocked.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
@@ -21,24 +21,24 @@ use crate::error::LockError;
 use crate::name::Name;
 use crate::store::{MemberId, NameRecord, SharedStr, Ticket};
 
-/// What a schedule is like.
+/// The parameters of a schedule.
 #[derive(Clone, Copy)]
 struct Shape {
-    /// A task whose wait would make a deadlock gives up instead, so there is none.
+    /// A task whose wait would cause a deadlock gives up instead, so there is no deadlock.
     avoids: bool,
-    /// Percent of messages that are lost, that come twice, and that come late.
+    /// Percent of messages that are lost, that arrive twice, and that arrive late.
     lost: u64,
     doubled: u64,
     late: u64,
-    /// The longest way of a message that is not late, and the longest work under a lock, in milliseconds.
+    /// The longest delay of a message that is not late, and the longest work under a lock, in milliseconds.
     way: u64,
     work: u64,
-    /// `deadlock_after`
+    /// The option `deadlock_after`.
     after: Duration,
     mode: Deadlock,
 }
 
-/// A task takes locks one after the other, then releases all.
+/// A task takes locks one after the other, then releases all of them.
 struct Task {
     member: usize,
     plan: Vec<(usize, u32)>,
@@ -52,7 +52,7 @@ struct Pending {
     units: u32,
     ticket: Ticket,
     since: Instant,
-    /// Makes it known, if the task holds anything.
+    /// Registers the wait with the member's search, if the task holds anything.
     registered: Option<Registered>,
 }
 
@@ -74,7 +74,7 @@ struct Lock {
     queue: Vec<(Ticket, usize, u32)>,
 }
 
-/// The part of the world that members may look at from inside a call.
+/// The part of the world that members may read from inside a call.
 struct Truth {
     locks: Vec<Lock>,
     now: Instant,
@@ -152,15 +152,15 @@ impl Waiting for Wait {
     }
 }
 
-/// Something that happens later.
+/// An event in the future.
 enum Event {
     /// A task takes its next step.
     Step(usize),
     /// The store inspects a name for a search of a member.
     Inspect(usize, u64, Name),
-    /// The answer arrives.
+    /// The store's answer arrives.
     Inspected(usize, u64, Name, Box<NameRecord>),
-    /// A message arrives: from, to, about.
+    /// A message arrives: the sender, the receiver, the name that it is about, and its text.
     Probe(usize, usize, Name, String),
     Tick(usize),
 }
@@ -177,13 +177,13 @@ struct World {
     kept: HashMap<u64, Event>,
     count: u64,
     token: u64,
-    /// Since when each deadlocked task is known to be deadlocked, by the truth.
+    /// Since when each deadlocked task has been deadlocked, by the simple calculation.
     stuck: HashMap<usize, Instant>,
-    /// Deadlocks that were reported, by the tokens of their holds.
+    /// The reported deadlocks, each as the tokens of its holds.
     reported: HashSet<Vec<u64>>,
     verdicts: usize,
     seed: u64,
-    /// Until when which holds were deadlocked.
+    /// The sets of deadlocked holds so far, each with the time until which it lasted.
     history: Vec<(Instant, HashSet<Ticket>)>,
 }
 
@@ -247,7 +247,7 @@ impl World {
         world
     }
 
-    /// Different names, each with units that fit.
+    /// Makes a random plan: different names, each with units that fit its capacity.
     fn plan(&mut self, names: usize) -> Vec<(usize, u32)> {
         let mut all: Vec<usize> = (0..names).collect();
         let mut plan = Vec::new();
@@ -393,9 +393,10 @@ impl World {
         }
     }
 
-    /// A member has found a deadlock: it must be one.
+    /// Checks a deadlock that a member has reported.
     fn judge(&mut self, verdict: &Verdict) {
-        // A member that got its answers late may have been overtaken by one that ended the deadlock.
+        // If messages may be late, the deadlock may have ended in the last seconds, because another member has reported
+        // it.
         let now = self.now();
         let lately = |(since, _): &&(Instant, HashSet<Ticket>)| {
             self.shape.late > 0 && since.until(now) <= Duration::from_secs(3)
@@ -437,7 +438,7 @@ impl World {
         }
     }
 
-    /// Tasks whose calls failed release everything and begin again. Returns whether there were any.
+    /// Tasks whose calls failed release everything and start again. Returns whether there were such tasks.
     fn end_failed(&mut self) -> bool {
         let failed = std::mem::take(&mut lock(&self.truth).failed);
         let any = !failed.is_empty();
@@ -456,7 +457,7 @@ impl World {
         any
     }
 
-    /// The task takes its next lock, or releases all it has.
+    /// The task takes its next lock, or releases all its locks.
     fn step(&mut self, task: usize) {
         if self.tasks[task].waits.is_some() {
             return;
@@ -505,7 +506,7 @@ impl World {
         }
     }
 
-    /// The task gives up waiting, and releases all it has.
+    /// The task gives up its wait, and releases all its locks.
     fn withdraw(&mut self, task: usize) {
         if let Some(wait) = self.tasks[task].waits.take() {
             let other = |waiter: &(Ticket, usize, u32)| waiter.0 != wait.ticket;
@@ -566,7 +567,7 @@ impl World {
         self.at(pause, Event::Step(task));
     }
 
-    /// The tasks that can never continue: all that remain when every task that can get what it waits for is finished.
+    /// Returns the tasks that can never continue. Removes every task whose wait can end, until no such task is left.
     fn truly_stuck(&self) -> Vec<usize> {
         let world = lock(&self.truth);
         let mut left: HashSet<usize> = (0..self.tasks.len()).collect();
@@ -589,7 +590,7 @@ impl World {
                         let waits = &self.tasks[*task].waits;
                         waits.as_ref().is_some_and(|wait| wait.ticket == waiter.0)
                     };
-                    // Who is finished has had it.
+                    // A waiter that is not in `left` has been served and has finished.
                     !left.iter().any(over) || kept + waiter.2 <= lock.capacity
                 })
             };
@@ -603,14 +604,14 @@ impl World {
         }
     }
 
-    /// The holds of these tasks.
+    /// Returns the holds of the tasks that can never continue.
     fn stuck_holds(&self) -> HashSet<Ticket> {
         let stuck = self.truly_stuck();
         let holds = stuck.iter().flat_map(|task| &self.tasks[*task].held);
         holds.map(|held| held.ticket).collect()
     }
 
-    /// Every deadlock is found in time.
+    /// Checks that every deadlock is found in time.
     fn check_time(&mut self) {
         let holds = self.stuck_holds();
         if self.history.last().is_none_or(|(_, last)| *last != holds) {
@@ -618,14 +619,14 @@ impl World {
         } else if let Some(last) = self.history.last_mut() {
             last.0 = lock(&self.truth).now;
         }
-        // A task that gets stuck behind a deadlock later is a part of none.
+        // A task that gets stuck behind a reported deadlock later is not a part of it.
         if self.shape.mode == Deadlock::Report && self.verdicts > 0 {
             return;
         }
         let now = self.now();
         let stuck: HashSet<usize> = self.truly_stuck().into_iter().collect();
         self.stuck.retain(|task, _| stuck.contains(task));
-        // Time counts from the moment when the last of them got stuck.
+        // The time limit counts from when the last of the tasks got stuck.
         for task in &stuck {
             if !self.stuck.contains_key(task) {
                 self.stuck.insert(*task, now);
@@ -645,7 +646,7 @@ impl World {
     }
 }
 
-/// A network that works, and worse ones.
+/// The shapes: a network without losses, one with some late messages, and one with many lost and late messages.
 fn shapes(mode: Deadlock) -> [Shape; 3] {
     [(0, 30, 0), (0, 10, 5), (20, 20, 10)].map(|(lost, doubled, late)| Shape {
         avoids: false,
@@ -664,7 +665,7 @@ fn schedules(count: u64, first: u64, shape: Shape) -> usize {
     let first = first.wrapping_add(number("AUTO_MUTEX_SEED").unwrap_or(0));
     for seed in first..first + count {
         let mut world = World::new(seed, shape);
-        // Long enough for several searches.
+        // The run is long enough for several searches.
         world.run(shape.after * 20);
         verdicts += world.verdicts;
         if shape.avoids {
@@ -678,7 +679,7 @@ fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()
 }
 
-/// How many schedules of each test: `AUTO_MUTEX_RUNS` times this. They begin with `AUTO_MUTEX_SEED`.
+/// Returns the number of schedules of a test: `count` times `AUTO_MUTEX_RUNS`. `AUTO_MUTEX_SEED` is the first seed.
 fn runs(count: u64) -> u64 {
     count * number("AUTO_MUTEX_RUNS").unwrap_or(1)
 }
@@ -686,7 +687,7 @@ fn runs(count: u64) -> u64 {
 #[test]
 fn without_a_deadlock_none_is_reported() {
     let [calm, late, lossy] = shapes(Deadlock::Report);
-    // While a search is under way, the tasks that it asks about go on.
+    // While a search is in progress, the tasks that it asks about continue.
     let hasty = Shape {
         way: 20,
         work: 30,

@@ -1,4 +1,4 @@
-//! Holds on their own.
+//! Unit tests of [`Hold`] and [`Holds`].
 
 use std::sync::atomic::AtomicUsize;
 use std::task::{Wake, Waker};
@@ -44,7 +44,8 @@ fn of(units: u32, capacity: u32) -> Arc<Hold> {
     Hold::new(local, grant, terms, now)
 }
 
-/// Each call makes them, and copies the hold once. On a 64-bit machine.
+/// Each call makes these values, and copies the hold once, so they must stay small. The limits are for a 64-bit
+/// machine.
 #[test]
 fn what_each_call_makes_stays_small() {
     assert!(size_of::<Hold>() <= 272, "{}", size_of::<Hold>());
@@ -52,7 +53,7 @@ fn what_each_call_makes_stays_small() {
     assert!(size_of::<Want>() <= 248, "{}", size_of::<Want>());
 }
 
-/// In the other order a listener that comes between the two is neither woken nor sees the loss.
+/// In the other order, a listener that registers between the two steps would neither be woken nor see the loss.
 #[test]
 fn a_loss_is_marked_before_the_listeners_are_taken() {
     let hold = held();
@@ -108,7 +109,7 @@ fn who_looks_for_the_end_leaves_no_waker_behind() {
     let hold = held();
     for _ in 0..10 {
         let mut ended = Box::pin(hold.ended());
-        // A future may go from task to task.
+        // A future may move from one task to another.
         for _ in 0..2 {
             let waker = Waker::from(Arc::new(Task));
             let mut cx = Context::from_waker(&waker);

@@ -57,7 +57,7 @@ fn a_body_that_panics_lets_the_next_one_in() {
             let body = AssertUnwindSafe(|| {
                 let guard = Holding::new(hold);
                 inside(guard.first(), &cluster.witness);
-                // As a panic, but nothing is printed.
+                // Unwinds like a panic, but prints nothing.
                 resume_unwind(Box::new("as told"));
             });
             assert!(catch_unwind(body).is_err());
@@ -77,7 +77,7 @@ fn a_lock_that_is_broken_goes_to_the_next_one_and_its_holder_learns_of_it() {
             }
             let hold = wait(process.enter(&want(1, 1)).unwrap()).unwrap();
             inside(&hold, &cluster.witness);
-            // From here on it may be another's before its holder learns of it.
+            // From here on, another caller may hold the lock before this holder notices the loss.
             broken_while(cluster.any(), || {
                 shuttle::future::block_on(hold.ended());
                 assert!(hold.is_lost());

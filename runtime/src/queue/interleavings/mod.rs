@@ -1,12 +1,12 @@
-//! The local queue under shuttle: threads, tasks and engines of several processes on one memory store, schedule after
-//! schedule, on a clock by hand.
+//! The local queue under shuttle: threads, tasks and engines of several processes on one memory store and a manual
+//! clock, in many schedules.
 //!
 //! In each schedule, the valid holds fit into the capacity, and fencing tokens grow. No caller waits for ever; where
 //! the clock stands still, no caller waits for a timer. Nothing stays behind in the queue or in the store. The
 //! simulation (`queue/simulation`) tries orders of transitions in one thread; here transitions of several threads meet.
 //!
-//! `tests/interleavings` runs this; `AUTO_MUTEX_SCHEDULES=n` tries so many schedules for each test. A schedule that fails
-//! is printed; `AUTO_MUTEX_SCHEDULE=… tests/interleavings NAME` replays it.
+//! `tests/interleavings` runs these tests; `AUTO_MUTEX_SCHEDULES=n` tries n schedules for each test. A schedule that
+//! fails is printed; `AUTO_MUTEX_SCHEDULE=… tests/interleavings NAME` replays it.
 
 mod calm;
 mod end;
@@ -22,7 +22,7 @@ use shuttle::{Config, Runner};
 const SCHEDULES: usize = 6000;
 /// For half of the schedules: the maximum number of steps that must come in one order for a fault to show.
 const DEPTH: usize = 3;
-/// The stack of a thread. Frames are large without optimisation.
+/// The size of a thread's stack, which is large because frames are large without optimisation.
 const STACK: usize = 1 << 19;
 
 /// Tries schedules of `run`: half of them at random, half with few switches between threads.

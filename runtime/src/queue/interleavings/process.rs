@@ -1,4 +1,4 @@
-//! Processes: each a member and its engine, all on one store and one clock.
+//! Processes on one store and one clock; each is a member with its engine.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,7 +16,7 @@ use crate::queue::Member;
 use crate::store::memory::{Driver, MemoryStore};
 use crate::store::{Events, MemberId, Store as _};
 
-/// The budget of local handoffs: how many, and for how long.
+/// The budgets of local handoffs: the maximum number, and the maximum time.
 const HANDOVERS: [(u32, Duration); 3] = [
     (0, Duration::ZERO),
     (1, Duration::from_millis(5)),
@@ -38,14 +38,14 @@ pub(super) struct Process {
 }
 
 impl Cluster {
-    /// All processes have the same handoff budget, which the schedule chooses.
+    /// Starts processes with the same handoff budget, which the schedule chooses.
     pub(super) fn of(processes: usize) -> Self {
-        // Stores of other tests in this program have names too.
+        // The stores of other tests in this program have names too.
         static STORES: AtomicU64 = AtomicU64::new(0);
         let store = format!("interleavings {}", STORES.fetch_add(1, Ordering::Relaxed));
         by_hand::set(Instant::from_nanos(1_000_000_000_000));
         let handover = HANDOVERS[thread_rng().gen_range(0..HANDOVERS.len())];
-        // One alone may have a store of its own, which lends it the name.
+        // A single process may have a store of its own, which lends the name to its client.
         let shared = processes > 1 || thread_rng().r#gen();
         let start = |_| Process::start(shared.then_some(&*store), handover);
         Self {
@@ -65,7 +65,7 @@ impl Cluster {
         &self.processes[thread_rng().gen_range(0..self.processes.len())]
     }
 
-    /// Time passes, and the engines notice.
+    /// Advances the clock, and wakes the engines.
     pub(super) fn pass(&self, time: Duration) {
         by_hand::set(Instant::now().after(time));
         for process in &self.processes {
@@ -73,7 +73,7 @@ impl Cluster {
         }
     }
 
-    /// All callers are served or have given up: checks that nothing is left, and ends the engines.
+    /// Called when all callers are served or have given up: checks that nothing is left, and ends the engines.
     pub(super) fn end(self) {
         for process in &self.processes {
             let done = process
@@ -91,7 +91,7 @@ impl Cluster {
         self.ended();
     }
 
-    /// The engines end.
+    /// Waits for the engines to end, and checks that the stores are idle.
     pub(super) fn ended(self) {
         for Process { store, engine, .. } in self.processes {
             engine.join().unwrap();
@@ -100,7 +100,7 @@ impl Cluster {
     }
 }
 
-/// Runs `each` in `threads` threads at the same time, until all have ended.
+/// Runs `each` in `threads` threads at the same time, until all threads have ended.
 pub(super) fn beside_each_other(
     cluster: Cluster,
     threads: usize,
@@ -138,7 +138,7 @@ impl Process {
     }
 }
 
-/// Like the real timers, except for the clock: a change of the clock interrupts the wait.
+/// Runs the member's timers like the real engine. However, they wait for a change of the manual clock.
 fn engine(member: &Arc<Member>, store: &MemoryStore, driver: Driver) {
     let events: Arc<dyn Events> = member.clone();
     let ticks = async {

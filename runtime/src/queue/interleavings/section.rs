@@ -1,4 +1,4 @@
-//! What a thread does with a lock: it asks for the lock, waits or gives up, holds, and releases in one of several ways.
+//! The actions of a thread with a lock: it asks, waits or gives up, holds, and releases in one of several ways.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -38,11 +38,11 @@ pub(super) fn want(units: u32, capacity: u32) -> Want {
     }
 }
 
-/// What kind of lock the name is in this schedule.
+/// The kind of lock that the name is in this schedule.
 #[derive(Clone, Copy)]
 pub(super) enum Shape {
     Mutex,
-    /// A mutex that some callers share by their owner.
+    /// A mutex that some callers of the same owner share.
     Owned,
     Semaphore,
     ReadersWriter,
@@ -93,7 +93,7 @@ impl Process {
         Ok(())
     }
 
-    /// Like [`section`](Self::section), but may give up.
+    /// Like [`section`](Self::section), but the caller may give up.
     pub(super) fn section_or_not(&self, want: &Want, witness: &Witness) -> Result<(), LockError> {
         if let Some(hold) = wait_or_not(self.enter(want)?) {
             let hold = hold?;
@@ -112,7 +112,7 @@ pub(super) fn wait(acquire: Acquire) -> Result<Arc<Hold>, LockError> {
     }
 }
 
-/// Waits for the lock, and gives up at some point, in this thread or another.
+/// Waits for the lock, or gives up at some point, in this thread or another.
 fn wait_or_not(acquire: Acquire) -> Option<Result<Arc<Hold>, LockError>> {
     let mut acquire = Box::pin(acquire);
     for _ in 0..roll(4) {
@@ -131,7 +131,7 @@ fn wait_or_not(acquire: Acquire) -> Option<Result<Arc<Hold>, LockError>> {
 /// Holds the lock for a moment.
 pub(super) fn inside(hold: &Arc<Hold>, witness: &Witness) {
     witness.enters(hold);
-    // What the store says of it is told to whoever is found under the name.
+    // A message of the store about this hold reaches the queue that is registered under the name.
     let member = hold.local().member();
     let found = member.with_queue(hold.name(), |local| Some(Arc::ptr_eq(local, hold.local())));
     assert!(
@@ -148,7 +148,7 @@ pub(super) fn leave(hold: Arc<Hold>) {
     match roll(3) {
         0 => drop(holding),
         1 => match holding.blocking_unlock() {
-            // No store forgets anything here; a shutdown or the end of a lease may have come first.
+            // The store forgets nothing here, but a shutdown or the end of the lease may have come first.
             Ok(_)
             | Err(LockError::Lost {
                 cause: LossCause::NotRenewed | LossCause::Expired | LossCause::ShutDown,
@@ -156,7 +156,7 @@ pub(super) fn leave(hold: Arc<Hold>) {
             }) => {}
             Err(error) => panic!("{error:?}"),
         },
-        // It may be dropped before the store has answered.
+        // The future may be dropped before the store has answered.
         _ => drop(holding.leave()),
     }
 }

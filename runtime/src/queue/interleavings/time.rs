@@ -12,7 +12,7 @@ use super::section::{Shape, inside, leave, roll, wait};
 use crate::error::LockError;
 use crate::queue::{Patience, Want};
 
-/// More steps of the clock than any test takes.
+/// An upper limit for the steps of the clock; no test needs as many.
 const STEPS: usize = 2000;
 
 /// Runs `each` in `threads` threads, while the clock advances by one of `spans` at a time.
@@ -76,7 +76,7 @@ fn deadlines_and_leases_end_and_the_next_one_goes_on() {
                 match wait(acquire) {
                     Ok(hold) => {
                         inside(&hold, &cluster.witness);
-                        // Until it is lost, if it will be.
+                        // If the hold has an `expire`, it is kept until it is lost.
                         if hold.terms().expire.is_some() {
                             shuttle::future::block_on(hold.ended());
                             assert!(hold.is_lost());
@@ -86,7 +86,7 @@ fn deadlines_and_leases_end_and_the_next_one_goes_on() {
                     Err(LockError::Timeout { .. } | LockError::TooManyAttempts { .. }) => {
                         assert!(want.patience != Patience::Queue(None));
                     }
-                    // All that it was granted was over before this thread looked.
+                    // Every hold that it was granted had ended before this thread looked.
                     Err(LockError::Lost { .. }) => {}
                     Err(error) => panic!("{error:?}"),
                 }

@@ -9,7 +9,7 @@ use crate::queue::Hold;
 
 /// Records which callers hold. Its own mutex is not one of shuttle's, so no other thread runs while it is locked.
 pub(super) struct Witness {
-    /// The budget of local handoffs: how many, and for how long.
+    /// The budget of local handoffs: the maximum number, and the maximum time.
     handover: (u32, Duration),
     /// No hold may be lost.
     calm: AtomicBool,
@@ -20,7 +20,7 @@ pub(super) struct Witness {
 struct Seen {
     inside: Vec<Arc<Hold>>,
     last_token: u64,
-    /// The last grant of the store: its token, and when it arrived if the witness saw its first holder.
+    /// The last grant of the store: its token, and its time if the witness saw its first holder.
     granted: Option<(u64, Instant)>,
     served: usize,
 }
@@ -34,7 +34,7 @@ impl Witness {
         })
     }
 
-    /// From now on no hold may be lost.
+    /// From now on, no hold may be lost.
     pub(super) fn expects_calm(&self) {
         self.calm.store(true, Ordering::Relaxed);
     }
@@ -44,7 +44,7 @@ impl Witness {
         assert!(!calm || hold.is_valid(), "{hold:?} was lost for no reason");
     }
 
-    /// A caller has `hold`, and begins its section.
+    /// Records that a caller has `hold` and begins its section.
     pub(super) fn enters(&self, hold: &Arc<Hold>) {
         self.check_calm(hold);
         let grant = hold.grant();
@@ -53,14 +53,15 @@ impl Witness {
             let others = seen.inside.clone();
             seen.inside.push(hold.clone());
             seen.served += 1;
-            // Those of one owner share a token.
+            // Holders of the same owner share a token.
             let grown = grant.token > seen.last_token
                 || grant.token == seen.last_token && grant.owner().is_some();
             seen.last_token = grant.token.max(seen.last_token);
             self.check_budget(&mut seen, hold);
             (others, grown)
         };
-        // All were granted before the first look; so what is still valid at its own look was valid with all others then.
+        // All these holds were granted before the first check. So a hold that is still valid at its own check was valid
+        // together with all others at the first check.
         let another =
             |other: &&Arc<Hold>| grant.owner().is_none() || other.grant().owner() != grant.owner();
         let valid = others
@@ -71,7 +72,7 @@ impl Witness {
         if hold.is_valid() {
             let fits = taken + hold.weight() <= grant.capacity;
             assert!(fits, "too many hold: {hold:?} beside {others:?}");
-            // Of several that go in together one may be seen before another.
+            // If several callers hold at the same time, the witness may see a later grant first.
             assert!(
                 grown || grant.capacity > 1,
                 "the fencing token of {hold:?} did not grow"
@@ -93,7 +94,7 @@ impl Witness {
         }
     }
 
-    /// The hold will be released now, or was lost.
+    /// Records that the hold will be released now, or was lost.
     pub(super) fn leaves(&self, hold: &Arc<Hold>) {
         self.check_calm(hold);
         let mut seen = self.seen.lock().unwrap();

@@ -1,7 +1,7 @@
 //! The local queue under a hostile network, on a manual clock: many members and one name. A seed decides the order of
 //! requests, replies, messages, broken connections, late copies, cancels, pauses and crashes.
 //!
-//! The name is a mutex, a semaphore with signals, or a readers-writer lock, as the seed says.
+//! The seed decides whether the name is a mutex, a semaphore with signals, or a readers-writer lock.
 //!
 //! At every instant:
 //! - the holds that are valid by their members' own clocks fit into the capacity;

@@ -1,4 +1,4 @@
-//! The network and the server: messages arrive, some of them late, some not at all.
+//! The network and the server: some messages arrive late, and some are lost.
 
 use std::time::Duration;
 
@@ -41,7 +41,8 @@ impl World {
         }
     }
 
-    /// A copy from a broken connection arrives after all, unless it is older than the lifetime of a tombstone.
+    /// A copy from a broken connection arrives after all, unless it is too old: a tombstone must outlive every late
+    /// copy.
     pub(super) fn execute_late(&mut self, index: usize) {
         if let Some((sent, request)) = self.nodes[index].late.pop()
             && sent.until(self.now) < Duration::from_secs(25)
@@ -92,7 +93,7 @@ impl World {
         if node.connected {
             return;
         }
-        // What was submitted while there was no connection fails first.
+        // Requests that were submitted without a connection fail first.
         let error = StoreError::disconnected("down");
         let unsent = std::mem::take(&mut *lock(&node.wire.out));
         for request in unsent {

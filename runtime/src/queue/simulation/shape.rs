@@ -1,4 +1,4 @@
-//! Which kind of lock the name is, and what happens to its signals.
+//! The kind of lock that the name is, and what happens to its signals.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -10,13 +10,13 @@ use crate::store::memory::state::State;
 use crate::store::{MemberId, Mode, Op, Reply, Share, Signal, Ticket};
 use crate::wait::DeferredWakes;
 
-/// Which kind of lock the name is.
+/// The kind of lock that the name is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     Mutex,
-    /// With this number of permits.
+    /// A semaphore with this number of permits.
     Semaphore(u32),
-    /// With this number of units for a writer.
+    /// A readers-writer lock with this number of units for a writer.
     ReadersWriter(u32),
 }
 
@@ -54,7 +54,7 @@ impl World {
             Shape::Semaphore(permits) => {
                 let units = self.dice.roll(permits.max(1) as usize) as u32 + 1;
                 Share {
-                    // One that did not would be a mutex.
+                    // A semaphore of one permit without signals would be a mutex.
                     takes: units == 1 && (permits < 2 || self.dice.chance(70)),
                     ..Share::of(units, capacity)
                 }
@@ -65,7 +65,7 @@ impl World {
         }
     }
 
-    /// Signals, or notifies a waiter.
+    /// Adds a signal, or notifies a waiter.
     pub(super) fn signal(&mut self, index: usize) {
         if !matches!(self.shape, Shape::Semaphore(_)) {
             return;
@@ -82,12 +82,12 @@ impl World {
         self.signals.asked.push((text, asked.unwrap()));
     }
 
-    /// `hold` was used and is released.
+    /// Records that `hold` has used its signal, and is released.
     pub(super) fn consume(&mut self, hold: &Hold) {
         self.signals.consumed.extend(hold.grant().signal().cloned());
     }
 
-    /// A writer that becomes a reader.
+    /// If `hold` is a writer, it becomes a reader.
     pub(super) fn downgrade(&mut self, index: usize, hold: &Arc<Hold>) {
         if matches!(self.shape, Shape::ReadersWriter(all) if hold.units() == all) {
             self.note(format!("{index} downgrades {}", hold.grant().token));
@@ -109,7 +109,7 @@ impl World {
         }
     }
 
-    /// Checks that every signal was taken or is still available; if nothing broke, only once.
+    /// Checks that every signal was taken or is still available, and, without faults, that none was taken twice.
     pub(super) fn check_signals(&mut self, micros: u64) {
         for (text, asked) in std::mem::take(&mut self.signals.asked) {
             match asked.close(&mut DeferredWakes::default()) {

@@ -29,15 +29,15 @@ pub(super) struct World {
     pub(super) state: State,
     pub(super) nodes: Vec<Node>,
     pub(super) last_token: u64,
-    /// Until when the last `at_least` keeps the lock.
+    /// The time until which the last `at_least` keeps the lock.
     pub(super) kept_until: Instant,
     pub(super) served: u32,
     pub(super) lost: u32,
-    /// How many holds came from another waiter of the same process.
+    /// The number of holds that came by a handoff in the same process.
     pub(super) handed: u32,
     pub(super) log: Vec<String>,
     pub(super) shape: Shape,
-    /// The budget of local handoffs: how many, and for how long.
+    /// The budget of local handoffs: the maximum number, and the maximum time.
     handover: (u32, Duration),
     pub(super) signals: Signals,
 }
@@ -180,12 +180,13 @@ impl World {
         }
     }
 
-    /// A caller certainly has `hold`. `before` is the greatest token when the caller asked for the lock.
+    /// Records that a caller certainly has `hold`. `before` is the greatest token at the time when the caller asked for
+    /// the lock.
     fn obtained(&mut self, hold: &Hold, before: u64) {
         let token = hold.grant().token;
         let handed = token % 1024;
         assert!(handed <= u64::from(self.handover.0), "handed on too often");
-        // Of several that go in together, one may learn of it before another.
+        // If several callers get the lock at the same time, a later grant may be noticed first.
         let before = match self.shape {
             Shape::Mutex => self.last_token,
             _ => before,
@@ -246,7 +247,7 @@ impl World {
                 self.nodes[index].renewals.extend(renewal);
             }
             57 if !self.nodes[index].old.is_empty() => {
-                // Its ticket may be somebody else's by now.
+                // Another caller may have its ticket by now.
                 let old = self.nodes[index].old.swap_remove(0);
                 old.local().release(&old);
                 assert!(old.local().renew(&old).is_none());
@@ -269,7 +270,7 @@ impl World {
                 let node = &mut self.nodes[index];
                 node.crashed = true;
                 node.holds.clear();
-                // Forgotten, not dropped: a crashed process cleans nothing up.
+                // The waiters are forgotten, not dropped, because a crashed process cleans nothing up.
                 node.waiting.drain(..).for_each(std::mem::forget);
                 self.join();
             }
@@ -286,12 +287,12 @@ impl World {
         self.check();
     }
 
-    /// Releases, or unlocks and waits for the store's answer.
+    /// Releases the hold, or unlocks it and waits for the store's answer.
     fn release(&mut self, index: usize, hold: &Arc<Hold>) {
         self.note(format!("{index} releases {}", hold.grant().token));
         let held = hold.is_valid();
         if held {
-            // Durations travel in whole milliseconds.
+            // Durations are sent in whole milliseconds.
             let park = hold.park(self.now).saturating_sub(Duration::from_millis(1));
             self.kept_until = self.now.after(park);
         }
@@ -311,14 +312,14 @@ impl World {
         }
     }
 
-    /// Checks that every caller that waited for the store's answer has it, and that the answer is true.
+    /// Checks that every caller that waited for the store's answer has the answer, and that it is true.
     fn check_words(&mut self) {
         let calm = self.calm;
         for node in self.nodes.iter_mut().filter(|node| !node.crashed) {
             for (unlocked, held) in node.unlocks.drain(..) {
                 let word = unlocked.close(&mut DeferredWakes::default());
                 match word.expect("an unlock is never answered") {
-                    // Under faults the lease may end while the release is on its way.
+                    // Under faults the lease may end while the release is in flight.
                     Ok(word) => assert!(
                         word.is_some() == held || word.is_none() && !calm,
                         "unlock says {word:?}, not {held}"
@@ -337,7 +338,7 @@ impl World {
         let mut valid = Vec::new();
         for (index, node) in self.nodes.iter_mut().enumerate() {
             let before = node.holds.len();
-            // A paused process has not noticed yet; its clock has.
+            // A paused process has not noticed the end yet, but its clock shows that the hold is over.
             node.holds.retain(|hold| hold.is_valid());
             self.lost += (before - node.holds.len()) as u32;
             valid.extend(node.holds.iter().map(|hold| (index, hold.clone())));
@@ -406,7 +407,7 @@ impl World {
                 "a ticket nobody wants held for {took:?}"
             );
         }
-        // What crashed members left ends with their leases; everything else is gone at once.
+        // Tickets of crashed members end with their leases; everything else has gone at once.
         self.pass(40_000);
         for index in 0..self.nodes.len() {
             while !self.nodes[index].crashed && lock(&self.nodes[index].wire.out).front().is_some()

@@ -1,4 +1,4 @@
-//! What an answer means for who waits, and for who waits behind.
+//! The effect of a reply on its own waiter, and on the waiters behind it.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ const UNREPLICATED: StoreErrorKind = StoreErrorKind::Unreplicated {
     reached: 1,
 };
 
-/// How soon what failed for the moment is sent again.
+/// How soon a request is resent after a temporary failure.
 const SOON: Duration = Duration::from_millis(200);
 
 #[test]
@@ -22,7 +22,7 @@ fn what_passes_is_asked_for_again_and_nobody_is_told() {
     for (kind, known) in [
         (StoreErrorKind::Busy, false),
         (StoreErrorKind::Busy, true),
-        // A place is worth another try.
+        // A waiter that has a place in the queue tries again.
         (StoreErrorKind::Refused, true),
     ] {
         let mut rig = Rig::new();
@@ -75,7 +75,8 @@ fn what_concerns_one_ticket_is_told_to_its_waiter_and_what_concerns_the_name_to_
         };
         assert!(fits, "{told:?}");
         assert_eq!(poll(&mut second).is_some(), all, "{kind:?}");
-        // Whatever the store has of it is given back; who still waits asks for himself.
+        // The ticket is released, because the store may have granted or queued it. A waiter that stays asks with a
+        // ticket of its own.
         let left = rig.next();
         assert!(
             matches!(left.op, Op::Release { ticket: it, .. } if it == ticket),
@@ -339,7 +340,7 @@ fn an_answer_that_is_older_than_the_grant_says_nothing() {
     rig.answer(asked, queued());
     rig.pass(SECOND);
     let touch = rig.next();
-    // The grant answers the touch, which is under way still.
+    // The grant arrives by message, while the touch that it names is still in flight.
     rig.member.told(&rig.name, grant(ticket, 2, SECOND));
     let hold = poll(&mut waits).expect("granted").unwrap();
     rig.answer(touch, Reply::Gone);

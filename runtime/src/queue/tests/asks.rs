@@ -72,7 +72,7 @@ fn a_message_of_a_node_that_grants_nothing_is_not_believed() {
     assert!(poll(&mut waits).is_none());
     let touch = rig.next();
     assert!(matches!(touch.op, Op::Touch { .. }), "{touch:?}");
-    // Once it is open, it is.
+    // Once the node grants again, the message is believed.
     rig.member.closed(Node::ONLY, None);
     rig.member.told(&rig.name, grants());
     assert!(poll(&mut waits).is_some_and(|granted| granted.is_ok()));
@@ -183,13 +183,13 @@ fn who_waits_in_vain_for_a_store_that_does_not_serve_is_told_so() {
     };
     let mut waiting = rig.enter(&waits);
     rig.answer(rig.next(), queued());
-    // It is looked at again: by then too few servers are left.
+    // The waiter touches its place, but by then too few servers are left.
     rig.pass(SECOND);
     rig.refuse(rig.next());
     rig.pass(SECOND * 2);
     let error = poll(&mut waiting).expect("it is over").unwrap_err();
     assert!(format!("{error:?}").contains("4 of 5"), "{error:?}");
-    // One that does not wait in the store.
+    // A caller that does not wait in the store gets the same error.
     let tries = Rig::tries();
     lock(&rig.wire.0).clear();
     let mut trying = rig.enter(&tries);

@@ -1,4 +1,5 @@
-//! Handing on inside a process: to whom, how often, for how long, and what the store hears of it.
+//! Handoffs inside a process: their receiver, their budget in number and time, and the requests that they send to the
+//! store.
 
 use std::time::Duration;
 
@@ -12,13 +13,13 @@ use crate::store::{Op, Reply, Share};
 const MILLI: Duration = Duration::from_millis(1);
 
 impl Rig {
-    /// The next request, if it is a renewal.
+    /// Takes the next request if it is a renewal.
     fn renewal(&self) -> Option<crate::store::Request> {
         let mut wire = lock(&self.wire.0);
         wire.pop_front_if(|request| matches!(request.op, Op::Touch { .. }))
     }
 
-    /// The next request is the release of a ticket.
+    /// Answers the next request as a release, and returns whether it was one.
     fn released(&self) -> bool {
         let request = self.next();
         let released = matches!(request.op, Op::Release { .. });
@@ -41,13 +42,13 @@ fn the_next_waiter_gets_the_ticket_without_a_word_to_the_store() {
     assert_eq!(second.grant().ticket, first.grant().ticket);
     assert!(second.is_valid() && !first.is_valid());
     assert!(rig.is_silent());
-    // Of the former holder, nothing ends the new one's.
+    // A second release by the former holder does not end the new holder's hold.
     first.local().release(&first);
     assert!(second.is_valid());
     second.local().release(&second);
     let third = poll(&mut third).expect("handed on").unwrap();
     assert!(rig.is_silent());
-    // Nobody waits: what was asked for them goes first, or the store would grant it.
+    // No waiter is left, so the spare ticket is released too. Otherwise the store would grant it.
     third.local().release(&third);
     assert!(rig.released() && rig.released());
     assert!(rig.is_silent());
@@ -55,7 +56,7 @@ fn the_next_waiter_gets_the_ticket_without_a_word_to_the_store() {
 
 #[test]
 fn nothing_is_handed_on_between_those_of_an_owner_that_the_store_knows_and_others() {
-    // Others of the owner, elsewhere, may have a share of a hold; and the store has to know whose it is.
+    // Callers of the owner in other processes may share the hold, so the store has to know the owner of each hold.
     let plain = Rig::want();
     let mut owned = Rig::want();
     owned.share.owner = "somebody".into();
@@ -134,7 +135,7 @@ fn each_holder_has_an_expire_of_its_own() {
     rig.answer(rig.next(), queued());
     first.local().release(&first);
     let second = poll(&mut second).expect("handed on").unwrap();
-    // The lease was asked for as long as the first could hold: the store must hear of it.
+    // The first holder asked for a lease as short as its `expire`, so the second holder must renew it.
     rig.pass(20 * MILLI);
     let renewal = rig.next();
     assert!(
@@ -148,7 +149,7 @@ fn each_holder_has_an_expire_of_its_own() {
 
 #[test]
 fn what_must_be_said_to_the_store_is_said() {
-    // Parked; wanted for something else.
+    // A parked ticket is not handed over, nor is a ticket with other units: both must be released in the store.
     let rig = Rig::new();
     let keep = Want {
         terms: Terms {
@@ -195,10 +196,10 @@ fn an_unlock_hands_on_and_says_at_once_that_the_lock_was_held() {
     assert_eq!(second.grant().token, TOKEN * 1024 + 1);
     assert_eq!(unlocked.blocking_wait().unwrap(), Some(0));
     assert!(rig.is_silent());
-    // Once more, of the same: it is over.
+    // A second unlock of the same hold reports that the hold is over.
     assert_eq!(first.local().unlock(&first).blocking_wait().unwrap(), None);
     assert!(second.is_valid());
-    // Nobody waits: the store says what became of it.
+    // No waiter is left, so the unlock waits for the store's answer.
     let unlocked = second.local().unlock(&second);
     let free = || Reply::Released { free: 1 };
     for _ in 0..2 {

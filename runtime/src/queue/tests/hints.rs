@@ -1,4 +1,4 @@
-//! What the store tells unasked is checked, or asked about.
+//! Messages of the store are checked; in case of doubt, the queue asks the store.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::store::{
     Cause, Events, GrantBlock, HolderRecord, Message, Node, Op, Owner, Reply, Share, Ticket,
 };
 
-/// Somebody waits, behind who holds with [`TOKEN`].
+/// Makes a waiter in the queue, behind a holder with the token [`TOKEN`].
 fn waits(rig: &Rig, want: &Want) -> (Pin<Box<Acquire>>, Ticket) {
     let waiter = rig.enter(want);
     let (asked, ticket, _) = rig.asked();
@@ -47,7 +47,7 @@ fn owned() -> Want {
     }
 }
 
-/// Somebody says that the store has granted the first request of the ticket.
+/// Delivers a message that the store has granted the first request of the ticket.
 fn tell(rig: &Rig, ticket: Ticket, token: u64, hold: Duration) {
     let message = Message::Grant {
         ticket,
@@ -79,7 +79,7 @@ fn a_grant_that_no_store_would_make_is_asked_about_and_not_believed() {
         (Rig::want(), TOKEN - 1, SECOND, false),
         (Rig::want(), last - 1, SECOND, true),
         (Rig::want(), last, SECOND, false),
-        // Who joins its owner has the owner's token.
+        // A waiter that joins a hold of its owner gets the owner's token.
         (owned(), TOKEN, SECOND, true),
         (owned(), TOKEN - 1, SECOND, false),
     ] {

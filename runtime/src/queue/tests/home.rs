@@ -1,4 +1,4 @@
-//! Who would block the only thread that can bring the lock back.
+//! A call that would block the only thread that can release the lock is refused.
 
 use std::thread;
 
@@ -7,7 +7,7 @@ use crate::error::LockError;
 use crate::queue::{Patience, Want};
 use crate::store::Share;
 
-/// Of three, on this thread, which blocks.
+/// A request for some of three units, by a call that blocks this thread.
 fn blocking(units: u32) -> Want {
     Want {
         share: Share::of(units, 3),
@@ -47,7 +47,7 @@ async fn what_its_own_thread_holds_is_not_waited_for() {
     let _held = rig.take(&blocking(1));
     is_refused(&rig, &blocking(3));
     may_wait(&rig, &blocking(2));
-    // Nobody else is kept from anything, and who does not wait blocks nobody.
+    // Callers on other threads may wait, and so may callers that do not block their thread.
     may_wait(&rig, &elsewhere(3));
     for want in [
         Want {

@@ -1,12 +1,12 @@
-//! A copy of an acquire that a broken connection took along may reach the store after the release of its ticket: then,
-//! and only then, the release leaves a tombstone.
+//! When a connection breaks, a copy of an acquire may reach the store after the release of its ticket. Only then, the
+//! release leaves a tombstone.
 
 use super::{Rig, SECOND, grant, granted, poll, queued};
 use crate::queue::Want;
 use crate::queue::waiter::Patience;
 use crate::store::{Events, Node, Op, Reply, Request, Share, Ticket};
 
-/// The connection breaks, and there is another one.
+/// The connection breaks, and the member connects again.
 fn breaks(rig: &Rig, unanswered: Request) {
     rig.lose(unanswered);
     rig.member.connected(Node::ONLY, 2);
@@ -35,7 +35,7 @@ fn who_asked_twice_leaves_a_tombstone_and_nobody_else() {
     rig.answer(asked, granted());
     let early = poll(&mut first).expect("granted").unwrap();
     breaks(&rig, lost);
-    // Everything is asked for again: the waiter's acquire, the holder's touch.
+    // The waiter sends its acquire again, and the holder a touch.
     for _ in 0..2 {
         let again = rig.next();
         rig.answer(again, granted());
@@ -65,7 +65,7 @@ fn a_release_that_was_sent_before_the_break_is_sent_again_with_one() {
     let first = rig.enter(&Rig::want());
     let (asked, ticket, _) = rig.asked();
     drop(first);
-    // It was kept for the next one for a while.
+    // For a while, the ticket was kept for the next waiter.
     rig.pass(5 * SECOND);
     let release = leaves(&rig, ticket, false);
     rig.lose(asked);

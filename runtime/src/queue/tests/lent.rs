@@ -1,4 +1,5 @@
-//! A name that its store lends, and a name that a thread finds by itself: nothing is granted past them, nothing forgotten.
+//! Names that the store lends to the client, and names that a thread remembers. No grant may bypass them, and nothing
+//! is forgotten.
 
 use std::sync::Arc;
 
@@ -48,7 +49,7 @@ fn fencing_tokens_grow_when_a_name_is_retired_and_used_again() {
     Free::each(|mut free| {
         let beat = free.member.timers().next().unwrap();
         free.pass(free.now.until(beat) - SECOND / 1_000_000);
-        // In one moment: the tokens run ahead of the clock.
+        // All grants come at the same moment, so the tokens run ahead of the clock.
         let holds = [(); 100].map(|()| {
             let hold = free.take(&Rig::want());
             free.release(&hold);
@@ -95,7 +96,7 @@ fn a_thread_finds_its_names_only_while_they_are_in_use() {
     free.pass(10 * SECOND);
     free.member.tick();
     assert!(local.take_uncontended(&Rig::want()).is_none(), "retired");
-    // The timers keep it too.
+    // The member's timers also have a reference to the queue, until the client is abandoned.
     free.member.abandon();
     let kept = Arc::downgrade(&local);
     drop((local, hold, again));

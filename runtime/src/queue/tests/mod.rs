@@ -1,4 +1,4 @@
-//! The local queue step by step, against a store whose answers are written here, on a clock by hand.
+//! The local queue step by step. Each test writes the store's answers, and sets the clock by hand.
 
 mod answers;
 mod asks;
@@ -46,7 +46,7 @@ fn granted() -> Reply {
     }
 }
 
-/// What was submitted, for the test to answer.
+/// The submitted requests, which the test answers.
 #[derive(Default)]
 struct Wire(Mutex<VecDeque<Request>>);
 
@@ -71,7 +71,7 @@ impl Rig {
         Self::patient(30)
     }
 
-    /// As long as this with a store that says nothing, in seconds.
+    /// Makes a rig whose `store_timeout` is `patience` seconds.
     fn patient(patience: u32) -> Self {
         let config = Config::new("memory://").unwrap();
         Self::with(config.store_timeout(patience))
@@ -111,7 +111,7 @@ impl Rig {
         }
     }
 
-    /// Of somebody who does not wait.
+    /// A request of a caller that does not wait.
     fn tries() -> Want {
         Want {
             patience: Patience::NONE,
@@ -126,7 +126,7 @@ impl Rig {
         Box::pin(entered.unwrap().unwrap())
     }
 
-    /// Nothing was submitted since.
+    /// Returns whether all submitted requests have been taken.
     fn is_silent(&self) -> bool {
         lock(&self.wire.0).is_empty()
     }
@@ -137,7 +137,7 @@ impl Rig {
             .expect("something was submitted")
     }
 
-    /// What was submitted is an acquire: of which ticket, and with which counter.
+    /// Takes the next request, which must be an acquire; returns its ticket and counter too.
     #[track_caller]
     fn asked(&self) -> (Request, Ticket, u64) {
         let asked = self.next();
@@ -184,7 +184,7 @@ impl Rig {
         self.member.tick();
     }
 
-    /// As [`pass`](Self::pass), and the engine looks all the while.
+    /// Like [`pass`](Self::pass), but the engine checks its timers all the time.
     fn run(&mut self, time: Duration) {
         let ends = self.now.after(time);
         while self.now < ends {
@@ -192,7 +192,7 @@ impl Rig {
         }
     }
 
-    /// Takes the lock, granted at once.
+    /// Takes the lock, which the store grants at once.
     fn take(&self, want: &Want) -> Arc<Hold> {
         let mut acquire = self.enter(want);
         self.answer(self.next(), granted());
@@ -208,7 +208,7 @@ fn poll(acquire: &mut Pin<Box<Acquire>>) -> Option<Result<Arc<Hold>, LockError>>
     }
 }
 
-/// The store grants the ticket on somebody else's operation, to who asked with this counter.
+/// The message that another ticket's operation has granted the ticket, whose last request had this counter.
 fn grant(ticket: Ticket, counter: u64, hold: Duration) -> Message {
     Message::Grant {
         ticket,
@@ -265,7 +265,7 @@ fn the_next_waiter_is_not_bound_by_the_expire_of_the_one_before() {
     let first = rig.enter(&brief);
     let mut second = rig.enter(&Rig::want());
     drop(first);
-    // The ticket of the first asks for the second now.
+    // The first caller's ticket now asks for the second caller.
     rig.answer(rig.next(), granted());
     let hold = poll(&mut second).expect("granted").unwrap();
     rig.pass(SECOND / 20);
@@ -283,7 +283,7 @@ fn the_next_waiter_is_not_bound_by_the_expire_of_the_one_before() {
 fn a_call_that_comes_as_the_client_shuts_down_is_refused() {
     let rig = Rig::new();
     let entered = rig.member.with_queue(&rig.name, |local| {
-        // Another thread, between the look at the phase and the step.
+        // Another thread shuts the client down between the check of the phase and the transition.
         rig.member.shut_down(Duration::ZERO);
         Some(local.enter(&Rig::want()))
     });
@@ -332,7 +332,7 @@ fn what_was_entered_again_restarts_its_own_time_and_no_earlier_end() {
     hold.local().restart(&hold, terms(30));
     assert_eq!(hold.expires_in(rig.now), 30 * SECOND);
     assert_eq!(hold.park(rig.now), SECOND);
-    // The lease was cut to the two seconds: it is asked for anew at once.
+    // The lease was cut to two seconds, so the queue asks for a longer one at once.
     assert!(matches!(rig.next().op, Op::Touch { hold, .. } if hold == 10 * SECOND));
 }
 
@@ -341,7 +341,7 @@ fn unlock_tells_the_truth_when_the_answer_was_lost() {
     let rig = Rig::new();
     let hold = rig.take(&Rig::want());
     let unlocked = hold.local().unlock(&hold);
-    // Executed, but the connection breaks before the answer.
+    // The store executes the release, but the connection breaks before the answer.
     rig.lose(rig.next());
     rig.member.connected(Node::ONLY, 2);
     rig.answer(rig.next(), Reply::Gone);
@@ -349,7 +349,7 @@ fn unlock_tells_the_truth_when_the_answer_was_lost() {
         unlocked.blocking_wait().unwrap().is_some(),
         "it was held until the release"
     );
-    // What the store did not know at the first time was lost before.
+    // If the store does not know the ticket at the first attempt, the hold had been lost before.
     let hold = rig.take(&Rig::want());
     let unlocked = hold.local().unlock(&hold);
     rig.answer(rig.next(), Reply::Gone);
@@ -360,7 +360,7 @@ fn unlock_tells_the_truth_when_the_answer_was_lost() {
 fn unlock_of_what_was_lost_is_false_whatever_the_store_has_left() {
     let rig = Rig::new();
     let hold = rig.take(&Rig::want());
-    // The local deadline comes before the store's; the engine has not looked yet.
+    // The local deadline is earlier than the store's, and the engine has not noticed it yet.
     by_hand::set(rig.now.after(10 * SECOND - SECOND / 20));
     assert!(hold.is_lost());
     let unlocked = hold.local().unlock(&hold);
@@ -406,7 +406,7 @@ fn a_server_that_refuses_every_new_ticket_is_not_asked_for_ever() {
     }
 }
 
-/// What a task owns that only its waker keeps.
+/// A value of a task that is kept only by the task's waker.
 struct Task(Arc<Hold>);
 
 impl Wake for Task {

@@ -1,5 +1,5 @@
-//! Waits of tasks that hold other locks: what the search for deadlocks sends, and when; what it says of a ticket that
-//! serves one waiter after another.
+//! Waits of tasks that hold other locks: the messages that the search for deadlocks sends, and when; and its answers
+//! about a ticket that serves one waiter after another.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ fn rig(deadlock: Deadlock) -> Rig {
     Rig::with(config.store_timeout(3000).deadlock(deadlock))
 }
 
-/// A hold of another name.
+/// Takes another name.
 fn outer(rig: &Rig) -> Arc<Hold> {
     let name = Name::from_escaped("queue:outer");
     let entered = rig
@@ -71,14 +71,14 @@ fn state(holder: TicketRecord, waiter: TicketRecord) -> Reply {
     })
 }
 
-/// The requests of a search among those that were sent since.
+/// Takes all submitted requests, and returns those of a search.
 fn searching(rig: &Rig) -> Vec<Request> {
     let all = std::mem::take(&mut *crate::wait::lock(&rig.wire.0));
     let of_search = |request: &Request| matches!(request.op, Op::Inspect | Op::Probe { .. });
     all.into_iter().filter(of_search).collect()
 }
 
-/// The only one.
+/// Returns the only request.
 fn only(mut requests: Vec<Request>) -> Request {
     let request = requests.pop().expect("a request");
     assert!(requests.is_empty(), "{requests:?}");
@@ -131,7 +131,7 @@ fn without_answers_it_searches_on_but_ever_more_rarely() {
     assert!(then < first, "{then} after {first}");
 }
 
-/// The wait ends with an error that names both, its ticket is released, and the outer hold stays.
+/// The wait ends with an error that shows the whole cycle. Its ticket is released, and the outer hold stays.
 #[test]
 fn a_deadlock_with_another_member_fails_the_younger() {
     let mut rig = rig(Deadlock::Fail);
@@ -183,7 +183,7 @@ fn a_deadlock_with_another_member_fails_the_younger() {
             }],
             ..Answer::default()
         };
-        // Messages may come twice, and from rounds before.
+        // Answers may arrive twice, and those of earlier rounds may arrive late.
         let text = Probe::Answer(answer.clone()).text();
         let late = Probe::Answer(Answer {
             round: number.wrapping_sub(1),
@@ -230,7 +230,7 @@ fn a_deadlock_with_another_member_fails_the_younger() {
     );
 }
 
-/// A question of another member about the outer hold.
+/// Returns the answer to another member's question about the outer hold.
 fn asked_about(rig: &Rig, hold: &Arc<Hold>, round: u64) -> Answer {
     let ask = Probe::Ask {
         round,
@@ -263,7 +263,7 @@ fn one_waiter_after_another_has_its_own_wait() {
     let second = rig.enter(&within(&hold));
     let answer = asked_about(&rig, &hold, 2);
     let waits = &answer.holds[0].waits;
-    // Both branches wait; the second has no ticket of its own, and comes after the first.
+    // Two branches of the task wait. The second branch has no ticket of its own, and waits behind the first.
     assert_eq!(waits.len(), 2);
     assert!(
         waits.iter().all(|wait| wait.after == Some(ticket)),

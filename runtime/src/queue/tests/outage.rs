@@ -1,4 +1,4 @@
-//! A store that does not answer: whoever waits for its word is told in time.
+//! A store that does not answer: each caller that waits for an answer gets an error in time.
 
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use crate::error::{LockError, StoreError, StoreErrorKind};
 use crate::queue::{Patience, Want};
 use crate::store::{Events, Node, Op, Reply, Share};
 
-/// In the queue, and not to ask again soon.
+/// A reply for a waiter far back in the queue, which asks again only after nine seconds.
 fn far_away() -> Reply {
     Reply::Queued {
         position: 9,
@@ -22,7 +22,7 @@ fn who_waits_is_told_when_patience_with_the_connection_ends() {
     let mut rig = Rig::patient(1);
     let mut waits = rig.enter(&Rig::want());
     rig.answer(rig.next(), far_away());
-    // Nothing is to be looked at for a while.
+    // The waiter has nothing to do for a while.
     rig.run(SECOND + SECOND / 2);
     rig.member
         .disconnected(Node::ONLY, StoreError::disconnected("cut"));
@@ -61,7 +61,7 @@ fn who_did_not_look_in_time_reads_what_has_come_before_it_gives_up() {
             ..Rig::want()
         });
         let asked = rig.next();
-        // The machine slept.
+        // The machine was suspended.
         rig.pass(60 * SECOND);
         assert!(poll(&mut tries).is_none() && poll(&mut waits).is_none());
         if answers {
@@ -152,7 +152,7 @@ fn what_the_store_cannot_do_has_an_error_of_its_own() {
     }
 }
 
-/// Of a semaphore of one.
+/// A request for a semaphore with one permit.
 fn single(block: Option<Duration>) -> Want {
     Want {
         share: Share {

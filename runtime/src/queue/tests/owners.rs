@@ -1,4 +1,4 @@
-//! What belongs to an owner is entered again by the same owner, and by nobody else.
+//! A lock that an owner holds can be entered again by the same owner only.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ fn the_same_owner_enters_what_it_holds_and_another_one_waits() {
     let local = hold.local();
     assert!(local.held_by(&owner("a")).is_some());
     assert!(local.held_by(&owner("b")).is_none());
-    // What is over belongs to nobody.
+    // A hold that is over belongs to no owner.
     assert!(!hold.unshare() && hold.unshare());
     local.release(&hold);
     assert!(local.held_by(&owner("a")).is_none());
@@ -71,7 +71,7 @@ fn a_grant_serves_all_that_wait_for_their_owner() {
     });
     assert!(Arc::ptr_eq(&holds[0], &holds[1]) && Arc::ptr_eq(&holds[0], &holds[2]));
     assert!(poll(&mut other).is_none());
-    // What it tried is not wanted any more.
+    // The attempt's own ticket is no longer needed.
     let mut left = lock(&rig.wire.0);
     assert!(
         left.iter()
@@ -80,7 +80,7 @@ fn a_grant_serves_all_that_wait_for_their_owner() {
     );
     left.clear();
     drop(left);
-    // It is held until the last of the three is gone.
+    // The lock is held until the last of the three callers releases it.
     assert!(!holds[0].unshare() && !holds[0].unshare() && holds[0].unshare());
     holds[0].local().release(&holds[0]);
     let next = poll(&mut other).expect("its turn has come").unwrap();
@@ -129,7 +129,7 @@ fn who_enters_again_and_goes_before_it_looks_leaves_the_hold_to_the_others() {
     drop(rig.enter(&owned("a")));
     assert!(hold.is_valid() && !hold.is_shared());
     assert!(rig.is_silent());
-    // The last one gives it back.
+    // The last caller releases the hold.
     let again = rig.enter(&owned("a"));
     assert!(!hold.unshare());
     drop(again);
@@ -151,7 +151,7 @@ fn each_owner_that_the_store_knows_asks_beside_the_first_in_line() {
     let waits = wants.map(|want| rig.enter(&want));
     let mut asked = std::mem::take(&mut *lock(&rig.wire.0));
     assert_eq!(asked.len(), 3, "{asked:?}");
-    // Who has a place keeps it.
+    // A waiter that has a place keeps it.
     for request in asked.drain(..) {
         rig.answer(request, queued());
     }

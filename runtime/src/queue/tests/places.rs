@@ -29,7 +29,7 @@ fn taking() -> Want {
     }
 }
 
-/// Somebody enters, and asks.
+/// A caller enters the queue, and its request is sent.
 fn asks(rig: &Rig, want: &Want) -> (Pin<Box<Acquire>>, Request, Ticket) {
     let waiter = rig.enter(want);
     let (asked, ticket, _) = rig.asked();
@@ -78,7 +78,8 @@ fn a_place_beside_others_goes_to_nobody_who_came_later() {
         owner: Some(Owner::Anywhere("o".into())),
         ..Rig::want()
     };
-    // What was granted meanwhile would have a token from before that one asked.
+    // A grant to the old ticket would have a token from before the second caller asked, so most tickets are not passed
+    // on.
     for (want, passes) in [
         (owned, false),
         (of(1, 2), false),
@@ -121,7 +122,7 @@ fn each_gets_what_its_own_ticket_was_granted_in_whatever_order() {
     rig.answer(asked, queued());
     rig.pass(Duration::from_millis(1));
     let (mut late, asked, _) = asks(&rig, &of(1, 2));
-    // The message for the first is still on its way.
+    // The message with the first ticket's grant is still in flight.
     let token = TOKEN + 1;
     rig.answer(
         asked,
@@ -194,7 +195,7 @@ fn what_was_granted_by_an_answer_is_renewed_at_the_next_beat() {
     drop(hold);
 }
 
-/// Whether it is known that the store has its place.
+/// Returns whether the waiter knows that the store has its place.
 fn is_registered(waiter: &Acquire) -> bool {
     let mut cx = Context::from_waker(Waker::noop());
     pin!(waiter.registered()).poll(&mut cx).is_ready()

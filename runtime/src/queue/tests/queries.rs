@@ -1,4 +1,4 @@
-//! Questions about a name, and signals.
+//! Requests for the state of a name, and signals.
 
 use std::task::{Context, Poll, Waker};
 
@@ -30,7 +30,7 @@ fn told(asked: &Answered) -> Option<Result<Reply, LockError>> {
 fn a_signal_is_not_sent_again_when_the_store_may_have_forgotten_it() {
     let mut rig = Rig::new();
     let asked = ask(&rig, &signal());
-    // It was executed, but the connection breaks before the answer.
+    // The store executes the signal, but the connection breaks before the answer.
     rig.lose(rig.next());
     rig.pass(29 * SECOND);
     rig.member.connected(Node::ONLY, 2);
@@ -47,7 +47,7 @@ fn who_did_not_look_in_time_reads_what_has_come_before_it_gives_up() {
         let mut rig = Rig::patient(1);
         let asked = ask(&rig, &Op::Inspect);
         let request = rig.next();
-        // The machine slept.
+        // The machine was suspended.
         rig.pass(60 * SECOND);
         assert!(told(&asked).is_none());
         if answers {
@@ -82,7 +82,7 @@ fn what_is_harmless_twice_is_sent_again_behind_a_break_and_nothing_else_is() {
                 Some(Ok(Reply::Signalled { count: 3 }))
             ));
         }
-        // What was answered is not sent any more.
+        // A request that was answered is not resent.
         rig.member.connected(Node::ONLY, 3);
         assert!(rig.is_silent(), "{op:?}");
     }

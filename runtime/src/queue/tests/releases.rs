@@ -1,4 +1,4 @@
-//! What ends a hold, or a part of it: releases, also those that meet what is not ours, hand-overs, downgrades.
+//! Requests that end a hold or a part of it: releases, also those that meet foreign data, handovers, and downgrades.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ fn a_release_beside_a_foreign_key_is_tried_until_its_lease_has_ended() {
         matches!(told, Err(LockError::ForeignKey { .. })),
         "{told:?}"
     );
-    // The key goes away: the next try ends the hold.
+    // The foreign key disappears, so the next attempt ends the hold.
     rig.pass(SECOND);
     let release = rig.next();
     assert!(matches!(release.op, Op::Release { ticket: again, .. } if again == ticket));
@@ -32,7 +32,7 @@ fn a_release_beside_a_foreign_key_is_tried_until_its_lease_has_ended() {
     rig.pass(20 * SECOND);
     assert!(rig.is_silent());
 
-    // It stays: nothing is left to end when the lease is over.
+    // If the foreign key stays, the attempts stop when the lease is over.
     let hold = rig.take(&Rig::want());
     hold.local().release(&hold);
     for _ in 0..10 {

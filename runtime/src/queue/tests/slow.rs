@@ -1,4 +1,4 @@
-//! Long waits and holds are told at each doubling, and only then.
+//! Long waits and holds are reported whenever their time has doubled, and at no other time.
 
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -54,7 +54,7 @@ impl Subscriber for Told {
     fn exit(&self, _: &span::Id) {}
 }
 
-/// Lets the engine run each second, from one second to another after the start.
+/// Runs the engine once a second, for these seconds after the start.
 fn pass(free: &Free, seconds: std::ops::RangeInclusive<u64>) {
     for second in seconds {
         by_hand::set(free.now.after(Duration::from_secs(second)));

@@ -1,4 +1,4 @@
-//! The fast path gives way to the general one where anything is unusual. On the memory store itself, on a clock by hand.
+//! The fast path is not used in unusual cases. These tests run on the real memory store, with a manual clock.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
@@ -28,7 +28,7 @@ pub(super) struct Free {
 }
 
 impl Free {
-    /// Runs `test` on a store that lends the name, and on one that others could open too.
+    /// Runs `test` twice: on a store that lends the name, and on a store that other clients could open too.
     pub(super) fn each(test: impl Fn(Self)) {
         let shared = MemberId::random().to_string();
         for store in [None, Some(&*shared)] {
@@ -53,7 +53,7 @@ impl Free {
             store,
             _driver: driver,
         };
-        // The store knows the name from now on.
+        // With this cycle, the store learns the name.
         free.release(&free.take(&Rig::want()));
         free
     }
@@ -137,7 +137,7 @@ fn at_least_keeps_it_in_the_store() {
 fn what_was_lost_is_not_released_as_if_it_were_held() {
     Free::each(|mut free| {
         let hold = free.take(&Rig::want());
-        // The engine stood still meanwhile.
+        // The engine was suspended meanwhile.
         free.pass(60 * SECOND);
         free.release(&hold);
         assert!(hold.is_lost() && !hold.is_released());
@@ -211,7 +211,7 @@ fn an_owner_of_the_cluster_hands_nothing_on() {
 fn a_guard_that_outlived_its_hold_releases_nothing_of_another() {
     Free::each(|free| {
         let hold = free.take(&Rig::want());
-        // As by its handle.
+        // A handle unlocks its lock in this way.
         hold.local().unlock(&hold);
         let next = free.take(&Rig::want());
         free.release(&hold);
@@ -246,7 +246,7 @@ fn a_client_that_is_shut_down_grants_nothing() {
     Free::each(|free| {
         let hold = free.take(&Rig::want());
         let entered = free.member.with_queue(&free.name, |local| {
-            // Another thread, between the look at the phase and the step.
+            // Another thread shuts the client down between the check of the phase and the transition.
             free.member.shut_down(Duration::ZERO);
             Some(local.enter(&Rig::want()))
         });
@@ -255,7 +255,7 @@ fn a_client_that_is_shut_down_grants_nothing() {
     });
 }
 
-/// Lends whatever it is asked for, and counts how often it lent and took back.
+/// A store that lends every name, and counts the loans and the returns.
 #[derive(Default)]
 struct Lender(AtomicU32, AtomicU32);
 

@@ -1,4 +1,4 @@
-//! What is not RESP3, or more than is ever sent to us.
+//! Input that is not RESP3, or that is larger than any real reply.
 
 use super::*;
 
@@ -70,7 +70,7 @@ fn size_is_limited() {
     }
     inbox.feed(&line);
     assert_eq!(inbox.next(), Err(Garbage));
-    // Each string is not too large, but all of them are.
+    // No single string is too large, but all of them together are.
     let mut inbox = Inbox::new();
     inbox.feed(b"*100\r\n");
     let string = [
@@ -98,7 +98,7 @@ fn noise_does_no_harm() {
             .collect();
         let whole = read(&bytes);
         good += usize::from(whole.as_ref().is_ok_and(|values| !values.is_empty()));
-        // Piece by piece it is the same, but for what is complete before the garbage.
+        // Piece by piece, the result is the same, except that complete values before the garbage are returned.
         let mut inbox = Inbox::new();
         let mut pieces = Ok(Vec::new());
         for byte in bytes.chunks(1) {
@@ -118,7 +118,7 @@ fn a_flipped_byte_does_no_harm() {
         for byte in 0..=u8::MAX {
             let mut bytes = sound.to_vec();
             bytes[at] = byte;
-            // Whatever it says, it says something.
+            // The parser may return anything, but must not panic.
             let _ = read(&bytes);
         }
     }

@@ -1,4 +1,4 @@
-//! What is read from the wire: values whole and in pieces, limits, garbage.
+//! Reading from the wire: whole values, values in pieces, limits, and garbage.
 
 mod garbage;
 mod second_reader;
@@ -7,7 +7,7 @@ mod values;
 use super::inbox::Inbox;
 use super::value::{Garbage, Value};
 
-/// Everything that is complete, as text.
+/// Returns all complete values, as text.
 fn all(inbox: &mut Inbox) -> Result<Vec<String>, Garbage> {
     let mut found = Vec::new();
     while let Some(value) = inbox.next()? {
@@ -16,7 +16,7 @@ fn all(inbox: &mut Inbox) -> Result<Vec<String>, Garbage> {
     Ok(found)
 }
 
-/// What is made of `bytes` that come at once.
+/// Returns the values of `bytes` that arrive at once.
 fn read(bytes: &[u8]) -> Result<Vec<String>, Garbage> {
     let mut inbox = Inbox::new();
     inbox.feed(bytes);
@@ -27,7 +27,7 @@ fn text(text: &str) -> Value<'_> {
     Value::Text(text.as_bytes())
 }
 
-/// A generator that always says the same.
+/// A random generator with a fixed sequence.
 struct Noise(u64);
 
 impl Noise {

@@ -1,4 +1,4 @@
-//! Replies made up at random, sound and damaged, as the parser of the redis crate reads them.
+//! Random replies, valid and damaged: our parser must agree with the parser of the `redis` crate.
 
 use super::super::fuzzing::second_reader::compare;
 use super::*;
@@ -34,7 +34,7 @@ fn reply(noise: &mut Noise, depth: usize, out: &mut Vec<u8>) {
                 13 => ('~', count, count),
                 _ => ('%', count, 2 * count),
             };
-            // What describes a value comes before it.
+            // An attribute comes before the value that it describes.
             if noise.next().is_multiple_of(8) {
                 out.extend_from_slice(b"|1\r\n+ttl\r\n:9\r\n");
             }

@@ -1,4 +1,4 @@
-//! What is RESP3.
+//! Input that is RESP3.
 
 use super::super::fuzzing::second_reader::compare;
 use super::super::value::{ErrorReply, parse};

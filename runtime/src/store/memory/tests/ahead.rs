@@ -1,4 +1,5 @@
-//! Tokens that are ahead of the clock: each grant takes a microsecond, and many may come within one.
+//! Tokens that are ahead of the clock. Each grant takes a token of its own microsecond, and many grants may come within
+//! one.
 
 use std::time::SystemTime;
 
@@ -10,7 +11,7 @@ use crate::store::{HolderRecord, Meta, Request, RequestId, Store as _};
 
 const GRANTS: u64 = 100_000;
 
-/// Grants and releases a name so often at one moment; returns the last token.
+/// Grants and releases a name many times at one moment; returns the last token.
 fn rush(store: &MemoryStore, name: &Name, now: Instant) -> u64 {
     by_hand::set(now);
     let submit = |op| {
@@ -53,7 +54,7 @@ fn a_store_that_is_opened_again_begins_after_the_last_token() {
     let name = Name::from_escaped("n");
     let open = || MemoryStore::open(Some(&url), MemberId::random()).0;
     let first = open();
-    // As if it had gone on for some time.
+    // The first store runs with a clock that is five seconds ahead.
     let now = Instant::now();
     let soon = now.after(Duration::from_secs(5));
     let last = rush(&first, &name, soon);

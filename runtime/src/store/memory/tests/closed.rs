@@ -1,4 +1,4 @@
-//! A store that grants nothing yet: what was granted before, as far as it knows.
+//! A store that is closed, and what it does with grants from before.
 
 use super::*;
 
@@ -7,7 +7,7 @@ impl World {
         self.opens = self.now + millis * 1000;
     }
 
-    /// The second one was granted by the release of the first, and has not claimed.
+    /// A lock whose second ticket was granted by the release of the first, and has not claimed.
     fn unclaimed() -> (Self, (MemberId, Ticket), (MemberId, Ticket)) {
         let mut world = Self::new();
         let ((a, ta), (b, tb)) = (ids(), ids());
@@ -58,7 +58,7 @@ fn what_nobody_claimed_before_is_claimed_too_late() {
     assert_eq!(world.granted_to(), [b]);
     world.close(5_000);
     world.pass(1);
-    // Elsewhere it was passed over, if the claim did not come there; nothing was lost but time.
+    // Another server may have passed the ticket over, if its claim did not arrive there. The ticket has only lost time.
     let late = world.touch(b, tb);
     assert!(
         matches!(
@@ -76,7 +76,8 @@ fn what_nobody_claimed_before_is_claimed_too_late() {
     assert!(!is_granted(&world.touch(c, tc)));
 }
 
-/// Members do not agree to the millisecond when it opens: what one was granted who knows that it has, others leave alone.
+/// Members do not agree to the millisecond on when the store opens. If one member knows that the store is open and was
+/// granted the lock, the other members must not take the lock away.
 #[test]
 fn who_takes_it_for_closed_takes_nothing_from_who_knows_better() {
     let (mut world, _, (b, tb)) = World::unclaimed();
@@ -88,7 +89,7 @@ fn who_takes_it_for_closed_takes_nothing_from_who_knows_better() {
     assert!(is_granted(&world.touch(b, tb)));
 }
 
-/// It may have come to believe in it with right, before it heard that the store is closed.
+/// The member may have believed in the grant rightly, before it learned that the store is closed.
 #[test]
 fn what_may_not_be_claimed_is_nobody_elses_until_it_ends() {
     let (mut world, _, (b, tb)) = World::unclaimed();

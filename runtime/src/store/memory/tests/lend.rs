@@ -1,15 +1,15 @@
-//! A name that was lent is left as if the store had been told of every grant and release.
+//! After a loan, a name is in the same state as if the store had executed every grant and release itself.
 
 use super::*;
 use crate::clock::Instant;
 use crate::store::{Clock, Loan, Signal};
 
-/// The same name in two worlds: one of them lends it while it can.
+/// The same name in two worlds. One of the worlds lends the name whenever it can.
 struct Twins {
     told: World,
     lent: World,
     loan: Option<Loan>,
-    /// The acquire that the loan was granted to, and when its lease ends.
+    /// The acquire that was granted from the loan, and when its lease ends.
     holder: Option<(Op, u64)>,
     loans: usize,
     member: MemberId,
@@ -44,7 +44,7 @@ impl Twins {
         assert_eq!(self.lent.told, self.told.told, "after {op:?}");
     }
 
-    /// As the local queue does it.
+    /// Grants and releases the lent name in the same way as the local queue.
     fn lend(&mut self, op: &Op) -> Option<Reply> {
         let now = Instant::from_nanos(self.lent.now * 1000);
         match op {
@@ -100,7 +100,7 @@ impl Twins {
     }
 }
 
-/// As the local queue sees it.
+/// Returns whether the local queue would use the loan for this request.
 fn is_plain(share: &Share) -> bool {
     share.fits() && !share.takes && share.owner.is_empty()
 }
@@ -117,12 +117,12 @@ fn a_loan_leaves_what_every_operation_would_have_left() {
     };
     let mut tickets = vec![Ticket::random()];
     for counter in 1..20_000 {
-        // Anew, since signals and tombstones stay.
+        // Starts with a new name from time to time, since signals and tombstones would stay.
         if counter % 40 == 0 {
             loans += twins.loans;
             (twins, tickets) = (Twins::new(), vec![Ticket::random()]);
         }
-        // Mostly one of the last.
+        // Prefers the latest tickets.
         let back = dice(4).min(dice(4)) as usize;
         let ticket = tickets[tickets.len().saturating_sub(1 + back)];
         let op = match dice(20) {

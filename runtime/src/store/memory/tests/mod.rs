@@ -1,4 +1,4 @@
-//! The rules of `docs/protocol.md`, one by one, on the reference model and a clock by hand.
+//! The rules of `docs/protocol.md`, one by one, on the memory store with a manual clock.
 
 mod ahead;
 mod closed;
@@ -13,16 +13,16 @@ use crate::store::{
     HolderRecord, MemberId, Message, Mode, NameRecord, Op, Reply, Share, SharedStr, Ticket,
 };
 
-/// A name, a clock, and what the members were told.
+/// A name, a clock, and the messages that the members got.
 struct World {
     state: State,
     now: u64,
-    /// Nothing is granted before.
+    /// The store grants nothing before this time.
     opens: u64,
     told: Vec<(MemberId, Message)>,
     deaf: Vec<MemberId>,
     counter: u64,
-    /// How long a place lasts that is asked for, or kept, from now on.
+    /// How long places last that are asked for or kept from now on.
     place: Duration,
 }
 
@@ -162,7 +162,7 @@ fn a_release_grants_the_next_in_line_and_tokens_grow() {
     assert_eq!(world.release(a, ta, 0, false), Reply::Gone);
 }
 
-/// As long as nobody else was let in, it held.
+/// An ended lease counts as held until an operation has noticed its end.
 #[test]
 fn a_release_comes_in_time_if_nobody_has_seen_the_lease_end() {
     for seen in [false, true] {
@@ -181,7 +181,7 @@ fn a_release_comes_in_time_if_nobody_has_seen_the_lease_end() {
     }
 }
 
-/// Nobody has to come along for a lease to end.
+/// An ended lease is no longer reported, even if no operation has noticed its end.
 #[test]
 fn what_has_ended_is_not_told_of_any_more() {
     let mut world = World::new();
@@ -245,7 +245,7 @@ fn an_unclaimed_grant_passes_on_and_its_ticket_is_next() {
     }
     world.release(a, ta, 0, false);
     world.pass(2_000);
-    // The third asks again when the claim ends, and is granted in its own call.
+    // The third waiter asks again when the claim ends, and is granted in its own call.
     assert!(is_granted(&world.touch(c, tc)));
     assert_eq!(world.info(a).waiters[0].ticket, tb);
     assert!(matches!(
@@ -369,7 +369,7 @@ fn a_kick_ends_the_hold_with_its_token_and_no_newer_one() {
     );
     assert!(world.told.contains(&(a, Message::Lost { ticket: ta })));
     assert_eq!(world.touch(a, ta), Reply::Gone);
-    // Now the waiter holds the lock. The same kick breaks nothing.
+    // Now the waiter holds the lock. The same kick has no effect on its hold.
     assert_eq!(
         world.run(b, &Op::Kick { token }),
         Reply::Freed { holders: 0 }
@@ -403,7 +403,7 @@ fn the_fourth_is_told_when_it_enters_the_first_three() {
     for &(member, ticket) in &waiting {
         world.lock(member, ticket);
     }
-    // It has asked since it came, and would not do so again for a while.
+    // The fourth waiter has asked once more since it came, so it would not ask again for a while.
     let (fourth, ticket) = waiting[3];
     let again = |reply| match reply {
         Reply::Queued { again, .. } => again,
@@ -431,7 +431,8 @@ fn who_has_just_come_asks_again_soon_and_need_not_be_told() {
     assert!(!world.told.iter().any(near), "{:?}", world.told);
 }
 
-/// Whoever has just come, or is among the first, sooner than the others; nobody later than a third of what his place lasts.
+/// Waiters that are new, or among the first, ask again sooner than others. All ask within a third of the length of their
+/// place.
 #[test]
 fn waiters_ask_again_in_time() {
     let mut world = World::new();

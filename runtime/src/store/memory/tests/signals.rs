@@ -1,4 +1,4 @@
-//! Signals: in order, once each, and back to their place when nobody used them.
+//! Signals are handed out in order, once each. An unused signal goes back to its place.
 
 use super::*;
 use crate::store::{SharedStr, Signal};
@@ -26,7 +26,7 @@ impl World {
         self.run(member, &Op::Signal { ticket, signal })
     }
 
-    /// Takes something of a name that has nothing but signals: its token, and the text.
+    /// Takes a signal of a name that has nothing but signals; returns its token and its text.
     fn take(&mut self, member: MemberId, ticket: Ticket) -> (u64, String) {
         match self.ask(member, ticket, taker(0), Mode::Queue) {
             Reply::Granted {
@@ -62,7 +62,7 @@ fn what_was_not_used_goes_back_to_its_place() {
         world.give_up(b, tb, second_token),
         Reply::Released { free: 1 }
     );
-    // The token of another grant than this one says nothing of it.
+    // The token belongs to another grant, so it does not mark this ticket's signal as used.
     assert_eq!(
         world.give_up(a, ta, second_token),
         Reply::Released { free: 2 }
@@ -169,8 +169,8 @@ fn signals_are_kept_for_a_day_and_all_else_for_ten_minutes() {
     assert_eq!(ends(&world), 600_000);
 }
 
-/// Who may not claim, since he takes the store for closed, has spoken all the same: who began to wait after the notification
-/// does not get it before him.
+/// A member that considers the store closed may not claim, but its request counts as a sign of life. A waiter that came
+/// after the notification does not get it first.
 #[test]
 fn a_notification_that_may_not_be_claimed_goes_to_nobody_who_came_later() {
     for speaks in [true, false] {

@@ -7,7 +7,7 @@ struct Hold {
     user: usize,
     token: u64,
     units: u32,
-    /// Until when the hold is certainly valid.
+    /// The hold is certainly valid until this time.
     until: Instant,
 }
 
@@ -21,7 +21,7 @@ pub(super) struct Judge {
 }
 
 impl Judge {
-    /// `user` believes that it holds until the given time. When it asked, tokens up to `before` were known.
+    /// Records that `user` believes that it holds until the given time. When it asked, tokens up to `before` were known.
     pub(super) fn granted(
         &mut self,
         user: usize,
@@ -58,7 +58,7 @@ impl Judge {
         self.holds.retain(|hold| hold.user != user);
     }
 
-    /// The highest token that any user has got so far.
+    /// Returns the highest token that any user has got so far.
     pub(super) fn last(&self) -> u64 {
         self.last
     }

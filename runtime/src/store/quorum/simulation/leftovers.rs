@@ -26,7 +26,7 @@ impl World {
         }
     }
 
-    /// Whether a member knows that the ticket may be there.
+    /// Returns whether a member knows that the ticket may be on the node.
     fn is_known(&self, node: usize, ticket: Ticket) -> bool {
         self.members.iter().any(|member| {
             let state = member.quorum.tickets.get(&ticket);
@@ -35,7 +35,7 @@ impl World {
         })
     }
 
-    /// Whether its release, or the answer to its release, is in flight.
+    /// Returns whether the ticket's release, or the answer to its release, is in flight.
     fn is_leaving(&self, to: usize, ticket: Ticket) -> bool {
         let releases = |request: &Request| {
             matches!(&request.op, Op::Release { ticket: released, .. } if *released == ticket)

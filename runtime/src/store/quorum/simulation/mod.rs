@@ -1,8 +1,7 @@
 //! Members and nodes on a virtual clock, with a hostile network between them and node clocks that differ. There are
 //! never too many holders, tokens grow, and every member makes progress. The nodes are memory stores; the code of the
 //! members is the product's.
-//!
-//! `AUTO_MUTEX_SEED` repeats a run, `AUTO_MUTEX_RUNS` makes more of them.
+//! `AUTO_MUTEX_SEED` repeats a run, and `AUTO_MUTEX_RUNS` makes more runs.
 
 mod judge;
 mod leftovers;

@@ -1,4 +1,4 @@
-//! The network: messages arrive late, connections are cut and nodes stand still.
+//! The network: messages arrive late, connections are cut and nodes freeze for a while.
 
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ impl World {
         );
     }
 
-    /// When the next message arrives: after the messages before it.
+    /// Returns when the next message arrives: after the earlier messages of its connection.
     fn arrives(&mut self, member: usize, node: usize, way: usize) -> Instant {
         let delay = match self.dice.below(40) {
             0 => self.dice.below(60_000),
@@ -114,7 +114,7 @@ impl World {
     fn execute(&mut self, member: usize, node: usize, request: Request, connection: u64) {
         let frozen = self.nodes[node].frozen;
         if self.now < frozen {
-            // Before all that arrives when it goes on: the order of a connection is kept.
+            // The request keeps its order: it arrives before the requests that arrive when the node continues.
             let last = Instant::from_nanos(frozen.as_nanos() - 1);
             return self.later(
                 last.max(self.now.after(Duration::from_nanos(1))),
@@ -177,7 +177,7 @@ impl World {
         );
     }
 
-    /// Sometimes cuts a connection, or lets a node stand still.
+    /// Sometimes cuts a connection, or freezes a node.
     pub(super) fn trouble(&mut self) {
         match self.dice.below(3000) {
             0..4 => {
@@ -191,7 +191,7 @@ impl World {
                 let node = self.dice.below(NODES as u64) as usize;
                 let span = Duration::from_micros(self.dice.below(2_500_000));
                 self.nodes[node].frozen = self.now.after(span);
-                // Some lose patience with it: what they sent is read when it goes on.
+                // Some members lose patience with the node and disconnect. The node reads their requests when it continues.
                 for member in 0..MEMBERS {
                     let after = Duration::from_micros(self.dice.below(2_500_000));
                     if after < span {
@@ -203,7 +203,7 @@ impl World {
         }
     }
 
-    /// Requests in flight to the node may still arrive; its answers do not.
+    /// Cuts a connection. Requests in flight to the node may still arrive; its answers do not.
     fn cut(&mut self, member: usize, node: usize) {
         let link = &mut self.members[member].links[node];
         if std::mem::replace(&mut link.down, true) {

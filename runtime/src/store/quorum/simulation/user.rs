@@ -1,5 +1,5 @@
-//! A user takes the lock again and again, as the local queue would: it asks, asks again when it should, renews,
-//! releases.
+//! A user takes the lock again and again, in the same way as the local queue: it asks, asks again when the reply says so,
+//! renews, and releases.
 
 use std::time::Duration;
 
@@ -13,11 +13,11 @@ pub(super) const LEASE: Duration = Duration::from_millis(1500);
 
 #[derive(Debug)]
 enum Stage {
-    /// Until then.
+    /// The user wants nothing until this time.
     Rests(Instant),
-    /// It asks again then.
+    /// The user asks again at this time.
     Waits(Instant),
-    /// When it releases, and when it renews.
+    /// The times at which the user releases and renews.
     Holds { ends: Instant, renews: Instant },
     /// A release is in flight.
     Leaves,
@@ -30,17 +30,17 @@ pub(super) struct User {
     mode: Mode,
     ticket: Ticket,
     counter: u64,
-    /// When each counter was sent.
+    /// The time at which the request with each counter was sent.
     sent: Vec<Instant>,
     stage: Stage,
     token: u64,
     until: Instant,
     /// The highest token whose hold had ended when this user asked for the first time.
     before: u64,
-    /// Whether it has a place, which it must touch.
+    /// Whether the user has a place in the queue, which it must touch.
     queued: bool,
     pub(super) turns: u32,
-    /// Since when it has waited.
+    /// The time since which the user has waited.
     since: Instant,
 }
 
@@ -64,12 +64,12 @@ impl User {
         }
     }
 
-    /// Whether no other user can make it wait for ever.
+    /// Returns whether the user always gets the lock, whatever the other users do.
     pub(super) fn gets_on(&self) -> bool {
         self.mode == Mode::Queue && (self.share.units == 1 || self.share.capacity == 1)
     }
 
-    /// How long it has waited.
+    /// Returns how long the user has waited.
     pub(super) fn waited(&self, now: Instant) -> Duration {
         match self.stage {
             Stage::Waits(_) => self.since.until(now),
@@ -155,7 +155,7 @@ impl User {
                 self.before = judge.last();
                 Some(self.acquire(now))
             }
-            // Somebody gives up now and then.
+            // Sometimes a user gives up its wait.
             Stage::Waits(_) if dice.below(2000) == 0 => Some(self.release()),
             Stage::Waits(again) if again <= now => Some(self.ask_again(now)),
             Stage::Holds { ends, .. } if ends <= now || self.until <= now => {
@@ -171,13 +171,13 @@ impl User {
         }
     }
 
-    /// A message tells it to ask again.
+    /// Handles a message that asks the user to ask again.
     pub(super) fn told(&mut self, ticket: Ticket, now: Instant) -> Option<Request> {
         let waits = matches!(self.stage, Stage::Waits(_)) && self.ticket == ticket;
         waits.then(|| self.ask_again(now))
     }
 
-    /// The connection is back: resends the requests that were not answered.
+    /// The connection is back: the user resends its request.
     pub(super) fn reconnected(&mut self, now: Instant) -> Option<Request> {
         match self.stage {
             Stage::Waits(_) => Some(self.ask_again(now)),

@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(9);
 /// How often the nodes are searched for tickets that no member will release.
 const CHECKED_EVERY: Duration = Duration::from_millis(5);
 
-/// What the network carries.
+/// An event in the future.
 pub(super) enum Event {
     /// A request to a node, with the number of its connection. If this connection was cut, no answer arrives.
     Request {
@@ -53,7 +53,7 @@ pub(super) enum Event {
 
 pub(super) struct Node {
     pub(super) names: HashMap<String, State>,
-    /// How far its clock is ahead (µs).
+    /// How far the node's clock is ahead (µs).
     pub(super) ahead: u64,
     pub(super) frozen: Instant,
 }
@@ -63,8 +63,8 @@ pub(super) struct Member {
     pub(super) quorum: Quorum,
     stubs: Vec<Arc<Stub>>,
     recorder: Arc<Recorder>,
-    /// For each node: the number of connections so far (0 while it is not connected), the unanswered requests, and when
-    /// the last message arrives.
+    /// For each node: how many connections were cut, whether the member is disconnected, its unanswered requests, and when
+    /// the last message arrives in each direction.
     pub(super) links: Vec<Link>,
     user: User,
 }
@@ -103,7 +103,7 @@ impl World {
         let members = (0..MEMBERS).map(|index| {
             let (mut quorum, stubs, recorder) = quorum(NODES);
             quorum.jitter = Jitter::seeded(dice.below(u64::MAX));
-            // Two always are of the plain kind.
+            // Two members always want one unit, and always wait in the queue.
             let odd = index > 1;
             let mode = if odd && dice.below(4) == 0 {
                 Mode::Try
@@ -155,7 +155,7 @@ impl World {
                 }
             }
         }
-        // Who wants several units, or does not wait, may find others there time and again.
+        // A user that wants several units, or does not wait, may find the lock taken again and again.
         let patient = self.members.iter().filter(|member| member.user.gets_on());
         let turns: Vec<_> = patient.map(|member| member.user.turns).collect();
         let grants = self.judge.grants;

@@ -1,4 +1,4 @@
-//! The rights that a user needs: exactly these.
+//! The rights that a user needs: no more and no fewer.
 
 use super::server::{LONG, Server, connect, run};
 use crate::acl::acl_rule;

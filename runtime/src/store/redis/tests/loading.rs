@@ -1,4 +1,5 @@
-//! What connecting costs a server: little if it knows the scripts, and once for everybody if it does not.
+//! The load that connecting puts on a server: small if the server knows the scripts. Otherwise they are loaded once for all
+//! clients.
 
 use redis::Connection;
 
@@ -11,12 +12,12 @@ use crate::config::Transport;
 use crate::store::MemberId;
 use crate::wire::{self, Limits};
 
-/// What all clients may send while they connect to a server that knows the scripts, each.
+/// The limit of bytes that each client may send while it connects to a server that knows the scripts.
 const LITTLE: u64 = 4096;
-/// What a server is sent that does not know them.
+/// The limit of bytes for a server that does not know the scripts.
 const SCRIPTS: u64 = 80_000;
 
-/// A figure of INFO.
+/// Returns a number in the output of INFO.
 fn figure(admin: &mut Connection, section: &str, name: &str) -> u64 {
     let info: String = run(admin, &["INFO", section]);
     let mut lines = info.lines();
@@ -31,7 +32,7 @@ fn received(admin: &mut Connection) -> u64 {
 }
 
 fn loads(admin: &mut Connection) -> u64 {
-    // (Of all subcommands on Redis 6.)
+    // (Redis 6 does not count subcommands, so the number is 0 there.)
     figure(admin, "commandstats", "cmdstat_script|load")
 }
 
@@ -74,7 +75,7 @@ async fn a_herd_loads_the_scripts_once() {
         herd.push(Peer::new(&server).await);
     }
     let (sent, loaded) = (received(&mut admin), loads(&mut admin));
-    // As a restart does, all at once.
+    // This has the effect of a restart, for all clients at once.
     redis::pipe()
         .cmd("SCRIPT")
         .arg("FLUSH")

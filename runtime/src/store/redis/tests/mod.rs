@@ -1,4 +1,4 @@
-//! Tests against a real server, started for each test on a socket of its own.
+//! Tests with a real server, which each test starts on a socket of its own.
 
 mod acl;
 mod difference;

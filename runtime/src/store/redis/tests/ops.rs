@@ -1,4 +1,4 @@
-//! Operations as most tests send them: leases and places of ten seconds, nothing special.
+//! Operations for most tests: leases and places of ten seconds, and no options.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! The script of the lock order does what the memory store does; and its keys, rights and limits on a server.
+//! Tests that the script of the lock order agrees with the memory store; and tests of its keys, rights and limits on a
+//! server.
 
 use redis::Connection;
 
@@ -12,7 +13,7 @@ use crate::store::memory::order::OrderTable;
 use crate::store::redis::scripts::Scripts;
 use crate::store::{MemberId, Op, Reply};
 
-/// The time that the test sets.
+/// The scripts read the time from a key that the test sets.
 const CLOCK: &str = "local function clock() return tonumber(redis.call('GET', 'now')) end";
 const KEY: &str = "auto_mutex:{:order}:edges";
 

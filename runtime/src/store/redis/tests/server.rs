@@ -21,7 +21,7 @@ use crate::store::redis::Route;
 use crate::store::{MemberId, Op, Reply};
 use crate::wire::{ErrorReply, Value};
 
-/// Far beyond what a slow machine needs.
+/// Far longer than even a slow machine needs.
 pub(super) const LONG: Duration = Duration::from_secs(60);
 
 pub(super) struct Server {
@@ -43,7 +43,7 @@ impl Server {
     }
 
     fn spawn(directory: &TempDir, arguments: &[&str]) -> Child {
-        // Another one than that of the PATH: see `tests/servers`.
+        // `tests/servers` sets another server than the one in the PATH.
         let program = std::env::var_os("AUTO_MUTEX_REDIS_SERVER");
         Command::new(program.unwrap_or_else(|| "redis-server".into()))
             .args(["--port", "0", "--save", "", "--unixsocket"])
@@ -76,10 +76,10 @@ impl Server {
         endpoint(&format!("{}{query}", self.url()))
     }
 
-    /// A connection without a name, for looking and for mischief.
+    /// A plain connection, with which a test looks at the server or disturbs it.
     pub(super) fn connection(&self) -> Connection {
         let client = redis::Client::open(self.url()).unwrap();
-        // Without a timeout: a read that has one fails (EINTR) when the machine stood still.
+        // The connection has no timeout: a read with a timeout fails (EINTR) if the machine was suspended.
         client.get_connection().unwrap()
     }
 
@@ -111,7 +111,7 @@ impl Drop for Server {
     }
 }
 
-/// Connects as clients do that say nothing of guards.
+/// Connects with the default guards.
 pub(super) async fn connect(
     endpoint: &RedisEndpoint,
     limit: Duration,
@@ -135,19 +135,19 @@ pub(super) fn endpoint(url: &str) -> RedisEndpoint {
     }
 }
 
-/// Runs a command given as words.
+/// Runs a command, given as words.
 pub(super) fn run<T: FromRedisValue>(connection: &mut Connection, words: &[&str]) -> T {
     let mut cmd = Cmd::new();
     cmd.arg(words);
     cmd.query(connection).unwrap()
 }
 
-/// An operation as bytes.
+/// Returns the command for an operation, as bytes.
 pub(super) fn evaluate(scripts: &Scripts, member: MemberId, name: &Name, op: &Op) -> Vec<u8> {
     command::evaluate(&mut Cmd::new(), scripts, member, name, &[op], 0).get_packed_command()
 }
 
-/// The same, with all tickets in other keys than the first one.
+/// Like [`evaluate`], but all tickets go to other keys than the first key.
 pub(super) fn evaluate_spread(
     scripts: &Scripts,
     member: MemberId,
@@ -157,19 +157,19 @@ pub(super) fn evaluate_spread(
     command::evaluate_spread(&mut Cmd::new(), scripts, member, name, op).get_packed_command()
 }
 
-/// Runs a command whose error is an answer too.
+/// Runs a command that may return an error reply.
 pub(super) fn attempt(connection: &mut Connection, cmd: &[u8]) -> redis::Value {
     use redis::ConnectionLike as _;
     let replies = connection.req_packed_commands(cmd, 0, 1).unwrap();
     replies.into_iter().next().unwrap()
 }
 
-/// What the store makes of a reply.
+/// Parses a reply in the same way as the store.
 pub(super) fn parse(value: &redis::Value, op: &Op) -> Result<Reply, StoreError> {
     reply::parse(&borrowed(value), op)
 }
 
-/// What another client library read, as this one does.
+/// Converts a value of the `redis` crate to ours.
 pub(in super::super) fn borrowed(value: &redis::Value) -> Value<'_> {
     match value {
         redis::Value::Nil => Value::Nil,
@@ -186,7 +186,7 @@ pub(in super::super) fn borrowed(value: &redis::Value) -> Value<'_> {
     }
 }
 
-/// Keys that would stay for ever.
+/// Returns the keys that have no time to live.
 pub(super) fn immortal(connection: &mut Connection, prefix: &str) -> Vec<String> {
     let keys: Vec<String> = run(connection, &["KEYS", &format!("{prefix}*")]);
     let lasting = |key: &String| run::<i64>(connection, &["PTTL", key]) < 0;

@@ -1,4 +1,4 @@
-//! The first connection: what is found unfit, and what it is called.
+//! The first connection: which servers are refused, and with which errors.
 
 #[cfg(feature = "tls")]
 mod secure;
@@ -86,7 +86,7 @@ async fn a_server_that_does_not_answer_is_unreachable_in_time() {
     );
 }
 
-/// The queue of connections that nobody accepts is full: not even TCP answers.
+/// The listener's queue of connections is full, so not even TCP answers.
 #[tokio::test]
 async fn the_same_is_said_of_an_address_that_no_packet_comes_back_from() {
     let socket = tokio::net::TcpSocket::new_v4().unwrap();

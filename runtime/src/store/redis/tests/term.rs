@@ -1,4 +1,4 @@
-//! The term of a server: what is noted of it, and from when on it grants, on a clock by hand.
+//! The term of a server: the note about it, and when the server starts to grant; with a manual clock.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ const CLOCK: &str = "local function clock() return tonumber(redis.call('GET', 'n
 const EPOCH: &str = "auto_mutex:epoch";
 const SECOND: u64 = 1_000_000;
 const LAG: Duration = Duration::from_secs(10);
-/// After a promotion, with the usual settings.
+/// How long a server stays closed after a promotion, with the usual settings.
 const CLOSED: u64 = 42 * SECOND;
 
 struct Bench {
@@ -41,8 +41,8 @@ impl Bench {
         }
     }
 
-    /// Whether what is left of a restart is as much as that, but for the seconds that have passed: how long it is ago, the server
-    /// says by its own clock, not by ours.
+    /// Checks that `left` is equal to `other`, less the seconds since the test began. For a restart, the server counts by
+    /// its own clock, not by the test's.
     #[track_caller]
     fn same(&self, left: u64, other: u64) {
         let passed = (self.began.elapsed().as_secs() + 1) * SECOND;
@@ -56,7 +56,7 @@ impl Bench {
         attempt(&mut self.connection, &out)
     }
 
-    /// For how long the server is still closed.
+    /// Returns how much longer the server is closed.
     fn left(&mut self, guard: &Guard, lag: Duration) -> u64 {
         let reply = self.put(guard, lag);
         let term = Term::read(&borrowed(&reply), guard, lag, Instant::now()).expect("a reply");
@@ -68,13 +68,13 @@ impl Bench {
         self.left(&guard(false), LAG)
     }
 
-    /// It was a replica, and is a primary again.
+    /// Makes the server a replica, and then a primary again.
     fn promote(&mut self) {
         run::<()>(&mut self.connection, &["REPLICAOF", "127.0.0.1", "1"]);
         run::<()>(&mut self.connection, &["REPLICAOF", "NO", "ONE"]);
     }
 
-    /// It comes back as a primary, with its notes or with nothing.
+    /// Restarts the server as a primary, with its notes or without data.
     fn restart(&mut self, with_notes: bool) {
         let notes: Vec<String> = run(&mut self.connection, &["HGETALL", EPOCH]);
         self.server.restart();
@@ -117,7 +117,7 @@ fn a_promotion_closes_from_when_it_is_seen_first() {
     assert_eq!(bench.usual(), 1);
     bench.pass(1);
     assert_eq!(bench.usual(), 0);
-    // Once more, it begins anew.
+    // A second promotion closes the server for the full time again.
     bench.promote();
     assert_eq!(bench.usual(), CLOSED);
 }
@@ -127,7 +127,7 @@ fn nobody_makes_the_opening_come_sooner() {
     let mut bench = Bench::new();
     bench.promote();
     assert_eq!(bench.left(&leasing(5), Duration::from_secs(1)), 8 * SECOND);
-    // Who knows of more makes it later, for all.
+    // A member that knows of a longer lease opens the server later, for all members.
     assert_eq!(
         bench.left(&leasing(20), Duration::from_secs(1)),
         23 * SECOND
@@ -157,7 +157,7 @@ fn a_missing_note_is_no_proof_of_freshness() {
     assert_eq!(bench.usual(), CLOSED);
 }
 
-/// Whether it is so much, less what the server may have been up by its own clock.
+/// Checks that `left` is about `seconds`, less the time for which the server has been up by its own clock.
 #[track_caller]
 fn about(left: u64, seconds: u64) {
     let expected = seconds * SECOND;
@@ -171,13 +171,13 @@ fn about(left: u64, seconds: u64) {
 fn a_restart_closes_where_the_guard_is_on() {
     let mut bench = Bench::new();
     assert_eq!(bench.usual(), 0);
-    // What was not promoted to the end of its life takes no longer.
+    // Without replicas, only the restart counts, so the time is shorter.
     let alone = bench.left(&guard(true).unreplicated(), LAG);
     about(alone, 31);
     let left = bench.left(&guard(true), LAG);
     about(left, 42);
     bench.same(left, alone + 11 * SECOND);
-    // From now on for all.
+    // From now on, the longer time counts for all members.
     let usual = bench.usual();
     bench.same(usual, left);
     let alone = bench.left(&guard(true).unreplicated(), LAG);
@@ -198,7 +198,7 @@ fn a_restart_does_not_end_what_a_promotion_began() {
     for seconds in 1..3 {
         bench.pass(SECOND);
         bench.restart(true);
-        // Whether a restart counts or not.
+        // The time of opening is the same, whether the member's guard counts restarts or not.
         assert_eq!(bench.usual(), CLOSED - seconds * SECOND);
         let alone = guard(true).unreplicated();
         assert_eq!(bench.left(&alone, LAG), CLOSED - seconds * SECOND);
@@ -246,7 +246,7 @@ fn a_replica_is_refused() {
     assert_eq!(error.code(), "READONLY");
 }
 
-/// As of a node of a cluster that is promoted before anybody hears of it.
+/// A node of a cluster is promoted before any member knows a key on it.
 #[test]
 fn who_knows_no_key_keeps_the_note_himself() {
     let mut bench = Bench::new();
@@ -261,7 +261,7 @@ fn who_knows_no_key_keeps_the_note_himself() {
     assert_eq!(bench.left(&guard, LAG), CLOSED - SECOND);
     let keys: u32 = run(&mut bench.connection, &["EXISTS", EPOCH]);
     assert_eq!(keys, 0);
-    // Others told of a longer lease: to be asked as soon as there is a key.
+    // Another member noted a longer lease. This member must ask again as soon as it has a key.
     assert!(!guard.keys.are_new());
     assert!(bench.left(&leasing(60), LAG) > CLOSED);
     guard.keys.set(vec![EPOCH.to_owned()]);
@@ -313,25 +313,25 @@ fn a_longer_lease_is_forgotten_when_nobody_has_reported_it_for_a_week() {
     bench.promote();
     let (long, short) = (leasing(30), leasing(5));
     assert_eq!(bench.left(&long, LAG), CLOSED);
-    // It was reported in the first of the two weeks; those that know it from the note do not report it.
+    // The lease was reported in the first of the two weeks. Members that know it only from the note do not report it.
     bench.pass(WEEK + SECOND);
     bench.promote();
     assert_eq!(bench.left(&short, LAG), CLOSED);
     bench.pass(WEEK + SECOND);
     bench.promote();
     assert_eq!(bench.left(&short, LAG), CLOSED - 25 * SECOND);
-    // What a member heard before says nothing of now.
+    // A longer lease that a member has read earlier does not count now.
     assert_eq!(bench.left(&short, LAG), CLOSED - 25 * SECOND);
     let late = leasing(5);
     assert_eq!(bench.left(moved(&late), LAG), CLOSED - 25 * SECOND);
-    // Whoever has it still makes it count again at once, and for the next week.
+    // A member that still has the longer lease makes it count again at once, and for the next week.
     assert_eq!(bench.left(&long, LAG), CLOSED);
     bench.pass(WEEK + SECOND);
     bench.promote();
     assert_eq!(bench.left(&short, LAG), CLOSED);
 }
 
-/// A member of a cluster, of which another slot is the node's first one.
+/// Gives the guard another key, as if the node now had another first slot.
 fn moved(guard: &Guard) -> &Guard {
     guard.keys.set(vec!["auto_mutex:epoch:{1}".to_owned()]);
     guard
@@ -346,12 +346,12 @@ fn what_one_key_said_counts_for_the_next_one() {
     let member = leasing(5);
     assert_eq!(bench.left(&member, LAG), CLOSED);
     bench.pass(SECOND);
-    // The longest lease too, of whoever told it.
+    // The longest lease is taken over too, whichever member reported it.
     assert_eq!(bench.left(moved(&member), LAG), CLOSED - SECOND);
     bench.pass(CLOSED);
     assert_eq!(bench.left(&member, LAG), 0);
     assert_eq!(bench.left(moved(&leasing(5)), LAG), 0);
-    // Once more, it begins anew.
+    // A second promotion closes the server for the full time again.
     bench.promote();
     assert_eq!(bench.left(&member, LAG), CLOSED);
 }

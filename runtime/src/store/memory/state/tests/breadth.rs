@@ -1,4 +1,4 @@
-//! Each step that can be made from each state of a run of the model, the nearest states first.
+//! Takes every step that is possible from each state of a run of the model, the nearest states first.
 
 use std::collections::{HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -10,7 +10,7 @@ use auto_mutex_model::world::World;
 use super::twin::Twin;
 use super::words::Words;
 
-/// Looks at so many states; answers with the number of steps.
+/// Explores `states` states; returns the number of steps.
 pub(super) fn explore(run: &Run, states: u64) -> u64 {
     let rules = Rules {
         tomb: Words::tomb(run.rules.claim),
@@ -38,7 +38,7 @@ pub(super) fn explore(run: &Run, states: u64) -> u64 {
     steps
 }
 
-/// What the world is like, however things are numbered in it.
+/// Returns a hash of the world that does not depend on its numbers.
 fn look(world: &World, rules: &Rules) -> u64 {
     let mut plain = world.clone();
     plain.normalise(rules);

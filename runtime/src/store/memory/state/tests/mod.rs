@@ -1,26 +1,28 @@
-//! The memory store beside the store of the checked model (`model/src/store`): the same requests at the same times, and after
-//! each one the same reply, the same messages and the same state. So what the checker shows of the one is true of the other.
+//! Compares the memory store with the store of the checked model (`model/src/store`). Both get the same requests at the
+//! same times, and must give the same reply, the same messages and the same state after each request. So what the checker
+//! shows of the model is true of the memory store.
 //!
-//! What stands for what:
+//! How the model corresponds to the memory store:
 //!
 //! | model | memory store |
 //! |---|---|
-//! | a tick | so long that [`CLAIM_MS`] is as many of them as the model's `claim` |
+//! | a tick | [`CLAIM_MS`], divided by the model's `claim` |
 //! | `lease`, `place` | `hold_ms` and `place_ms` of every request |
 //! | `tomb` | [`TOMBSTONE_MS`], in ticks |
-//! | `closed`, of the store or of the member that takes it for closed | `opens` of the operation |
-//! | a member that listens | one whose messages arrive |
-//! | a token | the fencing time that was given with it; which tokens are the same, and which are greater |
-//! | a counter, a place in the list of records | the same; the order of the places |
+//! | `closed` of the store, or of the member that considers it closed | `opens` of the operation |
+//! | a member that listens | a member whose messages arrive |
+//! | a token | the token of the same grant; tokens must be equal, or greater, in the same cases |
+//! | a counter, a place in the list of records | the same counter, the order of the places |
 //! | `Left` | `RELEASED` if the ticket held, else `CANCELLED`; with what is free by the model's records |
 //! | `Queued` | the position, the holder and the time to the next touch, as they follow from the model's records |
-//! | a restart, a failover | an empty store, the copy that the replica has; and a tick, so that the clock is beyond all tokens |
+//! | a restart, a failover | an empty store, the copy of the replica; then a tick, so that the clock is ahead of all tokens |
 //! | a step back | an hour |
 //!
-//! What the model has not is never asked for here: `try`, several units, signals, owners, parked tickets, `adopt`, `force`,
-//! `refresh`, `raise`, `delete`. The scripts and the memory store are compared in these (`store/redis/tests/difference`).
+//! The tests never use operations that the model does not have: `try`, several units, signals, owners, parked tickets,
+//! `adopt`, `force`, `refresh`, `raise`, `delete`. For these, other tests compare the scripts with the memory store
+//! (`store/redis/tests/difference`).
 //!
-//! `AUTO_MUTEX_RUNS=n` makes n walks; `AUTO_MUTEX_SEED=s` only the one that failed.
+//! `AUTO_MUTEX_RUNS=n` makes n walks; `AUTO_MUTEX_SEED=s` repeats only the walk that failed.
 
 mod breadth;
 mod of_memory;
@@ -36,9 +38,9 @@ use auto_mutex_model::store;
 
 use crate::store::limits::NEAR;
 
-/// Walks of a short run.
+/// The number of walks in a short run.
 const WALKS: u64 = 2000;
-/// States of each run of the model that are looked at for each walk.
+/// How many states of each run of the model are explored for each walk.
 const STATES_PER_WALK: u64 = 1;
 
 fn number(variable: &str) -> Option<u64> {

@@ -1,4 +1,4 @@
-//! What the memory store said and has, as a [`view`](super::view).
+//! The reply, messages and state of the memory store as a [`view`](super::view).
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::store::memory::state::State;
 use crate::store::{MemberId, Message, Reply, Ticket};
 
 impl Words {
-    /// What the memory store said and has.
+    /// Translates the reply, messages and state of the memory store.
     pub(super) fn of_memory(
         &self,
         reply: Reply,

@@ -1,4 +1,4 @@
-//! What the model's store said and has, as a [`view`](super::view).
+//! The reply, messages and state of the model's store as a [`view`](super::view).
 
 use auto_mutex_model::network::{self, Request};
 use auto_mutex_model::rules::Rules;
@@ -10,7 +10,7 @@ use super::words::Words;
 use crate::store::limits::{NEAR, NEAR_MS};
 
 impl Words {
-    /// What the model's store said and has.
+    /// Translates the reply, messages and state of the model's store.
     pub(super) fn of_model(
         &self,
         executed: &Executed,
@@ -55,13 +55,13 @@ impl Words {
         }
     }
 
-    /// What `docs/protocol.md` makes of the model's records.
+    /// Returns the reply `Queued` that `docs/protocol.md` prescribes for the model's records.
     fn queued(&self, executed: &Executed, store: &Store, rules: &Rules) -> Said {
         let opens_ms = self.millis(executed.closed);
         let waiting = |record: &&store::Record| record.lease.is_none() && !record.quiet;
         let mut queue = store.records.iter().filter(waiting).enumerate();
         let Some((index, record)) = queue.find(|it| it.1.ticket == executed.request.ticket) else {
-            // It may not claim.
+            // The ticket has a provisional grant that it may not claim now.
             return Said::Queued {
                 position: 1,
                 again_ms: NEAR_MS.min(opens_ms + 1),
@@ -115,7 +115,8 @@ fn known(record: &store::Record, rules: &Rules) -> Known {
     }
 }
 
-/// Whether a release of the ticket ends a hold: of a holder nobody has missed, also when its lease has ended.
+/// Returns whether a release of the ticket ends a hold. A claimed hold counts until an operation notices that its lease has
+/// ended.
 pub(super) fn holds(store: &Store, request: Request) -> bool {
     let record = store.find(request.ticket).map(|at| store.records[at]);
     let lease = record.and_then(|record| record.lease);

@@ -1,15 +1,15 @@
-//! A rule that only one of the stores has is found out.
+//! The comparison notices every rule that only one of the stores has.
 
 use auto_mutex_model::rules::{Rules, Safeguard};
 
 use super::walk::walk;
 
-/// More than any of them needs.
+/// Every fault is found within fewer walks.
 const WALKS: u64 = 400;
 
 type Fault = fn(&mut Rules);
 
-/// What is wrong with the model.
+/// The faults that are put into the model, one at a time.
 const FAULTS: &[(&str, Fault)] = &[
     ("no look whether somebody holds", |rules| {
         rules.without = Some(Safeguard::HolderCheck);

@@ -1,4 +1,4 @@
-//! One world of the model, and a memory store that is asked the same.
+//! A world of the model, and a memory store that gets the same requests.
 
 use std::mem::take;
 
@@ -13,19 +13,19 @@ use crate::store::{Message, Mode, Op, Share};
 
 const HOUR_US: u64 = 3_600_000_000;
 
-/// Both of them.
+/// The model's world and the memory store.
 #[derive(Clone, Debug)]
 pub(super) struct Twin {
     pub(super) world: World,
     words: Words,
     now: u64,
     state: State,
-    /// What a replica has of it.
+    /// The state of the memory store that a replica has copied.
     replica: State,
 }
 
 impl Twin {
-    /// `rules` are those of the world but for a fault that was put in.
+    /// `rules` are the rules of the world, without the fault that a test puts in.
     pub(super) fn new(rules: &Rules) -> Self {
         Self {
             world: World::new(rules),
@@ -36,7 +36,7 @@ impl Twin {
         }
     }
 
-    /// Lets it happen in both. An error says how they differ.
+    /// Carries out `action` in the model and in the memory store. An error describes how they differ.
     pub(super) fn happen(&mut self, action: &Action, rules: &Rules) -> Result<(), String> {
         match action {
             Action::Tick(_) | Action::StoreTick => self.now += self.words.tick_ms * 1000,
@@ -65,7 +65,7 @@ impl Twin {
         }
     }
 
-    /// Asks both for what nobody has sent.
+    /// Sends to both stores a request that no member of the model has sent.
     pub(super) fn ask(&mut self, request: Request, rules: &Rules) -> Result<(), String> {
         let held = holds(&self.world.store, request);
         let listening = self.listening();
@@ -145,7 +145,7 @@ impl Twin {
         }
     }
 
-    /// The tokens of both, one by one; that there are as many is seen later.
+    /// Compares the tokens of the grants one by one. The comparison of the outcomes checks that their number is equal.
     fn note_grants(
         &mut self,
         executed: &Executed,

@@ -1,12 +1,12 @@
-//! What both stores say and have, in the same words: those of the model, with times in ticks.
+//! A common form for the replies, messages and states of both stores: in the terms of the model, with times in ticks.
 
 use auto_mutex_model::network::{self, Fence};
 
-/// What a step led to.
+/// The outcome of a step.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Outcome {
     pub(super) reply: Said,
-    /// In order.
+    /// In the order in which they were sent.
     pub(super) told: Vec<Told>,
     pub(super) state: View,
 }
@@ -28,7 +28,7 @@ pub(super) enum Said {
     Cancelled,
 }
 
-/// A message, and to whom.
+/// A message, and its receiver.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Told {
     Grant {
@@ -38,7 +38,7 @@ pub(super) enum Told {
         counter: u64,
         hold_ms: u64,
     },
-    /// It is among the first.
+    /// The ticket is among the first waiters.
     Near { member: u8, ticket: network::Ticket },
 }
 
@@ -47,9 +47,9 @@ pub(super) enum Told {
 pub(super) struct View {
     pub(super) capacity: Option<u32>,
     pub(super) last: Fence,
-    /// In order of place.
+    /// In the order of their places.
     pub(super) tickets: Vec<Known>,
-    /// In order of ticket.
+    /// In the order of the tickets.
     pub(super) gone: Vec<(network::Ticket, u64)>,
 }
 
@@ -67,7 +67,7 @@ pub(super) enum Is {
         left: u64,
         token: Fence,
     },
-    /// It has not claimed; then its place counts.
+    /// Another ticket's operation granted it, and it has not claimed; its place still counts.
     Provisional {
         left: u64,
         token: Fence,
@@ -75,7 +75,7 @@ pub(super) enum Is {
     },
     Waiting {
         place: u64,
-        /// Up to a tick longer than a claim.
+        /// At most one tick longer than a claim.
         notified: Option<u64>,
     },
     PassedOver {

@@ -1,4 +1,4 @@
-//! Long walks, each by rules of its own, with requests now and then that no member would send.
+//! Long random walks, each with its own rules. Some requests in them would not be sent by any member.
 
 use std::fmt::Write as _;
 
@@ -11,10 +11,10 @@ use super::words::Words;
 use crate::dice::Dice;
 
 const STEPS: usize = 150;
-/// More than a walk has room for.
+/// More calls than a walk has steps for.
 const CALLS: u8 = 100;
 
-/// Walks, and fails if the stores differ.
+/// Makes a walk, and panics if the stores differ.
 pub(super) fn must_agree(seed: u64) {
     if let Err(difference) = walk(seed, |_| {}) {
         panic!(
@@ -24,7 +24,7 @@ pub(super) fn must_agree(seed: u64) {
     }
 }
 
-/// Walks; `fault` changes the rules of the model. An error says what happened, and what differs.
+/// Makes a walk; `fault` changes the rules of the model. An error has the steps of the walk and the difference.
 pub(super) fn walk(seed: u64, fault: impl FnOnce(&mut Rules)) -> Result<(), String> {
     let mut dice = Dice(seed);
     let mut rules = rules(&mut dice);
@@ -48,7 +48,7 @@ pub(super) fn walk(seed: u64, fault: impl FnOnce(&mut Rules)) -> Result<(), Stri
 
 fn rules(dice: &mut Dice) -> Rules {
     if dice.one_in(3) {
-        // Many wait, and for long: the last of them come to be among the first.
+        // Many members wait, and for so long that the last of them move up to the first waiters.
         let claim = dice.between(1, 2);
         return Rules {
             capacity: 1,
@@ -74,7 +74,7 @@ fn rules(dice: &mut Dice) -> Rules {
         doubts: dice.between(0, 3),
         ..Faults::default()
     };
-    // A replica's clock would not be stepped back with it.
+    // At most one of these: the clock of a replica would not be stepped back together with the store's clock.
     match dice.below(5) {
         0 => faults.restarts = 2,
         1 => faults.failovers = 2,
@@ -103,7 +103,7 @@ fn note(trail: &mut String, action: &Action) {
     let _ = writeln!(trail, "{action}");
 }
 
-/// Time passes: mostly a little, or until all has ended.
+/// Lets time pass: mostly a little, or until every lease, place or tombstone has ended.
 fn pass(twin: &mut Twin, dice: &mut Dice, rules: &Rules, trail: &mut String) -> Result<(), String> {
     let ticks = match dice.below(30) {
         0 => rules.tomb,
@@ -130,7 +130,7 @@ fn act(twin: &mut Twin, dice: &mut Dice, rules: &Rules, trail: &mut String) -> R
     twin.happen(&action, rules)
 }
 
-/// What no member would ask just now.
+/// Returns a request that no member would send now.
 fn stray(twin: &Twin, dice: &mut Dice) -> Request {
     let member = dice.below(twin.world.members.len() as u64) as u8;
     let next = twin.world.members[usize::from(member)].next;

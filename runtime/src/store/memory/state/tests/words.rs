@@ -1,4 +1,4 @@
-//! How the times, tokens, tickets and members of the one store are called in the other.
+//! Translates times, tokens, tickets and members between the model and the memory store.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,11 +9,11 @@ use auto_mutex_model::rules::Rules;
 use crate::store::limits::{CLAIM_MS, TOMBSTONE_MS};
 use crate::store::{HolderRecord, MemberId, Ticket};
 
-/// How the words of the one are those of the other.
+/// The translation between the model and the memory store.
 #[derive(Clone, Debug)]
 pub(super) struct Words {
     pub(super) tick_ms: u64,
-    /// What was given with each token.
+    /// The token of the memory store for each token of the model.
     tokens: BTreeMap<Fence, u64>,
 }
 
@@ -25,7 +25,7 @@ impl Words {
         }
     }
 
-    /// A tombstone in ticks.
+    /// Returns the length of a tombstone in ticks.
     pub(super) fn tomb(claim: u8) -> u8 {
         (TOMBSTONE_MS * u64::from(claim) / CLAIM_MS) as u8
     }
@@ -44,7 +44,8 @@ impl Words {
         micros / tick
     }
 
-    /// The model has given this token, and the memory store that one.
+    /// Records that the same grant got `fence` in the model and `token` in the memory store. Fails if that contradicts
+    /// earlier grants.
     pub(super) fn given(&mut self, fence: Fence, token: u64) -> Result<(), String> {
         let known = *self.tokens.entry(fence).or_insert(token);
         let tokens = self.tokens.values();
@@ -68,7 +69,7 @@ impl Words {
     }
 }
 
-/// The member with this number.
+/// Returns the member with this number.
 pub(super) fn member(index: u8) -> MemberId {
     MemberId::parse(&format!("{:032x}", u32::from(index) + 1)).unwrap()
 }
@@ -77,7 +78,7 @@ pub(super) fn index(member: MemberId) -> u8 {
     u128::from_str_radix(&member.to_string(), 16).unwrap() as u8 - 1
 }
 
-/// A ticket of the model, as the memory store knows it.
+/// Translates a ticket of the model into one of the memory store.
 pub(super) fn ticket(plain: network::Ticket) -> Ticket {
     let number = u32::from(plain.member) << 8 | u32::from(plain.number);
     Ticket::parse(&format!("{:032x}", number + 1)).unwrap()

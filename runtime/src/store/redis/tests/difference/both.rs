@@ -1,4 +1,4 @@
-//! Some names in both worlds: the model's, and the scripts' on a server whose clock is a key.
+//! Some names, each in two worlds: in the model, and in the scripts on a server whose clock is a key.
 
 mod loss;
 
@@ -23,19 +23,19 @@ const CLOCK: &str = "local function clock() return tonumber(redis.call('GET', 'n
 const MINUTE_MS: i64 = 60_000;
 const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
 
-/// What an operation led to.
+/// The outcome of an operation.
 #[derive(Debug)]
 pub(super) struct Outcome {
     pub(super) reply: Reply,
-    /// In order, but for those to holders, which are told in any.
+    /// The messages in order, except those to holders, whose order is not defined.
     pub(super) messages: Vec<(MemberId, Message)>,
-    /// The state after it.
+    /// The state after the operation.
     pub(super) info: NameRecord,
-    /// The form of the first key before it.
+    /// The form of the first key before the operation.
     pub(super) form: String,
 }
 
-/// The server; serves one run after the other.
+/// A server with the scripts, and connections to it. It serves one run after the other.
 pub(super) struct Bench {
     scripts: Scripts,
     connection: Connection,
@@ -47,13 +47,13 @@ impl Bench {
         Self::with(server, Scripts::on_clock(CLOCK))
     }
 
-    /// With something else in the place of a part of the scripts.
+    /// Makes a bench whose scripts have `other` in place of `part`.
     pub(super) fn edited(server: &Server, part: &str, other: &str) -> Self {
         Self::with(server, Scripts::on_clock(CLOCK).edited(part, other))
     }
 
     fn with(server: &Server, scripts: Scripts) -> Self {
-        // Kept for as long as the process lives: PubSub borrows its connection.
+        // The connection is kept for as long as the process lives, because PubSub borrows it.
         let ears: &'static mut Connection = Box::leak(Box::new(server.connection()));
         let mut ears = ears.as_pubsub();
         ears.subscribe("end").unwrap();
@@ -68,7 +68,7 @@ impl Bench {
         }
     }
 
-    /// What was published before `end` was.
+    /// Returns the messages that were published before `end`.
     fn heard(&mut self) -> Vec<(String, Name, Message)> {
         let mut messages = Vec::new();
         loop {
@@ -88,7 +88,7 @@ pub(super) struct Both<'a> {
     bench: &'a mut Bench,
     names: Vec<(Name, State)>,
     listening: HashSet<MemberId>,
-    /// Nothing is granted before.
+    /// Nothing is granted before this time.
     opens: u64,
 }
 
@@ -115,7 +115,7 @@ impl<'a> Both<'a> {
         }
     }
 
-    /// What the model says, and what the scripts do.
+    /// Returns the outcomes of the model and of the scripts.
     pub(super) fn apply(
         &mut self,
         now: u64,
@@ -128,12 +128,12 @@ impl<'a> Both<'a> {
         (model, self.scripts(now, index, member, op, spread))
     }
 
-    /// From now on nothing is granted before this time.
+    /// Grants nothing before the time `opens` from now on.
     pub(super) fn close_until(&mut self, opens: u64) {
         self.opens = opens;
     }
 
-    /// A release and an acquire in one command; each world's replies, and the last outcome with all messages.
+    /// A release and an acquire in one command. Returns the replies of each world, and its last outcome with all messages.
     pub(super) fn pair(
         &mut self,
         now: u64,
@@ -250,7 +250,7 @@ impl<'a> Both<'a> {
         outcome(reply, messages, info, form)
     }
 
-    /// The keys of a name that exist, each by its suffix.
+    /// Returns the suffixes of the keys of a name that exist.
     pub(super) fn keys(&mut self, index: usize) -> Vec<String> {
         let base = key(&self.names[index].0);
         let mut keys: Vec<String> = run(&mut self.bench.connection, &["KEYS", &format!("{base}*")]);
@@ -277,7 +277,7 @@ fn outcome(
     if let Reply::Info(info) = &mut reply {
         blur(info);
     }
-    // Holders are told first, and in no particular order.
+    // Holders get their messages first, and in no particular order.
     messages.sort_by_cached_key(|(member, message)| match message {
         Message::Lost { .. } | Message::Refresh { .. } => format!("{member} {message:?}"),
         Message::Grant { .. }
@@ -293,9 +293,9 @@ fn outcome(
     }
 }
 
-/// Places are times, and one of two tickets that come in the same microsecond gets the next one. The scripts forget the
-/// place of an only holder, so they may disagree by a microsecond, or after the clock was stepped back. Their order is the
-/// same.
+/// Makes places comparable. A place is a time, and of two tickets in the same microsecond, one gets the next microsecond.
+/// The scripts forget the place of an only holder. So the worlds may differ by a microsecond, or after the clock was
+/// stepped back. The order of the places is the same.
 fn blur(info: &mut NameRecord) {
     for waiter in &mut info.waiters {
         assert_ne!(waiter.since, 0);
@@ -303,8 +303,8 @@ fn blur(info: &mut NameRecord) {
     }
 }
 
-/// No key without an end, and signals are kept for a day. (Less than is promised, because the clock of the scripts is
-/// stepped back now and then, and that of the keys is not.)
+/// Checks that every key has an end, and that signals are kept for about a day. (The limit is lower than promised: the
+/// clock of the scripts is stepped back now and then, but not the clock of the keys.)
 fn check_life(suffix: &str, lives: i64, info: &NameRecord) {
     let exists = lives != -2;
     let least = match suffix {

@@ -1,45 +1,45 @@
-//! What must hold of every state whatever the model says: the model could share a fault with the scripts.
+//! Checks that do not depend on the model, because the model could share a fault with the scripts.
 //!
-//! The judge knows what was asked and answered, and what the scripts say of the state after it. A grant is a promise: until
-//! it ends by the server's clock the ticket is among the holders, with its token. All that hold together fit into
-//! the capacity. Tokens grow. Nobody holds for longer than he asked. Signals are handed out once each.
+//! The judge knows the operations and replies, and the state that the scripts report after each. A grant is a promise:
+//! until it ends by the server's clock, the ticket is among the holders, with its token. All holds together fit into the
+//! capacity. Tokens grow. No ticket holds for longer than it asked. Each signal is handed out once.
 
 use std::collections::{HashMap, HashSet};
 
 use super::both::Outcome;
 use crate::store::{MemberId, Message, NameRecord, Op, Reply, SharedStr, Ticket, TicketRecord};
 
-/// Until when a ticket was told that it holds, by the server's clock.
+/// The promise that a ticket holds until a time, by the server's clock.
 #[derive(Clone, Debug)]
 struct Promise {
     ends: u64,
     hold: u64,
     token: u64,
-    /// By message: it has not claimed yet.
+    /// The grant came by message, and the ticket has not claimed it yet.
     provisional: bool,
 }
 
-/// What is known of one name.
+/// The judge's knowledge of one name.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Judge {
     now: u64,
     /// The greatest token so far.
     token: u64,
-    /// Signals that wait, or are held.
+    /// The number of signals that wait or are held.
     signals: u64,
-    /// Who held at last, with which token.
+    /// The last known holders, with their tokens.
     held: HashMap<Ticket, u64>,
     promises: HashMap<Ticket, Promise>,
-    /// The tokens of the grants that were of signals.
+    /// The tokens of the grants that handed out a signal.
     lent: HashMap<Ticket, u64>,
-    /// What each has ever named as its owner.
+    /// All owners that each ticket has ever named.
     owners: HashMap<Ticket, HashSet<SharedStr>>,
-    /// The longest hold that was asked for.
+    /// The longest hold that each ticket has asked for.
     longest: HashMap<Ticket, u64>,
 }
 
 impl Judge {
-    /// The store has lost what it said; the tokens and signals are those of this one.
+    /// The store has lost its promises. Its tokens and signals are those of the time of `before`.
     pub(super) fn returned_to(&mut self, before: &Self) {
         let owners = std::mem::take(&mut self.owners);
         let longest = std::mem::take(&mut self.longest);
@@ -49,7 +49,7 @@ impl Judge {
         self.longest = longest;
     }
 
-    /// Operations that ran one behind the other at `now`, their replies, and what came of them.
+    /// Checks operations that ran one after the other at `now`, their replies, and the outcome of the last one.
     pub(super) fn look(&mut self, now: u64, opens: u64, done: &[(&Op, &Reply)], last: &Outcome) {
         self.pass(now);
         for (op, reply) in done {
@@ -97,7 +97,7 @@ impl Judge {
         }
     }
 
-    /// What the operation ends.
+    /// Removes the promises that the operation ends.
     fn end(&mut self, now: u64, op: &Op, reply: &Reply) {
         match (op, reply) {
             (Op::Release { ticket, used, .. }, reply) => {
@@ -192,14 +192,14 @@ impl Judge {
         self.promises.insert(ticket, promise);
     }
 
-    /// What the reply says is so.
+    /// Checks that the state after the operation agrees with the reply.
     fn stands(&self, closed: bool, op: &Op, reply: &Reply, info: &NameRecord) {
         let Some(ticket) = op.ticket() else {
             return;
         };
         let is_in = |records: &[TicketRecord]| records.iter().any(|record| record.ticket == ticket);
         let fits = match reply {
-            // It holds all the same until that ends by itself: it may not claim, and may believe in it.
+            // The ticket still holds until its grant ends. It may not claim now, but its member may believe in the grant.
             Reply::Queued { .. } | Reply::Busy { .. } if closed && is_in(&info.holders) => {
                 let promise = self.promises.get(&ticket);
                 promise.is_none_or(|promise| promise.provisional)
@@ -237,7 +237,8 @@ impl Judge {
         }
     }
 
-    /// Less than is held, where it cannot be known who shares with whom.
+    /// Checks a lower bound of the units in use: it leaves out holders that have named several owners, because they may
+    /// share a hold.
     fn nobody_is_too_many(&self, info: &NameRecord) {
         let capacity = u64::from(info.capacity.unwrap_or_default());
         let mut units = 0;

@@ -1,7 +1,8 @@
-//! The scripts and the reference model, driven with the same random operations at the same times: every reply,
-//! every message and every state must be the same. What both could have wrong is left to a judge that knows neither.
+//! Runs the same random operations at the same times on the scripts and on the memory store, which is the model here. Every
+//! reply, every message and every state must be the same. A judge that uses neither of them looks for faults that both
+//! share.
 //!
-//! `AUTO_MUTEX_RUNS=n` makes more runs or fewer, of 250 operations each; a run that fails says how it is repeated.
+//! `AUTO_MUTEX_RUNS=n` makes n runs of 250 operations each. A run that fails prints how to repeat it.
 
 mod both;
 mod judge;
@@ -19,7 +20,7 @@ use std::thread;
 use self::both::Bench;
 use super::server::Server;
 
-/// 250 operations each.
+/// The number of runs, of 250 operations each.
 const RUNS: u64 = 900;
 
 fn number(variable: &str) -> Option<u64> {
@@ -57,14 +58,14 @@ fn the_scripts_do_what_the_model_does() {
             .collect()
     });
     if runs < RUNS {
-        // So few do not come across everything.
+        // Fewer runs need not meet every kind of outcome.
         return;
     }
     let missing: Vec<_> = ALL.iter().filter(|kind| !seen.contains(**kind)).collect();
     assert!(missing.is_empty(), "{missing:?}");
 }
 
-/// A run that fails ends the others.
+/// Ends the runs of the other threads if its own run panics.
 struct Failure<'a>(&'a AtomicBool);
 
 impl Drop for Failure<'_> {
@@ -75,7 +76,7 @@ impl Drop for Failure<'_> {
     }
 }
 
-/// What must have been seen, or the test has proved little.
+/// The kinds of outcomes that some run must meet; otherwise the test has proved little.
 const ALL: &[&str] = &[
     "Acquire Busy",
     "Acquire Granted",

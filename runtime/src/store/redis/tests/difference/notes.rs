@@ -1,11 +1,11 @@
-//! What a run keeps in mind: what of interest happened, and what was asked, for when it fails.
+//! Notes of a run: the kinds of outcomes that it met, and the operations, to be printed if the run fails.
 
 use std::thread::panicking;
 
 use super::both::Outcome;
 use crate::store::{MemberId, Message, NameRecord, Op, Reply};
 
-/// What of interest happened.
+/// Returns the kinds of outcomes that an operation has met.
 pub(super) fn kinds(op: &Op, outcome: &Outcome, before: &NameRecord) -> Vec<String> {
     let kind = |value: &dyn std::fmt::Debug| {
         let text = format!("{value:?}");
@@ -57,11 +57,11 @@ pub(super) fn kinds(op: &Op, outcome: &Outcome, before: &NameRecord) -> Vec<Stri
     kinds
 }
 
-/// Says how a run that fails is repeated, and what was asked of the name before.
+/// If the run fails, prints how to repeat it, and the earlier operations on the same name.
 pub(super) struct Trail {
     seed: u64,
     start: u64,
-    /// When, of which name, by whom, what.
+    /// The time, the index of the name, the member, and the operation.
     pub(super) asked: Vec<(u64, usize, MemberId, Op)>,
 }
 

@@ -1,4 +1,4 @@
-//! Operations as clients send them, and as they do not: what a name is used for, and what is asked of it at random.
+//! Random operations, some of which no client would send, and the uses of a name.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -7,8 +7,7 @@ use crate::dice::Dice;
 use crate::error::kind::RW_LOCK;
 use crate::store::{Mode, Op, Share, SharedStr, Signal, Ticket};
 
-/// Units of a readers-writer lock.
-/// Texts of signals: anything.
+/// Texts of signals, which may be anything.
 const TEXTS: [&str; 10] = [
     "a",
     "a",
@@ -21,22 +20,22 @@ const TEXTS: [&str; 10] = [
     "ünïcödé%20",
     "{}",
 ];
-/// Owners are escaped already; nobody is one too.
+/// Owners, in their escaped form. Requests may also have no owner.
 const OWNERS: [&str; 4] = ["alice", "alice", "bob%20b", "%C3%A7"];
 
-/// What one name is used for.
+/// The use of one name in a run.
 pub(super) struct Use {
     capacity: u32,
     takes: bool,
-    /// One in so many names its owner.
+    /// One request in `owned` names its owner.
     owned: u64,
     /// Leases are long and little time passes, so that the queue grows.
     crowd: bool,
-    /// Nothing but the plainest operations.
+    /// Only acquires, touches and releases are used.
     plain: bool,
-    /// The latest token of each ticket.
+    /// The last known token of each ticket.
     tokens: HashMap<Ticket, u64>,
-    /// Identities of signals.
+    /// The identities of the signals that were added.
     signalled: Vec<Ticket>,
 }
 
@@ -59,7 +58,7 @@ impl Use {
         }
     }
 
-    /// A ticket was granted.
+    /// Records that a ticket was granted.
     pub(super) fn granted(&mut self, ticket: Ticket, token: u64) {
         self.tokens.insert(ticket, token);
     }
@@ -108,8 +107,8 @@ impl Use {
         })
     }
 
-    /// The next operation; a ticket that it is about is one of `tickets`, unless it is of a signal. Some of these are
-    /// `holding`.
+    /// Returns the next operation. Its ticket is one of `tickets`, unless it adds a signal. The tickets in `holding` are a
+    /// part of `tickets`.
     pub(super) fn op(
         &mut self,
         dice: &mut Dice,
@@ -154,7 +153,7 @@ impl Use {
                 place,
                 meta: "host 56 heir".into(),
             },
-            // A hold that lasts, or one that is over.
+            // The token may belong to a hold that is still valid, or to one that is over.
             46 if dice.one_in(2) => Op::Kick {
                 token: self.tokens.get(&ticket).copied().unwrap_or(17),
             },
@@ -173,11 +172,11 @@ impl Use {
                 expire: dice.millis(&[1, 60_000]),
             },
             49..55 => self.signal(dice),
-            // Seldom in a crowd.
+            // In a crowd, a raise is rare.
             55 if self.crowd && !dice.one_in(8) => self.release(dice, ticket),
             55 => Op::Raise {
                 ticket,
-                // As another server might have given it at about this time.
+                // A token that another server might have given at about this time.
                 token: self.tokens.get(&ticket).copied().unwrap_or(17) + dice.below(3) * 400_000,
             },
             _ => Op::Delete,
@@ -198,7 +197,7 @@ impl Use {
         } else {
             Duration::ZERO
         };
-        // Mostly the last grant that was heard of, which need not be the last one.
+        // Mostly the last grant that the client knows, which need not be the ticket's last grant.
         let used = if dice.one_in(3) {
             0
         } else {

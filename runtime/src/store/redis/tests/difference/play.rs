@@ -1,4 +1,4 @@
-//! One run: a few members use a few names, fall silent, crash, and time passes, forth and sometimes back.
+//! One run: a few members use a few names, stop listening, and crash. Time passes, and sometimes the clock is stepped back.
 
 mod trouble;
 
@@ -13,15 +13,15 @@ use crate::store::{MemberId, Message, NameRecord, Op, Reply, Ticket};
 
 const STEPS: u32 = 250;
 const START: u64 = 1_795_000_000_000_000;
-/// Beyond everything that a run leaves.
+/// A time after which nothing of a run is left.
 const LATER: u64 = 40_000_000_000;
 
-/// Runs what `seed` stands for; adds the kinds of operations, replies and messages to `seen`.
+/// Makes the run of `seed`; adds the kinds of operations, replies and messages to `seen`.
 pub(super) fn run(bench: &mut Bench, seed: u64, seen: &mut HashSet<String>) {
     run_beside(true, bench, seed, seen);
 }
 
-/// The same; `model` says whether the model is heard.
+/// Like [`run`]. `model` decides whether the outcomes are compared with those of the model.
 pub(super) fn run_beside(model: bool, bench: &mut Bench, seed: u64, seen: &mut HashSet<String>) {
     let mut play = Play::new(bench, seed);
     play.model = model;
@@ -31,7 +31,7 @@ pub(super) fn run_beside(model: bool, bench: &mut Bench, seed: u64, seen: &mut H
     play.end();
 }
 
-/// A client: what it asks with, and whether it is there.
+/// A client, with the tickets that it uses.
 struct Client {
     member: MemberId,
     tickets: Vec<Ticket>,
@@ -50,26 +50,25 @@ struct Play<'a> {
     both: Both<'a>,
     dice: Dice,
     now: u64,
-    /// Nothing is granted before.
-    /// As most know it.
+    /// Nothing is granted before this time, as most members know it.
     closed_until: u64,
-    /// As the one knows it who asks next.
+    /// The same time, as the member knows it that asks next.
     opens: u64,
     crowd: bool,
-    /// The store is failed over now and then.
+    /// A failover closes the store now and then.
     closes: bool,
-    /// It loses its data now and then.
+    /// The store loses its data now and then.
     forgets: bool,
-    /// The model is heard, and not the judge alone.
+    /// The outcomes are compared with those of the model, in addition to the judge's checks.
     model: bool,
-    /// What it may come back with, of which name.
+    /// A snapshot that the store may return to, with the index of its name.
     kept: Option<(usize, Snapshot, Judge)>,
     judges: Vec<Judge>,
     clients: Vec<Client>,
     uses: Vec<Use>,
-    /// Of each name, after the last operation.
+    /// The state of each name after the last operation.
     infos: Vec<NameRecord>,
-    /// When something in it ends.
+    /// For each name, the times at which something in its state ends.
     ends: Vec<Vec<u64>>,
     trail: Trail,
 }
@@ -117,13 +116,13 @@ impl<'a> Play<'a> {
         }
         let index = self.dice.below(self.uses.len() as u64) as usize;
         let client = self.dice.below(self.clients.len() as u64) as usize;
-        // Now and then a late copy of something sent earlier.
+        // Sometimes the counter is that of an earlier request, as in a late copy.
         let counter = u64::from(step) + if self.dice.one_in(8) { 0 } else { 10 };
         let tickets = &self.clients[client].tickets;
         let holders = self.infos[index].holders.iter().map(|holder| holder.ticket);
         let holding: Vec<_> = holders.filter(|holder| tickets.contains(holder)).collect();
         let op = self.uses[index].op(&mut self.dice, tickets, &holding, counter);
-        // Sometimes a stranger asks.
+        // Sometimes the operation comes from another member.
         let member = if self.dice.one_in(15) {
             let strangers: Vec<_> = self.clients.iter().map(|client| client.member).collect();
             self.dice.of(&strangers)
@@ -138,10 +137,10 @@ impl<'a> Play<'a> {
         self.note(index, &op, &outcome, seen);
     }
 
-    /// Asks both worlds, which must agree.
+    /// Applies an operation to the model and to the scripts, which must agree.
     fn apply(&mut self, index: usize, member: MemberId, op: &Op) -> Outcome {
         self.trail.asked.push((self.now, index, member, op.clone()));
-        // Tickets may go to the other keys at any time.
+        // The scripts may move the tickets to the other keys at any time.
         let spread = self.dice.one_in(8) && self.now >= self.opens;
         let (model, scripts) = self.both.apply(self.now, index, member, op, spread);
         self.agree(&model, &scripts);
@@ -165,7 +164,7 @@ impl<'a> Play<'a> {
         assert_eq!(scripts.info, model.info, "the scripts' state, the model's");
     }
 
-    /// Asks both worlds for a release and an acquire in one.
+    /// Applies a release and an acquire in one command to the model and to the scripts.
     fn pair(&mut self, index: usize, member: MemberId, ops: [Op; 2], seen: &mut HashSet<String>) {
         for op in &ops {
             self.trail.asked.push((self.now, index, member, op.clone()));
@@ -214,7 +213,7 @@ impl<'a> Play<'a> {
         self.infos[index] = info.clone();
     }
 
-    /// Everything ends; what is left are signals, and then nothing but the token.
+    /// Lets everything end. A `Delete` then removes the signals, so that only the token is left.
     fn end(mut self) {
         self.now += LATER;
         let member = self.clients[0].member;

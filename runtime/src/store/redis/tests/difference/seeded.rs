@@ -1,4 +1,4 @@
-//! Scripts with a fault each: the runs find it, most by the judge alone.
+//! Scripts with one fault each. The runs find every fault, and the judge alone finds most of them.
 
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,8 +7,8 @@ use super::super::server::Server;
 use super::both::Bench;
 use super::play;
 
-/// What is wrong, the part of the scripts, what stands there instead, whether the judge sees it without the model, and the
-/// run that finds it, which is tried first.
+/// Each fault: its description, the part of the scripts that it replaces, the replacement, whether the judge finds it
+/// without the model, and the seed of a run that finds it, which is tried first.
 const FAULTS: &[(&str, &str, &str, bool, u64)] = &[
     (
         "a full lock lets one more in",
@@ -124,7 +124,7 @@ const FAULTS: &[(&str, &str, &str, bool, u64)] = &[
     ),
 ];
 
-/// More than any of them needs.
+/// Every fault is found within fewer runs.
 const RUNS: u64 = 600;
 
 #[test]

@@ -1,4 +1,4 @@
-//! How many commands the server runs for what is done most.
+//! The number of commands that the server runs for the most frequent operations.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What is not ours is told, and stays.
+//! Foreign data is reported, and stays unchanged.
 
 use super::*;
 
@@ -43,7 +43,7 @@ fn what_is_not_ours_is_an_error_and_stays() {
     }
 }
 
-/// What is not readable is told, and stays; by chance, something may be readable.
+/// Unreadable data is reported, and stays unchanged. Some of the random data may be readable by chance.
 #[test]
 fn garbage_behind_our_mark_is_an_error_and_stays() {
     let server = Server::start();
@@ -85,7 +85,8 @@ fn garbage_behind_our_mark_is_an_error_and_stays() {
                     Ok(_) => found[0] += 1,
                     Err(error) => {
                         found[1] += 1;
-                        // What is only wrong in itself is noticed at the latest where it arrives.
+                        // `Protocol`: the data is readable, but its content is invalid. The client notices this in the
+                        // reply.
                         if error.kind() != StoreErrorKind::Protocol {
                             assert_eq!(error.kind(), StoreErrorKind::Foreign, "{op:?} {error}");
                             let after: Vec<u8> = run(&mut bench.connection, &["GET", &base]);
@@ -100,7 +101,7 @@ fn garbage_behind_our_mark_is_an_error_and_stays() {
     assert!(found[1] > 300, "{found:?}");
 }
 
-/// A key of somebody in the place of one of ours; `op` needs it.
+/// Puts foreign data into a key that `op` needs, and checks that it is reported and stays.
 fn stays(server: &Server, suffix: &str, op: &Op) {
     let mut bench = Bench::spread(server);
     run::<()>(&mut bench.connection, &["FLUSHALL"]);
@@ -160,7 +161,7 @@ fn an_unreadable_signal_is_an_error() {
     assert_eq!(error.kind(), StoreErrorKind::Foreign, "{error}");
 }
 
-/// Nobody gives a lock up for it.
+/// A client does not give up a lock because of a fault in a script.
 #[test]
 fn a_fault_of_a_script_is_not_taken_for_foreign_data() {
     const CLOCK: &str = "local function clock() return 1000000 end\n";

@@ -1,4 +1,4 @@
-//! Which keys there are, and for how long.
+//! Which keys exist, and for how long.
 
 use super::*;
 
@@ -13,7 +13,7 @@ fn an_uncontended_lock_is_one_key() {
     let granted = bench.ask(&acquire(ticket, 1, Mode::Queue)).unwrap();
     assert_eq!(bench.keys(), [""]);
     assert!(bench.time_to_live("") > TEN_MINUTES);
-    // The same request again is the same grant.
+    // A repeated request gets the same grant.
     assert_eq!(
         bench.ask(&acquire(ticket, 1, Mode::Queue)).unwrap(),
         granted
@@ -27,7 +27,7 @@ fn an_uncontended_lock_is_one_key() {
 fn a_key_that_keeps_its_time_to_live_keeps_enough_of_it() {
     let server = Server::start();
     let mut bench = Bench::new(&server);
-    // Last held long ago: the next grant sets it.
+    // The lock was last held long ago, so the next grant sets the time to live.
     let base = bench.key("");
     let mut old = b"1 i ".to_vec();
     old.extend_from_slice(&1_600_000_000_000_000_f64.to_le_bytes());
@@ -41,7 +41,7 @@ fn a_key_that_keeps_its_time_to_live_keeps_enough_of_it() {
         bench.ask(&release(ticket)).unwrap();
         assert!(bench.time_to_live("") > Duration::from_secs(930));
     }
-    // What the long way leaves is kept for as long.
+    // Keys that are written without the fast path are kept for as long.
     let tickets: Vec<_> = (0..3).map(|_| Ticket::random()).collect();
     bench.granted(&acquire_owned(tickets[0], 1));
     bench.ask(&acquire(tickets[1], 1, Mode::Queue)).unwrap();
@@ -61,7 +61,7 @@ fn what_is_left_of_a_crowd_is_the_token() {
     for &ticket in &tickets {
         let mut op = acquire(ticket, 1, Mode::Queue);
         if let Op::Acquire { hold, place, .. } = &mut op {
-            // None of them ends before the last one has asked.
+            // No place and no lease ends before the last waiter has asked.
             (*hold, *place) = (DAY, DAY);
         }
         bench.put(&op).unwrap();
@@ -99,10 +99,10 @@ fn keys_live_longer_than_what_is_parked() {
     };
     bench.ask(&park).unwrap();
     assert!(bench.time_to_live("") > long);
-    // A touch of something unknown does not shorten it.
+    // A touch of an unknown ticket does not shorten the time to live.
     bench.ask(&touch(Ticket::random())).unwrap();
     assert!(bench.time_to_live("") > long);
-    // Nor does who waits behind it.
+    // A waiter behind the parked ticket does not shorten the time to live either.
     bench
         .ask(&acquire(Ticket::random(), 1, Mode::Queue))
         .unwrap();
@@ -146,7 +146,7 @@ fn signals_and_all_beside_them_are_kept_for_a_day() {
     let server = Server::start();
     let mut bench = Bench::spread(&server);
     let tickets: Vec<_> = (0..3).map(|_| Ticket::random()).collect();
-    // Two hold a unit each before there are any.
+    // Two tickets hold one unit each before there is a signal.
     bench.granted(&acquire_owned(tickets[0], 2));
     bench.granted(&acquire(tickets[1], 2, Mode::Queue));
     bench.ask(&acquire(tickets[2], 2, Mode::Queue)).unwrap();
@@ -162,7 +162,7 @@ fn signals_and_all_beside_them_are_kept_for_a_day() {
     for suffix in ["", ":signals"] {
         assert!(bench.time_to_live(suffix) >= DAY - Duration::from_secs(60));
     }
-    // Who holds it may crash, and nobody may come for a while.
+    // The holder of the signal may crash, and no client may come for a while.
     bench.spread = false;
     bench.granted(&acquire_any(tickets[0], 2));
     assert_eq!(bench.keys(), ["", ":gone"]);
@@ -202,7 +202,7 @@ fn a_deleted_name_remembers_its_token_only() {
         bench.ask(&Op::Delete).unwrap(),
         Reply::Deleted { existed: false }
     );
-    // A notification of nobody is no use of it.
+    // A notification that reaches no waiter does not create the name.
     let notify = Op::Signal {
         ticket,
         signal: Signal::All,

@@ -1,4 +1,4 @@
-//! Keys that somebody removed, or a server that evicts.
+//! Keys that were removed by another client, or evicted by the server.
 
 use super::*;
 
@@ -16,7 +16,7 @@ fn a_state_that_lost_a_part_keeps_its_holder_and_its_waiters_ask_anew() {
         assert_eq!(bench.ask(&touch(second)).unwrap(), Reply::Gone);
         let again = bench.ask(&acquire(second, 1, Mode::Queue)).unwrap();
         assert!(matches!(again, Reply::Queued { position: 1, .. }));
-        // Nobody listens for the second, so it is passed over.
+        // The second ticket's member does not listen, so the ticket is passed over.
         assert_eq!(
             bench.ask(&release(first)).unwrap(),
             Reply::Released { free: 1 }
@@ -81,13 +81,13 @@ fn lost_signals_cost_nothing_else() {
     for text in ["a", "b", "c"] {
         bench.ask(&signal(text)).unwrap();
     }
-    // One of them.
+    // One signal is lost.
     let signals = bench.key(":signals");
     let first = ["ZREMRANGEBYRANK", &signals, "0", "0"];
     run::<()>(&mut bench.connection, &first);
     assert_eq!(bench.info().signals, 2);
     bench.granted(&touch(holder));
-    // All of them.
+    // All signals are lost.
     bench.remove(":signals");
     assert_eq!(bench.info().signals, 0);
     bench.granted(&touch(holder));

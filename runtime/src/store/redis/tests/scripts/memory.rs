@@ -1,4 +1,4 @@
-//! A full memory denies what is new, and nothing else.
+//! With a full memory, the server refuses new requests, and nothing else.
 
 use super::*;
 
@@ -53,7 +53,7 @@ fn a_full_memory_keeps_no_owner_from_telling_its_holders() {
         owner: "somebody".into(),
         expire: Duration::from_secs(1),
     };
-    // Nobody listens here.
+    // No member listens here.
     assert_eq!(bench.ask(&refresh).unwrap(), Reply::Told { holders: 0 });
     bench.granted(&touch(ticket));
     assert_eq!(

@@ -1,5 +1,5 @@
-//! The scripts one by one, where the reference model has nothing to say: keys, times to live, foreign and lost state,
-//! a full memory.
+//! Tests of the scripts for effects that the memory store does not have: keys, times to live, foreign and lost data, and a
+//! full memory.
 
 mod calls;
 mod foreign;
@@ -20,13 +20,13 @@ use crate::error::{StoreError, StoreErrorKind};
 use crate::name::Name;
 use crate::store::{MemberId, Mode, NameRecord, Op, Reply, SharedStr, Signal, Ticket};
 
-/// One name on one server, at the server's own time.
+/// One name on one server, with the server's own clock.
 struct Bench {
     connection: Connection,
     scripts: Arc<Scripts>,
     member: MemberId,
     name: Name,
-    /// All tickets go to other keys than the first one.
+    /// All tickets go to other keys than the first key.
     spread: bool,
 }
 
@@ -60,7 +60,7 @@ impl Bench {
         reply
     }
 
-    /// As [`Self::ask`], without a look at the keys.
+    /// Like [`Self::ask`], but does not check the keys.
     fn put(&mut self, op: &Op) -> Result<Reply, StoreError> {
         let write = if self.spread {
             evaluate_spread
@@ -78,7 +78,7 @@ impl Bench {
         }
     }
 
-    /// The token of a grant.
+    /// Returns the token of a grant.
     fn granted(&mut self, op: &Op) -> u64 {
         match self.ask(op).unwrap() {
             Reply::Granted { token, .. } => token,
@@ -95,7 +95,7 @@ impl Bench {
         assert_eq!(run::<i32>(&mut self.connection, &["DEL", &key]), 1);
     }
 
-    /// The suffixes of the keys that exist.
+    /// Returns the suffixes of the keys that exist.
     fn keys(&mut self) -> Vec<String> {
         let mut keys: Vec<String> = run(&mut self.connection, &["KEYS", "auto_mutex*"]);
         keys.sort();
@@ -112,7 +112,7 @@ impl Bench {
     }
 }
 
-/// As [`acquire`], content with a signal.
+/// Like [`acquire`], but also accepts a signal.
 fn acquire_any(ticket: Ticket, capacity: u32) -> Op {
     let mut op = acquire(ticket, capacity, Mode::Queue);
     if let Op::Acquire { share, .. } = &mut op {
@@ -121,7 +121,7 @@ fn acquire_any(ticket: Ticket, capacity: u32) -> Op {
     op
 }
 
-/// As [`acquire`], with an owner.
+/// Like [`acquire`], but with an owner.
 fn acquire_owned(ticket: Ticket, capacity: u32) -> Op {
     let mut op = acquire(ticket, capacity, Mode::Queue);
     if let Op::Acquire { share, .. } = &mut op {
@@ -137,7 +137,7 @@ fn signal(text: &str) -> Op {
     }
 }
 
-/// What leaves nothing behind where there was nothing.
+/// Operations that leave no key behind if there was none before.
 fn every_question(ticket: Ticket) -> [Op; 9] {
     [
         touch(ticket),

@@ -13,8 +13,8 @@ use rustls::{RootCertStore, ServerConfig, ServerConnection};
 use super::*;
 use crate::error::TlsError;
 
-/// Refuses who has no certificate. Says so if `aloud`, and if not, resets the connection, as happens to whom a server
-/// closes it that has not read all.
+/// Refuses a client without a certificate. If `aloud`, the server sends its TLS alert. Otherwise the connection is reset,
+/// which also happens if a server closes a connection before it has read all data.
 fn refuse(mut socket: TcpStream, config: &Arc<ServerConfig>, aloud: bool) {
     let mut tls = ServerConnection::new(config.clone()).unwrap();
     loop {

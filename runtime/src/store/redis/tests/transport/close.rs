@@ -1,4 +1,4 @@
-//! The end of a store.
+//! Closing a store.
 
 use super::*;
 

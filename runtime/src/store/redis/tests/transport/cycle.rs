@@ -1,9 +1,9 @@
-//! A release and the next acquire of a name, written together.
+//! A release and the next acquire of the same name, written as one command.
 
 use super::direct::scripts_run;
 use super::*;
 
-/// Hands over these together, and says how many scripts the server ran for them.
+/// Submits both operations together; returns their replies, and how many scripts the server ran for them.
 async fn together(
     peer: &mut Peer,
     admin: &mut Connection,
@@ -29,13 +29,13 @@ async fn a_release_and_the_next_acquire_are_one_command() {
     assert!(matches!(acquired, Ok(Reply::Granted { .. })));
     assert_eq!(count, 1);
     tickets.swap(0, 1);
-    // Of another name, it is none.
+    // Operations on different names are not combined.
     let ops = [("n", release(tickets[0])), ("other", acquire(tickets[2]))];
     let ([released, acquired], count) = together(&mut peer, &mut admin, ops).await;
     assert_eq!(released.unwrap(), Reply::Released { free: 1 });
     assert!(matches!(acquired, Ok(Reply::Granted { .. })));
     assert_eq!(count, 2);
-    // What does not wait is one too.
+    // An acquire that does not wait is combined too.
     let mut attempt = acquire(tickets[0]);
     if let Op::Acquire { mode, .. } = &mut attempt {
         *mode = Mode::Try;
@@ -57,7 +57,7 @@ async fn what_is_written_is_not_taken_back_for_it() {
     peer.ask("n", acquire(first)).await.unwrap();
     tokio::task::yield_now().await;
     let before = scripts_run(&mut admin);
-    // The caller writes it.
+    // The caller's thread writes the release at once.
     let released = peer.submit("n", release(first));
     let acquired = peer.submit("n", acquire(second));
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Who writes, and that nothing is mixed up or forgotten by it.
+//! Which thread writes a request, and that no request is mixed up or forgotten.
 
 use std::sync::{Mutex, OnceLock};
 use std::thread;
@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::*;
 
-/// How often the server ran a script so far.
+/// Returns how many scripts the server has run so far.
 pub(super) fn scripts_run(admin: &mut Connection) -> u64 {
     let info: String = run(admin, &["INFO", "commandstats"]);
     let calls = info
@@ -32,7 +32,7 @@ async fn a_caller_writes_by_itself_when_little_is_under_way() {
 
 pub(super) async fn writes_by_itself(server: &Server, mut peer: Peer) {
     let mut admin = server.connection();
-    // The driver is told that it may sleep.
+    // After this answer, the driver waits, so the caller's thread writes the next request.
     assert_eq!(
         peer.ask("n", release(Ticket::random())).await.unwrap(),
         Reply::Gone
@@ -55,10 +55,10 @@ pub(super) async fn writes_by_itself(server: &Server, mut peer: Peer) {
     peer.end().await;
 }
 
-/// Asks for more as soon as it is answered, on the engine's thread.
+/// Sends one more request for each answer, on the engine's thread.
 struct Asking {
     store: OnceLock<Arc<RedisStore>>,
-    /// How much was not written when it had asked.
+    /// After each of these requests: how many bytes were not written.
     unwritten: Mutex<Vec<usize>>,
     recorder: Recorder,
 }
@@ -118,7 +118,7 @@ async fn what_the_engine_asks_for_waits_for_those_whom_it_wakes_and_then_goes() 
         };
         assert!(store.submit(request).is_none());
         store.flush();
-        // Its own answer, and that to what was asked for then.
+        // The answers to this request and to the request that was sent when it was answered.
         let mut left = 2;
         while left > 0 {
             let event = timeout(LONG, events.recv()).await.unwrap().unwrap();
@@ -162,7 +162,8 @@ pub(super) async fn many_threads(mut peer: Peer) {
         let store = peer.store.clone();
         thread::spawn(move || {
             for step in 0..EACH {
-                // Acquired, touched, released, and so on: all but the first fail when the order is another.
+                // Each ticket is acquired, touched and released in turn. In another order, the touch or the release would
+                // fail.
                 let ticket = Ticket::parse(&format!("{:032x}", number * EACH + step / 3)).unwrap();
                 let op = [acquire, touch, release][step as usize % 3](ticket);
                 let request = Request {
@@ -173,7 +174,7 @@ pub(super) async fn many_threads(mut peer: Peer) {
                 assert!(store.submit(request).is_none());
                 store.flush();
                 if step % 50 == 0 {
-                    // So that now little is under way, now much.
+                    // The pause varies how many requests are in flight.
                     thread::sleep(Duration::from_millis(1));
                 }
             }
@@ -213,14 +214,14 @@ pub(super) async fn does_not_read(server: &Server, mut peer: Peer) {
     for _ in 0..COUNT {
         peer.submit("n", release(Ticket::random()));
     }
-    // The rest waits as it was given, not as bytes.
+    // The other requests wait unencoded, not as bytes.
     assert!(peer.store.unwritten() < 1 << 20);
     server.signal("CONT");
     let mut lost = false;
     for id in 1..=COUNT {
         let event = loop {
             match peer.event().await {
-                // Where the machine took longer than the watchdog's patience.
+                // The connection may be lost if the machine took longer than the watchdog allows.
                 Event::Disconnected(_) | Event::Connected(_) => lost = true,
                 event => break event,
             }

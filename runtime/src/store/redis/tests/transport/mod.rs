@@ -1,4 +1,4 @@
-//! The connection: order, losses, and what is answered when.
+//! The connection: the order of answers, losses, and when each request is answered.
 
 mod again;
 mod close;
@@ -70,7 +70,7 @@ impl Events for Recorder {
     fn still_disconnected(&self, _: Node, _error: StoreError) {}
 }
 
-/// A member with its connection, and everything that it was told.
+/// A member with its connection, and all events that it got.
 pub(super) struct Peer {
     member: MemberId,
     store: Arc<RedisStore>,
@@ -113,7 +113,7 @@ impl Peer {
         id
     }
 
-    /// Submits what may go later.
+    /// Submits a request that may be written later.
     fn hand_over(&mut self, name: &str, op: Op) -> RequestId {
         self.submitted += 1;
         let id = RequestId(self.submitted);
@@ -122,7 +122,7 @@ impl Peer {
         id
     }
 
-    /// The next answer; it must be that to `id`.
+    /// Returns the next answer, which must belong to request `id`.
     async fn answer(&mut self, id: RequestId) -> Result<Reply, StoreError> {
         match self.event().await {
             Event::Answered(answer) => {
@@ -138,8 +138,8 @@ impl Peer {
         self.answer(id).await
     }
 
-    /// Asks for what is also told to this very member. The server says both at once, in an order that differs from
-    /// version to version.
+    /// Sends a request that also causes a message to this same member. The server sends the reply and the message together;
+    /// their order depends on its version.
     async fn ask_and_hear(&mut self, name: &str, op: Op) -> (Reply, Message) {
         let asked = self.submit(name, op);
         let events = [self.event().await, self.event().await];
@@ -166,7 +166,7 @@ impl Peer {
         }
     }
 
-    /// A lock is granted and released.
+    /// Checks that a lock can be granted and released.
     pub(super) async fn works(&mut self) {
         let ticket = Ticket::random();
         assert!(matches!(

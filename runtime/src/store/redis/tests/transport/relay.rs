@@ -1,4 +1,4 @@
-//! A relay between member and server that says things of its own.
+//! A relay between member and server that can also send bytes of its own to the member.
 
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -10,11 +10,11 @@ use tempfile::TempDir;
 use super::super::server::endpoint;
 use super::*;
 
-/// Passes on what the server says, in pieces of `size` bytes.
+/// Passes on the server's bytes, in pieces of `size` bytes.
 pub(super) struct Relay {
     directory: TempDir,
     member: Arc<Mutex<Option<UnixStream>>>,
-    /// What the member has said on its connections so far.
+    /// All bytes that the member has sent so far.
     heard: Arc<Mutex<Vec<u8>>>,
 }
 
@@ -29,7 +29,7 @@ impl Relay {
         thread::spawn(move || {
             for client in listener.incoming() {
                 let client = client.unwrap();
-                // The server of a test that is over is gone.
+                // The test is over, and its server has ended.
                 let Ok(server) = UnixStream::connect(&target) else {
                     return;
                 };
@@ -48,7 +48,7 @@ impl Relay {
         }
     }
 
-    /// Where `text` stands in what the member has said so far.
+    /// Returns the positions of `text` in the bytes that the member has sent so far.
     pub(super) fn heard(&self, text: &str) -> Vec<usize> {
         let heard = self.heard.lock().unwrap();
         let places = heard.windows(text.len()).enumerate();
@@ -56,7 +56,7 @@ impl Relay {
         places.map(|(index, _)| index).collect()
     }
 
-    /// Forgets what the member has said.
+    /// Forgets the bytes that the member has sent.
     pub(super) fn forget(&self) {
         self.heard.lock().unwrap().clear();
     }
@@ -163,7 +163,7 @@ async fn connections_are_closed_by_the_one_who_leaves() {
     let peer = relay.peer().await;
     let mut member = relay.member.lock().unwrap().take().unwrap();
     peer.end().await;
-    // Its other end is gone.
+    // The member has closed its end, so the read reaches the end.
     member.set_read_timeout(Some(LONG)).unwrap();
     let mut rest = Vec::new();
     member.read_to_end(&mut rest).unwrap();

@@ -1,4 +1,4 @@
-//! The rules that the connection follows, and a general client does not. See "Why we have our own connection" in
+//! The rules that our connection follows, unlike a general client. See "Why we have our own connection" in
 //! `docs/architecture.md`.
 
 use super::super::super::scripts::{Script, Scripts};
@@ -15,7 +15,7 @@ async fn the_term_is_read_on_each_connection_before_the_first_request() {
         peer.works().await;
         let term = relay.heard(scripts.digest(Script::Term));
         let request = relay.heard("auto_mutex:{n}");
-        // (The first mention only asks whether the server knows the script.)
+        // (At its first occurrence, the script's digest only asks whether the server knows the script.)
         assert!(
             term.len() >= 2 && term[1] < request[0],
             "{term:?} {request:?}"
@@ -62,7 +62,7 @@ async fn nothing_is_sent_again_unasked() {
     };
     relay.cut();
     server.signal("CONT");
-    // It may have run, or not: whoever asked has to know.
+    // The request may have run or not, so its caller must learn of the loss.
     assert!(peer.answer(id).await.unwrap_err().is_disconnected());
     peer.lost().await;
     peer.back(2).await;
@@ -78,7 +78,7 @@ async fn an_unasked_unsubscription_takes_the_reply_of_no_request() {
     let mut peer = relay.peer().await;
     for _ in 0..3 {
         let ticket = Ticket::random();
-        // So that it comes while all three are under way.
+        // The server is stopped, so that the unsubscription arrives while all three requests are in flight.
         server.signal("STOP");
         let ops = [acquire(ticket), touch(ticket), release(ticket)];
         let ids = ops.map(|op| peer.submit("n", op));

@@ -1,4 +1,5 @@
-//! The same over TLS: who writes encrypts, and what the socket does not take at once is not forgotten.
+//! Direct writes over TLS: the thread that writes also encrypts, and bytes that the socket does not take at once are not
+//! lost.
 
 use std::net::TcpListener;
 
@@ -9,7 +10,7 @@ use super::super::server::endpoint;
 use super::direct::{does_not_read, many_threads, writes_by_itself};
 use super::*;
 
-/// A server that speaks TLS, and the directory of its certificate.
+/// Starts a TLS server; returns it with a member and the directory of its certificate.
 async fn secured() -> (Server, Peer, TempDir) {
     let directory = tempfile::tempdir().unwrap();
     let path = |name: &str| directory.path().join(name).display().to_string();

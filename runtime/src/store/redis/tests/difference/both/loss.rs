@@ -1,4 +1,4 @@
-//! A server that comes back without its data, or with older ones: all keys of a name at once, as it happens to them.
+//! A server that comes back without its data, or with old data. All keys of a name are affected at once.
 
 use redis::FromRedisValue;
 
@@ -7,10 +7,10 @@ use super::super::super::super::scripts::KEYS;
 use super::{Both, run};
 use crate::store::memory::state::State;
 
-/// What a name was at some time, in both worlds.
+/// The state of a name at some time, in both worlds.
 pub(in super::super) struct Snapshot {
     state: State,
-    /// Of each key that there was, how long it lives and what is in it.
+    /// For each key that existed: its time to live, and its content.
     keys: [Option<(i64, Vec<u8>)>; 6],
 }
 

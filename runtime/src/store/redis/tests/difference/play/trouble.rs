@@ -1,15 +1,15 @@
-//! What goes wrong in a run: clocks, members, copies that come late, a store that forgets.
+//! The faults of a run: clocks that are stepped back, members that crash, late copies, and a store that loses its data.
 
 use std::collections::HashSet;
 
 use super::{Client, Play};
 use crate::store::{MemberId, NameRecord, Op};
 
-/// An hour, beyond everything that is not a signal.
+/// An hour, which is longer than everything except signals.
 const HOUR: u64 = 3_600_000_000;
 
 impl Play<'_> {
-    /// Time passes, often to exactly when something ends.
+    /// Lets time pass, often until exactly when something ends.
     pub(super) fn pass(&mut self) {
         let dice = &mut self.dice;
         let mut ends = self.ends.concat();
@@ -32,7 +32,7 @@ impl Play<'_> {
         };
     }
 
-    /// A member stops to listen or begins again, or crashes: it is never heard of again. Or the store is failed over.
+    /// Lets a member stop listening, listen again, or crash for ever; or lets the store fail over.
     pub(super) fn trouble(&mut self) {
         let dice = &mut self.dice;
         if self.closes && dice.one_in(30) {
@@ -41,7 +41,7 @@ impl Play<'_> {
                 false => self.now + dice.of(&[1_000, 100_000, 1_000_000, 5_000_000]),
             };
         }
-        // They do not agree to the millisecond.
+        // Members do not agree to the millisecond on when the store opens.
         self.opens = match self.now < self.closed_until && dice.one_in(3) {
             true => 0,
             false => self.closed_until,
@@ -65,7 +65,7 @@ impl Play<'_> {
         }
     }
 
-    /// A copy of something that was sent earlier, by whoever it was: just now, or long ago, by somebody who is dead.
+    /// Returns a copy of an earlier operation of any member: of a recent one, or of an old one whose member may be dead.
     pub(super) fn late(&mut self) -> Option<(usize, MemberId, Op)> {
         let sent = self.trail.asked.len() as u64;
         if sent == 0 || !self.dice.one_in(10) {
@@ -79,7 +79,7 @@ impl Play<'_> {
         Some((*index, *member, op.clone()))
     }
 
-    /// The store comes back without its data, or with those that it had some time ago.
+    /// The store comes back without its data, or with older data.
     pub(super) fn forget(&mut self, seen: &mut HashSet<String>) {
         if !self.forgets || !self.dice.one_in(25) {
             return;
