@@ -1,14 +1,14 @@
-//! What users compile against is written down in `docs/api.txt`: a change of it is seen in review, and a line that goes away is
-//! one that somebody's program needs.
+//! The public interface is written down in `docs/api.txt`. So a review shows each change of it, and each removed line, which
+//! some user's program may need.
 //!
-//! Read from the source: the lint `unreachable_pub` sees to it that whatever is called `pub` there can be reached from
-//! outside. `AUTO_MUTEX_BLESS=1 cargo test -p auto-mutex-tests --test api` writes the file anew.
+//! The test reads the source: the lint `unreachable_pub` ensures that everything `pub` there can be reached from outside.
+//! `AUTO_MUTEX_BLESS=1 cargo test -p auto-mutex-tests --test api` rewrites the file.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What no user names: it is for expansions and for the fuzzers.
+/// Modules that users do not name: they are for the macros' expansions and for the fuzzers.
 const HIDDEN: [&str; 2] = ["attribute", "fuzzing"];
 
 #[test]
@@ -29,7 +29,7 @@ fn the_public_interface_is_the_one_written_down() {
             Some(word(rest).to_owned())
         })
         .collect();
-    // Of the implementations those that are about a public type.
+    // Keeps only the implementations for public types.
     found.retain(|item| match item.split_once(" for ") {
         Some((start, ty)) if start.starts_with("impl") => types.iter().any(|it| it == word(ty)),
         _ => true,
@@ -73,7 +73,7 @@ fn by_type(found: &BTreeSet<String>) -> BTreeSet<(String, String)> {
     found.iter().map(|item| named(item)).collect()
 }
 
-/// The file: a line for each type, its items behind it.
+/// Returns the text of the file: a line for each type, followed by its items.
 fn text(items: &BTreeSet<(String, String)>) -> String {
     let mut text = String::new();
     let mut last = "";
@@ -99,7 +99,7 @@ fn parse(text: &str) -> BTreeSet<(String, String)> {
     items
 }
 
-/// The lint `unsafe_code` denies it everywhere; no kept crate wraps `atexit`, `pthread_atfork` and `fork` safely.
+/// The lint `unsafe_code` denies unsafe code elsewhere. No maintained crate wraps `atexit`, `pthread_atfork` and `fork` safely.
 #[test]
 fn unsafe_code_is_in_two_files_only() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
@@ -115,7 +115,7 @@ fn unsafe_code_is_in_two_files_only() {
         .iter()
         .filter(|file| fs::read_to_string(file).unwrap().contains(&allowed))
         .map(|file| file.strip_prefix(root).unwrap().display().to_string())
-        // Programs as users write them.
+        // Programs of the UI tests are written like those of users.
         .filter(|file| !file.starts_with("tests/ui/"))
         .collect();
     found.sort();
@@ -136,7 +136,7 @@ fn all(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// The name that a text begins with.
+/// Returns the identifier that a text begins with.
 fn word(text: &str) -> &str {
     let part = |c: char| c.is_alphanumeric() || c == '_';
     text.split(|c| !part(c)).next().unwrap_or_default()
@@ -154,7 +154,8 @@ fn find(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// Adds each public item: its words up to the body, with the `impl` around it; of enums and traits the body too.
+/// Adds each public item: its text up to the body, after the `impl` around it. Adds also the variants and functions in enums
+/// and traits.
 fn read(text: &str, found: &mut BTreeSet<String>) {
     let text = text.split("\n#[cfg(test)]\nmod ").next().unwrap();
     let mut lines = text.lines();
@@ -190,7 +191,7 @@ fn read(text: &str, found: &mut BTreeSet<String>) {
             found.insert(format!("{around}: {word}"));
         } else if starts("pub ") && !starts("pub mod ") {
             let item = up_to_body(line, &mut lines);
-            // A constant without its value.
+            // A constant is listed without its value.
             let is_value = item.starts_with("pub const ") && !item.starts_with("pub const fn ");
             let declared = item.split(" = ").next().filter(|_| is_value);
             let item = declared.unwrap_or(&item);
@@ -207,7 +208,7 @@ fn texts_with_a_unit_are_read_alike_by_macros_and_runtime() {
     assert!(macros == runtime, "they are one file: change both");
 }
 
-/// What stands before `{`, `;` or, of a field, the comma at its end, in one line.
+/// Returns the text before `{` or `;`, or before the comma at the end of a field, as one line.
 fn up_to_body<'a>(first: &str, lines: &mut impl Iterator<Item = &'a str>) -> String {
     let mut text = first.trim().to_owned();
     let ends = |text: &str| text.ends_with(['{', ';', '}']) || is_field(text);
@@ -226,7 +227,7 @@ fn up_to_body<'a>(first: &str, lines: &mut impl Iterator<Item = &'a str>) -> Str
         .replace(", )", ")")
 }
 
-/// `pub name: Type,`
+/// Whether the text is a field, such as `pub name: Type,`.
 fn is_field(text: &str) -> bool {
     text.ends_with(',') && !text.contains(" fn ") && !text.starts_with("impl")
 }

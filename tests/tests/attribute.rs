@@ -1,4 +1,4 @@
-//! The attributes at work: one file per topic. On `memory://`; what meets other members also on Redis.
+//! The attributes at work: one file per topic, on `memory://`. Tests with several members also run on Redis.
 
 #[path = "attribute/answering.rs"]
 mod answering;

@@ -1,5 +1,5 @@
-//! What the documents name exists: files, headings, tests, and the key of a lock, so that nothing they point to can go away
-//! unnoticed.
+//! Checks that everything that the documents name exists: files, headings, tests, and the key of a lock. So a target that is
+//! removed is noticed.
 //!
 //! A test is named in two ways: by a link, `` [`its_name`](path/of/the/file.rs) ``, and by its name alone (four words or
 //! more), which some file must then define.
@@ -17,8 +17,8 @@ const MIGRATION: &str = "docs/migration.md";
 /// The list in which each promise is shown by tests.
 const GUARANTEES: &str = "docs/guarantees.md";
 
-/// Every Rust and Markdown file of the project by its path, `/` before it, so that any end of it at a folder can be
-/// found.
+/// Every Rust and Markdown file of the project by its path with a leading `/`, so that a search for the end of a path can
+/// begin at any folder.
 struct Tree(BTreeMap<String, String>);
 
 impl Tree {
@@ -33,7 +33,7 @@ impl Tree {
                 if path.is_dir() && name != "target" && !name.starts_with('.') {
                     folders.push(path);
                 } else if path.is_symlink() {
-                    // What the published crates bring along is read where it is.
+                    // The files that the published crates include are read at their own paths.
                 } else if extension == "rs" || extension == "md" {
                     let relative = path.strip_prefix(root).unwrap().display();
                     files.insert(format!("/{relative}"), fs::read_to_string(&path).unwrap());
@@ -88,12 +88,12 @@ fn links(line: &str) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// What stands between backticks.
+/// The texts between backticks.
 fn code(line: &str) -> impl Iterator<Item = &str> {
     line.split('`').skip(1).step_by(2)
 }
 
-/// The name of a test if that is all there is.
+/// Returns the name of a test, if the span is nothing else.
 fn test_name(span: &str) -> Option<&str> {
     let word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     (span.chars().all(word) && span.split('_').filter(|word| !word.is_empty()).count() >= 4)
@@ -113,9 +113,9 @@ fn anchor(heading: &str) -> String {
         .collect()
 }
 
-/// What is wrong with a link of `document`.
+/// Returns what is wrong with a link of `document`, if anything.
 fn broken(tree: &Tree, document: &str, text: &str, target: &str) -> Option<String> {
-    // Links of rustdoc (`macro@…`, `crate::…`) are its own to check, like its pages.
+    // Rustdoc checks its own links (`macro@…`, `crate::…`) and pages.
     if ["://", "@", "::", ".html"]
         .iter()
         .any(|part| target.contains(part))
@@ -182,7 +182,7 @@ fn what_the_documents_name_is_there() {
     );
 }
 
-/// Rustdoc compiles the other examples.
+/// Rustdoc compiles all other examples.
 #[test]
 fn examples_that_rustdoc_ignores_are_parts_of_programs() {
     let tree = Tree::read();
@@ -251,7 +251,7 @@ fn each_row_of_the_migration_tables_names_its_test() {
     assert!(rows > 100, "{rows} rows");
 }
 
-/// The README's first example, at the root of a program, as there.
+/// The README's first example; here, too, it is at the root of a program.
 #[auto_mutex(key = "{month}", block = 10)]
 fn close_month(month: u32, inside: impl FnOnce()) -> Result<u32, LockError> {
     inside();

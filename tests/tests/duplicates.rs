@@ -1,4 +1,4 @@
-//! Functions that derive the same name: told once. The log is taken process-wide, so this is a program of its own.
+//! Functions that derive the same name are reported once. The log is process-wide, so this is a program of its own.
 #![allow(dead_code)]
 
 use auto_mutex::{Client, LockError, auto_mutex};
@@ -76,7 +76,7 @@ fn a_name_that_two_functions_derive_is_told_once() {
     let other = Client::connect(other.namespace("prod")).expect("memory needs nothing");
     assert_eq!(log::told(), "", "known already");
 
-    // Only a call knows these types.
+    // The types of these functions are known only when they are called.
     client
         .blocking_scope(|| cash::Register.open())
         .expect("the lock");

@@ -1,5 +1,5 @@
-//! Warnings about locks that are taken in opposite orders: one in the whole cluster, although nothing has hung. The log is
-//! taken process-wide, so this is a program of its own. Each test has classes of its own.
+//! Warnings about locks that are taken in opposite orders: one warning in the whole cluster, before any call has hung. The
+//! log is process-wide, so this is a program of its own. Each test has classes of its own.
 
 use std::sync::Once;
 use std::time::Duration;
@@ -44,7 +44,7 @@ fn nest(client: &Client, outer: &'static str, inner: &'static str) {
     nested.expect("the outer lock").expect("the inner lock");
 }
 
-/// Waits until the store has so many edges.
+/// Waits until the store has `count` edges.
 #[track_caller]
 fn has_edges(url: &str, count: usize) {
     let operator = Operator::connect(url).expect("an operator");
@@ -77,11 +77,11 @@ fn one_client_of_several_warns_once() {
         2,
         "{warned}"
     );
-    // Neither the same client again, nor one that finds the same circle alone.
+    // No second warning for this circle: neither by the same client, nor by a client that makes the circle alone.
     nest(&second, "one:b", "one:a");
     nest(&third, "one:a", "one:b");
     nest(&third, "one:b", "one:a");
-    // An edge of the third client that comes after its circle.
+    // The third client sends this edge after those of its circle, so the store has checked the circle when it has this edge.
     nest(&third, "one:c", "one:d");
     has_edges(&url, 3);
     // Another circle is another warning.
@@ -118,7 +118,7 @@ fn an_order_that_is_meant_is_not_warned_about() {
     let allows = allows.expect("a client");
     nest(&allows, "meant:a", "meant:b");
     nest(&allows, "meant:b", "meant:a");
-    // What comes after it was sent after it.
+    // The client reports these edges after the allowed ones, so this warning shows that those were checked.
     nest(&allows, "meant:c", "meant:d");
     nest(&allows, "meant:d", "meant:c");
     eventually("a warning", || warnings("meant:c").len() == 1);
@@ -129,7 +129,7 @@ fn an_order_that_is_meant_is_not_warned_about() {
 fn a_store_that_refuses_disturbs_no_lock_and_leaves_the_warning_to_the_client() {
     listen();
     let redis = Redis::start();
-    // A key of another type: the script refuses.
+    // The key has another type, so the script refuses.
     redis.command(&["SET", "auto_mutex:{:order:suite}:edges", "x"]);
     let client = client(&redis.url());
     nest(&client, "refused:a", "refused:b");
@@ -159,7 +159,7 @@ fn two_programs_meet_through_the_store() {
         worker.say(&format!("nest {outer} {inner}"));
         worker.expect("nested");
     };
-    // The warning comes from another thread, before or after the answer.
+    // Another thread writes the warning, before or after the answer.
     let warns = |worker: &mut Worker, outer: &str, inner: &str| {
         worker.say(&format!("nest {outer} {inner}"));
         let mut lines = [(); 2].map(|()| worker.hear().expect("a warning, and an answer"));
@@ -182,7 +182,7 @@ fn two_programs_meet_through_the_store() {
             "{warned}"
         );
     }
-    // The first one says nothing, even when it learns of the circle: it goes on with its own.
+    // The first program does not warn of the known circle, even when it learns of it. It does warn of its own new circle.
     nest(&mut first, "c", "d");
     has_edges(&url, 3);
     let warned = warns(&mut first, "d", "c");
@@ -190,7 +190,7 @@ fn two_programs_meet_through_the_store() {
         warned.contains("`c`") && !warned.contains("`a`"),
         "{warned}"
     );
-    // All of them are marked for the operator.
+    // All edges of both circles are marked for the operator.
     let operator = Operator::connect(url.as_str()).expect("an operator");
     let edges = operator.lock_order().expect("an answer");
     assert!(

@@ -1,5 +1,5 @@
-//! A long `block` without a unit may be milliseconds by mistake: told once. The log is taken process-wide, so this is a program of
-//! its own.
+//! A long `block` without a unit may be milliseconds by mistake: the library warns of it once. The log is process-wide, so this
+//! is a program of its own.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The cryptography of TLS is the program's choice. It is chosen for the whole process, so this is a program of its own.
+//! The program may choose the cryptography of TLS. The choice is process-wide, so this is a program of its own.
 
 use auto_mutex::{Client, SetupError};
 use auto_mutex_tests::authority::Authority;
@@ -6,7 +6,7 @@ use auto_mutex_tests::redis::{Options, Redis};
 use rustls::CipherSuite;
 use rustls::crypto::{CryptoProvider, ring};
 
-/// A server that speaks by this cipher only.
+/// Starts a server that accepts only this cipher.
 fn server(authority: &Authority, cipher: &str) -> Redis {
     let options = Options::default().tls(authority, authority.issue());
     let options = options.line("tls-protocols TLSv1.3");
@@ -19,11 +19,11 @@ fn a_provider_that_the_program_has_installed_is_used() {
     let aes = server(&authority, "TLS_AES_128_GCM_SHA256");
     let chacha = server(&authority, "TLS_CHACHA20_POLY1305_SHA256");
     let connects = |redis: &Redis| Client::connect(redis.tls_url()).map(drop);
-    // Nothing is installed: this library's own cryptography has both, and does not become that of the process.
+    // Nothing is installed: this library's own cryptography supports both ciphers, and is not installed for the process.
     connects(&aes).unwrap();
     connects(&chacha).unwrap();
     assert!(CryptoProvider::get_default().is_none());
-    // As a program might that must use certain ciphers.
+    // The program restricts the ciphers.
     let mut provider = ring::default_provider();
     provider
         .cipher_suites

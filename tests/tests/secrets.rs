@@ -1,6 +1,6 @@
-//! A password never shows: not in Debug, not in Display, not in any error, not in what is logged.
+//! A password never shows: not in Debug, not in Display, not in any error, not in the log.
 //!
-//! And what an operator should know is logged. The log is taken process-wide, so this is a program of its own.
+//! Events that an operator should know are logged. The log is process-wide, so this is a program of its own.
 
 use std::fmt::Debug;
 use std::io::Write;
@@ -62,14 +62,14 @@ fn hides(what: &str, shown: &str) {
     );
 }
 
-/// Both forms of Debug.
+/// Checks both forms of Debug.
 #[track_caller]
 fn hides_all(what: &str, thing: &impl Debug) {
     hides(what, &format!("{thing:?}"));
     hides(what, &format!("{thing:#?}"));
 }
 
-/// An error, and all its causes.
+/// Checks an error and all its causes.
 #[track_caller]
 fn hides_error(what: &str, error: &impl std::error::Error) {
     hides_all(what, error);
@@ -97,7 +97,7 @@ fn a_url_that_is_refused_is_not_repeated() {
         format!("redlock://u:{ESCAPED}@host"),
         ESCAPED.to_owned(),
     ] {
-        // Without a scheme or with a wrong one nobody knows which part is secret, so none is shown.
+        // Without a scheme, or with an unknown one, it is not clear which part is secret, so no part is shown.
         if let Err(error) = Config::new(&url) {
             hides_error(&url, &error);
         }
@@ -160,7 +160,7 @@ async fn a_whole_life_shows_nothing() {
             .await
             .unwrap_err(),
     );
-    // The password is changed, the connection cut: the reconnects fail.
+    // The password changes and the connection is cut, so the reconnects fail.
     redis.command(&["ACL", "SETUSER", "locker", "resetpass", ">changed"]);
     redis.kill_clients();
     hides_error(
@@ -212,7 +212,7 @@ async fn an_outage_and_a_loss_are_logged() {
 fn a_weakness_is_warned_about_once() {
     LazyLock::force(&LOG);
     let options = Options::default().line("maxmemory 100mb");
-    // No other test has this policy.
+    // No other test has this policy, so the warning is from this test.
     let redis = Redis::with(options.line("maxmemory-policy volatile-random"));
     let client = Client::connect(redis.url()).unwrap();
     redis.kill_clients();
@@ -250,7 +250,7 @@ async fn a_renewal_that_fails_for_many_locks_is_one_warning_a_second() {
         "~* &* +@all",
     ));
     let url = format!("redis://locker:pass@127.0.0.1:{}", redis.port());
-    // Renewed every third of it.
+    // Renewals are sent every third of this lease.
     let config = Config::new(url).unwrap().namespace("many").lease(6);
     let client = Client::connect(config.store_timeout(60)).unwrap();
     let mut held = Vec::new();
@@ -272,7 +272,7 @@ async fn a_renewal_that_fails_for_many_locks_is_one_warning_a_second() {
     assert!(!told.is_empty() && told.len() <= seconds + 2, "{told:#?}");
 }
 
-/// What the provider of a rotating password gives out.
+/// A provider of short-lived credentials that can be made to fail, or to give a wrong password.
 #[derive(Clone, Default)]
 struct Rotating {
     fails: Arc<AtomicBool>,
@@ -297,7 +297,7 @@ impl CredentialsProvider for Rotating {
     }
 }
 
-/// Waits until this is a warning.
+/// Waits until the log has a warning with these words.
 async fn is_warned_of(words: &str) {
     becomes(words, async || {
         let text = LOG.text();
@@ -324,7 +324,7 @@ async fn a_provider_in_trouble_is_warned_of_and_shows_nothing() {
     let config = Config::new(&url).unwrap().namespace("rotating").lease(LONG);
     let config = config.store_timeout(0.5).credentials(provider.clone());
     hides_all("Config", &config);
-    // At set-up.
+    // Failures at set-up.
     for flag in [&provider.fails, &provider.wrong] {
         flag.store(true, Ordering::SeqCst);
         let error = Client::connect(config.clone()).map(drop).unwrap_err();
@@ -337,13 +337,13 @@ async fn a_provider_in_trouble_is_warned_of_and_shows_nothing() {
         LOG.text().contains("logged in with new credentials")
     })
     .await;
-    // On a living connection: the server refuses, then the provider fails.
+    // Failures while the connection lives: the server refuses, then the provider fails.
     provider.wrong.store(true, Ordering::SeqCst);
     is_warned_of("are not renewed yet, trying again").await;
     is_warned_of("WRONGPASS").await;
     provider.fails.store(true, Ordering::SeqCst);
     is_warned_of("failed: the vault of the secrets test is shut").await;
-    // After a loss.
+    // Failures after the loss of the connection.
     redis.kill_clients();
     is_warned_of("no connection to the lock store, trying again").await;
     becomes("calls say so", async || {
@@ -382,7 +382,7 @@ async fn a_provider_that_fails_for_sentinels_alone_is_warned_of() {
         async move {
             match fails {
                 true => Err("nobody knows the sentinels' password".into()),
-                // They ask for none, and take any.
+                // The sentinels require no password, and accept any.
                 false => Ok(Credentials::password(PASSWORD)),
             }
         }
@@ -404,7 +404,7 @@ async fn a_provider_that_fails_for_sentinels_alone_is_warned_of() {
         })
     };
     becomes("it is warned of", warned).await;
-    // The connection to the server is as good as before.
+    // The connection to the server is not affected.
     drop(soon("granted", client.mutex("m").lock()).await.unwrap());
     hides("the log", &LOG.text());
 }

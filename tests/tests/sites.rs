@@ -1,14 +1,14 @@
-//! The list of all annotated functions, compared with a file: as the documentation tells users to do it.
+//! The list of all annotated functions, compared with a file, as the documentation tells users to do.
 //!
-//! The list is that of a program, so this is one of its own. What is not listed is not in `sites/locks.txt`: everything
-//! here is there, called or not.
+//! The list contains all annotated functions of a program, so this is a program of its own. `sites/locks.txt` names every
+//! function here, called or not.
 #![forbid(unsafe_code)]
 #![allow(dead_code)]
 
 use std::fmt::Display;
 
 use auto_mutex::{LockError, auto_mutex, auto_read, auto_semaphore, auto_write, no_auto_mutex};
-// Nothing of it is called.
+// Linked, but not used.
 use auto_mutex_tests as _;
 
 const LOCKS: &str = include_str!("sites/locks.txt");

@@ -1,4 +1,4 @@
-//! What users bring along, subscribers and wakers, may block or panic where it is called: no client may depend on it.
+//! Code of users, such as subscribers and wakers, may block or panic where the library calls it: no client may depend on it.
 
 use std::future::Future;
 use std::pin::pin;
@@ -35,7 +35,7 @@ impl Gate {
     }
 }
 
-/// Blocks when it hears that the store is lost.
+/// A subscriber that blocks at the event that the store is lost.
 struct Slow {
     stands: Arc<AtomicBool>,
     gate: Gate,
@@ -91,13 +91,13 @@ async fn a_subscriber_that_blocks_keeps_no_lease_from_being_renewed() {
     let guard = client.mutex("m").lock().await.unwrap();
     proxy.cut();
     becomes("it is told", async || stands.load(Ordering::SeqCst)).await;
-    // It blocks until the end of this test, and the engine has connected anew.
+    // The subscriber blocks until the end of this test; meanwhile the engine has reconnected.
     soon("confirmed", guard.refresh(LONG)).await.unwrap();
     assert!(soon("released", guard.unlock()).await.unwrap());
     drop(opens);
 }
 
-/// A task that runs where it is woken.
+/// A task that runs in the thread that wakes it.
 struct Inline(Box<dyn Fn() + Send + Sync>);
 
 impl Wake for Inline {
@@ -106,7 +106,7 @@ impl Wake for Inline {
     }
 }
 
-/// A waiter that is woken by a grant of another process, which does `then`; meanwhile the client works on.
+/// Runs a waiter whose waker does `then` when the grant of another client arrives; meanwhile the client must work.
 async fn woken(then: impl Fn() + Send + Sync + 'static) {
     let redis = Redis::start();
     let (here, there) = (client(&redis.url()), client(&redis.url()));

@@ -1,11 +1,11 @@
-//! Handlers that are functions of their own block: however they are named, they take no lock, and nothing else goes
-//! without one.
+//! Handlers that are functions of their own block: by whatever path they are named, they take no lock. All other functions
+//! of the block do.
 
 use auto_mutex::{Client, LockError, auto_mutex};
 
 use crate::support::{named_client, scoped_on};
 
-/// What `call` returns while somebody else holds the lock that all functions here share.
+/// Returns the result of `call` while another handle holds the lock that all functions here share.
 fn while_held<T>(call: impl FnOnce() -> T) -> T {
     let client = named_client();
     let _held = client.mutex("book").blocking_lock().unwrap();
@@ -65,7 +65,7 @@ fn a_function_of_the_type_answers_by_any_of_its_names() {
         assert_eq!(shelf.without_parameters(), 31);
         assert_eq!(shelf.by_a_raw_name(), 41);
     });
-    // Nobody is asked for a lock: there is no client.
+    // No client is in force: `on_error` answers the call, and `busy` takes no lock.
     assert_eq!(shelf.by_its_parameters(), 50);
     assert_eq!(shelf.busy(), 11);
 }
@@ -149,7 +149,7 @@ macro_rules! lend_both {
                 u32::from(with) + $more
             }
 
-            // Marked: it has a lock whatever the path above names.
+            // A marked function takes its lock, although the path above names it.
             #[auto_mutex(on_timeout = |_| 1)]
             fn away(&self, count: impl Fn() -> u32) -> u32 {
                 count()
@@ -227,7 +227,7 @@ impl Remote for Hall {
     }
 }
 
-/// Here the attribute sees what `async_trait` made.
+/// Here the attribute is expanded after `async_trait`, so it sees the boxed functions.
 #[async_trait::async_trait]
 #[auto_mutex(name = "book", block = 0, on_timeout = Self::busy, on_error = |_| 1)]
 impl Remote for Tablet {
@@ -270,7 +270,7 @@ impl Cash for Till {
     }
 }
 
-/// None of these handlers is a function of the block, whatever its name.
+/// None of these handlers is a function of the block, although functions of the block have the same names.
 #[auto_mutex(name = "book", block = 0, on_timeout = count)]
 impl Till {
     fn open(&self) -> Result<u32, LockError> {
@@ -317,7 +317,7 @@ fn a_function_that_only_has_the_name_of_a_handler_keeps_its_lock() {
 struct Retry;
 
 impl Retry {
-    /// A closure that calls its own function is meant.
+    /// A closure may call its own function again.
     #[auto_mutex(name = "book", block = 0, on_timeout = |times| if times == 0 { 0 } else { 1 + self.ask(times - 1) }, on_error = |_| 100)]
     fn ask(&self, times: u32) -> u32 {
         times
@@ -329,7 +329,7 @@ fn a_closure_may_call_its_own_function_again() {
     assert_eq!(while_held(|| Retry.ask(3)), 3);
 }
 
-/// A marked function has a lock, also where a handler of the block names it.
+/// A marked function takes its lock, even if a handler of the block names it.
 struct Marked;
 
 #[auto_mutex(name = "book", block = 0, on_timeout = Self::busy)]

@@ -1,4 +1,4 @@
-//! Under `#[async_trait]`, in either order: the whole call is protected, not the making of its future.
+//! `#[async_trait]` with our attributes, in either order: the lock covers the whole call, not the creation of its future.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ trait Book: Send + Sync {
 
 struct Inner(Witness);
 
-/// The attribute on the method, below.
+/// The attribute is on the method, below `#[async_trait]`.
 #[async_trait]
 impl Book for Inner {
     #[auto_mutex(name = "x", key = "{n}", block = 10)]
@@ -39,7 +39,7 @@ impl Book for Inner {
 
 struct Above(Witness);
 
-/// The attribute on the block, above.
+/// The attribute is on the block, above `#[async_trait]`.
 #[auto_mutex(block = 10, guard = g)]
 #[async_trait]
 impl Book for Above {
@@ -55,7 +55,7 @@ impl Book for Above {
 
 struct Below(Witness);
 
-/// The attribute on the block, below: the methods are boxed already.
+/// The attribute is on the block, below `#[async_trait]`: it sees methods that are already boxed.
 #[async_trait]
 #[auto_mutex(block = 10, guard = g)]
 impl Book for Below {

@@ -38,7 +38,7 @@ impl Ledger {
         Ok(other.name().to_owned())
     }
 
-    /// The block's guard may go unused.
+    /// The guard that the block names may stay unused.
     fn no_guard(&self) -> Result<u32, LockError> {
         Ok(self.id)
     }
@@ -80,7 +80,7 @@ fn options_are_merged_one_by_one() {
         scoped_on(&client, ledger.inherits_async()).unwrap(),
         "b:auto-mutex-tests:Ledger:inherits_async:7"
     );
-    // Without any client: these take no lock.
+    // No client is in force: these functions take no lock.
     assert_eq!(Ledger::constant() + ledger.plain(), 10);
 }
 
@@ -136,7 +136,7 @@ impl Answers {
         month
     }
 
-    /// Named by a handler: it would wait for the very lock that was not to be had.
+    /// A handler takes no lock: it would wait for the very lock that the call could not get.
     fn busy(&self, month: u32) -> u32 {
         month + 100
     }
@@ -189,7 +189,7 @@ impl Book for Ledger {
     }
 }
 
-/// Documented: who overrides a protected default does without the protection.
+/// Documented: an implementation that overrides a protected default loses the protection.
 impl Book for Explicit {
     const PAGES: u32 = 3;
     type Page = u8;
@@ -247,7 +247,7 @@ fn to_poll_replaces_the_blocks_queueing() {
 
 struct Cancels;
 
-/// A default for those that can be cancelled; a sync body finishes anyway.
+/// `cancel` is a default for functions that can be cancelled; a sync body runs to its end.
 #[auto_mutex(name = "l", on_lost = cancel)]
 impl Cancels {
     fn sync(&self) -> Result<bool, LockError> {

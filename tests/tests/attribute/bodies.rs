@@ -1,4 +1,4 @@
-//! Bodies keep their freedom, and the lock ends with them however they end.
+//! Bodies may contain any code, and the lock is released however a body ends.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -84,7 +84,7 @@ fn a_dropped_future_releases() {
             assert!(futures::poll!(call.as_mut()).is_pending());
         }
         drop(call);
-        // Again at once: the queue knows that it is free.
+        // A second call gets the lock at once: the queue in this process knows that the lock is free.
         let mut call = Box::pin(forever());
         assert!(futures::poll!(call.as_mut()).is_pending());
         drop(call);
@@ -92,7 +92,7 @@ fn a_dropped_future_releases() {
     drop(client.mutex("b").blocking_lock().unwrap());
 }
 
-/// The body's locals are gone before anybody else gets in.
+/// The body's locals are dropped before the lock is released.
 #[test]
 fn the_lock_outlives_everything_in_the_body() {
     struct Checks(auto_mutex::Client);
@@ -181,11 +181,11 @@ fn a_future_stays_small() {
         size_of_val(&plain([0; 1024])),
         size_of_val(&locked([0; 1024])),
     );
-    // The argument is stored as often as before; what is added is the call itself.
+    // The argument is stored as often as in the plain future; only the call itself is added.
     assert!(locked < plain + 1024, "{plain} -> {locked}");
 }
 
-/// Documented: parameters outlive the body, and so the lock.
+/// Documented: parameters are dropped after the body, when the lock has been released.
 #[test]
 fn a_parameter_is_dropped_under_the_lock_if_the_body_owns_it() {
     struct Looks<'a>(&'a auto_mutex::Client, &'a std::cell::Cell<Option<bool>>);

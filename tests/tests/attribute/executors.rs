@@ -1,4 +1,4 @@
-//! Other executors, runtimes that end, and none at all.
+//! Calls in other executors, in runtimes that end, and without a runtime.
 
 use auto_mutex::{LockError, auto_mutex};
 

@@ -1,4 +1,4 @@
-//! Functions that return a future: what runs at the call, and what under the lock.
+//! Functions that return a future: their own code runs at the call, and the future runs under the lock.
 
 #![allow(
     clippy::manual_async_fn,

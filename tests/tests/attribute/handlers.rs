@@ -1,4 +1,4 @@
-//! What is returned when the lock is not to be had.
+//! The results of calls that cannot get their lock.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -24,7 +24,7 @@ impl From<LockError> for Outcome {
 
 type Call = Result<u32, Outcome>;
 
-/// Calls while somebody else holds `t:busy`.
+/// Runs `call` while another handle holds `t:busy`.
 fn busy<T>(call: impl FnOnce() -> T) -> T {
     let client = named_client();
     let _held = client.mutex("busy").blocking_lock().expect("free");
@@ -37,7 +37,7 @@ fn busy_async<T>(call: impl Future<Output = T>) -> T {
     scoped_on(&client, call)
 }
 
-/// Calls with a client that has been shut down: an error that is no timeout.
+/// Runs `call` with a client that has been shut down: this error is no timeout.
 fn down<T>(call: impl FnOnce() -> T) -> T {
     let client = named_client();
     client.blocking_shutdown();
@@ -190,14 +190,14 @@ impl Ledger {
         Box::pin(async move { Ok(self.id) })
     }
 
-    /// A future that outlives `self`, which its handler does not get.
+    /// The future does not borrow `self`, so its handler does not get `self`.
     #[auto_mutex(on_error = Self::failed)]
     fn made(&self) -> Pin<Box<dyn Future<Output = Call> + Send>> {
         let id = self.id;
         Box::pin(async move { Ok(id) })
     }
 
-    /// The same without a variable.
+    /// As `made`, without a local variable.
     #[auto_mutex(on_error = Self::failed)]
     fn alone(&self) -> Pin<Box<dyn Future<Output = Call> + Send>> {
         Box::pin(async move { Ok(1) })
@@ -286,7 +286,7 @@ fn each_handler_answers_its_own_case_only() {
     assert_eq!(down_async(error()), Err(Outcome::Failed(String::new())));
 }
 
-/// redis-em-mutex 8: `on_timeout` fired for an inner lock's timeout after the body had half run.
+/// Point 8 of redis-em-mutex: `on_timeout` was called for the timeout of an inner lock, when half of the body had run.
 #[test]
 fn a_timeout_inside_the_body_is_the_bodys_own() {
     #[auto_mutex(name = "outer", block = 0, on_timeout = || panic!("not this lock"), on_error = |_| panic!("not this lock"))]
@@ -420,7 +420,7 @@ fn patterns_are_handed_on_whole() {
     assert_eq!(scoped_on(&client, future(point(), [4, 5], "", (6,))), 21);
 }
 
-/// What a pattern binds behind a reference is no part of the argument, so that is handed on itself.
+/// Behind a reference, a pattern binds only parts of the argument, so the handler gets the reference itself.
 #[test]
 fn a_reference_is_handed_on_as_it_is() {
     struct Point {
@@ -468,7 +468,7 @@ fn a_reference_is_handed_on_as_it_is() {
     assert_eq!(here.y.1, 3);
 }
 
-/// A closure's own parameters could not be conditional.
+/// The parameters of a closure cannot be conditional, so a conditional parameter is not passed to it.
 #[test]
 fn a_conditional_parameter_is_no_argument_of_a_closure() {
     #[auto_mutex(name = "busy", block = 0, on_timeout = |n| n + 1, on_error = |_, n| n)]

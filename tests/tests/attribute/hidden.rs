@@ -1,5 +1,5 @@
-//! Bodies that an annotated block cannot see: there is a word for each that lets it pass, and everything else is refused
-//! (`tests/ui/fail/block`).
+//! Bodies that the attribute on a block cannot see, such as those that a macro makes. Marked ones are accepted, all others
+//! are refused (`tests/ui/fail/block`).
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::support::{named_client, scoped_on};
 
 type Done = Result<bool, LockError>;
 
-/// No client is in force, so what takes a lock fails.
+/// Returns whether the call took a lock: no client is in force, so every lock fails.
 fn is_locked(result: Done) -> bool {
     match result {
         Err(LockError::NotSetUp) => true,
@@ -41,15 +41,15 @@ impl Ledger {
 
 #[auto_mutex]
 impl Ledger {
-    // What a macro makes is its own business.
+    // The block protects no function that a macro makes: the macro call is marked as an exception.
     #[no_auto_mutex]
     functions!(plain_beside, locked_beside);
 
-    // So is code in a constant.
+    // The block does not protect code in a constant either: the constant is marked as an exception.
     #[no_auto_mutex]
     const CLOSE: fn() -> Done = || Ok(true);
 
-    /// A function pointer is no code, and what it points to has its lock.
+    /// A function pointer contains no code, and the function that it points to has its lock.
     const OPEN: fn(&Self) -> Done = Self::open;
 
     fn open(&self) -> Done {
@@ -91,7 +91,7 @@ fn code_in_a_constant_takes_no_lock() {
     assert!(is_locked(Ledger::OPEN(&Ledger)));
 }
 
-/// Whole items, or parts of them, in the invisible groups of a macro.
+/// Passes whole items, or parts of them, to the blocks in the invisible groups of a macro.
 macro_rules! blocks {
     ($ty:ident; $(#[$meta:meta])* $vis:vis fn $name:ident $body:block; { $($item:item)* } $($token:tt)*) => {
         pub(crate) struct $ty;
@@ -164,7 +164,7 @@ whole! {
     }
 }
 
-/// Every way to write a function.
+/// Each form in which a function can be written.
 struct Ways;
 
 #[auto_mutex]
@@ -202,7 +202,7 @@ fn every_way_to_write_a_function_is_locked() {
     assert!(scoped_on(&named_client(), Ways.returns_a_future()).unwrap());
 }
 
-/// What is nested in a body runs under its lock.
+/// Items and closures inside a body run under its lock.
 struct Nested;
 
 #[auto_mutex(guard = g)]

@@ -1,4 +1,4 @@
-//! `#[tracing::instrument]` beside our attributes: below them its span covers the wait, above them the body alone.
+//! `#[tracing::instrument]` with our attributes: below them its span covers the wait and the body, above them only the body.
 
 use auto_mutex::{LockError, auto_mutex, auto_read};
 use auto_mutex_tests::spans::Spans;
@@ -49,7 +49,7 @@ impl Ledger {
     }
 }
 
-/// The parents of the spans `lock.acquire` and `lock.held`, and that of the user's.
+/// Returns the parents of the user's span, of `lock.acquire` and of `lock.held`.
 fn parents(spans: &Spans, own: &str) -> [Option<&'static str>; 3] {
     [own, "lock.acquire", "lock.held"].map(|name| {
         let span = spans.named(name).pop().expect("there is one");

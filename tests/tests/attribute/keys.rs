@@ -1,4 +1,4 @@
-//! A lock per value.
+//! One lock per value of a key.
 
 use std::cell::Cell;
 use std::fmt;
@@ -62,10 +62,10 @@ fn a_tuple_has_a_part_for_each() {
     assert_eq!(key(|| one(1)), ":1");
 }
 
-/// The macro escapes what the template shows, the runtime what the lock is called.
+/// The macro escapes the template, and the runtime escapes the lock's name; both must do it alike.
 #[test]
 fn a_text_is_escaped_in_the_name_as_in_the_template() {
-    // One of each general category, and all of ASCII that is not a letter.
+    // One character of each general category, and all ASCII characters except most letters and digits.
     #[auto_mutex(name = "keys:k", key = ("\0\t\n\r !\"#$%&'()*+,-./09:;<=>?@AZ[\\]^_`az|}~\u{7f}",
         "%41", "\u{85}\u{ad}\u{301}\u{488}\u{903}\u{661}\u{2160}\u{bd}\u{1c5}\u{2b0}\u{6f22}\u{203f}\u{2014}\u{ab}\u{bb}\u{20ac}\u{2190}\u{a0}\u{2028}\u{2029}\u{e000}\u{10ffff}🦀", n), guard = g)]
     fn each_category(n: u8) -> Name {
@@ -170,7 +170,7 @@ fn the_expression_is_evaluated_once_and_before_waiting() {
     }
     let calls = Cell::new(0);
     assert_eq!(client().blocking_scope(|| counted(&calls)).unwrap(), 1);
-    // Also where no client is in force: nothing was waited for.
+    // The key is evaluated also if no client is in force, so it is evaluated before any wait.
     assert!(matches!(counted(&calls), Err(LockError::NotSetUp)));
     assert_eq!(calls.get(), 2);
 }

@@ -1,4 +1,4 @@
-//! Nothing that an expansion adds is a lint of the user's: clippy looks at this as at the user's code.
+//! Expansions cause no lints in the user's code: clippy checks this file like a user's code.
 #![deny(
     warnings,
     unused,

@@ -1,4 +1,4 @@
-//! The order of annotated functions: their classes are templates, and `order = "…"` allows what is meant.
+//! The lock order of annotated functions: their classes are templates, and `order = "…"` allows an intended order.
 
 use auto_mutex::{LockError, OrderEdge, auto_mutex, auto_read, auto_semaphore, auto_write, sites};
 
@@ -25,7 +25,7 @@ fn both(from: u32, to: u32, then: impl FnOnce() -> Then) -> Then {
     then()
 }
 
-/// The same lock as [`ledger`], where the order is meant.
+/// The same lock as [`ledger`], in an order that is intended.
 #[auto_mutex(name = "ordered:ledger", key = "{month}", order = "at start only")]
 fn ledger_at_start(month: u32) -> Then {
     let _ = month;
@@ -114,7 +114,7 @@ fn another_key_of_the_same_function_is_found_and_keys_is_the_remedy() {
         .blocking_scope(|| both(1, 2, || ledger(1, || Ok(()))))
         .unwrap();
     client.assert_lock_order();
-    // Both again: no new lock.
+    // The same two locks again add no edge.
     client
         .blocking_scope(|| both(1, 2, || both(2, 1, || Ok(()))))
         .unwrap();
@@ -126,7 +126,7 @@ fn another_key_of_the_same_function_is_found_and_keys_is_the_remedy() {
     let inverted: Vec<_> = edges.iter().filter(|edge| edge.inverted).collect();
     assert_eq!(inverted.len(), 1, "{edges:?}");
     assert_eq!(inverted[0].before, inverted[0].after);
-    // Another lock while one of several is held.
+    // A call for another lock of the class while two of them are held.
     client
         .blocking_scope(|| both(1, 2, || both(2, 3, || Ok(()))))
         .unwrap();

@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 
 use crate::support::{Witness, named_client, scoped_on};
 
-/// What a body tells while it runs.
+/// The progress of a body: a signal that it runs, and the number of times that it was dropped.
 #[derive(Default)]
 struct Progress {
     inside: Notify,
@@ -47,7 +47,7 @@ fn an_async_body_is_dropped_and_the_call_says_so() {
     });
 }
 
-/// The executor is busy from the grant to the end of `expire`.
+/// The executor is busy from the grant until `expire` has passed, so the call is polled too late.
 #[test]
 fn no_body_begins_under_a_lock_that_is_lost() {
     #[auto_mutex(name = "l", expire = "200ms")]
@@ -68,12 +68,12 @@ fn no_body_begins_under_a_lock_that_is_lost() {
         let mut cx = Context::from_waker(Waker::noop());
         assert!(call.as_mut().poll(&mut cx).is_pending());
         drop(guard);
-        // Granted in its turn: when the call's grant is over.
+        // This lock is granted after the call's, so the call's grant has ended by now.
         let guard = mutex.blocking_lock().unwrap();
         assert!(call.as_mut().poll(&mut cx).is_pending());
         assert_eq!(witness.calls(), 0);
         drop(guard);
-        // Granted again; unless the machine stands still just then, in time.
+        // The call is granted again, this time in time for its body, unless the machine stalls at this moment.
         match futures::executor::block_on(call) {
             Ok(()) => assert_eq!(witness.calls(), 1),
             Err(error) => assert!(matches!(error, LockError::Lost { .. }), "{error:?}"),
@@ -209,7 +209,7 @@ fn a_lost_lock_is_free_for_the_next() {
     assert_eq!(witness.calls(), 2);
 }
 
-/// A body that comes to its end has its value returned; it may ask at the end.
+/// A body that runs to its end returns its value, although the lock is lost. It may check the guard at its end.
 #[test]
 fn what_a_body_returns_after_a_loss_is_returned() {
     #[auto_mutex(name = "l", guard = g)]

@@ -1,4 +1,4 @@
-//! A mark of another kind inside a block replaces the block's kind for its function; options are merged.
+//! An attribute of another kind on a function of a block replaces the block's kind for that function; options are merged.
 
 use auto_mutex::{
     LockError, MutexGuard, Permit, RwLockReadGuard, RwLockWriteGuard, auto_mutex, auto_read,
@@ -79,7 +79,7 @@ impl Named {
         Ok(g.name().to_owned())
     }
 
-    /// A mutex cannot be the same lock, so it has its own name.
+    /// A mutex cannot be the same lock as a readers-writer lock, so it has its own name.
     #[auto_mutex]
     fn mutex(&self) -> Name {
         Ok(g.name().to_owned())

@@ -1,4 +1,4 @@
-//! What locks are called.
+//! The names of locks.
 
 use auto_mutex::{Client, Config, LockError, auto_mutex};
 
@@ -37,7 +37,7 @@ impl<T> Ledger<T> {
         Ok(None)
     }
 
-    /// `Self` in the body only: editing a body must not rename a lock.
+    /// `Self` is used only in the body, so it is not part of the lock's name: editing a body must not rename a lock.
     #[auto_mutex(guard = g)]
     fn associated() -> Name {
         let _: Option<Self> = None;
@@ -259,8 +259,7 @@ fn a_name_is_taken_as_it_is() {
     assert_eq!(plain(|| Ledger(()).named_with_key()), "n:shared:lock:7");
 }
 
-/// What the documentation says of handles: a handle of the same client meets the functions of its name, with a namespace
-/// and without.
+/// Documented: a handle of the same client uses the same lock as the functions of its name, with a namespace and without.
 #[test]
 fn a_handle_of_the_same_name_is_the_same_lock() {
     let prod = Config::new("memory://").unwrap().namespace("prod");
@@ -276,15 +275,15 @@ fn a_handle_of_the_same_name_is_the_same_lock() {
     }
 }
 
-/// Two programs of one namespace, each with a function `cleanup` in its root.
+/// Two programs of one namespace have a function of the same path, in different packages.
 #[test]
 fn packages_of_one_namespace_share_no_lock() {
     let prod = Config::new("memory://").unwrap();
     let prod = prod.namespace("prod").block(0);
     let prod = Client::connect(prod).unwrap();
-    // What the same function of another package has.
+    // The lock of the same function in another package.
     let _other = prod.mutex("other:names:free").blocking_lock().unwrap();
-    // What both had before the package was part of the name.
+    // The lock of both functions before the package was part of the name.
     let _old = prod.mutex("names:free").blocking_lock().unwrap();
     assert_eq!(with(&prod, free), "prod:auto-mutex-tests:names:free");
 }

@@ -1,4 +1,4 @@
-//! What the options do when a call runs.
+//! The effects of options when a call runs.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use auto_mutex::{Client, LockError, auto_mutex};
 
 use crate::support::{client, named_client, scoped_on};
 
-/// Calls `call` while somebody else holds `t:busy`.
+/// Runs `call` while another handle holds `t:busy`.
 fn while_busy<T>(call: impl FnOnce() -> T) -> T {
     let client = named_client();
     let _held = client.mutex("busy").blocking_lock().expect("free");
@@ -175,7 +175,7 @@ fn the_client_may_be_named() {
         }
     }
 
-    // Another one is in force, and none at all.
+    // The field's client is used, whether another client is in force or none.
     let ledger = Ledger {
         locks: named_client(),
     };

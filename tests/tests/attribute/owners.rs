@@ -1,4 +1,4 @@
-//! `owner`: who shares the lock, instead of the calling task.
+//! `owner`: calls with the same owner share the lock, in whatever tasks they run.
 
 use std::fmt;
 use std::sync::Arc;
@@ -69,7 +69,7 @@ pub(crate) async fn other_owners_and_other_members_wait(store: &dyn TestStore) {
     }));
     soon("the first is inside", inside.wait()).await;
     let alone = Arc::new(Barrier::new(1));
-    // Another owner, the same one in another process, and nobody in particular.
+    // Another owner, the same owner in another member, and a handle without an owner.
     let waiting = [spawn(&client, 2, &alone), spawn(&other, 1, &alone)];
     becomes("both wait", async || {
         let info = other.mutex("cart").info().await.expect("info");
@@ -84,7 +84,7 @@ pub(crate) async fn other_owners_and_other_members_wait(store: &dyn TestStore) {
             .expect("an answer")
             .is_none()
     );
-    // A handle of the same owner enters.
+    // A handle with the same owner gets the lock.
     let handle = client.mutex("cart").owner("session-1");
     assert!(handle.is_owned().await.expect("an answer"));
     drop(

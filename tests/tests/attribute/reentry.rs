@@ -1,4 +1,4 @@
-//! A nested call of the same lock by the same task re-enters; another task's does not.
+//! A nested call for the same lock re-enters if it is made by the same task, but not if by another task.
 
 use std::time::Duration;
 
@@ -109,7 +109,7 @@ fn an_async_body_inside_ends_by_its_own_expire() {
         let inner = inner().await;
         assert!(matches!(inner, Err(LockError::Lost { .. })), "{inner:?}");
         g.check()?;
-        // Nobody else gets in.
+        // The outer call still holds the lock.
         tokio::task::yield_now().await;
         assert!(g.expires_in() > Duration::from_secs(1800));
         Ok(())
@@ -224,7 +224,7 @@ fn a_local_set_does_not_lend_the_lock_to_its_tasks() {
     });
 }
 
-/// Documented: two calls joined inside a holder are both the same task.
+/// Documented: two calls joined inside a holder both belong to the holder's task.
 #[test]
 fn calls_joined_inside_a_holder_both_re_enter() {
     scoped_on(&client(), async {
@@ -282,7 +282,7 @@ fn a_thread_that_is_ending_can_still_call() {
     impl Drop for Last {
         fn drop(&mut self) {
             let Self(client, done) = self;
-            // The thread's other locals may be gone by now.
+            // The thread's other locals may be destroyed by now.
             let call = auto_mutex::Client::clone(client);
             let (token, ()) = on(&call, || Ok(())).expect("the lock");
             done.send(token).expect("somebody listens");
@@ -303,7 +303,7 @@ fn a_thread_that_is_ending_can_still_call() {
     let (client, (done, tokens)) = (client(), channel());
     std::thread::spawn(move || {
         LAST.set(Some(Last(client.clone(), done)));
-        // Makes the scopes' stack after it, so that the stack goes first.
+        // Creates the stack of scopes after `LAST`, so that the stack is destroyed first.
         on(&client, || Ok(())).expect("the lock");
     });
     assert!(

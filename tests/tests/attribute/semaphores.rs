@@ -1,4 +1,4 @@
-//! `#[auto_semaphore]`: as many bodies as there are permits.
+//! `#[auto_semaphore]`: as many bodies run at a time as there are permits.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::support::{Witness, blocking_together, client, scoped, together};
 #[auto_semaphore(permits = 3, name = "three")]
 async fn meet(witness: Witness, barrier: Arc<Barrier>) -> Result<(), LockError> {
     let _inside = witness.enter();
-    // Nobody gets on unless three are inside.
+    // No body continues before three bodies run at the same time.
     barrier.wait().await;
     Ok(())
 }
@@ -170,7 +170,7 @@ fn every_kind_of_function_can_have_it() {
 fn a_nested_call_takes_no_second_permit() {
     let pool = Pool { size: 1 };
     client().blocking_scope(|| pool.token(true)).unwrap();
-    // Only of the same name.
+    // A nested call re-enters only if it has the same name.
     let token =
         client().blocking_scope(|| pool.nested(|| pool.token(true).map(|(token, _)| token)));
     assert!(token.unwrap() > 0);
@@ -217,7 +217,7 @@ fn a_timeout_and_a_loss_are_answered_as_with_a_mutex() {
         }
         Ok("done")
     }
-    // An inner call of another thread finds it busy; it never gets as far as nesting.
+    // The inner call runs in another thread, so it finds the semaphore busy. Its body, with a further nested call, never runs.
     let client = client();
     assert_eq!(scoped(client.scope(one(&client, false))).unwrap(), "done");
     assert_eq!(scoped(client.scope(one(&client, true))).unwrap(), "lost");

@@ -12,7 +12,7 @@ use crate::support::{client, named_client, scoped};
 
 type Names = Result<Vec<String>, LockError>;
 
-/// Without the part that all have.
+/// Returns the names without their common prefix.
 fn names(guard: &MultiGuard) -> Names {
     let bare = |name: &str| name.strip_prefix("n:k:").unwrap_or(name).to_owned();
     Ok(guard.names().map(bare).collect())
@@ -178,7 +178,7 @@ pub(crate) async fn all_of_them_are_held_or_none(store: &dyn TestStore) {
         }
     });
     client.scope(call).await.expect("the locks");
-    // With one of them taken, it waits for that one.
+    // While another client holds one of the two locks, the call waits for that lock.
     let held = other.mutex("account:b").lock().await.expect("the lock");
     let waiting = tokio::spawn(client.scope(transfer("a", "b", async || {})));
     becomes("it waits for b", async || {
@@ -249,7 +249,7 @@ fn nested_calls_re_enter_what_is_held() {
     client
         .blocking_scope(|| {
             several(&[2, 1], || {
-                // The same, fewer, some of them and others, a single one.
+                // The same locks, one of them, one of them with another lock, and one by a call for a single lock.
                 let token = several(&[1, 2], nothing)?;
                 assert_eq!(several(&[2], nothing)?, token);
                 assert_eq!(several(&[2, 3], nothing)?, token);
@@ -258,7 +258,7 @@ fn nested_calls_re_enter_what_is_held() {
             })
         })
         .unwrap();
-    // Several inside of one.
+    // A call for several locks inside a call for one of them.
     client
         .blocking_scope(|| one(2, || several(&[1, 2, 3], || one(2, nothing))))
         .unwrap();

@@ -1,4 +1,4 @@
-//! What a protected call needs beside the body: memory in its future, stack while it is polled, depth of types.
+//! The overhead of a protected call over its body: memory in its future, stack while it is polled, depth of types.
 
 use std::future::Future;
 use std::process::{Command, Stdio};
@@ -103,10 +103,10 @@ fn a_future_stores_the_body_or_a_handler() {
     }
 }
 
-/// Set in the child process that polls one of the futures, to its name and the stack it has.
+/// The environment variable of the child process that polls a future: the name of the call, and the size of the stack.
 const CALL: &str = "AUTO_MUTEX_CALL_ON_STACK";
 
-/// A stack that overflows ends the process, so each try has one of its own.
+/// An overflow of the stack ends the process, so each try runs in its own process.
 fn fits(call: &str, stack: usize) -> bool {
     let status = Command::new(std::env::current_exe().expect("this program"))
         .args([
@@ -120,7 +120,7 @@ fn fits(call: &str, stack: usize) -> bool {
     status.expect("it starts").success()
 }
 
-/// The least stack that is enough, to 16 KiB.
+/// Returns the smallest sufficient stack, rounded up by at most 16 KiB.
 fn stack_of(call: &str) -> usize {
     let (mut too_little, mut enough) = (BUFFER, 64 * BUFFER);
     assert!(fits(call, enough), "{call}");
@@ -134,7 +134,7 @@ fn stack_of(call: &str) -> usize {
     enough
 }
 
-/// Each in a frame of its own: a debug build has one place per variable.
+/// Gives each future a frame of its own: the frame of a debug build has a place for every variable.
 #[inline(never)]
 fn poll<F: Future<Output = Outcome>>(make: fn() -> F) {
     let client = named_client();
@@ -168,7 +168,7 @@ fn a_future_needs_little_more_stack_than_the_body() {
     }
 }
 
-/// Each of these calls the one before it.
+/// Makes functions, each of which calls the one before it.
 macro_rules! nested {
     ($($caller:ident $callee:ident)*) => {
         $(
@@ -190,7 +190,7 @@ nested! {
     n14 n13 n15 n14 n16 n15 n17 n16 n18 n17 n19 n18 n20 n19 n21 n20 n22 n21 n23 n22 n24 n23
 }
 
-/// The compiler looks through 128 types inside one another to see whether a future is `Send`.
+/// To see whether a future is `Send`, the compiler looks at most through 128 types nested in one another.
 #[test]
 fn twenty_five_calls_inside_one_another_compile() {
     fn send<T: Send>(value: T) -> T {

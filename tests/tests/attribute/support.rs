@@ -1,4 +1,4 @@
-//! What the topics share: a client of their own, and a witness of who is inside.
+//! Helpers of all topics: clients with stores of their own, and a witness that counts running bodies.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use auto_mutex::{Client, LockError};
 
-/// The longest that a test waits for what must happen.
+/// The longest time that a test waits for an expected event.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 /// A client with a store of its own, so that tests are independent.
@@ -27,7 +27,7 @@ struct Counts {
 }
 
 impl Witness {
-    /// A body begins; it ends when the result is dropped.
+    /// Counts a body that begins; the body ends when the result is dropped.
     #[must_use]
     pub(crate) fn enter(&self) -> Inside {
         let inside = self.0.inside.fetch_add(1, Ordering::SeqCst) + 1;
@@ -36,7 +36,7 @@ impl Witness {
         Inside(self.clone())
     }
 
-    /// An async body that gives others every chance to overlap.
+    /// An async body that yields several times, so that other bodies could overlap with it.
     pub(crate) async fn visit(&self) {
         let _inside = self.enter();
         for _ in 0..5 {
@@ -93,7 +93,7 @@ pub(crate) fn scoped_on<T>(client: &Client, future: impl Future<Output = T>) -> 
     })
 }
 
-/// Runs `call` in eight tasks at once and returns how many bodies ran at most at the same time.
+/// Runs `call` in eight tasks at once; returns the largest number of bodies that ran at the same time.
 pub(crate) fn together<F>(call: impl Fn(Witness) -> F) -> usize
 where
     F: Future<Output = Result<(), LockError>> + Send + 'static,

@@ -20,7 +20,7 @@ mod old {
     }
 }
 
-/// The new one.
+/// The new version of the program.
 #[auto_mutex(ns = "suite", name = "Book:finish", was = "suite:Ledger:close", key = (month, "x"), guard = g)]
 async fn finish(month: u32, inside: impl AsyncFnOnce()) -> Result<Vec<String>, LockError> {
     let _ = month;
@@ -60,7 +60,7 @@ pub(crate) async fn both_names_are_held_with_the_key(store: &dyn TestStore) {
                 "{name}"
             );
         }
-        // Another month is another lock, old and new.
+        // Another month is another lock, under the old name and under the new one.
         other.scope(old::close(6, async || {})).await.expect("free");
         other
             .scope(finish(7, async || {}))
@@ -94,7 +94,7 @@ fn the_old_name_is_complete_and_escaped() {
     fn odd() -> Result<Vec<String>, LockError> {
         Ok(g.names().map(str::to_owned).collect())
     }
-    // Where nothing was renamed there is one lock.
+    // If the old name equals the new one, there is one lock.
     #[auto_mutex(ns = "n", name = "new", was = "n:new", guard = g)]
     fn same() -> Result<Vec<String>, LockError> {
         Ok(g.names().map(str::to_owned).collect())
@@ -107,7 +107,7 @@ fn the_old_name_is_complete_and_escaped() {
     assert_eq!(with(&prod, same), ["n:new"]);
 }
 
-/// A rolling deploy from the names without a package: `namespace:Type:function`.
+/// A rolling deploy from a version whose names have no package: `namespace:Type:function`.
 pub(crate) async fn a_process_of_the_former_names_excludes_a_new_one(store: &dyn TestStore) {
     struct Ledger;
     impl Ledger {
@@ -118,7 +118,7 @@ pub(crate) async fn a_process_of_the_former_names_excludes_a_new_one(store: &dyn
         }
     }
     let (new, old) = (store.member(), store.member());
-    // What an old process calls this lock. A handle stands for its function.
+    // The name of this lock in an old process. The handle stands for the old function.
     let held = old.mutex("Ledger:close:5").lock().await.expect("free");
     let refused = new.scope(Ledger.close(5)).await.expect_err("held");
     assert!(matches!(refused, LockError::Timeout { .. }), "{refused}");

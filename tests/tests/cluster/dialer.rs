@@ -1,4 +1,4 @@
-//! Nodes that are reached through a proxy only.
+//! Nodes that clients can reach only through a proxy.
 
 use auto_mutex::Client;
 use auto_mutex_tests::cluster::{Cluster, PRIMARIES, Shape};

@@ -1,4 +1,4 @@
-//! A replica takes over: by command, or because its primary is gone.
+//! A replica takes over: by command, or because its primary has failed.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use auto_mutex_tests::events::{becomes, soon};
 
 use crate::rig::{LEASE, config, patient, waiters};
 
-/// Replicas take over after a silence that no machine keeps by itself.
+/// A cluster whose replicas take over early, but only after a silence that is longer than stalls of the machine.
 fn quick() -> Shape {
     Shape::default().node_timeout(Duration::from_secs(3))
 }
@@ -44,7 +44,7 @@ async fn a_lock_and_its_queue_survive_a_failover_by_command() {
 #[tokio::test]
 async fn the_replica_of_a_killed_primary_serves_its_names() {
     let cluster = Cluster::with(quick());
-    // Long enough to be renewed by the new one.
+    // Long enough for a renewal at the new primary.
     let lease = Duration::from_secs(12);
     let leasing = config(&cluster).longest_lease(lease).lease(lease);
     let client = Client::connect(leasing.store_timeout(60)).unwrap();
@@ -57,7 +57,7 @@ async fn the_replica_of_a_killed_primary_serves_its_names() {
         let mutex = client.mutex(format!("{there}x"));
         async move { mutex.lock().await }
     });
-    // The others do not wait for that.
+    // Calls for names of other nodes do not wait for the take-over.
     let other = soon("at once", client.mutex(&here).lock()).await.unwrap();
     assert!(other.unlock().await.unwrap());
     cluster.taken_over(1 + PRIMARIES);
@@ -70,7 +70,7 @@ async fn the_replica_of_a_killed_primary_serves_its_names() {
         .await
         .unwrap();
     assert!(next.fencing_token() > token);
-    // The dead one comes back as a replica, and nobody minds.
+    // The killed node comes back as a replica; this does not affect the lock.
     cluster.node(1).start_again();
     cluster.works();
     assert!(next.unlock().await.unwrap());
@@ -84,7 +84,7 @@ async fn a_suspended_primary_is_left_and_not_listened_to_when_it_wakes() {
     let guard = a.mutex(&name).lock().await.unwrap();
     cluster.in_step(2);
     cluster.node(2).stop();
-    // Under way to the one that sleeps.
+    // This request is in flight to the suspended primary.
     let waiting = tokio::spawn({
         let mutex = b.mutex(&name);
         async move { mutex.lock().await }
@@ -97,7 +97,8 @@ async fn a_suspended_primary_is_left_and_not_listened_to_when_it_wakes() {
             .is_some_and(|standing| !standing.primary)
     })
     .await;
-    // Held to this day, or lost because all of that took longer than the lease: not both.
+    // The guard may still hold, or may have lost the lock because the steps above took longer than the lease. But the guard and
+    // the waiter must not both hold.
     let held = guard.check().is_ok();
     assert!(!(held && waiting.is_finished()));
     let token = guard.fencing_token();
@@ -123,7 +124,7 @@ async fn names_of_a_dead_node_are_unavailable_until_somebody_takes_over() {
         .map(drop)
         .unwrap_err();
     assert!(matches!(error, LockError::Unavailable { .. }), "{error:?}");
-    // By hand, since nobody does it by itself for half a minute.
+    // The test orders the takeover, because no replica takes over by itself for half a minute.
     let replica = cluster.node(PRIMARIES);
     replica.command(&["CLUSTER", "FAILOVER", "TAKEOVER"]);
     cluster.taken_over(PRIMARIES);

@@ -1,4 +1,4 @@
-//! After a failover, and after a restart, a node grants nothing until every lease has ended that was given before.
+//! After a restart or failover, a node grants nothing until every lease that was granted before has ended.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::rig::{LEASE, config, patient};
 
 const BRIEFLY: Duration = Duration::from_millis(100);
 
-/// What is said of a node that grants nothing yet.
+/// Checks the error of a node that grants nothing yet.
 #[track_caller]
 fn closed<T>(result: Result<T, LockError>, happened: &str) {
     match result {
@@ -39,7 +39,7 @@ async fn a_grant_that_no_replica_heard_of_is_not_given_again_before_it_ends() {
     let cluster = Cluster::start();
     let [a, b] = [(); 2].map(|()| patient(&cluster));
     let [here, there] = [0, 1].map(|node| cluster.name_at("suite", "m", node));
-    // The replica hears nothing of what comes now.
+    // From here on, the replica receives nothing from its primary.
     cluster.in_step(1);
     cluster.node(1 + PRIMARIES).stop();
     cluster
@@ -56,7 +56,7 @@ async fn a_grant_that_no_replica_heard_of_is_not_given_again_before_it_ends() {
         let mutex = b.mutex(&there);
         async move { mutex.lock().await }
     });
-    // Nothing is wrong with the names of others.
+    // Names of other nodes are granted at once.
     let other = soon("at once", b.mutex(&here).lock()).await.unwrap();
     assert!(other.unlock().await.unwrap());
     soon("told of the loss", guard.lost()).await;
@@ -78,7 +78,7 @@ async fn who_comes_after_a_failover_keeps_to_what_others_noted() {
     closed(soon("an answer", mutex.lock()).await, "was failed over");
     let guard = soon("open again", first.mutex(&name).lock()).await.unwrap();
     assert!(guard.unlock().await.unwrap());
-    // The notes are in a slot of the node: all agree that it is over.
+    // The clients record the node's term in a key of that node, so all clients agree that the node is open again.
     let sooner = LEASE * 2 / 3;
     let mutex = late.mutex(&name).block(sooner);
     assert!(soon("at once", mutex.lock()).await.is_ok());
@@ -94,7 +94,7 @@ async fn a_connection_does_not_outlive_the_term_of_its_node() {
     let name = cluster.name_at("suite", "m", 1);
     let guard = client.mutex(&name).lock().await.unwrap();
     assert!(guard.unlock().await.unwrap());
-    // Nothing is asked of the node while it is a replica, but now and then for its term.
+    // While the node is a replica, the client sends it no requests, except that it sometimes asks for the term.
     cluster.fail_over(1);
     soon("it is left", async {
         while cluster.node(1).members() > 0 {

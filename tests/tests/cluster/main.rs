@@ -1,4 +1,4 @@
-//! Redis Cluster: set-up, slots that move, nodes that go. What every store owes its users is in `conformance`.
+//! Redis Cluster: set-up, moving slots, failing nodes. The tests that every store must pass are in `conformance`.
 
 mod dialer;
 mod failover;

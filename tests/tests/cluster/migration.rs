@@ -1,4 +1,4 @@
-//! Slots move back and forth while processes compete for what is in them.
+//! Slots move back and forth while processes compete for the locks in them.
 
 use std::time::{Duration, Instant};
 
@@ -7,19 +7,20 @@ use auto_mutex_tests::stalls::Stalls;
 
 use crate::rig::{Contest, slot};
 
-/// Nobody loses anything by what is slow here.
+/// Long enough that no worker loses its lock because a move is slow.
 const LEASE: Duration = Duration::from_secs(20);
-/// Between two moves there is time for what has many keys, which waits until a slot has arrived and tries now and then.
+/// The pause between two moves. Requests with several keys need it: they wait until their slot has arrived, and retry at
+/// intervals.
 const REST: Duration = Duration::from_millis(300);
 
-/// How long each lasts; `AUTO_MUTEX_CAMPAIGN_SECONDS` says otherwise.
+/// Returns the length of each contest; `AUTO_MUTEX_CAMPAIGN_SECONDS` overrides the default.
 fn duration() -> Duration {
     let seconds = std::env::var("AUTO_MUTEX_CAMPAIGN_SECONDS");
     let seconds = seconds.ok().and_then(|seconds| seconds.parse().ok());
     Duration::from_secs(seconds.unwrap_or(6))
 }
 
-/// Until there were moves enough: on a machine that has little time for us each takes long.
+/// Doubles the time until there were enough moves: on a busy machine, each move takes long.
 fn back_and_forth(kind: &str, name: &str) {
     let mut time = duration();
     while moves_within(time, kind, name) < 4 {
@@ -27,13 +28,13 @@ fn back_and_forth(kind: &str, name: &str) {
     }
 }
 
-/// Returns how many there were.
+/// Moves the slots during a contest of length `time`; returns the number of moves.
 fn moves_within(time: Duration, kind: &str, name: &str) -> usize {
     let stalls = Stalls::watch();
     let cluster = Cluster::with(Shape::default().without_replicas());
     let what = format!("migration of {kind}");
     let mut contest = Contest::begin(&cluster, &what, (kind, name), LEASE, time);
-    // That of the name, or of the first of several.
+    // The slot of the name, or the slots of the first two of several names.
     let names = match kind.split_once(':') {
         Some(("multi" | "partners", _)) => vec![format!("{name}0"), format!("{name}1")],
         _ => vec![name.to_owned()],
@@ -46,7 +47,7 @@ fn moves_within(time: Duration, kind: &str, name: &str) -> usize {
             let to = (*at + 1 + moves % 2) % PRIMARIES;
             let migration = cluster.migrate(*slot, *at, to);
             let began = Instant::now();
-            // Key by key, with as much time between as a large slot would take.
+            // Key by key with pauses, so that the move takes as long as that of a large slot.
             loop {
                 let left = migration.left();
                 if left.is_empty() {

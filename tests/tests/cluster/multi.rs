@@ -1,4 +1,4 @@
-//! Several names at once, each at another node.
+//! Several names at once, each on a different node.
 
 use auto_mutex_tests::cluster::{Cluster, PRIMARIES, Shape};
 use auto_mutex_tests::events::soon;
@@ -9,7 +9,7 @@ use crate::rig::{client, slot, waiters};
 async fn names_of_several_nodes_are_held_all_or_none() {
     let cluster = Cluster::with(Shape::default().without_replicas());
     let [a, b] = [(); 2].map(|()| client(&cluster));
-    // They are taken in the order of their bytes.
+    // The names are taken in the order of their bytes.
     let names = [("a", 0), ("b", 1), ("c", 2)];
     let names = names.map(|(prefix, node)| cluster.name_at("suite", prefix, node));
     let homes = names
@@ -27,7 +27,7 @@ async fn names_of_several_nodes_are_held_all_or_none() {
         async move { b.multi(&names).lock().await }
     });
     waiters(&a.mutex(&names[0]), 1).await;
-    // One of them moves meanwhile.
+    // The slot of the second name moves meanwhile.
     let moved = slot(&cluster, &names[1]);
     cluster.move_slot(moved, 1, PRIMARIES - 1);
     assert!(guard.unlock().await.unwrap());

@@ -12,17 +12,17 @@ use auto_mutex_tests::witness::{Verdict, Witness};
 use auto_mutex_tests::worker::contest::is_strange_loss;
 use auto_mutex_tests::worker::{Setup, Worker};
 
-/// The nodes were started a moment ago, and nobody had a lock before.
+/// A configuration without the restart guard: the nodes have just been started, so no earlier lock can exist.
 pub(crate) fn config(cluster: &Cluster) -> Config {
     let config = Config::new(cluster.url()).expect("a good URL");
     let config = config.namespace("suite").restart_guard(false);
     config.lease(LONG).connect_timeout(60)
 }
 
-/// The longest lease of anybody where replicas take over: for so long, and some seconds more, nothing is granted then.
+/// The longest lease in tests of failovers: for this time and some seconds more, a new primary grants nothing.
 pub(crate) const LEASE: Duration = Duration::from_secs(3);
 
-/// A client that waits for that.
+/// A client whose calls wait until a new primary grants locks.
 pub(crate) fn patient(cluster: &Cluster) -> Client {
     let config = config(cluster).longest_lease(LEASE).lease(LEASE);
     Client::connect(config.store_timeout(60)).expect("a client")
@@ -43,7 +43,7 @@ pub(crate) fn key(name: &str) -> String {
     format!("auto_mutex:{{suite:{name}}}")
 }
 
-/// Processes that compete for a lock, under the eyes of a witness.
+/// Processes that compete for a lock, observed by a witness.
 pub(crate) struct Contest {
     witness: Witness,
     workers: Vec<Worker>,
@@ -85,7 +85,7 @@ impl Contest {
         Instant::now() >= self.until
     }
 
-    /// Waits until somebody has got on since; the time that took.
+    /// Waits until the workers have made progress; returns the time that this took.
     pub(crate) fn gets_on(&self) -> Duration {
         let (started, before) = (Instant::now(), self.witness.progress());
         while self.witness.progress() < before + 2 && !self.is_over() {
@@ -95,7 +95,7 @@ impl Contest {
         started.elapsed()
     }
 
-    /// Waits for the end; returns what was seen.
+    /// Waits for the end of all workers; returns the findings of the witness.
     pub(crate) fn verdict(&mut self) -> Verdict {
         for worker in &self.workers {
             let started = Instant::now();
@@ -118,7 +118,7 @@ impl Contest {
         self.witness.verdict()
     }
 
-    /// As [`verdict`](Self::verdict): never too many inside, and tokens that grow.
+    /// As [`verdict`](Self::verdict), and checks that never too many held the lock, and that tokens grew.
     pub(crate) fn clean(&mut self) -> Verdict {
         let verdict = self.verdict();
         assert_eq!(verdict.overlaps, [""; 0], "too many at the same time");
@@ -133,13 +133,13 @@ impl Contest {
         verdict
     }
 
-    /// Those for which no stall is to blame.
+    /// Returns the number of losses that no stall of the machine explains.
     pub(crate) fn strange_losses(&self) -> usize {
         let strange = self.said.iter().filter(|line| is_strange_loss(line));
         strange.count()
     }
 
-    /// How often somebody noticed a loss.
+    /// Returns the number of losses that workers noticed.
     fn losses(&self) -> usize {
         let lost = self.said.iter().filter(|line| line.starts_with("lost "));
         lost.count()

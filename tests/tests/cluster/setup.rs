@@ -1,4 +1,4 @@
-//! What a URL leads to, and what is said of it.
+//! Set-up with a cluster URL, and the errors of set-up.
 
 use auto_mutex::{Client, Config, LockError, SetupError};
 use auto_mutex_tests::cluster::{Cluster, PRIMARIES, Shape};
@@ -79,7 +79,7 @@ fn the_rule_of_the_rights_is_enough_and_no_right_is_too_many() {
 #[test]
 fn dead_nodes_of_the_url_are_skipped_and_those_not_named_are_found() {
     let cluster = Cluster::start();
-    // One of the nodes that are named is a replica, another one is nothing at all.
+    // The URL names two nodes: one is a replica, and the other one does not exist.
     let url = format!("{},127.0.0.1:1", cluster.url_of(&[PRIMARIES]));
     let config = Config::new(url).unwrap().restart_guard(false);
     let client = Client::connect(config.namespace("suite")).unwrap();
@@ -168,7 +168,7 @@ async fn a_service_starts_before_its_cluster() {
     })
     .await;
     soon("an answer", client.ping()).await.unwrap();
-    // One that is away is not the end of the others.
+    // A node that is down does not affect the others.
     cluster.node(1).kill9();
     becomes("it shows", async || !client.is_connected()).await;
     let health = client.health();
@@ -183,7 +183,7 @@ async fn a_node_that_hangs_keeps_nobody_from_starting_lazily() {
     let cluster = without_replicas();
     cluster.node(2).stop();
     let lazily = config(&cluster).connect_timeout(1).connect_lazily();
-    // Some of them try the frozen node first.
+    // Some of the clients try the frozen node first.
     for _ in 0..4 {
         let client = Client::connect(lazily.clone().store_timeout(600)).expect("at once");
         for node in 0..2 {

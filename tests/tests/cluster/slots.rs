@@ -1,4 +1,4 @@
-//! A slot moves: what is held, what is waited for, and what comes new.
+//! A slot moves: held locks, waiters, and new names in it.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ fn cluster() -> Cluster {
     Cluster::with(Shape::default().without_replicas())
 }
 
-/// Where a lock is, and where it could go.
+/// Returns the slot of a lock, its node, and another node.
 fn places(cluster: &Cluster, name: &str) -> (u16, usize, usize) {
     let slot = slot(cluster, name);
     let from = Cluster::home(slot);
@@ -28,7 +28,7 @@ async fn a_lock_and_its_queue_move_with_their_slot() {
     waiters(&holder.mutex("m"), 1).await;
     let (slot, from, to) = places(&cluster, "m");
     cluster.move_slot(slot, from, to);
-    // Whoever comes now is told where it is, and finds what is there.
+    // A client that has not used the lock before is redirected to the new node, and finds the lock held.
     assert!(late.mutex("m").try_lock().await.unwrap().is_none());
     guard.refresh(Duration::from_secs(60)).await.unwrap();
     let token = guard.fencing_token();
@@ -39,7 +39,7 @@ async fn a_lock_and_its_queue_move_with_their_slot() {
         .unwrap();
     assert!(next.fencing_token() > token);
     assert!(next.unlock().await.unwrap());
-    // And back.
+    // The slot moves back.
     cluster.move_slot(slot, to, from);
     let last = late.mutex("m").lock().await.unwrap();
     assert!(last.fencing_token() > token);
@@ -52,10 +52,10 @@ async fn names_half_way_are_found_wherever_they_are() {
     let (slot, from, to) = places(&cluster, "m");
     let guard = a.mutex("m").lock().await.unwrap();
     let migration = cluster.migrate(slot, from, to);
-    // Still at the old node.
+    // The key is still at the old node.
     assert!(b.mutex("m").try_lock().await.unwrap().is_none());
     migration.move_key(&key("m"));
-    // At the new one, which does not own it.
+    // The key is at the new node, which does not own the slot yet.
     assert!(b.mutex("m").try_lock().await.unwrap().is_none());
     assert!(
         b.mutex("m")
@@ -134,7 +134,7 @@ async fn a_name_that_comes_new_while_its_slot_moves_begins_at_the_new_node() {
 async fn what_has_many_keys_waits_until_all_are_together() {
     let cluster = cluster();
     let client = Client::connect(config(&cluster).store_timeout(60)).unwrap();
-    // So many that neither holders nor waiters fit into the first key.
+    // With this number, neither the holders nor the waiters fit into the first key.
     const MANY: u32 = 26;
     let semaphore = client.semaphore("s", 3 * MANY + 2);
     let mut permits = Vec::new();
@@ -153,7 +153,7 @@ async fn what_has_many_keys_waits_until_all_are_together() {
     let migration = cluster.migrate(slot, from, to);
     let left = migration.left();
     assert_eq!(left.len(), 6, "all that a name can have: {left:?}");
-    // Not executed, anywhere, neither at the beginning nor in between.
+    // No node executes the request before the end of the migration: neither before the first key has moved nor later.
     let stuck = async |what: &str| {
         let asked = tokio::time::timeout(Duration::from_millis(300), semaphore.available()).await;
         assert!(asked.is_err(), "{what}: {asked:?}");
@@ -190,7 +190,7 @@ async fn a_slot_that_nobody_served_at_first_is_found_soon() {
         let client = client.clone();
         async move { client.mutex("m").lock().await }
     });
-    // All the others are.
+    // All other slots are served.
     let other = cluster.name_at("suite", "o", (from + 1) % PRIMARIES);
     assert!(client.mutex(&other).try_lock().await.unwrap().is_some());
     cluster.take_slot(slot, from);
@@ -200,7 +200,7 @@ async fn a_slot_that_nobody_served_at_first_is_found_soon() {
 
 #[tokio::test]
 async fn a_slot_goes_to_a_node_that_nobody_knew() {
-    // The first slots of all go to what was a replica and has joined as a primary of its own.
+    // The newcomer, a former replica that has joined as a primary of its own, gets its first slot.
     let cluster = Cluster::start();
     let client = client(&cluster);
     let newcomer = PRIMARIES;

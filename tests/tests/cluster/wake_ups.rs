@@ -1,4 +1,4 @@
-//! How waiters are told, and what that costs the other nodes.
+//! Wake-ups of waiters, and the load that they put on the other nodes.
 
 use auto_mutex::{Client, Mutex};
 use auto_mutex_tests::cluster::{Cluster, Shape};
@@ -7,7 +7,7 @@ use auto_mutex_tests::redis::{Options, Redis};
 
 use crate::rig::{client, config, waiters};
 
-/// Two clients that pass a lock to and fro.
+/// Two clients that pass a lock back and forth.
 struct Pair([Mutex; 2]);
 
 impl Pair {
@@ -15,7 +15,7 @@ impl Pair {
         Self(clients.map(|client| client.mutex(name)))
     }
 
-    /// Each waits once for the other one.
+    /// Passes the lock twice: each client waits once for the other.
     async fn pass(&self) {
         for (holder, waiter) in [(0, 1), (1, 0)] {
             let guard = soon("it is free", self.0[holder].lock()).await.unwrap();
@@ -30,7 +30,7 @@ impl Pair {
         }
     }
 
-    /// Until `node` has a shard channel for each.
+    /// Passes the lock until `node` has a shard channel for each client.
     async fn pass_until_heard(&self, node: &Redis) {
         becomes("both have subscribed", async || {
             self.pass().await;
@@ -40,7 +40,7 @@ impl Pair {
     }
 }
 
-/// How many shard channels somebody listens to.
+/// Returns the number of shard channels that have subscribers.
 fn channels(node: &Redis) -> usize {
     node.command(&["PUBSUB", "SHARDCHANNELS"]).list().len()
 }
@@ -64,7 +64,7 @@ async fn who_waits_again_and_again_costs_the_other_nodes_nothing() {
         node.calls("publish") == before[0] && node.calls("spublish") >= before[1] + 20
     })
     .await;
-    // On the next connection both listen at once.
+    // After the reconnect, both clients subscribe to their channels without a new wait.
     node.command(&["CLIENT", "KILL", "TYPE", "pubsub"]);
     becomes("both listen again", async || channels(node) == 2).await;
     pair.pass().await;

@@ -37,11 +37,11 @@ pub(crate) async fn every_kind_of_guard_is_kept(store: &dyn TestStore) {
         ]
     };
     let found = free().await;
-    // Unless the machine stood still meanwhile.
+    // The check is skipped if the machine stalled meanwhile.
     if granted.elapsed() < BRIEF / 2 {
         assert_eq!(found, [false; 5]);
     }
-    // It ends by itself.
+    // The locks become free by themselves.
     for name in ["m", "a", "b"] {
         drop(soon("free", other.mutex(name).lock()).await.unwrap());
     }

@@ -1,4 +1,4 @@
-//! Why a lock was lost: each end has its cause.
+//! The causes of a lost lock.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ fn cause(error: LockError) -> LossCause {
 pub(crate) async fn expire_is_the_cause_however_the_lease_is_renewed(store: &dyn TestStore) {
     let (long, brief) = (store.member(), store.brief_member());
     let guards = [
-        // The lease is cut to it; equals it; is renewed until it.
+        // The lease is cut to `expire`; the lease equals `expire`; the lease is renewed until `expire`.
         long.mutex("a").expire(BRIEF / 8).lock().await.unwrap(),
         brief.mutex("b").expire(BRIEF).lock().await.unwrap(),
         brief.mutex("c").expire(BRIEF * 3 / 2).lock().await.unwrap(),
@@ -28,7 +28,7 @@ pub(crate) async fn expire_is_the_cause_however_the_lease_is_renewed(store: &dyn
         let error = guard.unlock().await.unwrap_err();
         assert_eq!(cause(error), LossCause::Expired);
     }
-    // A shorter `expire` than the granted one, and one that came with a message.
+    // A refresh with a shorter `expire`, and a lock whose grant came by message.
     let guard = long.mutex("d").lock().await.unwrap();
     guard.refresh(BRIEF / 8).await.unwrap();
     let waiter = brief.mutex("d").expire(BRIEF / 4);
@@ -49,7 +49,7 @@ pub(crate) async fn force_unlock_is_the_cause(store: &dyn TestStore) {
     soon("the loss", guard.lost()).await;
     soon("the loss", permit.lost()).await;
     assert_eq!(cause(guard.check().unwrap_err()), LossCause::Forced);
-    // The guards of all locks tell it in one way.
+    // The guards of all kinds of locks report the loss in the same way.
     let error = guard.unlock().await.unwrap_err();
     assert_eq!(cause(error), LossCause::Forced);
     let error = permit.release().await.unwrap_err();
@@ -64,7 +64,7 @@ pub(crate) async fn a_store_that_lost_the_lock_is_the_cause(store: &dyn TestStor
     }
     soon("the loss", guard.lost()).await;
     assert_eq!(cause(guard.check().unwrap_err()), LossCause::Forgotten);
-    // It is also told by an unlock that comes first.
+    // An unlock that comes before the notification reports the loss too.
     let guard = client.mutex("m").lock().await.unwrap();
     assert!(store.forget("m"));
     let error = guard.unlock().await.unwrap_err();

@@ -1,4 +1,4 @@
-//! Waiting until somebody, anywhere, says that something has changed.
+//! Waiting until some member, on any machine, signals that something has changed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 
 const SHORT: Duration = Duration::from_millis(30);
 
-/// A task that waits with the lock held; it has registered when this returns.
+/// Returns a task that holds the lock and waits for a notification. The task is registered when this returns.
 async fn waiter(client: Client, woken: mpsc::UnboundedSender<u32>, number: u32) -> JoinHandle<()> {
     let guard = client.mutex("m").lock().await.unwrap();
     let observer = client.clone();
@@ -217,7 +217,7 @@ pub(crate) async fn after_a_wait_the_handle_has_the_lock_still(store: &dyn TestS
         let again = soon("it is ours", mutex.lock()).await.unwrap();
         assert_eq!(again.fencing_token(), guard.fencing_token());
         drop(again);
-        // What the wait gave back is held through the handle like what it took.
+        // The lock that the wait gave back is held through the handle, like the one that was taken.
         let (guard, _) = condvar.wait_timeout(guard, SHORT).await.unwrap();
         mutex.refresh(Duration::from_secs(60)).await.unwrap();
         assert!(mutex.unlock().await.unwrap());

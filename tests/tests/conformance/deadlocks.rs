@@ -1,4 +1,4 @@
-//! Tasks that wait for each other: one call fails, and nobody else does.
+//! Tasks that wait for each other: one call fails, and no other call does.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use tokio::sync::Barrier;
 
 use crate::hears::{DEADLOCK, listen, told};
 
-/// Soon enough for a test. A search may come to nothing on a busy machine, but not each of them.
+/// Short, so that the tests take little time. On a busy machine a search may find nothing, but not every search.
 const AFTER: Duration = Duration::from_millis(100);
 
 fn member(store: &dyn TestStore, deadlock: Deadlock) -> Client {
@@ -22,7 +22,7 @@ fn members<const N: usize>(store: &dyn TestStore) -> [Client; N] {
     std::array::from_fn(|_| member(store, Deadlock::Fail))
 }
 
-/// Takes `outer`, waits for the others, then takes `inner`.
+/// Takes `outer`, waits until all tasks have done so, then takes `inner`.
 async fn nested(
     client: Client,
     outer: &'static str,
@@ -36,7 +36,7 @@ async fn nested(
     client.mutex(outer).synchronize(body).await?
 }
 
-/// What the hops of the only failure say about locks: what each holds, and what it waits for.
+/// Returns the hops of the only failure: the lock that each task holds, and the lock that it waits for.
 fn only_failure(results: Vec<Result<(), LockError>>) -> Vec<(String, String)> {
     let mut failed = results.into_iter().filter_map(Result::err);
     let error = failed.next().expect("a call fails");
@@ -65,7 +65,7 @@ fn both(holds: &str, waits_for: &str) -> (String, String) {
     (format!("suite:{holds}"), format!("suite:{waits_for}"))
 }
 
-/// Each of these tasks holds the first lock and waits for the second.
+/// Runs tasks that each hold their first lock and wait for their second. Returns the hops of the failure.
 async fn circle(
     clients: &[Client],
     locks: &[(&'static str, &'static str)],
@@ -101,7 +101,7 @@ pub(crate) async fn a_circle_of_five(store: &dyn TestStore) {
     assert_eq!(circle(&members::<3>(store), &locks).await.len(), 5);
 }
 
-/// A task that waits behind the circle is a part of none, and gets its lock.
+/// A task that waits behind the circle is not part of it, and gets its lock.
 pub(crate) async fn who_waits_behind_a_deadlock_does_not_fail(store: &dyn TestStore) {
     let clients = members::<3>(store);
     let other = clients[2].clone();
@@ -120,7 +120,7 @@ pub(crate) async fn a_chain_is_none(store: &dyn TestStore) {
     let one = Arc::new(Barrier::new(1));
     let first = tokio::spawn(nested(a, "x", "y", one.clone()));
     let second = tokio::spawn(nested(b, "y", "z", one));
-    // Time enough for several searches.
+    // Long enough for several searches.
     tokio::time::sleep(AFTER * 8).await;
     drop(last);
     soon("the second", second).await.unwrap().unwrap();
@@ -169,7 +169,7 @@ pub(crate) async fn threads_are_tasks_too(store: &dyn TestStore) {
     assert_eq!(only_failure(results).len(), 2);
 }
 
-/// The writer waits for a reader, who waits for the writer's other lock.
+/// The writer waits for a reader, and the reader waits for the writer's other lock.
 pub(crate) async fn readers_and_writers(store: &dyn TestStore) {
     let [a, b] = members(store);
     let all = Arc::new(Barrier::new(2));
@@ -195,7 +195,7 @@ pub(crate) async fn readers_and_writers(store: &dyn TestStore) {
     assert_eq!(only_failure(results).len(), 2);
 }
 
-/// One permit of two is enough, and its holder runs.
+/// The waiter needs one of two permits, and the holder of one still runs: this is no deadlock.
 pub(crate) async fn a_permit_that_comes_back_is_enough(store: &dyn TestStore) {
     let [a, b, c] = members(store);
     let running = c.semaphore("s", 2).acquire().await.unwrap();
@@ -221,7 +221,7 @@ pub(crate) async fn a_permit_that_comes_back_is_enough(store: &dyn TestStore) {
     soon("the first", first).await.unwrap().unwrap();
 }
 
-/// A call for several locks holds those that it has got so far.
+/// A call for several locks holds those that it has taken so far, so it can be part of a deadlock.
 pub(crate) async fn a_call_for_several_locks_is_a_part(store: &dyn TestStore) {
     let [a, b, observer] = members(store);
     let (all, ready) = (Arc::new(Barrier::new(2)), Arc::new(Barrier::new(2)));
@@ -248,7 +248,7 @@ pub(crate) async fn a_call_for_several_locks_is_a_part(store: &dyn TestStore) {
     assert_eq!(only_failure(results).len(), 2);
 }
 
-/// Tasks of one owner share a hold, and each of them may be a part.
+/// Tasks of one owner share a hold, and each of them can be part of a deadlock.
 pub(crate) async fn an_owner_is_a_part_in_each_of_its_tasks(store: &dyn TestStore) {
     let [a, b] = members(store);
     let all = Arc::new(Barrier::new(3));
@@ -277,7 +277,7 @@ pub(crate) async fn an_owner_is_a_part_in_each_of_its_tasks(store: &dyn TestStor
     assert_eq!(only_failure(results).len(), 2);
 }
 
-/// With `Report` nobody fails, and with `Off` nobody is found.
+/// With `Report` no call fails, and with `Off` no deadlock is found.
 pub(crate) async fn a_report_fails_nobody(store: &dyn TestStore) {
     for deadlock in [Deadlock::Report, Deadlock::Off] {
         let all = Arc::new(Barrier::new(2));
@@ -286,13 +286,13 @@ pub(crate) async fn a_report_fails_nobody(store: &dyn TestStore) {
         let second = tokio::spawn(nested(b, "y", "x", all));
         tokio::time::sleep(AFTER * 8).await;
         assert!(!first.is_finished() && !second.is_finished());
-        // Its lock is released.
+        // The abort releases the lock of the first task.
         first.abort();
         soon("the other", second).await.unwrap().unwrap();
     }
 }
 
-/// The chosen one is the same for all, whoever searches first: the call that may fail.
+/// All members choose the same call to fail, whichever member searches first: the call that may fail.
 pub(crate) async fn who_may_fail_ends_it_for_all(store: &dyn TestStore) {
     let all = Arc::new(Barrier::new(2));
     let [a, b] = [
@@ -306,7 +306,7 @@ pub(crate) async fn who_may_fail_ends_it_for_all(store: &dyn TestStore) {
     soon("the second", second).await.unwrap().unwrap();
 }
 
-/// Takes the other lock while it has its own.
+/// Makes one of two calls: each takes the other's lock while it holds its own.
 async fn crossed(
     client: Client,
     key: String,
@@ -346,7 +346,7 @@ pub(crate) async fn a_deadlock_is_told_once_with_all_its_places(store: &dyn Test
         tokio::spawn(crossed(client, key.clone(), first, all.clone()))
     });
     becomes("it is told", async || !told().is_empty()).await;
-    // Time enough for several searches.
+    // Long enough for several searches.
     tokio::time::sleep(AFTER * 8).await;
     for task in tasks {
         task.abort();

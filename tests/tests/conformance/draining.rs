@@ -1,4 +1,4 @@
-//! A client that drains: nobody new gets in, and who is inside gets out.
+//! A client that drains: it takes no new locks, and its holders may finish.
 
 use std::future::pending;
 
@@ -11,7 +11,7 @@ fn is_shut_down<T>(result: &Result<T, LockError>) -> bool {
     matches!(result, Err(LockError::ShutDown))
 }
 
-/// Once it refuses new locks.
+/// Waits until the client refuses new locks.
 async fn drains(client: &Client) {
     becomes("new calls are refused", async || {
         is_shut_down(&client.mutex("another").try_lock().await)
@@ -31,7 +31,7 @@ pub(crate) async fn who_holds_goes_on_and_who_waits_is_sent_away(store: &dyn Tes
     });
     let observer = store.member();
     becomes("both wait", async || client.health().waiting == 2).await;
-    // Calls of one client share a place.
+    // The waiting calls of one client share a place in the queue.
     waiters(&observer.mutex("m"), 2).await;
     let draining = tokio::spawn({
         let client = client.clone();
@@ -73,12 +73,12 @@ pub(crate) async fn bodies_take_nested_locks_until_they_end(store: &dyn TestStor
                 .synchronize(async |_| {
                     inside.send(()).unwrap();
                     may_go_on.await.unwrap();
-                    // Again, another one, several, and one that must be waited for.
+                    // The same lock again, another one, several, and one that another client holds.
                     drop(outer.lock().await?);
                     drop(client.mutex("inner").lock().await?);
                     drop(client.multi(["one", "two"]).lock().await?);
                     drop(client.mutex("theirs").lock().await?);
-                    // Another task is no part of the body.
+                    // Another task is not part of the body, so its call is refused.
                     let task = tokio::spawn(async move { client.mutex("inner").lock().await });
                     Ok::<_, LockError>(is_shut_down(&task.await.unwrap()))
                 })
@@ -103,7 +103,7 @@ pub(crate) async fn bodies_take_nested_locks_until_they_end(store: &dyn TestStor
 pub(crate) async fn a_nested_wait_goes_on(store: &dyn TestStore) {
     let (client, other) = (store.member(), store.member());
     let held_by_other = other.mutex("theirs").lock().await.unwrap();
-    // By hand: the task that has taken the first lock waits for the second.
+    // Without a protected body: the task that holds the first lock waits for the second.
     let body = tokio::spawn({
         let client = client.clone();
         async move {
@@ -113,7 +113,7 @@ pub(crate) async fn a_nested_wait_goes_on(store: &dyn TestStore) {
             Ok::<_, LockError>(())
         }
     });
-    // As a thread does it.
+    // A thread does the same.
     let thread = std::thread::spawn({
         let client = client.clone();
         move || {
@@ -155,7 +155,8 @@ pub(crate) async fn a_body_that_does_not_end_is_reported_and_cut_off(store: &dyn
                 .await
         }
     });
-    // A lock is held from the grant on. A call that has not seen it by the end of the drain is refused.
+    // The test waits until the body runs: a lock counts as held from the grant on, but a call that has not seen its grant by the
+    // end of the drain is refused.
     soon("the body begins", begins).await.unwrap();
     assert_eq!(client.health().held, 2);
     let drained = client.drain(0.01).await.unwrap();
@@ -178,7 +179,7 @@ pub(crate) async fn a_body_that_does_not_end_is_reported_and_cut_off(store: &dyn
 
 pub(crate) async fn a_drain_may_be_cut_short(store: &dyn TestStore) {
     let other = store.member();
-    // By its end, by dropping it, and by a shutdown.
+    // The drain is cut short by the given end, by dropping it, and by a shutdown.
     for way in 0..3 {
         let client = store.member();
         let guard = client.mutex("m").lock().await.unwrap();

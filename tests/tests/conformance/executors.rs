@@ -1,4 +1,4 @@
-//! Any executor, several, none: the client works in all of them, and when one goes away.
+//! The client works in any executor, in several, and without one; also after an executor has ended.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -113,7 +113,7 @@ pub(crate) async fn a_guard_outlives_the_runtime_that_made_it(store: &dyn TestSt
         let runtime = multi_thread();
         let guard = runtime.block_on(holder.mutex("m").lock()).unwrap();
         drop(runtime);
-        // Renewal needs no runtime of the user: longer than the lease, it is still held.
+        // Renewal needs no runtime of the user: after more than the lease, the lock is still held.
         thread::sleep(auto_mutex_tests::stores::BRIEF * 2);
         guard.check().unwrap();
         assert!(other.mutex("m").blocking_try_lock().unwrap().is_none());
@@ -158,7 +158,7 @@ pub(crate) async fn a_blocking_wait_that_stops_its_own_holder_is_refused(store: 
             while !client.mutex("m").is_locked().await.unwrap() {
                 tokio::task::yield_now().await;
             }
-            // Blocks the only thread on which the holder could go on.
+            // This blocks the only thread on which the holder could continue.
             let error = client.mutex("m").blocking_lock().map(drop).unwrap_err();
             holder.abort();
             error
@@ -173,7 +173,7 @@ pub(crate) async fn a_blocking_wait_that_stops_its_own_holder_is_refused(store: 
     );
 }
 
-/// A task that has no budget is a task all the same.
+/// A task without tokio's cooperative budget is a task too, so its blocking wait is refused.
 pub(crate) async fn an_unconstrained_task_is_refused_too(store: &dyn TestStore) {
     let client = store.member();
     finishes("the wait is refused", move || {
@@ -187,7 +187,7 @@ pub(crate) async fn an_unconstrained_task_is_refused_too(store: &dyn TestStore) 
                 assert!(matches!(error, LockError::Deadlock { .. }), "{error:?}");
             };
             refused(&client);
-            // In a task of its own, in a set of local ones, and in what another executor polls.
+            // The same in a spawned task, in a local task, and in a task of another executor.
             let other = client.clone();
             let task = tokio::task::unconstrained(async move { refused(&other) });
             tokio::spawn(task).await.unwrap();
@@ -200,7 +200,7 @@ pub(crate) async fn an_unconstrained_task_is_refused_too(store: &dyn TestStore) 
             smol(tokio::task::unconstrained(async { refused(&client) }));
             guard
         }));
-        // Where no task runs, nobody is refused.
+        // Outside of tasks, no blocking wait is refused.
         let mutex = client.mutex("m").block(Duration::from_millis(1));
         let runtime = current_thread();
         let _entered = runtime.enter();
@@ -212,7 +212,7 @@ pub(crate) async fn an_unconstrained_task_is_refused_too(store: &dyn TestStore) 
 pub(crate) async fn a_blocking_wait_beside_the_runtime_is_no_deadlock(store: &dyn TestStore) {
     let client = store.member();
     finishes("both get in", move || {
-        // One thread for everything that blocks: the second call finds itself where the first one was.
+        // There is only one thread for blocking calls, so the second call runs on the thread of the first.
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .max_blocking_threads(1)

@@ -1,4 +1,4 @@
-//! A hold goes from one member to another without being free in between.
+//! A hold passes from one member to another, and the lock is not free in between.
 
 use auto_mutex::{LockError, Ticket};
 use auto_mutex_tests::events::soon;

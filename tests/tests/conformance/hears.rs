@@ -1,4 +1,4 @@
-//! Hears the warnings of the whole process that some test asks about. All other tests leave warnings alone.
+//! Records warnings of the whole process for the tests that check them. All other tests ignore warnings.
 
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -53,7 +53,7 @@ impl Subscriber for Hears {
     fn exit(&self, _: &span::Id) {}
 }
 
-/// Begins to listen. Returns a name of its own for a test on one store.
+/// Starts the recording. Returns a new name for a test on one store.
 pub(crate) fn listen() -> String {
     static LISTEN: Once = Once::new();
     static COUNT: AtomicU32 = AtomicU32::new(0);
@@ -61,7 +61,7 @@ pub(crate) fn listen() -> String {
     format!("heard-{}", COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// What was told with all these parts.
+/// Returns the recorded warnings that contain all these parts.
 pub(crate) fn told(parts: &[&str]) -> Vec<String> {
     let told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
     let has = |text: &&String| parts.iter().all(|part| text.contains(part));

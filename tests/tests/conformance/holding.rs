@@ -1,4 +1,4 @@
-//! How long a hold lasts, and how its end is told.
+//! The length of a hold, and the report of its end.
 
 use std::time::{Duration, Instant};
 
@@ -16,8 +16,8 @@ pub(crate) async fn expire_ends_the_hold_and_tells_it(store: &dyn TestStore) {
     guard.check().unwrap();
     assert!(guard.expires_in() <= BRIEF);
     soon("the loss is told", guard.lost()).await;
-    // At the local deadline at the latest: never later than the store forgets it, which nobody can see
-    // more exactly than by being suspicious of an early one.
+    // The loss is reported at the local deadline, which is never later than the end of the lock in the store. The test can
+    // only check that the report does not come much too early.
     assert!(taken.elapsed() >= BRIEF / 2);
     assert!(guard.is_lost());
     assert_eq!(guard.expires_in(), Duration::ZERO);
@@ -36,7 +36,7 @@ pub(crate) async fn refresh_restarts_expire(store: &dyn TestStore) {
     tokio::time::sleep(BRIEF + SHORT).await;
     guard.check().unwrap();
     assert!(other.mutex("m").try_lock().await.unwrap().is_none());
-    // It shortens as well.
+    // A refresh can also shorten `expire`.
     guard.refresh(SHORT).await.unwrap();
     soon("the shorter expire ends it", guard.lost()).await;
     let error = guard.refresh(BRIEF).await.unwrap_err();
@@ -51,7 +51,7 @@ pub(crate) async fn the_lease_is_renewed_for_as_long_as_the_guard_lives(store: &
     guard.check().unwrap();
     assert!(other.mutex("m").try_lock().await.unwrap().is_none());
     assert!(guard.unlock().await.unwrap());
-    // Renewal ends with the guard.
+    // After the release, no renewal of the former hold affects the next one.
     let next = soon("free", other.mutex("m").lock()).await.unwrap();
     tokio::time::sleep(BRIEF).await;
     next.check().unwrap();

@@ -21,7 +21,7 @@ pub(crate) async fn is_locked_and_is_owned_tell_apart(store: &dyn TestStore) {
     assert_eq!(state().await, (true, true, true, false));
     guard.unlock().await.unwrap();
     assert_eq!(state().await, (false, false, false, false));
-    // Inside a protected call, any handle knows; in a task that it spawns, none does.
+    // Inside a protected call, every handle reports the lock as owned; in a task spawned there, no handle does.
     let client = store.member();
     client
         .mutex("m")
@@ -102,7 +102,7 @@ pub(crate) async fn info_describes_everybody(store: &dyn TestStore) {
         lately(first.since) && first.since <= second.since,
         "{info:?}"
     );
-    // A quorum may report a holder up to 10 ms too late, and a bit for the randomness of its tokens.
+    // A quorum may report a grant up to 10 ms too late, and a little more because of the randomness of its tokens.
     let latest = first.since + Duration::from_millis(15);
     assert!(holder.since <= latest, "{info:?}");
     assert_eq!((first.pid, &first.host), (std::process::id(), &holder.host));

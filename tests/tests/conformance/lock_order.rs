@@ -1,4 +1,4 @@
-//! The order in which locks are taken: what makes an edge, and what two clients know of each other.
+//! The order in which locks are taken: which calls make an edge, and which edges clients share.
 
 use std::thread;
 use std::time::Duration;
@@ -7,8 +7,8 @@ use auto_mutex::{Client, Config, LockError, Mutex, OrderEdge};
 use auto_mutex_tests::events::becomes;
 use auto_mutex_tests::stores::TestStore;
 
-/// A namespace of its own for each test: another one may have used the same servers a moment ago, and an edge is shared in
-/// the background.
+/// Returns a namespace for the current test only: edges are shared in the background, so an edge of an earlier test on the
+/// same servers could still arrive.
 fn namespace() -> String {
     format!("order-{:?}", thread::current().id())
 }
@@ -21,19 +21,19 @@ fn member(store: &dyn TestStore) -> Client {
     Client::connect(config(store)).unwrap()
 }
 
-/// A mutex whose class has its name.
+/// Returns a mutex whose class has the same name as the mutex.
 fn mutex(client: &Client, class: &'static str) -> Mutex {
     client.mutex(class).metrics_label(class)
 }
 
-/// Takes `after` inside `before`.
+/// Takes `after` in a body under `before`.
 async fn nest(client: &Client, before: &'static str, after: &'static str) {
     let (before, after) = (mutex(client, before), mutex(client, after));
     let inner = before.synchronize(async |_| after.synchronize(async |_| ()).await);
     inner.await.unwrap().unwrap();
 }
 
-/// The edges of a client: `before after`, in order.
+/// Returns the edges of a client as `before after`, sorted.
 fn edges(client: &Client) -> Vec<String> {
     let text = |edge: &OrderEdge| format!("{} {}", edge.before.class, edge.after.class);
     let mut edges: Vec<_> = client.lock_order().iter().map(text).collect();
@@ -78,13 +78,13 @@ pub(crate) async fn what_cannot_hang_or_has_no_class_makes_none(store: &dyn Test
     let client = member(store);
     let [a, b] = ["a", "b"].map(|class| mutex(&client, class));
     let inside = async {
-        // An attempt.
+        // Attempts that do not wait.
         assert!(b.try_lock().await.unwrap().is_some());
         assert!(b.clone().block(0).lock().await.is_ok());
         // The same lock again.
         let again = a.clone().reentrant().lock().await;
         assert!(again.is_ok());
-        // By hand, with both kinds of handles without a class.
+        // Handles without a class: without a label, and with the label that all such handles share.
         assert!(client.mutex("c").lock().await.is_ok());
         assert!(
             client
@@ -94,19 +94,19 @@ pub(crate) async fn what_cannot_hang_or_has_no_class_makes_none(store: &dyn Test
                 .await
                 .is_ok()
         );
-        // Another client.
+        // A lock of another client.
         assert!(mutex(&member(store), "d").lock().await.is_ok());
-        // Another task.
+        // A lock of another task.
         let other = mutex(&client, "e");
         let task = tokio::spawn(async move { other.lock().await.map(drop) });
         task.await.unwrap().unwrap();
     };
     a.synchronize(async |_| inside.await).await.unwrap();
-    // A guard is no body.
+    // A guard taken by hand has no body, so it makes no edge.
     let guard = a.lock().await.unwrap();
     assert!(b.lock().await.is_ok());
     drop(guard);
-    // Nor has a body without a class an order.
+    // A body without a class makes no edge either.
     let unnamed = client.mutex("c");
     let inner = unnamed.synchronize(async |_| b.lock().await.map(drop));
     inner.await.unwrap().unwrap();
@@ -139,7 +139,7 @@ pub(crate) async fn readers_and_permits_have_an_order_too(store: &dyn TestStore)
     permit.await.unwrap().unwrap();
     let inside = pool.synchronize(async |_| two.write().await.map(drop));
     inside.await.unwrap().unwrap();
-    // More permits of the same semaphore.
+    // More permits of the same semaphore make no edge.
     let more = pool.synchronize(async |_| pool.acquire_many(2).await.map(drop));
     more.await.unwrap().unwrap();
     assert_eq!(edges(&client), ["one pool", "one two", "pool two"]);
@@ -151,7 +151,7 @@ pub(crate) async fn locks_that_are_taken_together_have_no_order(store: &dyn Test
     let taken = both.synchronize(async |_| both.clone().reentrant().lock().await.map(drop));
     taken.await.unwrap().unwrap();
     assert_eq!(edges(&client), [""; 0]);
-    // From an outer lock, and to an inner one, there is one.
+    // A call for several locks makes edges with an outer lock and with an inner one.
     let [a, b] = ["a", "b"].map(|class| mutex(&client, class));
     let inner = async || both.synchronize(async |_| b.lock().await.map(drop)).await;
     a.synchronize(async |_| inner().await)
@@ -160,7 +160,7 @@ pub(crate) async fn locks_that_are_taken_together_have_no_order(store: &dyn Test
         .unwrap()
         .unwrap();
     assert_eq!(edges(&client), ["a b", "a both", "both b"]);
-    // An attempt makes none.
+    // An attempt makes no edge.
     let attempt = client.multi(["v", "w"]).metrics_label("attempt");
     let tried = a.synchronize(async |_| attempt.try_lock().await.map(drop));
     tried.await.unwrap().unwrap();
@@ -218,7 +218,7 @@ pub(crate) async fn two_clients_know_each_others_orders(store: &dyn TestStore) {
     let [here, there] = [(); 2].map(|()| member(store));
     nest(&here, "a", "b").await;
     nest(&there, "b", "a").await;
-    // The one whose edge came second gets the other one.
+    // The client whose edge came second learns the edge of the other client.
     becomes("the orders meet", async || {
         is_inverted(&here) || is_inverted(&there)
     })
@@ -257,11 +257,11 @@ pub(crate) async fn an_allowed_order_contradicts_none(store: &dyn TestStore) {
         (&*marked[0].before.class, &*marked[0].after.class),
         ("b", "a")
     );
-    // Another client gets the mark with the edge.
+    // Another client receives the mark together with the edge.
     let other = member(store);
     nest(&other, "a", "b").await;
     let learnt = async || {
-        // Asks the store again with each new edge.
+        // The client queries the store again with each new edge.
         static CLASSES: [&str; 8] = ["0", "1", "2", "3", "4", "5", "6", "7"];
         for class in CLASSES {
             nest(&other, class, "z").await;

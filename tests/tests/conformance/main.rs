@@ -1,7 +1,8 @@
-//! What every store owes its users: each test runs on the memory store, on Redis and on a quorum of five.
+//! The tests that every store must pass: each runs on the memory store, on Redis, behind sentinels, in a cluster, and on a
+//! quorum of five.
 //!
-//! The tests speak the public API only. All members have a lease that no test outlives (but for
-//! `brief_member`), so whatever happens in time happened without its end.
+//! The tests use only the public API. All members, except those from `brief_member`, have a lease that no test outlives. So
+//! nothing happens here because such a lease has ended.
 
 mod at_least;
 mod causes;

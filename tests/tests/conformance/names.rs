@@ -1,4 +1,4 @@
-//! Any text is a name, or a typed error.
+//! Every text is accepted as a name, or refused with a typed error.
 
 use auto_mutex::{Client, LockError};
 use auto_mutex_tests::stores::TestStore;
@@ -12,7 +12,7 @@ pub(crate) async fn odd_names_keep_their_identity(store: &dyn TestStore) {
     let (a, b) = (store.member(), store.member());
     let mut guards = Vec::new();
     for name in ODD {
-        // Free although all the others are held; busy afterwards; and only one hash tag in its keys.
+        // The lock is free although all others are held, is busy afterwards, and has only one hash tag in its keys.
         let guard = a.mutex(*name).try_lock().await.unwrap();
         guards.push(guard.unwrap_or_else(|| panic!("{name:?} is the same lock as an earlier one")));
         assert!(

@@ -1,4 +1,4 @@
-//! `expire` of calls inside each other: each ends its own body, and none moves that of the call around it.
+//! `expire` of nested calls: each ends its own body, and none changes that of the call around it.
 
 use std::time::Duration;
 
@@ -7,12 +7,12 @@ use auto_mutex_tests::events::{eventually, finishes, soon};
 use auto_mutex_tests::stores::TestStore;
 use auto_mutex_tests::was_lost;
 
-/// Ends while a test waits for it.
+/// An `expire` that ends while a test waits for it.
 const SHORT: Duration = Duration::from_millis(200);
-/// Ends in no test.
+/// An `expire` that does not end in any test.
 const LONG: Duration = Duration::from_secs(3600);
 
-/// For a kind of lock: the outer `expire` neither grows nor shrinks, and the inner one ends the inner body alone.
+/// Checks for a kind of lock that the outer `expire` neither grows nor shrinks, and that the inner one ends only the inner body.
 macro_rules! each_by_itself {
     ($lock:expr, $outer:ident, $guard:ty, $inner:ident, $inner_guard:ty) => {
         let lock = $lock.reentrant();
@@ -32,7 +32,7 @@ macro_rules! each_by_itself {
             outer.check().unwrap();
             let left = outer.expires_in();
             assert!(left > LONG / 2 && left <= LONG, "{left:?}");
-            // It may be entered again.
+            // The lock can be entered again.
             let body = long.$inner(async |_: &$inner_guard| ());
             soon("the inner body", body).await.unwrap();
         });
@@ -93,14 +93,14 @@ pub(crate) async fn the_outer_one_ends_all_inside(store: &dyn TestStore) {
     let (long, short) = (mutex.clone().expire(LONG), mutex.expire(SHORT));
     let forever = async |_: &MutexGuard| std::future::pending::<()>().await;
     let body = short.synchronize(async |_: &MutexGuard| long.synchronize(forever).await);
-    // Whichever of the two is told first.
+    // Either the inner or the outer call reports the loss.
     let lost = match soon("the end", body).await {
         Ok(inner) => inner.unwrap_err(),
         Err(error) => error,
     };
     assert!(matches!(lost, LockError::Lost { .. }), "{lost:?}");
     drop(soon("it is free", other.mutex("m").lock()).await.unwrap());
-    // So does one in the middle.
+    // An `expire` in the middle of three calls ends the call inside it too.
     let body = long.synchronize(async |outer: &MutexGuard| {
         let body = short.synchronize(async |_: &MutexGuard| {
             let innermost = long.lock().await.unwrap();
@@ -151,7 +151,7 @@ pub(crate) async fn threads_are_told_too(store: &dyn TestStore) {
             let inner = mutex.clone().expire(SHORT);
             let inner = inner.blocking_synchronize(|inner: &MutexGuard| {
                 eventually("the inner one is lost", || inner.is_lost());
-                // What is inside a call that is over does not begin.
+                // A nested call does not begin in a call that has lost its lock.
                 let again = mutex.clone().expire(LONG).blocking_lock();
                 assert!(matches!(again, Err(LockError::Lost { .. })), "{again:?}");
                 outer.check().is_ok()
@@ -180,14 +180,14 @@ pub(crate) async fn a_refresh_inside_moves_them_all(store: &dyn TestStore) {
             for guard in [&inner, middle, outer] {
                 assert!(guard.expires_in() > LONG, "{:?}", guard.expires_in());
             }
-            // Through the handle it is the same.
+            // A refresh through the handle has the same effect.
             mutex.refresh(LONG * 4).await.unwrap();
             for guard in [middle, outer] {
                 assert!(guard.expires_in() > LONG * 3, "{:?}", guard.expires_in());
             }
         });
         soon("the inner body", body).await.unwrap();
-        // What is refreshed around it does not prolong it.
+        // A refresh of the outer guard does not prolong a nested call.
         let body = long.synchronize(async |inner: &MutexGuard| {
             outer.refresh(LONG * 8).await.unwrap();
             assert!(inner.expires_in() <= LONG, "{:?}", inner.expires_in());

@@ -1,4 +1,4 @@
-//! Whoever names the same owner shares the lock.
+//! Calls that name the same owner share the lock.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! First come, first served; and who goes away leaves nothing.
+//! First come, first served; a waiter that goes away leaves nothing behind.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -69,7 +69,7 @@ pub(crate) async fn nobody_overtakes_the_queue(store: &dyn TestStore) {
     });
     waiters(&c, 1).await;
     guard.unlock().await.unwrap();
-    // The release granted it to the waiter already: nobody gets in between, not even its own member.
+    // The release has already granted the lock to the waiter: no other call gets it, not even one of the member that released.
     assert!(c.mutex("m").try_lock().await.unwrap().is_none());
     assert!(a.mutex("m").try_lock().await.unwrap().is_none());
     let guard = soon("the waiter", waiting).await.unwrap();
@@ -85,7 +85,7 @@ pub(crate) async fn a_cancelled_waiter_leaves_the_queue_at_once(store: &dyn Test
     });
     waiters(&observer, 1).await;
     task.abort();
-    // Its place would last as long as a lease, which is longer than the patience here.
+    // The waiter's place would last for a lease, which is longer than this test waits.
     waiters(&observer, 0).await;
     guard.unlock().await.unwrap();
 }
@@ -114,7 +114,7 @@ pub(crate) async fn a_cancelled_waiter_does_not_take_the_grant_with_it(store: &d
             async move { second.mutex("m").lock().await.unwrap() }
         });
         waiters(&holder, 2).await;
-        // The grant is on its way, or about to be, when the wait is cancelled.
+        // The grant is in flight, or about to be sent, when the wait is cancelled.
         if round % 2 == 0 {
             drop(guard);
             cancelled.abort();
@@ -148,7 +148,7 @@ pub(crate) async fn cancelling_at_any_moment_leaves_nothing_behind(store: &dyn T
             }
         }
         for task in tasks {
-            // Cancelled or done; a panic would be neither.
+            // A task may have been cancelled, but must not have panicked.
             if let Err(error) = soon("cancelled or in", task).await {
                 assert!(error.is_cancelled(), "{error}");
             }

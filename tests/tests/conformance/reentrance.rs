@@ -1,7 +1,7 @@
-//! The same task and the same lock, twice.
+//! The same task takes the same lock twice.
 //!
-//! "The same task" is the body of a protected call; for guards taken by hand it is the tokio task, or the thread
-//! outside of one, and only one and the same handle knows about it.
+//! In a protected call, "the same task" means the call's body. For guards taken by hand, it means the tokio task, or the
+//! thread if there is no task; only the handle that took the lock recognises it.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ pub(crate) async fn a_second_lock_inside_a_protected_body_is_refused(store: &dyn
         );
         let error = client.mutex("m").blocking_lock().unwrap_err();
         assert!(matches!(error, LockError::AlreadyHeld { .. }), "{error:?}");
-        // Another lock is no trouble, and the first one is unharmed.
+        // Another lock can be taken, and the first one is still held.
         let other = client.mutex("other").lock().await.unwrap();
         assert!(other.unlock().await.unwrap());
         guard.check().unwrap();

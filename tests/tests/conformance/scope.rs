@@ -1,4 +1,4 @@
-//! Which client is in force where.
+//! Which client is in force in a scope, a task or a thread.
 
 use auto_mutex::{LockError, Mutex};
 use auto_mutex_tests::events::{finishes, soon};
@@ -103,7 +103,7 @@ pub(crate) async fn a_spawned_task_is_given_the_client(store: &dyn TestStore) {
     );
     let guard = soon("an answer", given).await.unwrap().unwrap();
     assert_eq!(guard.name(), "suite:m");
-    // A thread too.
+    // A thread needs a scope too.
     drop(guard);
     let locked = move || client.blocking_scope(|| Mutex::new("m").blocking_lock().map(drop));
     finishes("the thread", move || locked().unwrap());

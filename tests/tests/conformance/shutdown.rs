@@ -21,7 +21,7 @@ pub(crate) async fn a_client_that_was_shut_down_says_so(store: &dyn TestStore) {
         client.mutex("m").blocking_lock(),
         Err(LockError::ShutDown)
     ));
-    // Once is enough, twice is harmless.
+    // A second shutdown is harmless.
     soon("shut down again", client.shutdown()).await;
     finishes("shut down again", move || client.blocking_shutdown());
 }
@@ -32,7 +32,7 @@ pub(crate) async fn shutdown_releases_what_is_held(store: &dyn TestStore) {
     let dropped = client.mutex("dropped").lock().await.unwrap();
     drop(dropped);
     soon("shut down", client.shutdown()).await;
-    // Flushed: at once, without waiting for anything.
+    // The shutdown has sent all releases, so the locks are free at once.
     assert!(other.mutex("dropped").try_lock().await.unwrap().is_some());
     assert!(other.mutex("m").try_lock().await.unwrap().is_some());
     assert!(

@@ -1,4 +1,4 @@
-//! `Config::slow`: a long wait and a long hold are told, with who, where and since when.
+//! `Config::slow`: long waits and long holds are reported, with the caller, its place and the time.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use auto_mutex_tests::stores::TestStore;
 
 use crate::hears::{self, HOLDS, WAITS, listen};
 
-/// What was told of a lock.
+/// Returns the warnings about a lock.
 fn told(name: &str, what: &str) -> Vec<String> {
     hears::told(&[&format!("name=suite:{name} "), what])
 }
@@ -45,7 +45,7 @@ pub(crate) async fn a_long_wait_and_a_long_hold_are_told(store: &dyn TestStore) 
         assert!(text.contains("slow.rs:") && text.contains(&pid), "{text}");
         assert!(text.contains("::hold at "), "{text}");
     }
-    // An answer has named the holder by the second time, and said the place.
+    // By the second warning, an answer of the store has named the holder and its place.
     let text = told(&name, WAITS).pop().expect("told");
     assert!(
         text.contains("waited=") && text.contains("holder=") && text.contains("calls=1"),

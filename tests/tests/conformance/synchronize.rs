@@ -63,7 +63,7 @@ pub(crate) async fn a_lost_lock_cancels_the_body(store: &dyn TestStore) {
     let body = mutex.synchronize(async |_: &MutexGuard| {
         let _mark = OnDrop(dropped.clone());
         assert!(breaker.mutex("m").force_unlock().await.unwrap());
-        // Far beyond the patience: only the cancellation ends it.
+        // Longer than the test waits: only the cancellation ends this sleep.
         tokio::time::sleep(Duration::from_secs(3600)).await;
         finished.store(true, Ordering::SeqCst);
     });

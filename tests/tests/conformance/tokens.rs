@@ -13,7 +13,7 @@ pub(crate) async fn they_grow_with_every_grant_of_any_member(store: &dyn TestSto
         let guard = clients[round % 3 % 2].mutex("m").lock().await.unwrap();
         assert!(guard.fencing_token() > last, "round {round}");
         last = guard.fencing_token();
-        // Awaited or not: both ways must grow.
+        // Some releases are awaited, the others are drops: tokens must grow after both.
         if round % 5 == 0 {
             guard.unlock().await.unwrap();
         }

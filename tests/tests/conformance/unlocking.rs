@@ -1,4 +1,4 @@
-//! What a release says, and what it does.
+//! The result of a release, and its effect.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ pub(crate) async fn unlock_tells_the_truth(store: &dyn TestStore) {
     let (client, other) = (store.member(), store.member());
     let guard = client.mutex("m").lock().await.unwrap();
     assert!(guard.unlock().await.unwrap());
-    // Awaited means done: nothing to wait for.
+    // After an awaited release, the lock is free at once.
     assert!(other.mutex("m").try_lock().await.unwrap().is_some());
     assert!(
         !client.mutex("m").unlock().await.unwrap(),
@@ -48,7 +48,7 @@ pub(crate) async fn the_handle_unlocks_what_its_task_holds(store: &dyn TestStore
     );
     assert!(mutex.unlock().await.unwrap());
     assert!(other.mutex("m").try_lock().await.unwrap().is_some());
-    // The guard has nothing left to give.
+    // The handle has released the lock, so the guard has lost it.
     assert!(guard.is_lost());
     assert!(was_lost(guard.unlock().await));
 }

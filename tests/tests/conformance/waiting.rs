@@ -1,4 +1,4 @@
-//! How long a call waits, and what it says about it.
+//! How long a call waits, and what it reports.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
@@ -19,7 +19,7 @@ pub(crate) async fn block_zero_does_not_wait(store: &dyn TestStore) {
     assert!(mutex.blocking_lock().unwrap_err().is_timeout());
     assert!(holder.mutex("m").info().await.unwrap().waiters.is_empty());
     guard.unlock().await.unwrap();
-    // Not waiting is not the same as not asking.
+    // A call with a `block` of zero still asks for the lock.
     mutex.lock().await.unwrap().unlock().await.unwrap();
 }
 
@@ -125,20 +125,20 @@ pub(crate) async fn the_default_block_comes_from_the_client(store: &dyn TestStor
     assert!(matches!(error, LockError::Timeout { .. }), "{error:?}");
 }
 
-/// A bound that passes before a waiter looks that is polled by hand.
+/// An `expire` that ends before the test polls the waiter again.
 const BRIEFLY: Duration = Duration::from_millis(100);
 
-/// Whether a call ended since the machine stood still for longer than [`BRIEFLY`], time after time.
+/// Returns whether a call failed because the machine stalled for longer than [`BRIEFLY`], time after time.
 fn stood_still(error: &LockError) -> bool {
     matches!(error, LockError::Unavailable { source, .. } if source.to_string().contains("a longer `expire`"))
 }
 
-/// Lets `future` look once, with nobody who wakes it.
+/// Polls `future` once, with a waker that does nothing.
 fn look<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
     Pin::new(future).poll(&mut Context::from_waker(Waker::noop()))
 }
 
-/// Lets the waiter of another member get the lock that `guard` is, and returns when that grant is over.
+/// Releases `guard`, so that the waiter of another member gets the lock. Returns when that grant has expired.
 async fn miss(mutex: &Mutex, guard: MutexGuard) -> MutexGuard {
     waiters(mutex, 1).await;
     assert!(guard.unlock().await.unwrap());
@@ -199,7 +199,7 @@ pub(crate) async fn a_try_that_looks_too_late_tries_again(store: &dyn TestStore)
         let token = holder.lock().await.unwrap().fencing_token();
         becomes("free", async || !holder.is_locked().await.unwrap()).await;
         let mut trying = Box::pin(mutex.try_lock());
-        // A store in this process answers at once.
+        // The memory store answers at once.
         if look(&mut trying).is_ready() {
             return;
         }
@@ -216,7 +216,7 @@ pub(crate) async fn a_try_that_looks_too_late_tries_again(store: &dyn TestStore)
             Err(error) if stood_still(&error) => continue,
             tried => tried.unwrap(),
         };
-        // Of a quorum, some may know the one before for longer than the others.
+        // In a quorum, some servers may know the former holder for longer than others.
         if !busy && tried.is_none() {
             continue;
         }

@@ -1,4 +1,4 @@
-//! The provider is asked for every connection, and told what kind of server it goes to.
+//! The provider is asked for every connection, and receives the kind of its server.
 
 use std::collections::BTreeSet;
 
@@ -9,13 +9,13 @@ use auto_mutex_tests::redis::Redis;
 use crate::keeper::Keeper;
 use crate::rig::Ground;
 
-/// Connects, and takes a lock; returns whom the provider was asked for.
+/// Connects and takes a lock; returns the servers for which the provider was asked.
 async fn asked(ground: &Ground) -> BTreeSet<(Kind, u16)> {
     let keeper = Keeper::new("locks", "secret");
     ground.allow("locks", "secret");
     let client = ground.client(&keeper);
     drop(soon("granted", client.mutex("m").lock()).await.unwrap());
-    // The watch of a sentinel, and the last members of a quorum, may come a little later.
+    // The connections that watch sentinels, and the last connections of a quorum, may come a little later.
     let expected = ground.all().len();
     let all = || -> BTreeSet<_> {
         let asked = keeper.asked().into_iter();
@@ -46,7 +46,7 @@ fn of(kind: ServerKind, servers: &[&Redis]) -> BTreeSet<(Kind, u16)> {
     servers.iter().map(|it| (kind.into(), it.port())).collect()
 }
 
-/// Set-up blocks the only thread of this runtime: the provider does not run on it.
+/// Set-up blocks the only thread of this runtime, so the provider must run on another one.
 #[tokio::test]
 async fn for_a_server() {
     let ground = Ground::one();
@@ -61,7 +61,7 @@ async fn for_sentinels_which_have_credentials_of_their_own_and_their_primary() {
     let sentinels: Vec<_> = ground.sentinels().iter().collect();
     expected.extend(of(ServerKind::Sentinel, &sentinels));
     assert_eq!(asked(&ground).await, expected);
-    // Others for the sentinels than for the server.
+    // The sentinels need another password than the server.
     let keeper = Keeper::new("locks", "secret");
     keeper.set_of_sentinels("another");
     for sentinel in sentinels {

@@ -1,4 +1,4 @@
-//! [`Keeper`]: a provider that does as the test says.
+//! [`Keeper`]: a credentials provider that the test controls.
 
 use std::error::Error;
 use std::future::pending;
@@ -39,7 +39,7 @@ pub(crate) enum Mood {
 }
 
 impl Mood {
-    /// Blocks, until what is returned is dropped.
+    /// Returns a mood that blocks until the returned sender is dropped.
     pub(crate) fn blocks() -> (Sender<()>, Self) {
         let (opens, gate) = channel();
         (opens, Self::Blocks(Arc::new(Mutex::new(gate))))
@@ -47,7 +47,7 @@ impl Mood {
 }
 
 impl Keeper {
-    /// Gives this login to everybody, for ever.
+    /// Gives these credentials to every connection, without an expiry.
     pub(crate) fn new(user: &str, password: &str) -> Self {
         Self(Arc::new(Inner {
             state: Mutex::new(State {
@@ -78,7 +78,7 @@ impl Keeper {
         self.state().of_sentinels = password.to_owned();
     }
 
-    /// What is given from now on expires after this time.
+    /// Credentials that are given from now on expire after this time.
     pub(crate) fn set_life(&self, life: Duration) {
         self.state().life = Some(life);
     }
@@ -87,12 +87,12 @@ impl Keeper {
         self.state().mood = mood;
     }
 
-    /// Says that what was given out is to be replaced.
+    /// Announces that the credentials must be replaced.
     pub(crate) fn recall(&self) {
         self.0.changed.notify_waiters();
     }
 
-    /// Whom it was asked for, so far.
+    /// Returns the servers for which the provider was asked so far.
     pub(crate) fn asked(&self) -> Vec<ServerAddress> {
         self.state().asked.clone()
     }
@@ -122,7 +122,7 @@ impl CredentialsProvider for Keeper {
                 let _ = gate.recv();
             }
         }
-        // As a client of a cloud does: on a runtime with timers.
+        // Like the client of a cloud service, this needs a runtime with timers.
         tokio::time::sleep(Duration::from_millis(1)).await;
         let state = self.state();
         let password = match server.kind() {

@@ -1,5 +1,5 @@
-//! Credentials that rotate: who is asked for them and when, passwords that change under load, tokens that expire, and
-//! providers in trouble. All servers ask for a password, and know it by `ACL SETUSER` only.
+//! Credentials that rotate: when the provider is asked and for which servers, passwords that change under load, tokens that
+//! expire, and providers that fail. All servers require a password, and their users are made by `ACL SETUSER` only.
 
 mod asked;
 mod keeper;

@@ -12,9 +12,9 @@ use crate::keeper::Keeper;
 use crate::rig::{Ground, users};
 use crate::rotation::Load;
 
-/// What a token lives here: it is renewed after four fifths of it.
+/// The lifetime of a token in these tests: it is renewed after four fifths of it.
 const LIFE: Duration = Duration::from_secs(3);
-/// A connection that is lost on a slow machine spoils an attempt.
+/// On a slow machine a connection may be lost, and the attempt must be repeated.
 const ATTEMPTS: usize = 5;
 
 type Users = Vec<BTreeMap<String, String>>;
@@ -28,7 +28,7 @@ fn are_all(all: &Users, user: &str) -> bool {
     seen.all(|it| it == user)
 }
 
-/// Waits until `make` has made other users of all connections, without making others of the connections.
+/// Waits until `make` has changed the users of all connections without replacing the connections.
 async fn changes_users(ground: &Ground, keeper: &Keeper, load: &Load, make: impl Fn()) {
     for attempt in 0..ATTEMPTS {
         let user = ["two", "one"][attempt % 2];
@@ -54,7 +54,7 @@ async fn changes_users(ground: &Ground, keeper: &Keeper, load: &Load, make: impl
     panic!("it always takes a new connection");
 }
 
-/// Clients whose tokens expire soon, and all their connections.
+/// Checks that all connections of a client get new tokens before the old ones expire.
 async fn is_renewed(ground: Ground, connections: usize, more: impl Fn(Config) -> Config) {
     let keeper = Keeper::new("one", "secret");
     keeper.set_life(LIFE);

@@ -1,4 +1,4 @@
-//! Servers of every store, whose users are made by command, and clients with a provider.
+//! Servers of every kind of store, with users that are made by commands, and clients with a provider.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use auto_mutex_tests::stores::quorum_url;
 
 use crate::keeper::Keeper;
 
-/// What the administrator has, whom clients are not told of.
+/// The password of the test's own user, which the clients do not know.
 const ADMIN: &str = "admin";
 
 /// A store, without credentials in its URL.
@@ -54,7 +54,7 @@ impl Ground {
         }
     }
 
-    /// Those that clients take locks at.
+    /// Returns the servers at which clients take locks.
     pub(crate) fn servers(&self) -> Vec<&Redis> {
         match self {
             Self::One(redis) => vec![redis],
@@ -71,16 +71,16 @@ impl Ground {
         }
     }
 
-    /// Servers, and sentinels.
+    /// Returns the servers and the sentinels.
     pub(crate) fn all(&self) -> Vec<&Redis> {
         let mut all = self.servers();
         all.extend(self.sentinels());
         all
     }
 
-    /// A user that may do what the library needs, with no other password than this one.
+    /// Makes a user with the rights that the library needs, and with no other password than this one.
     pub(crate) fn allow(&self, user: &str, password: &str) {
-        // With what counting replicas needs, though most clients do not.
+        // Includes the rights for counting replicas, which most clients do not need.
         let config = self.config(&Keeper::new(user, password));
         let config = match self {
             Self::Quorum(_) => config,
@@ -95,7 +95,7 @@ impl Ground {
         }
     }
 
-    /// A client's configuration; the servers were started a moment ago, and nobody had a lock before.
+    /// A configuration without the restart guard: the servers have just been started, so no earlier lock can exist.
     pub(crate) fn config(&self, keeper: &Keeper) -> Config {
         let config = Config::new(self.url()).expect("a good URL");
         let config = config.namespace("suite").restart_guard(false);
@@ -123,7 +123,7 @@ fn allow(redis: &Redis, user: &str, password: &str, rule: &str) {
     redis.command(&words);
 }
 
-/// Who is logged in on each connection that lives long, by its id: those with a name, and those that listen.
+/// Returns the user of each long-lived connection by its id: connections with a name, and those that subscribe.
 pub(crate) fn users(redis: &Redis) -> BTreeMap<String, String> {
     let list = redis.command(&["CLIENT", "LIST"]);
     let fields = |line: &str| -> BTreeMap<String, String> {
@@ -135,7 +135,7 @@ pub(crate) fn users(redis: &Redis) -> BTreeMap<String, String> {
     let ours = |fields: &BTreeMap<String, String>| {
         fields["name"].starts_with("auto_mutex:") || fields["sub"] != "0"
     };
-    // Sentinels listen to the servers, and to each other.
+    // Sentinels subscribe at the servers and at each other, as the default user.
     let theirs = |fields: &BTreeMap<String, String>| fields["user"] == "default";
     let lines = list.text().lines().map(fields);
     lines

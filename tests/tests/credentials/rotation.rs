@@ -14,7 +14,7 @@ const TASKS: usize = 6;
 const NAMES: usize = 3;
 const CHANGES: u32 = 3;
 
-/// Tasks that take and release locks until they are told to stop.
+/// Tasks that take and release locks until they are stopped.
 pub(crate) struct Load {
     turns: Arc<AtomicU64>,
     over: Arc<AtomicBool>,
@@ -45,7 +45,7 @@ impl Load {
         Self { turns, over, tasks }
     }
 
-    /// Waits until the tasks have got on.
+    /// Waits until the tasks have made progress.
     pub(crate) async fn gets_on(&self) {
         let before = self.turns.load(Ordering::Relaxed);
         becomes("the tasks get on", async || {
@@ -83,7 +83,7 @@ async fn nothing_is_lost(ground: Ground) {
             server.command(&["ACL", "SETUSER", "locks", "resetpass", &new]);
             server.kill_clients();
         }
-        // Until now the new connections are refused.
+        // Until here, the servers refuse the new connections.
         keeper.set("locks", &password);
         load.gets_on().await;
         held.check().expect("the lock is not lost");

@@ -1,5 +1,5 @@
-//! A provider that fails, hangs, blocks its thread or panics, and a server that refuses what it gives: it is told, and tried
-//! again, and what has a connection goes on.
+//! A provider that fails, hangs, blocks its thread or panics, and a server that refuses its credentials: the client reports
+//! the problem and tries again, and existing connections continue.
 
 use std::time::Duration;
 
@@ -11,17 +11,17 @@ use auto_mutex_tests::redis::Redis;
 use crate::keeper::{Keeper, Mood};
 use crate::rig::{Ground, users};
 
-/// Whether this user, and nobody else, is logged in.
+/// Returns whether this user, and no other, is logged in.
 fn are_all(server: &Redis, user: &str) -> bool {
     let users = users(server);
     !users.is_empty() && users.values().all(|it| it == user)
 }
 
-/// For one connection, and so for the provider: it hangs for almost as long. A machine that stands still for a moment needs
-/// less.
+/// The connect timeout; it bounds the provider too, and a provider that hangs uses nearly all of it. A short stall of the
+/// machine does not exceed it.
 const TIME: Duration = Duration::from_secs(6);
 
-/// What is said of each.
+/// The error messages for the moods of the provider.
 const FAILS: &str = "the credentials provider failed: no token today";
 const HANGS: &str = "the credentials provider has not answered within ";
 const PANICS: &str = "the credentials provider panicked";
@@ -70,7 +70,7 @@ fn at_set_up_it_is_a_clear_error() {
     drop(opens);
 }
 
-/// The connection is lost while the provider is in this mood.
+/// Checks that a client recovers when its connection is lost while the provider is in this mood.
 async fn is_told_and_tried_again(ground: &Ground, mood: Mood, words: &str) {
     let keeper = Keeper::new("one", "secret");
     let config = ground.config(&keeper).connect_timeout(TIME);
@@ -78,7 +78,7 @@ async fn is_told_and_tried_again(ground: &Ground, mood: Mood, words: &str) {
     let held = client.mutex("held").lock().await.unwrap();
     keeper.set_mood(mood);
     ground.servers()[0].kill_clients();
-    // One that does not wait for as long as the rest.
+    // An attempt, because it fails sooner than a call that waits.
     becomes("what the provider does is told", async || {
         match soon("an answer", client.mutex("m").try_lock()).await {
             Err(LockError::Unavailable { source, .. }) => {
@@ -86,7 +86,7 @@ async fn is_told_and_tried_again(ground: &Ground, mood: Mood, words: &str) {
                 text.contains("no credentials for the lock store at 127.0.0.1")
                     && text.contains(words)
             }
-            // The cut is not noticed yet.
+            // The client has not noticed the lost connection yet.
             Ok(_) => false,
             other => panic!("{:?}", other.map(drop)),
         }
@@ -117,7 +117,7 @@ async fn a_provider_that_blocks_its_thread_for_ever_gets_another_one() {
     drop(opens);
 }
 
-/// The token is about to expire while the provider is in this mood.
+/// Checks that a connection continues when its token expires while the provider is in this mood.
 async fn the_connection_goes_on(ground: &Ground, mood: Mood) {
     let keeper = Keeper::new("one", "secret");
     keeper.set_life(Duration::from_secs(2));
@@ -130,7 +130,7 @@ async fn the_connection_goes_on(ground: &Ground, mood: Mood) {
         keeper.times_asked() >= before + 2
     })
     .await;
-    // Over the same connection, though the token has expired by now, as far as this side knows.
+    // The same connection still works, although the client considers the token expired.
     soon("confirmed", held.refresh(LONG)).await.unwrap();
     keeper.set("two", "secret");
     keeper.set_mood(Mood::Gives);

@@ -1,4 +1,4 @@
-//! A program of which every panic is the end: built with `panic = "abort"`.
+//! A program built with `panic = "abort"`, so that every panic ends it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use auto_mutex_tests::worker::Setup;
 
 use super::is_free_at_once;
 
-/// The library that the worker is made of, as it was last built beside this test.
+/// Returns the worker's library, as it was last built beside this test.
 fn library(folder: &Path) -> PathBuf {
     let built = |path: &Path| -> Option<SystemTime> {
         let name = path.file_name()?.to_str()?;
@@ -24,7 +24,7 @@ fn library(folder: &Path) -> PathBuf {
     all.max().expect("the library beside this test").1
 }
 
-/// Builds the worker anew: only the program itself decides what a panic does, so nothing else is built.
+/// Builds the worker with `panic = "abort"`. Only the program itself decides what a panic does, so nothing else is rebuilt.
 fn worker() -> &'static str {
     let test = std::env::current_exe().expect("this program");
     let folder = test.parent().expect("its folder");

@@ -1,4 +1,4 @@
-//! A process that is told to end lets its bodies end.
+//! A process that receives a signal to end lets its bodies end first.
 
 use std::os::unix::process::ExitStatusExt as _;
 
@@ -23,7 +23,7 @@ fn sigterm_waits_for_the_body_and_then_ends_the_process() {
         worker.say(termination);
         worker.expect("ok");
         worker.lock("m");
-        // Its own next caller, and one of another process.
+        // A second call of the same process, and a call of another process.
         worker.say("lock m");
         let mutex = other.mutex("m");
         let next = std::thread::spawn(move || mutex.blocking_lock());
@@ -34,7 +34,7 @@ fn sigterm_waits_for_the_body_and_then_ends_the_process() {
         process::terminate(worker.pid());
         let refused = worker.expect("failed m ");
         assert!(refused[0].starts_with("ShutDown"), "{refused:?}");
-        // It lives, and so does its body.
+        // The process is alive, and its body still holds the lock.
         worker.say("check m");
         worker.expect("held m");
         assert!(!next.is_finished());
@@ -97,7 +97,7 @@ fn another_process_goes_on_as_soon_as_the_body_has_ended() {
     next.say("lock m");
     eventually("it waits", || redis.waiting() == 1);
     drains.say("drain 600");
-    // Refused from now on.
+    // Waits until new locks are refused.
     loop {
         drains.say("try free");
         let line = drains.hear().expect("it lives");
@@ -111,7 +111,7 @@ fn another_process_goes_on_as_soon_as_the_body_has_ended() {
     }
     drains.say("drop m");
     drains.expect("dropped m");
-    // Long before the drain and the lease are over: the other lock is held still.
+    // The lock passes on long before the drain and the lease are over: the other lock is still held.
     next.expect("got m ");
     drains.say("check other");
     drains.expect("held other");
@@ -128,7 +128,7 @@ fn what_did_not_end_in_time_is_named_and_released() {
     let mut worker = setup(&redis, LONG).start();
     worker.lock("m");
     worker.say("drain 0.02");
-    // Said by several of its tasks.
+    // Several tasks of the worker write these lines.
     let mut said: Vec<_> = (0..3).filter_map(|_| worker.hear()).collect();
     said.sort();
     assert_eq!(said, ["drained false", "left suite:m", "loss m"]);

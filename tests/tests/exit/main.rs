@@ -1,4 +1,4 @@
-//! The end of a process: what it dropped is released, what it held is not held for long.
+//! The end of a process: locks that it dropped are released, and locks that it held are free soon.
 
 mod abort;
 mod draining;
@@ -16,7 +16,7 @@ fn setup(redis: &Redis, lease: Duration) -> Setup {
     Setup::new(env!("CARGO_BIN_EXE_test-worker"), redis.url(), lease)
 }
 
-/// So much before the end of the lease that only a release can have made it free.
+/// Checks that the lock is free long before the end of the lease, so that only a release can be the cause.
 #[track_caller]
 fn is_free_at_once(redis: &Redis) {
     eventually_within(LONG / 2, "the lock is free", || redis.held() == 0);
@@ -59,7 +59,7 @@ fn exit_releases() {
     }
 }
 
-/// Thread-locals of the thread that ends the process are gone by then, and `fmt` cannot do without.
+/// The exiting thread's thread-locals are gone by then, and the `fmt` subscriber needs them.
 #[test]
 fn exit_releases_when_a_subscriber_is_installed() {
     let redis = Redis::start();
@@ -95,7 +95,7 @@ fn exit_releases_without_a_panic() {
 #[test]
 fn exit_is_not_held_up_by_a_store_that_is_gone() {
     let redis = Redis::start();
-    // Longer than the test waits for the end.
+    // Longer than the test waits for the end of the process.
     let mut setup = setup(&redis, LONG);
     setup.options.push("store_timeout=60".to_owned());
     let mut worker = setup.start();

@@ -1,4 +1,4 @@
-//! Servers that are restarted or replaced by their replicas: nobody is granted what somebody else may still hold.
+//! Servers that are restarted or replaced by their replicas: no lock is granted that a former holder may still hold.
 
 mod promotions;
 mod restarts;

@@ -1,4 +1,4 @@
-//! A replica that takes its primary's place.
+//! A replica that replaces its primary.
 
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ fn replicated() -> Redis {
     Redis::with(Options::default().replicated())
 }
 
-/// Waits until the promoted server grants, which must take as long as the leases of the old one.
+/// Waits until the promoted server grants, which must take until the leases of the old primary have ended.
 async fn opens(redis: &Redis, promoted: Instant) {
     let client = client(&redis.url());
     let guard = soon("granted in the end", client.mutex("opens").lock()).await;
@@ -48,7 +48,7 @@ async fn what_the_old_primary_noted_opens_nothing() {
     assert_eq!(pair.replica.command(&["EXISTS", EPOCH]).int(), 1);
     let promoted = Instant::now();
     pair.fail_over();
-    // Who was there before obeys too.
+    // The server is closed also for a client that was connected before.
     becomes("it is back", async || {
         before.mutex("m").is_locked().await.is_ok()
     })
@@ -95,7 +95,7 @@ async fn without_its_note_a_promoted_server_is_not_taken_for_a_fresh_one() {
     replica.command(&["DEL", EPOCH]);
     let longest = Client::connect(config(&replica.url()).longest_lease(30)).unwrap();
     closed(longest.mutex("m").try_lock().await, HAPPENED);
-    // One that always was a primary needs none.
+    // A server that has always been a primary needs no note.
     let _there = client(&primary.url());
     primary.command(&["DEL", EPOCH]);
     let guard = client(&primary.url()).mutex("m").try_lock().await;
@@ -109,11 +109,11 @@ async fn a_connection_that_outlives_a_promotion_learns_of_it() {
     let client = Client::connect(config(&primary.url()).longest_lease(30)).unwrap();
     let guard = client.mutex("m").lock().await.unwrap();
     assert!(guard.unlock().await.unwrap());
-    // Nothing is asked while it is a replica. (In a circle, Redis 6.2 never gets in sync.)
+    // The client sends no requests while the server is a replica. (In a circle, Redis 6.2 never gets in sync.)
     replica.promote();
     primary.follow(&replica);
     primary.promote();
-    // It is asked now and then, all the same.
+    // But the client still checks the server's term from time to time.
     becomes("it is closed", async || {
         let tried = client.mutex("m").try_lock().await;
         matches!(&tried, Err(LockError::Unavailable { source, .. }) if source.to_string().contains(HAPPENED))
@@ -130,7 +130,7 @@ async fn who_comes_later_does_not_begin_anew() {
     let since = replica.command(&["HGET", EPOCH, "since"]);
     let second = client(&replica.url());
     assert_eq!(replica.command(&["HGET", EPOCH, "since"]), since);
-    // Nor does it end sooner what the first one has begun.
+    // The second client's shorter `longest_lease` does not open the server earlier.
     tokio::time::sleep(CLOSED + Duration::from_secs(2)).await;
     closed(second.mutex("m").try_lock().await, HAPPENED);
     closed(first.mutex("m").try_lock().await, HAPPENED);
@@ -145,10 +145,10 @@ async fn a_holder_that_the_replica_knows_keeps_its_lock() {
     pair.replica.wait_for(&pair.primary);
     pair.fail_over();
     becomes("it is back", async || mutex.is_locked().await.is_ok()).await;
-    // Its lease was renewed more than once.
+    // Long enough for several renewals of the lease.
     tokio::time::sleep(LONGEST * 2).await;
     guard.check().unwrap();
-    // While it holds, who waits has a holder to name.
+    // While the lock is held, a call that times out can name the holder.
     let other = client(&pair.url());
     let late = other.mutex("m").block(BRIEFLY).lock().await;
     assert!(
@@ -171,7 +171,7 @@ async fn a_holder_that_the_replica_does_not_know_is_told() {
     let pair = Pair::new();
     let leasing = config(&pair.url()).longest_lease(LONG).lease(LONG);
     let holder = Client::connect(leasing).unwrap();
-    // From here on the replica hears nothing.
+    // From here on, the replica receives nothing.
     pair.replica.promote();
     let guard = holder.mutex("m").lock().await.unwrap();
     pair.fail_over();
@@ -211,7 +211,7 @@ async fn who_waited_is_granted_when_it_opens() {
         order.push(number);
         assert!(guard.unlock().await.unwrap());
     }
-    // A waiter that stood still may have been passed over.
+    // If the machine stalled, a waiter may have been passed over.
     if stalls.within(promoted.elapsed()).is_zero() {
         assert_eq!(order, [0, 1, 2]);
     }
@@ -232,7 +232,7 @@ async fn a_grant_that_nobody_claimed_before_is_not_claimed_at_the_new_primary() 
         mutex.info().await.unwrap().waiters.len() == 1
     })
     .await;
-    // It is granted, and does not hear of it.
+    // The waiter is granted the lock, but does not receive the grant.
     own.freeze();
     assert!(guard.unlock().await.unwrap());
     pair.replica.wait_for(&pair.primary);
@@ -261,6 +261,6 @@ async fn no_ticket_is_adopted_before_it_opens() {
     pair.replica.wait_for(&pair.primary);
     pair.fail_over();
     let other = Client::connect(config()).unwrap();
-    // It may have been adopted already, and the replica not have heard of it.
+    // The ticket may have been adopted already, and the replica may not have received that.
     closed(soon("an answer", other.adopt(&ticket)).await, HAPPENED);
 }

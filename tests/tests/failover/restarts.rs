@@ -1,4 +1,4 @@
-//! A server that comes back, with the guard and without.
+//! A server that is restarted, with the restart guard and without.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ fn guarded(redis: &Redis) -> Client {
     Client::connect(config(&redis.url()).restart_guard(true).store_timeout(60)).expect("a client")
 }
 
-/// Waits until a replica that came just now will come back with its data.
+/// Waits until a new replica has its data on disk, so that they survive a restart.
 async fn is_on_disk(replica: &Redis) {
     becomes("it is on disk", async || {
         replica.info("aof_rewrite_in_progress") == "0"
@@ -69,7 +69,7 @@ async fn with_its_data_the_queue_goes_on_in_order() {
         order.push(number);
         assert!(guard.unlock().await.unwrap());
     }
-    // A waiter that stood still may have been passed over.
+    // If the machine stalled, a waiter may have been passed over.
     if stalls.within(began.elapsed()).is_zero() {
         assert_eq!(order, [0, 1, 2]);
     }
@@ -88,7 +88,7 @@ async fn without_the_guard_it_grants_at_once() {
     let _guard = client.mutex("m").lock().await.unwrap();
     redis.restart();
     let other = Client::connect(config()).unwrap();
-    // Much sooner than the longest lease.
+    // Granted much sooner than the longest lease ends.
     drop(soon("granted", other.mutex("m").lock()).await.unwrap());
 }
 
@@ -106,7 +106,7 @@ async fn who_gives_up_is_told_why() {
     closed(polling.lock().await, happened);
     closed(client.semaphore("s", 3).try_acquire().await, happened);
     closed(mutex.blocking_try_lock(), happened);
-    // What grants nothing is answered.
+    // Requests that grant nothing are answered.
     assert!(!mutex.is_locked().await.unwrap());
     assert!(!mutex.force_unlock().await.unwrap());
 }
@@ -118,7 +118,7 @@ async fn several_names_wait_like_one() {
     let client = guarded(&redis);
     let happened = "the lock store was restarted";
     let multi = client.multi(["a", "b"]);
-    // Who does not wait is told at once, and who waits briefly after that.
+    // An attempt fails at once, and a call with a short `block` fails when that is over.
     closed_since(began, multi.try_lock().await, happened);
     closed_since(began, multi.clone().block(BRIEFLY).lock().await, happened);
     let polling = multi.clone().retries(2, Duration::from_millis(5));
@@ -163,7 +163,7 @@ async fn what_was_promoted_a_moment_before_is_closed_for_as_long() {
         let first = guarded(&replica);
         replica.restart();
         let guard = soon("granted in the end", first.mutex("m").lock()).await;
-        // Longer than after any other restart.
+        // A restart closes a server for as long as a failover does, which is longer than `CLOSED`.
         let least = CLOSED + Duration::from_secs(1);
         assert!(promoted.elapsed() >= least, "{:?}", promoted.elapsed());
         assert!(guard.unwrap().unlock().await.unwrap());
@@ -199,7 +199,7 @@ async fn a_primary_that_loads_its_snapshot_is_taken_for_promoted() {
         client.mutex("m").is_locked().await.is_ok()
     })
     .await;
-    // Needlessly, but nothing says what it was.
+    // This is not necessary, but nothing shows that the server was a primary.
     closed(client.mutex("m").try_lock().await, "was failed over");
 }
 

@@ -6,15 +6,15 @@ use auto_mutex::{Client, Config, LockError};
 use auto_mutex_tests::proxy::Proxy;
 use auto_mutex_tests::redis::{Options, Redis};
 
-/// The longest lease of anybody, unless a test says otherwise: a machine that stands still for a second or two ends none.
+/// The longest lease of all clients, unless a test sets another: a stall of the machine for a second or two ends no lease.
 pub(crate) const LONGEST: Duration = Duration::from_secs(4);
-/// For so long a promoted server is closed at least: as long as the longest lease, and as a primary goes on that
-/// has lost its replicas.
+/// A promoted server is closed for at least this time: the longest lease, and the time for which a primary that has lost its
+/// replicas accepts writes.
 pub(crate) const CLOSED: Duration = Duration::from_secs(5);
-/// A `block` that ends long before anything opens.
+/// A `block` that ends long before any server opens.
 pub(crate) const BRIEFLY: Duration = Duration::from_millis(100);
 
-/// What is said of a store that was promoted or restarted at `since`. A slow machine may take as long as it is closed.
+/// Checks the result of a call after a promotion or restart at `since`. On a slow machine, the server may be open again.
 #[track_caller]
 pub(crate) fn closed_since<T>(since: Instant, result: Result<T, LockError>, happened: &str) {
     match result {
@@ -51,12 +51,12 @@ impl Pair {
         }
     }
 
-    /// The address that moves.
+    /// The URL of the address that moves.
     pub(crate) fn url(&self) -> String {
         self.primary.url_at(self.address.port())
     }
 
-    /// The primary goes; the replica takes its place, with all that it has.
+    /// Kills the primary; the replica replaces it with all data that it has.
     pub(crate) fn fail_over(&self) {
         self.replica.promote();
         self.address.redirect(self.replica.port());
@@ -65,7 +65,7 @@ impl Pair {
     }
 }
 
-/// What is said of a store that grants nothing yet.
+/// Checks the error of a store that grants nothing yet.
 #[track_caller]
 pub(crate) fn closed<T>(result: Result<T, LockError>, happened: &str) {
     match result {

@@ -1,4 +1,4 @@
-//! Who has the rights of `acl_rule` has no others: every other command, key and channel is refused, in scripts too.
+//! A user with the rights of `acl_rule` has no others: every other command, key and channel is refused, in scripts too.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ fn server() -> Redis {
     Redis::with(Options::default().least_rights())
 }
 
-/// A connection with the rights of the locks.
+/// Returns a connection with only the rights of `acl_rule`.
 fn restricted(redis: &Redis) -> Connection {
     let mut connection = redis.connect();
     connection.call(&["AUTH", "locks", "least"]);
@@ -67,7 +67,7 @@ fn every_command_outside_the_rule_is_refused() {
     let (mut refused, mut granted) = (0, BTreeSet::new());
     for command in all_commands(&redis) {
         let name = |words: usize| command[..words].join("|");
-        // What stands before the login, or belongs to it, needs no right.
+        // Commands before the login, or for the login, need no right.
         if ["hello", "auth", "quit", "reset"].contains(&&*command[0]) {
             continue;
         }
@@ -82,7 +82,7 @@ fn every_command_outside_the_rule_is_refused() {
             refused += 1;
             assert!(!allowed.contains(&*name(1)), "{command:?}: {text}");
         } else {
-            // It may be run; a key, or what it does, is another matter.
+            // The command is allowed; it may still fail because of its key or its arguments.
             let known = [name(1), name(2.min(command.len()))];
             let found = known.iter().find(|name| allowed.contains(name.as_str()));
             let found = found.unwrap_or_else(|| panic!("{command:?} is granted: {text}"));

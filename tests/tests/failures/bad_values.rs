@@ -1,4 +1,4 @@
-//! Options that cannot work: refused where a result is returned, never a panic.
+//! Options with impossible values are refused by an error, never by a panic.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ fn impossible_spans_are_refused() {
     refused(config().lease(i32::MAX), "lease");
     refused(config().expire(0), "expire");
     refused(config().store_timeout(0), "store_timeout");
-    // Waiting not at all is a way to wait.
+    // A `block` of zero is valid.
     assert!(Client::connect(config().block(0)).is_ok());
 }
 
@@ -88,7 +88,7 @@ fn a_doubtful_lease_is_said_in_words() {
     assert!(!error(Duration::from_secs(31)).contains("did you mean"));
 }
 
-/// The same rule as in `Config` and in the attributes. What cannot be used is an error of the call.
+/// Handles follow the same rule as `Config` and the attributes. A value that cannot be used is an error of the call.
 #[tokio::test]
 async fn handles_take_seconds_texts_and_durations() {
     let rig = Rig::new();
@@ -108,7 +108,7 @@ async fn handles_take_seconds_texts_and_durations() {
     assert_eq!(name(mutex().retries(1, -0.5)).await, "interval");
     assert_eq!(name(mutex().at_least("a while")).await, "at_least");
     assert_eq!(rig.redis.keys(), [], "nothing reached the store");
-    // A later value counts.
+    // The last value of an option counts.
     let guard = mutex().expire("soon").expire("2m").block(0.5).lock().await;
     let guard = guard.expect("usable now");
     assert!(guard.expires_in() > Duration::from_secs(60));

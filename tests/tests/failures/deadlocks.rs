@@ -1,4 +1,4 @@
-//! Deadlocks of real processes, some of which die, stand still, or lose their server.
+//! Deadlocks of real processes, some of which die, are suspended, or lose their server.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,7 +19,7 @@ fn workers<const N: usize>(server: &Redis, options: &[&str]) -> [Worker; N] {
     std::array::from_fn(|_| setup.start())
 }
 
-/// Each worker holds a lock, and waits for that of the next one.
+/// Makes each worker hold a lock and wait for the lock of the next worker.
 fn circle(workers: &mut [Worker]) {
     let count = workers.len();
     for (number, worker) in workers.iter_mut().enumerate() {
@@ -31,7 +31,7 @@ fn circle(workers: &mut [Worker]) {
     }
 }
 
-/// What the worker says of the inner lock: whether it got it, and the whole line.
+/// Returns the worker's report about its inner lock: whether the worker got it, and the whole line.
 fn outcome(worker: &Worker) -> (bool, String) {
     let line = worker.hear().expect("it says something");
     assert!(
@@ -57,7 +57,7 @@ fn one_process_of_a_circle_fails_and_names_all() {
     }
 }
 
-/// The dead one's lock is free when its lease ends; nobody needs to fail for that, but one may.
+/// The killed process's lock is free when its lease ends. So no call needs to fail, but one may.
 #[test]
 fn a_dead_process_breaks_the_circle() {
     let server = Redis::start();
@@ -65,7 +65,7 @@ fn a_dead_process_breaks_the_circle() {
     circle(&mut workers);
     let [mut first, second, third] = workers;
     first.kill9();
-    // The third waits for the lock of the dead one, and the second for that of the third.
+    // The third worker waits for the lock of the killed one, and the second for the lock of the third.
     for worker in [&third, &second] {
         let (got, line) = outcome(worker);
         assert!(got, "{line}");
@@ -73,7 +73,7 @@ fn a_dead_process_breaks_the_circle() {
     }
 }
 
-/// A process that stands still answers nothing: it is no part of a deadlock, and its lock ends with its lease.
+/// A suspended process does not answer, so it is not part of a deadlock; its lock ends with its lease.
 #[test]
 fn a_silent_process_is_not_taken_for_a_part() {
     let server = Redis::start();
@@ -83,7 +83,7 @@ fn a_silent_process_is_not_taken_for_a_part() {
         worker.expect(&format!("inside n{number}"));
     }
     let [mut first, mut second] = workers;
-    // It holds its lock and never gets to wait for the other.
+    // The second worker holds its lock, but does not get to wait for the other one.
     second.stop();
     first.say("go");
     let (got, line) = outcome(&first);
@@ -116,7 +116,7 @@ fn a_deadlock_outlives_a_restart_of_the_server() {
     }
 }
 
-/// How long after `deadlock_after` a call of a circle of so many clients fails.
+/// Runs a circle of these clients. Returns how long after `deadlock_after` one of their calls fails.
 async fn found_after(clients: &[Client], after: Duration) -> Duration {
     let all = Arc::new(Barrier::new(clients.len()));
     let (sender, mut failed) = tokio::sync::mpsc::unbounded_channel();

@@ -13,7 +13,7 @@ async fn exp_lock_1_a_lost_reply_does_not_lock_the_caller_out() {
     let (client, other) = (rig.proxied(), rig.client());
     for round in 0..5 {
         rig.proxy.lose_reply_after(round * 3);
-        // The store granted it; the same ticket is asked for again.
+        // The store has granted the lock; the client asks again for the same ticket.
         let guard = soon("granted once", client.mutex("m").lock())
             .await
             .unwrap();
@@ -40,7 +40,7 @@ async fn exp_lock_2_a_grant_counts_from_the_sending_of_its_request() {
         .unwrap();
     rig.proxy.hold_replies();
     let asking = tokio::spawn(async move { client.mutex("m").lock().await });
-    // The grant is made at once, but its answer arrives when the lease is over. (The token is left when it is.)
+    // The grant is made at once, but its answer arrives after the lease has ended. (The key stays, because it has the token.)
     becomes("the grant is made", async || {
         let key = rig.redis.command(&["EXISTS", "auto_mutex:{suite:m}"]);
         key.to_string() == "1"
@@ -93,7 +93,7 @@ async fn exp_lock_3_a_bad_lifetime_is_refused_and_leaves_no_key() {
         "{zero:?}"
     );
     assert_eq!(rig.redis.keys(), [], "nothing reached the store");
-    // The other extremes either work or are refused; no key stays without a TTL.
+    // Other extreme values either work or are refused; no key stays without a TTL.
     for expire in [
         Duration::MAX,
         Duration::from_secs(u64::MAX),
@@ -126,7 +126,7 @@ async fn exp_lock_4_the_lease_is_renewed_and_its_loss_is_told() {
     tokio::time::sleep(lease * 3).await;
     guard.check().unwrap();
     assert_eq!(rig.redis.held(), 1);
-    // The store does not answer any more: the holder knows by its own clock.
+    // The store no longer answers: the holder learns of the loss by its own clock.
     rig.redis.stop();
     soon("the loss is told", guard.lost()).await;
     assert!(matches!(guard.check(), Err(LockError::Lost { .. })));

@@ -1,4 +1,4 @@
-//! Keys that are not ours, damaged, or gone: an error, never a panic, a spin or an overwrite.
+//! Keys that are foreign, damaged or gone: they cause an error, never a panic, a busy loop or an overwrite.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::rig::{Rig, config, waiters};
 
 const STATE: &str = "auto_mutex:{suite:m}";
 
-/// All ways to ask must say `ForeignKey`, and leave the key alone.
+/// Checks that every kind of request fails with `ForeignKey`, and that the key is unchanged.
 async fn refused(rig: &Rig, client: &Client, key: &str) {
     let dump = rig.redis.connect().call(&["DUMP", key]);
     let foreign = |error: LockError| {
@@ -57,7 +57,7 @@ async fn wrong_types_are_refused_and_left_alone() {
         refused(&rig, &client, STATE).await;
         rig.redis.command(&["DEL", STATE]);
     }
-    // With the foreign key gone, all is well.
+    // Without the foreign key, the lock works again.
     client
         .mutex("m")
         .lock()
@@ -106,7 +106,7 @@ async fn foreign_values_are_refused_and_left_alone() {
 
 #[tokio::test]
 async fn a_foreign_key_beside_ours_is_refused_by_those_who_need_it_and_left_alone() {
-    // So many holders fit into the first key.
+    // The number of holders that fit into the first key.
     const MANY: u32 = 24;
     for suffix in [":tickets", ":held", ":queue", ":waits", ":gone"] {
         let rig = Rig::new();
@@ -121,12 +121,12 @@ async fn a_foreign_key_beside_ours_is_refused_by_those_who_need_it_and_left_alon
         let another = client.semaphore("s", 2 * MANY);
         match soon("an answer", another.acquire()).await {
             Err(LockError::ForeignKey { .. }) => {}
-            // Nobody needs it.
+            // These keys are not needed for the request.
             Ok(_) if [":waits", ":gone"].contains(&suffix) => {}
             other => panic!("{suffix}: {other:?}"),
         }
         assert_eq!(rig.redis.command(&["GET", &key]).text(), "mine");
-        // The holders are not harmed by it.
+        // The holders can still release.
         for permit in permits {
             soon("released", permit.release()).await.unwrap();
         }
@@ -135,8 +135,8 @@ async fn a_foreign_key_beside_ours_is_refused_by_those_who_need_it_and_left_alon
     }
 }
 
-/// Damages the state of a lock with a holder and a waiter; whatever is asked then is answered, and
-/// when the damaged keys are gone all is well.
+/// Damages the state of a lock with a holder and a waiter. Checks that later requests are answered, and that the lock works
+/// again without the damaged keys.
 async fn damaged(what: &str, damage: impl Fn(&Rig)) {
     let rig = Rig::new();
     let (holder, waiter, client) = (rig.client(), rig.client(), rig.client());

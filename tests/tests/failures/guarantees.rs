@@ -1,4 +1,4 @@
-//! What a server really gives is found out at set-up, whatever weakens it.
+//! Set-up finds out what a server guarantees, whatever setting weakens it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,7 +33,7 @@ fn a_server_that_keeps_everything_has_no_weakness() {
     assert_eq!(found.weaknesses(), []);
 }
 
-/// The check "not for production" must not pass, and tests that use it must not be warned again and again.
+/// The weakness is listed, so that a check for production fails; but tests on memory must not be warned repeatedly.
 #[test]
 fn a_store_in_the_process_is_a_weakness_without_a_warning() {
     let warned = Arc::new(AtomicBool::new(false));
@@ -201,7 +201,7 @@ fn of_a_quorum_the_weakest_counts() {
     assert_eq!(found.restart, AfterRestart::Forgotten);
     assert_eq!(found.failover, AfterFailover::NoReplicas);
     assert!(!found.fifo && found.fencing_tokens);
-    // One that is down is what a quorum is for.
+    // A quorum tolerates a server that is down.
     servers[0].kill9();
     let found = Client::connect(config()).unwrap().guarantees();
     assert_eq!(found.restart, AfterRestart::Kept);

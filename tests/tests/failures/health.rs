@@ -1,4 +1,4 @@
-//! What a client says of itself, and what its store answers.
+//! A client's report of its own health, and the answers of its store.
 
 use auto_mutex::{Client, LockError};
 use auto_mutex_tests::events::{LONG, becomes, soon};
@@ -77,7 +77,7 @@ async fn a_server_that_grants_nothing_yet_is_not_ready() {
     let health = client.health();
     assert!(health.connected && !health.is_ready(), "{health}");
     assert!(health.servers[0].closed_for.is_some());
-    // It answers, though.
+    // The server answers requests that grant nothing.
     soon("an answer", client.ping()).await.unwrap();
 }
 

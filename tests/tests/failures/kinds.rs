@@ -1,4 +1,4 @@
-//! What happens to waiters and holders of the other kinds when their server or their process is away for a while.
+//! Waiters and holders of the other kinds of locks, while their server or their process is away for some time.
 
 use std::time::Duration;
 
@@ -70,7 +70,7 @@ async fn a_suspended_waiter_gets_its_notification_when_it_goes_on() {
     drop(soon("it waits", client.mutex("m").lock()).await.unwrap());
     waiter.stop();
     assert!(client.condvar("m").notify_one().await.unwrap());
-    // Longer than an unclaimed grant is kept for it.
+    // Longer than the store keeps an unclaimed grant for the waiter.
     tokio::time::sleep(Duration::from_secs(3)).await;
     waiter.cont();
     waiter.expect("woken m");
@@ -91,7 +91,7 @@ async fn a_waiter_that_the_server_has_forgotten_looks_at_its_condition_again() {
         "nobody is known to wait"
     );
     waiter.cont();
-    // The notification was for it: it must not wait for another one.
+    // The notification was meant for this waiter, so it must not wait for another one.
     waiter.expect("woken m");
 }
 

@@ -1,4 +1,4 @@
-//! Clients that are there before their store is: `Config::connect_lazily`; and the async way to connect.
+//! Clients that exist before their store is up: `Config::connect_lazily`; and the async way to connect.
 
 use std::io::Read as _;
 use std::net::TcpListener;
@@ -19,7 +19,7 @@ fn lazily(url: &str) -> Config {
     config(url).restart_guard(false).connect_lazily()
 }
 
-/// A service starts while `servers` are away, which are killed before; `url` leads to them.
+/// Checks that a service starts while `servers` are down; `url` leads to them. Kills the servers first.
 async fn starts_without(url: &str, servers: &[&Redis]) {
     for server in servers {
         server.kill9();
@@ -83,7 +83,7 @@ async fn a_service_starts_before_its_server() {
 async fn a_service_starts_before_its_quorum() {
     let servers = Redis::several(3, &Options::default());
     let url = quorum_url(servers.iter().map(Redis::port));
-    // With one of three there is no majority.
+    // Only one of three servers is up, so there is no majority.
     let away: Vec<_> = servers.iter().skip(1).collect();
     starts_without(&url, &away).await;
     let client = Client::connect(lazily(&url)).unwrap();
@@ -124,7 +124,7 @@ fn a_bad_option_is_an_error_all_the_same() {
         matches!(error, SetupError::InvalidOption { .. }),
         "{error:?}"
     );
-    // A store in this process is there.
+    // The memory store is always there.
     let client = Client::connect(Config::new("memory://").unwrap().connect_lazily()).unwrap();
     assert!(client.is_connected());
     drop(client.mutex("m").blocking_lock().unwrap());
@@ -141,7 +141,7 @@ fn a_client_that_never_connected_ends_at_once() {
     finishes("shut down", move || client.blocking_shutdown());
     let ended = finishes("the wait ends", move || waiting.join().unwrap());
     assert!(matches!(ended, Err(LockError::ShutDown)), "{ended:?}");
-    // And without a shutdown: what was dropped leaves no thread and no connection attempts.
+    // Without a shutdown too, a dropped client leaves no thread and no connection attempts.
     let redis = Redis::start();
     let proxy = Proxy::start(redis.port());
     proxy.refuse();
@@ -156,7 +156,7 @@ async fn connecting_does_not_block_the_runtime() {
     redis.stop();
     let config = config(&redis.url()).connect_timeout(600);
     let connecting = tokio::spawn(async move { Client::connect_async(config).await });
-    // Were the only thread of the runtime blocked, nobody would let the server go on.
+    // If `connect_async` blocked the only thread of the runtime, the test could not let the server continue.
     tokio::time::sleep(Duration::from_millis(20)).await;
     assert!(!connecting.is_finished());
     redis.cont();
@@ -171,7 +171,7 @@ async fn connecting_does_not_block_the_runtime() {
 
 #[tokio::test]
 async fn who_gives_up_connecting_leaves_nothing_behind() {
-    // Somebody who never answers.
+    // A server that never answers.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let config = config(&format!("redis://127.0.0.1:{port}")).connect_timeout(600);
@@ -185,11 +185,11 @@ async fn who_gives_up_connecting_leaves_nothing_behind() {
     });
     soon("it connects", is_connected).await.unwrap();
     connecting.abort();
-    // Long before the connect timeout.
+    // The connection is closed long before the connect timeout.
     becomes("its connection is closed", async || closed.is_finished()).await;
 }
 
-/// No runtime at all.
+/// Connecting works without a runtime.
 #[test]
 fn connecting_needs_no_tokio() {
     let redis = Redis::start();

@@ -1,7 +1,7 @@
-//! Every fault of `failures` that was seen in the systems our users come from, one test each, named after it;
-//! and the bad servers, links and values that a program meets at run time. All on Redis.
+//! One test for each fault of the systems that our users come from, named after the fault; and the bad servers, links and
+//! values that a program meets at run time. All tests run on Redis.
 //!
-//! Where a lease is [`LONG`](auto_mutex_tests::events::LONG), nothing may wait for its end.
+//! In tests whose lease is [`LONG`](auto_mutex_tests::events::LONG), nothing may wait for the end of the lease.
 
 mod acl;
 mod bad_values;

@@ -1,6 +1,7 @@
-//! Managed services, proxies and products like Redis: whatever they refuse, the error or the warning says what to do.
+//! Managed services, proxies and products like Redis: if they refuse a command, the error or the warning says what to do.
 //!
-//! Renamed commands and missing rights are those of a real server. What cannot be run here answers as it is on record:
+//! Renamed commands and missing rights are tested with a real server. Servers that cannot run here are imitated, with their
+//! documented answers:
 //!
 //! - `CONFIG` of ElastiCache and Memorystore: spring-data-redis issue 2894 (2024), spinnaker issue 5517 (2020).
 //! - Redis Enterprise, which Redis Cloud and Azure Managed Redis run: "Compatibility with Redis Open Source" in its
@@ -15,7 +16,7 @@ use auto_mutex_tests::redis::{Options, Redis};
 
 use crate::rig::config;
 
-/// Set-up fails, and the error has all `parts`.
+/// Checks that set-up fails, and that the error contains all `parts`.
 #[track_caller]
 fn refused(url: &str, parts: &[&str]) -> String {
     let error = Client::connect(config(url)).map(drop).unwrap_err();
@@ -27,7 +28,7 @@ fn refused(url: &str, parts: &[&str]) -> String {
     text
 }
 
-/// Set-up works and locks do, and the weaknesses say all `parts`.
+/// Checks that set-up and locks work, and that the weaknesses contain all `parts`.
 #[track_caller]
 fn works(url: &str, parts: &[&str]) -> Vec<Weakness> {
     let client = Client::connect(config(url)).unwrap_or_else(|error| panic!("{}", chain(&error)));
@@ -47,7 +48,7 @@ fn renamed(command: &str) -> Redis {
     Redis::with(Options::default().persistent().line(&line))
 }
 
-/// No right helps where nobody has it, so none is advised.
+/// If no user has the right to a command, asking for the right does not help, so the warning does not advise it.
 #[test]
 fn a_disabled_config_is_no_matter_of_rights() {
     let server = renamed("CONFIG");
@@ -76,7 +77,7 @@ fn a_disabled_config_is_no_matter_of_rights() {
     }
 }
 
-/// A service may refuse it by an ACL of its own, as Memorystore for Valkey does.
+/// A service may refuse `CONFIG` by an ACL of its own, as Memorystore for Valkey does.
 #[test]
 fn a_config_that_nobody_may_call_looks_like_a_missing_right() {
     let server = Redis::with(Options::default().persistent());
@@ -106,7 +107,7 @@ fn an_eviction_policy_is_warned_of_with_what_to_do() {
     );
 }
 
-/// Each command of the rule: renamed, the error names it or says where the list is.
+/// For each renamed command of the rule, the error names the command or says where the list is.
 #[test]
 fn a_renamed_command_is_named() {
     for command in ["SCRIPT", "EVALSHA", "SUBSCRIBE"] {
@@ -116,7 +117,7 @@ fn a_renamed_command_is_named() {
             &["rename-command", "acl_rule", "unknown command", command],
         );
     }
-    // Called by a script, whose error does not name the command.
+    // Scripts call these commands, and the script's error does not name the command.
     for command in ["INFO", "TIME", "PUBLISH", "PEXPIRE", "ZADD"] {
         let server = renamed(command);
         refused(&server.url(), &["rename-command", "acl_rule"]);
@@ -141,14 +142,14 @@ fn a_proxy_that_speaks_resp2_only_is_told_as_such() {
             "HELLO",
             "ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' 'default' 'canary' ",
         )][..],
-        // As Envoy says it.
+        // The answer of Envoy.
         &[("HELLO", "ERR unsupported command 'hello' canary")],
     ] {
         let proxy = Managed::refusing(&server, answers);
         let url = proxy.url().replace("redis://", "redis://:canary@");
         refused(&url, &["does not know HELLO", "RESP2 only", "proxy", "6.2"]);
     }
-    // As twemproxy ends a connection.
+    // twemproxy closes the connection.
     let proxy = Managed::start(&server, |words| (words[0] == "HELLO").then(String::new));
     refused(&proxy.url(), &["at HELLO 3", "RESP2 only"]);
     let server = renamed("HELLO");
@@ -191,8 +192,8 @@ fn undeclared_keys_of_dragonfly_are_told_with_the_flag() {
     );
 }
 
-/// Dragonfly's INFO has no `master_replid2`: nobody can know that it was promoted, so the guard after a failover does
-/// nothing.
+/// Dragonfly's INFO has no `master_replid2`: clients cannot know that the server was promoted, so the guard after a failover
+/// has no effect.
 #[test]
 fn a_server_that_does_not_report_promotions_is_a_weakness() {
     const INFO: &str = "# Server\r\nredis_version:7.4.0\r\n# Memory\r\nmaxmemory:1000\r\nmaxmemory_policy:noeviction\r\n\

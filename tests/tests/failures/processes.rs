@@ -1,4 +1,4 @@
-//! Processes that die, stop and continue while they hold or wait.
+//! Processes that are killed or suspended while they hold or wait.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ async fn a_killed_holder_frees_the_lock_within_one_lease() {
     });
     waiters(&client.mutex("m"), 1).await;
     holder.kill9();
-    // No more than that is left, and nobody is there to renew it.
+    // At most one lease is left, and no process renews it.
     let left = client.mutex("m").info().await.unwrap().expires_in;
     assert!(left.is_none_or(|left| left <= LEASE), "{left:?}");
     let guard = soon("the next one", waiting).await.unwrap();
@@ -40,7 +40,7 @@ async fn a_process_suspended_beyond_its_lease_knows_it_when_it_wakes() {
     assert!(guard.fencing_token() > token);
     holder.cont();
     holder.say("check m");
-    // In whichever order: it never says that it holds.
+    // The lines may come in either order: the process never claims to hold the lock.
     let mut heard = [holder.hear().unwrap(), holder.hear().unwrap()];
     heard.sort();
     assert_eq!(heard, ["loss m", "lost m"]);

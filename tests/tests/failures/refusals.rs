@@ -1,4 +1,4 @@
-//! A server that is there and says no: BUSY, OOM, LOADING, READONLY, NOREPLICAS, NOPERM, NOSCRIPT, too many clients.
+//! A server that is up and refuses: BUSY, OOM, LOADING, READONLY, NOREPLICAS, NOPERM, NOSCRIPT, too many clients.
 
 use std::time::Duration;
 
@@ -93,7 +93,7 @@ async fn a_primary_that_misses_its_replicas_is_waited_for() {
         error.to_string().starts_with("set-up is refused"),
         "{error}"
     );
-    // They are late, and come.
+    // The replicas come late, but in time for these calls.
     let config = config(&url).connect_timeout(60);
     let setting_up = tokio::task::spawn_blocking(move || Client::connect(config));
     let asking = tokio::spawn({
@@ -208,7 +208,7 @@ async fn a_loading_server_is_waited_for() {
     assert!(other.unlock().await.unwrap());
     guard.check().unwrap();
     assert!(guard.unlock().await.unwrap());
-    // That it loads was known before they were sent.
+    // The client knew that the server was loading, so it did not send the scripts repeatedly.
     let loads = rig.redis.calls("script|load");
     assert!(loads < 10, "the scripts were sent {loads} times");
 }

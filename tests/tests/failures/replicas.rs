@@ -1,4 +1,4 @@
-//! Grants that count only when replicas have them.
+//! Grants that count only when replicas have received them.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::rig::{config, waiters};
 
 const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A primary, and one replica of it that is always a little late.
+/// A primary, and its replica, which always receives data a little late.
 struct Pair {
     primary: Redis,
     replica: Redis,
@@ -47,7 +47,7 @@ impl Pair {
         Client::connect(config.replicas(1, timeout)).unwrap()
     }
 
-    /// What the replica knows of the lock.
+    /// Returns the replica's copy of the lock's state.
     fn copy(&self) -> String {
         let state = self.replica.command(&["DUMP", "auto_mutex:{suite:m}"]);
         format!("{state:?}")
@@ -89,7 +89,7 @@ async fn without_replicas_it_is_released_and_reported() {
     assert!(unreplicated(&error), "{error:?}");
     let error = mutex.clone().retries(1, TIMEOUT / 100).lock().await;
     assert!(unreplicated(&error.unwrap_err()));
-    // Nothing is left of it: others, who ask for no replicas, get the lock at once.
+    // The lock is released: a client that requires no replicas gets it at once.
     let other = Client::connect(config(&pair.primary.url()).lease(LONG)).unwrap();
     let guard = soon("free", other.mutex("m").lock()).await.unwrap();
     drop(guard);

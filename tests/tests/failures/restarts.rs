@@ -1,4 +1,4 @@
-//! A server that goes and comes back, with what it knew or without.
+//! A server that is restarted, with its data or without.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ async fn a_restart_with_data_keeps_holder_and_queue() {
         waiters(&holder.mutex("m"), number + 1).await;
     }
     rig.redis.restart();
-    // Who is not back when its turn comes would be passed over.
+    // A waiter that is not back when its turn comes would be passed over.
     becomes("all are back", async || rig.redis.members() == 4).await;
     guard.check().unwrap();
     let mut last = guard.fencing_token();
@@ -81,7 +81,7 @@ async fn a_release_during_an_outage_is_made_up_for() {
     rig.redis.kill9();
     drop(guard);
     rig.redis.start_again();
-    // Long before the lease would end.
+    // The release arrives long before the lease would end.
     let guard = soon("released after all", other.mutex("m").lock())
         .await
         .unwrap();

@@ -1,4 +1,4 @@
-//! A server, a proxy before it, and clients on either.
+//! A server, a proxy in front of it, and clients of both.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ pub(crate) struct Rig {
 }
 
 impl Rig {
-    /// The clients may do what the library needs and no more.
+    /// Starts a server whose clients have only the rights that the library needs.
     pub(crate) fn new() -> Self {
         Self::with(Options::default().least_rights())
     }
@@ -48,7 +48,7 @@ impl Rig {
         config(&self.redis.url_at(self.proxy.port()))
     }
 
-    /// Another process.
+    /// Starts another process.
     pub(crate) fn worker(&self, lease: Duration) -> worker::Worker {
         self.worker_setup(lease).start()
     }

@@ -1,4 +1,4 @@
-//! Set-up fails fast, typed, and never shows a password.
+//! Set-up fails fast, with a typed error, and never shows a password.
 
 use std::io::Write;
 use std::net::TcpListener;
@@ -212,7 +212,7 @@ fn a_client_that_is_gone_leaves_no_connection() {
     for way in 0..3 {
         let client = Client::connect(redis.url()).unwrap();
         let guard = client.mutex("m").blocking_lock().unwrap();
-        // The rig's own connections go a moment after their last answer.
+        // The test's own connections close a moment after their last answer.
         eventually("one connection", || redis.clients() == 1);
         match way {
             0 => client.blocking_shutdown(),
@@ -238,9 +238,9 @@ fn a_second_setup_is_an_error_and_changes_nothing() {
     assert!(words[0].starts_with("AlreadySetUp"), "{words:?}");
     worker.lock("m");
     assert_eq!(redis.held(), 1, "the first one stays in force");
-    // After a shutdown the program is not set up; what it held is free.
+    // After a shutdown, the program has no client, and its locks are released.
     worker.say("shutdown");
-    // Said by two of its threads.
+    // Two threads of the worker write these lines.
     let mut said = [(); 2].map(|()| worker.hear());
     said.sort();
     assert_eq!(said, ["loss m", "ok"].map(|line| Some(line.to_owned())));
@@ -259,7 +259,7 @@ fn the_server_is_told_which_library_connects_if_it_can_be() {
         let expected = format!(" lib-name=auto-mutex lib-ver={version}");
         assert!(line.contains(&expected), "{line}");
     } else {
-        // Not even asked: an error would count as one of the server's.
+        // The client does not try the command on such a server, because the server would count an error.
         assert_eq!(redis.info("total_error_replies"), "0");
     }
 }

@@ -124,7 +124,7 @@ pub(crate) async fn a_loss_is_counted_with_its_cause(store: &dyn TestStore) {
 
     let mutex = client.mutex("m").metrics_label("here");
     let expired = mutex.lock().await.unwrap();
-    // On a slow machine it is over before the store confirms it.
+    // On a slow machine, the new `expire` may end before the store confirms it.
     let _ = expired.refresh(0.05).await;
     soon("it expires", expired.lost()).await;
     drop(expired);
@@ -152,7 +152,7 @@ pub(crate) async fn several_locks_are_one_call_and_several_holds(store: &dyn Tes
     assert_eq!(active(), 0);
     assert_eq!(seen.total(Metric::HoldDuration, &site), 2);
     assert_eq!(seen.total(Metric::AcquireDuration, &site), 1);
-    // What a try takes and gives back is no hold.
+    // Locks that a failed attempt takes and gives back are not counted as holds.
     let other = store.member();
     let held = other.mutex("accounts:2").lock().await.unwrap();
     let call = tokio::spawn(client.scope(transfer(1, 2, async || {})));

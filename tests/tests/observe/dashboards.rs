@@ -1,4 +1,4 @@
-//! The dashboard and the alerts in `docs/` ask for nothing but what is exported.
+//! The dashboard and the alerts in `docs/` use only metrics and labels that are exported.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,7 +12,7 @@ fn document(name: &str) -> String {
     fs::read_to_string(root.join("docs").join(name)).unwrap()
 }
 
-/// The names that Prometheus has a metric under: the dots become underscores, seconds and totals are said at the end.
+/// Returns a metric's names in Prometheus: dots become underscores, and units and totals become suffixes.
 fn names(metric: Metric) -> Vec<String> {
     let name = metric.name().replace('.', "_");
     match metric.kind() {
@@ -30,7 +30,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-/// The labels that an expression compares (`name="…"`), with what it compares them to.
+/// Returns the labels that an expression compares (`name="…"`), each with its value.
 fn compared(expression: &str) -> Vec<(&str, &str)> {
     let mut found = Vec::new();
     for selector in expression.split('{').skip(1) {
@@ -55,7 +55,7 @@ fn grouped(expression: &str) -> Vec<&str> {
 
 fn check(expressions: &[String]) -> BTreeSet<String> {
     let known: BTreeSet<String> = Metric::ALL.iter().copied().flat_map(names).collect();
-    // What Prometheus adds itself, and the boundaries of a histogram.
+    // Labels that Prometheus adds, and the boundaries of a histogram.
     let mut labels: BTreeSet<String> = ["job", "instance", "le"].map(str::to_owned).into();
     for metric in Metric::ALL {
         labels.extend(metric.labels().iter().map(|label| label.replace('.', "_")));
@@ -115,7 +115,7 @@ fn the_dashboard_shows_every_metric_and_asks_for_no_other() {
         let shown = names(*metric).iter().any(|name| used.contains(name));
         assert!(shown, "{metric:?} is not on the dashboard");
     }
-    // A legend names labels that its expression groups by.
+    // A legend may name only labels that its expression groups by.
     for panel in dashboard["panels"].as_array().unwrap() {
         for target in panel["targets"].as_array().into_iter().flatten() {
             let expression = target["expr"].as_str().unwrap();

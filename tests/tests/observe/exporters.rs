@@ -1,4 +1,4 @@
-//! What the exporters that users have are given: names, kinds, units, labels and boundaries.
+//! The output of the users' exporters: names, kinds, units, labels and boundaries.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use opentelemetry::global;
 use opentelemetry_sdk::metrics::data::{AggregatedMetrics, MetricData};
 use opentelemetry_sdk::metrics::{InMemoryMetricExporter, PeriodicReader, SdkMeterProvider};
 
-/// Some calls, on a server.
+/// Makes some calls on a server.
 async fn calls(observer: impl Observer) -> (Redis, Client) {
     let redis = Redis::start();
     let config = Config::new(redis.url()).unwrap().lease(LONG);

@@ -1,4 +1,4 @@
-//! What the store's records say of holders and waiters.
+//! The store's records of holders and waiters.
 
 use auto_mutex::{Client, LockError, MultiGuard, MutexGuard, auto_mutex};
 use auto_mutex_tests::events::{becomes, soon, waiters};
@@ -38,7 +38,7 @@ pub(crate) async fn a_waiter_and_a_holder_say_what_their_tasks_hold(store: &dyn 
     drop(held);
     soon("it ends", call).await.unwrap().unwrap();
 
-    // Another task holds nothing of it, and several locks hold those before the one that they wait for.
+    // Another task does not hold its spawner's locks. A call for several locks holds those before the one that it waits for.
     let held = there.mutex("b").lock().await.unwrap();
     let inside = async |_: &MutexGuard| {
         let spawned = client.clone();
@@ -62,7 +62,7 @@ pub(crate) async fn a_waiter_and_a_holder_say_what_their_tasks_hold(store: &dyn 
 pub(crate) async fn one_that_holds_nothing_says_nothing(store: &dyn TestStore) {
     let (client, there) = (store.member(), store.member());
     let guard = client.mutex("first").lock().await.unwrap();
-    // What is taken by hand is not known to belong to a task.
+    // A lock taken by hand is not known to belong to a task.
     let second = client
         .mutex("second")
         .owner("night shift")

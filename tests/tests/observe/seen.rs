@@ -1,4 +1,4 @@
-//! An observer that remembers.
+//! An observer that records all changes.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +9,7 @@ use auto_mutex_tests::stores::TestStore;
 
 type Labels = Vec<(&'static str, &'static str)>;
 
-/// What an observer was told.
+/// The changes that an observer has received.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seen(Arc<Mutex<BTreeMap<(&'static str, Labels), Series>>>);
 
@@ -18,7 +18,7 @@ pub(crate) struct Seen(Arc<Mutex<BTreeMap<(&'static str, Labels), Series>>>);
 pub(crate) struct Series {
     /// The sum of all changes, or the number of values.
     pub(crate) total: i64,
-    /// The least that it ever was.
+    /// The lowest sum so far.
     pub(crate) least: i64,
     pub(crate) values: Vec<Duration>,
 }
@@ -68,13 +68,13 @@ impl Seen {
         totals.map(|(_, series)| series.total).sum()
     }
 
-    /// How many calls of `site` have ended so.
+    /// Returns the number of calls of `site` that ended with `outcome`.
     pub(crate) fn outcomes(&self, site: &'static str, outcome: &'static str) -> i64 {
         let labels = [("lock.site", site), ("outcome", outcome)];
         self.total(Metric::AcquireDuration, &labels)
     }
 
-    /// A member of `store` that tells this observer.
+    /// Returns a member of `store` with this observer.
     pub(crate) fn member(&self, store: &dyn TestStore) -> Client {
         Client::connect(store.config().observer(self.clone())).expect("a client")
     }

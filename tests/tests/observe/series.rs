@@ -1,4 +1,4 @@
-//! Metrics where one store is enough: series, the metrics of the store, handovers, and locks that nobody observes.
+//! Metrics for which one kind of store is enough: series, the metrics of the store, handoffs, and clients without an observer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -162,7 +162,7 @@ async fn the_store_is_measured_and_its_connections_are_counted() {
     let connect = || {
         let config = Config::new(redis.url())
             .unwrap()
-            // The machine may stand still for some seconds, and the end of the lease is waited for below.
+            // Long enough for a stall of some seconds, but the test waits for the end of this lease below.
             .lease(8)
             .connect_timeout(60);
         Client::connect(config.observer(seen.clone())).unwrap()
@@ -233,7 +233,7 @@ async fn a_store_in_the_process_is_not_measured() {
     assert!(seen.series(Metric::StoreOperationDuration).is_empty());
 }
 
-/// Requests end at once without a server: that says nothing about the time that servers take.
+/// Without a server, requests end at once, so they must not count for the time that servers take.
 #[tokio::test]
 async fn a_store_that_is_not_connected_yet_is_not_measured() {
     let (seen, redis) = (Seen::default(), Redis::start());
@@ -280,7 +280,7 @@ async fn observers_are_per_client() {
     assert_eq!(one.outcomes("by_hand", "acquired"), 1);
 }
 
-/// One that blocks has no lease end, and a gauge misses nothing.
+/// While an observer blocks, no lease ends, and the gauges are correct afterwards.
 #[tokio::test]
 async fn an_observer_that_blocks_keeps_no_lease_from_being_renewed() {
     use std::sync::mpsc::{Receiver, channel};
@@ -288,7 +288,7 @@ async fn an_observer_that_blocks_keeps_no_lease_from_being_renewed() {
 
     use auto_mutex::Observer;
 
-    /// Blocks at the first loss until the test lets it go on.
+    /// Blocks at the first loss until the test opens the gate.
     struct Blocks(Seen, Mutex<Receiver<()>>);
 
     impl Observer for Blocks {

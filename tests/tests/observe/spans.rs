@@ -1,4 +1,4 @@
-//! Spans: `lock.acquire` ends with the grant, `lock.held` is around the body.
+//! Spans: `lock.acquire` ends with the grant, and `lock.held` covers the body.
 
 use auto_mutex::{LockError, Mutex, MutexGuard, auto_mutex};
 use auto_mutex_tests::events::{soon, waiters};
@@ -19,7 +19,7 @@ async fn body(key: &str, spans: &Spans) -> Result<u64, LockError> {
         async move { spans.current() }
     });
     yield_now().await;
-    // It ran meanwhile, on this thread.
+    // The other task has run on this thread meanwhile.
     assert!(other.is_finished());
     assert_eq!(other.await.expect("no panic"), None);
     assert_eq!(spans.current(), Some(HELD));
@@ -32,7 +32,7 @@ fn sync_body(key: &str, spans: &Spans) -> Result<u64, LockError> {
     Ok(g.fencing_token())
 }
 
-/// The last span of this name, which has ended, with the field `name`.
+/// Returns the last span of this name; it must have ended, and its field `name` must be `name`.
 fn last(spans: &Spans, span: &str, name: &str) -> Seen {
     let last = spans.named(span).pop().expect("there is a span");
     assert!(last.is_closed, "{last:?}");
@@ -90,12 +90,12 @@ pub(crate) async fn a_call_has_a_span_until_its_grant_and_a_body_one_until_its_e
     joined.unwrap();
     last(&spans, ACQUIRE, "suite:e1,suite:e2");
     last(&spans, HELD, "suite:e1,suite:e2");
-    // A guard by hand has no body.
+    // A guard taken by hand has no body, so it has no such span.
     let held = spans.named(HELD).len();
     drop(client.mutex("f").lock().await.unwrap());
     last(&spans, ACQUIRE, "suite:f");
     assert_eq!(spans.named(HELD).len(), held);
-    // What the library says about a call, it says inside of no span that is none of the call's.
+    // The library writes its events about a call only inside that call's spans, if in any.
     let events = spans.events();
     let released = events
         .iter()

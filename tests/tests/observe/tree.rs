@@ -1,4 +1,4 @@
-//! Who does not ask for the exporters compiles none of their crates.
+//! Users who do not enable the exporters compile none of their crates.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -38,7 +38,7 @@ fn without_the_features_there_is_no_crate_more() {
     let observed = ["metrics", "opentelemetry"];
     let is_one = |package: &&String| observed.iter().any(|name| package.starts_with(name));
     assert_eq!(plain.iter().find(is_one), None);
-    // The number that the document gives, with the library itself.
+    // The documented number of crates, including the library itself.
     let document = include_str!("../../../docs/architecture.md");
     let said = format!("a user compiles {} crates with the library", plain.len());
     assert!(document.contains(&said), "{said}: {plain:#?}");

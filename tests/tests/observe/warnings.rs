@@ -1,4 +1,4 @@
-//! Warnings about calls that waited in vain. Long waits and holds are in the conformance suite (`slow`).
+//! Warnings about calls that timed out. Long waits and long holds are tested in the conformance suite (`slow`).
 
 use auto_mutex_tests::spans::Spans;
 use auto_mutex_tests::stores::TestStore;
@@ -15,7 +15,7 @@ pub(crate) async fn a_timeout_is_told_with_the_place_of_the_holder(store: &dyn T
         events.retain(|event| event.text.contains(GAVE_UP));
         events
     };
-    // One a second and client is told.
+    // One such call per second and client is reported.
     let mutex = store.member().mutex("m").block(0.02);
     assert!(mutex.lock().await.is_err());
     let calls = told();
@@ -40,7 +40,7 @@ pub(crate) async fn a_timeout_is_told_with_the_place_of_the_holder(store: &dyn T
     assert_eq!(calls.len(), 2, "{calls:?}");
     assert!(calls[1].text.contains("name=suite:n "), "{calls:?}");
 
-    // Who does not wait is told by the call alone.
+    // A call that does not wait reports the busy lock only by its result.
     let asks = store.member();
     assert!(asks.mutex("m").try_lock().await.unwrap().is_none());
     assert!(asks.mutex("m").block(0).lock().await.is_err());

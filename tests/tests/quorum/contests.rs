@@ -1,4 +1,4 @@
-//! Five processes contend for one name, and nothing is wrong with the servers.
+//! Five processes compete for one name, while all servers work.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ fn five_processes_collide_and_all_get_on() {
     let mut ground = Ground::open("collide");
     let verdict = Contest::begin(&mut ground, "mutex", 1, CALM).end();
     assert_eq!(verdict.crowded, 0);
-    // Nobody had to wait for the end of a lease.
+    // No waiter had to wait for the end of a lease.
     let (lease, _) = CALM;
     assert!(verdict.longest_gap < lease / 2, "{:?}", verdict.longest_gap);
 }
@@ -24,7 +24,7 @@ fn five_processes_collide_and_all_get_on() {
 #[test]
 fn a_semaphore_never_gives_more_than_it_has() {
     let mut ground = Ground::open("permits");
-    // In a contest two may never meet, on a slow machine.
+    // On a slow machine, two processes of a contest may never hold at the same time, so this is checked first.
     let (one, other) = (ground.member(CALM.0), ground.member(CALM.0));
     let together = [&one, &other].map(|member| member.semaphore("both", 2).blocking_acquire());
     assert!(together.iter().all(Result::is_ok), "{together:?}");
@@ -33,7 +33,7 @@ fn a_semaphore_never_gives_more_than_it_has() {
     assert!(verdict.usage["suite:m"].most_units <= 2);
 }
 
-/// A majority each would be enough for three of them: no server gives more than two, and together they give nine.
+/// Each member could get a majority: three majorities need nine grants, and five servers with two permits each have ten.
 #[test]
 fn servers_that_see_different_holders_give_no_third_permit() {
     let ground = Ground::open("third");
@@ -95,7 +95,8 @@ fn a_release_wakes_who_waits() {
             drop(soon("it is woken", waiting).await.unwrap());
             waited.push(released.elapsed());
         }
-        // Who is not told looks about once a second: one in four would be as early. The median, since a machine may stall.
+        // Without wake-ups a waiter asks about once a second, and only one in four would be as early. The test uses the median,
+        // because a machine may stall.
         waited.sort();
         let median = waited[TURNS / 2];
         assert!(median < Duration::from_millis(250), "{waited:?}");

@@ -1,4 +1,4 @@
-//! Five servers, each behind a proxy, and processes that contend for their locks under the eyes of a witness.
+//! Five servers, each behind a proxy, and processes that compete for their locks while a witness checks them.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -13,14 +13,14 @@ use auto_mutex_tests::worker::{Setup, Worker};
 
 pub(crate) const SERVERS: usize = 5;
 
-/// One ground at a time.
+/// Only one test at a time uses a ground.
 static ALONE: Mutex<()> = Mutex::new(());
 
 pub(crate) struct Ground {
     pub(crate) servers: Vec<Redis>,
     pub(crate) proxies: Vec<Proxy>,
     pub(crate) seed: Seed,
-    /// For how long a server grants nothing after its start; zero: it grants at once.
+    /// The time for which a server grants nothing after its start; zero means that the server grants at once.
     pub(crate) guard: Duration,
     _alone: MutexGuard<'static, ()>,
 }
@@ -42,7 +42,7 @@ impl Ground {
         }
     }
 
-    /// The way over the proxies.
+    /// The URL of the servers behind their proxies.
     fn url(&self) -> String {
         quorum_url(self.proxies.iter().map(Proxy::port))
     }
@@ -64,20 +64,20 @@ impl Ground {
         Client::connect(self.config(lease)).unwrap()
     }
 
-    /// A member whose way does not lead over the proxies.
+    /// Connects a member directly to the servers, not through the proxies.
     pub(crate) fn member_beside(&self, lease: Duration) -> Client {
         self.member_at(quorum_url(self.servers.iter().map(Redis::port)), lease)
     }
 
-    /// A member with a way of its own.
+    /// Connects a member by another URL.
     pub(crate) fn member_at(&self, url: String, lease: Duration) -> Client {
         Client::connect(self.config_at(url, lease)).unwrap()
     }
 
-    /// A member of one server alone, past its proxy.
+    /// Connects a member to one server alone, not through its proxy.
     pub(crate) fn member_of(&self, server: usize) -> Client {
         let config = Config::new(self.servers[server].url()).unwrap();
-        // Who tells of a longer lease than the others keeps a restarted server closed for all.
+        // With a longer `longest_lease` than the others, this member would keep a restarted server closed for all of them.
         let lease = self.guard.max(Duration::from_secs(1));
         let config = config.lease(lease).longest_lease(lease);
         Client::connect(config.namespace("suite").restart_guard(false)).unwrap()
@@ -93,7 +93,7 @@ impl Ground {
         setup.launch()
     }
 
-    /// So many servers, as the dice fall.
+    /// Returns `count` random servers.
     pub(crate) fn some(&mut self, count: usize) -> Vec<usize> {
         let mut all: Vec<_> = (0..SERVERS).collect();
         let chosen =
@@ -102,7 +102,7 @@ impl Ground {
     }
 }
 
-/// Processes that contend.
+/// Processes that compete for a lock.
 pub(crate) struct Contest {
     witness: Witness,
     workers: Vec<Worker>,
@@ -112,7 +112,7 @@ pub(crate) struct Contest {
 }
 
 impl Contest {
-    /// Five processes of `tasks` tasks each.
+    /// Starts five processes with `tasks` tasks each.
     pub(crate) fn begin(
         ground: &mut Ground,
         kind: &str,
@@ -142,12 +142,12 @@ impl Contest {
         self.started.elapsed() >= self.duration
     }
 
-    /// How often somebody has got on.
+    /// Returns the number of turns that the witness has counted.
     pub(crate) fn progress(&self) -> u64 {
         self.witness.progress()
     }
 
-    /// Waits until somebody gets on who had not before.
+    /// Waits until there were some more turns, or the contest is over.
     #[track_caller]
     pub(crate) fn gets_on(&self, what: &str) {
         let before = self.progress();
@@ -156,7 +156,7 @@ impl Contest {
         });
     }
 
-    /// Waits for the end: never too many inside, tokens that grew, and everybody had a turn.
+    /// Waits for the end; checks that never too many held the lock, that tokens grew, and that every task had a turn.
     #[track_caller]
     pub(crate) fn end(mut self) -> Verdict {
         for worker in &self.workers {
@@ -197,7 +197,7 @@ impl Contest {
         verdict
     }
 
-    /// A figure that the tasks reported, of each.
+    /// Returns a figure from the report of each task.
     pub(crate) fn figures(&self, figure: &str) -> Vec<u64> {
         let figure = format!("{figure}=");
         let reports = self.said.iter().filter(|line| line.starts_with("task "));

@@ -1,4 +1,4 @@
-//! What a quorum cannot do is said, and nothing comes of it.
+//! A quorum reports what it cannot do, and such a request has no effect.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ fn a_permit_that_needs_more_servers_than_there_are_is_unavailable() {
     let client = auto_mutex::Client::connect(ground.config(LEASE).store_timeout(1)).unwrap();
     ground.servers[0].kill9();
     current_thread().block_on(async {
-        // Five servers for five permits, four for two.
+        // Five permits need five servers, two permits need four.
         let error = client.semaphore("large", 5).acquire().await.unwrap_err();
         assert!(matches!(error, LockError::Unavailable { .. }), "{error:?}");
         let text = chain(&error);
@@ -59,7 +59,7 @@ fn servers_may_have_passwords_and_sockets_of_their_own() {
     let config = |urls: &[String]| Config::quorum(urls).unwrap().restart_guard(false);
     let client = auto_mutex::Client::connect(config(&urls)).unwrap();
     drop(client.mutex("m").blocking_lock().unwrap());
-    // Who is refused by one is not let in by the others.
+    // If one server refuses the password, set-up fails although the other servers are up.
     let wrong = urls.clone().map(|url| url.replace("two", "three"));
     let error = auto_mutex::Client::connect(config(&wrong)).unwrap_err();
     assert!(

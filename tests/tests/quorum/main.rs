@@ -1,4 +1,4 @@
-//! A quorum of independent servers, while some of them are killed, suspended, slow or cut off, and while processes are.
+//! A quorum of independent servers, while servers and processes are killed, suspended, slow or cut off.
 //!
 //! `AUTO_MUTEX_SEED` repeats a run. The tests run one after another: each has five servers and as many processes.
 

@@ -1,4 +1,4 @@
-//! Three of five servers are in trouble: nothing is granted, everybody is told so in time, and it passes by itself.
+//! Three of five servers fail: nothing is granted, every call fails in time, and the quorum recovers by itself.
 
 use std::time::{Duration, Instant};
 
@@ -109,7 +109,7 @@ fn a_set_up_needs_a_majority() {
         matches!(error, auto_mutex::SetupError::Unreachable { .. }),
         "{error:?}"
     );
-    // Who was there already goes on with those that come back, the two that it never saw among them.
+    // The existing client continues with the servers that come back, although it has never been connected to them.
     for &server in &chosen[..2] {
         ground.servers[server].start_again();
     }

@@ -1,4 +1,4 @@
-//! Up to two of five servers are in trouble: the others serve on.
+//! Up to two of five servers fail: the others continue to serve.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use crate::ground::{Contest, Ground};
 const LEASE: Duration = Duration::from_secs(2);
 const SHORT: (Duration, Duration) = (LEASE, Duration::from_secs(4));
 
-/// The most that may be in trouble.
+/// The largest number of servers that may fail.
 const MINORITY: usize = 2;
 
 #[test]
@@ -51,7 +51,7 @@ fn a_slow_minority_slows_nobody_down() {
     }
     contest.gets_on("servers are slow");
     let verdict = contest.end();
-    // Who waited for a slow server would have a turn in 0.6 s: seven in all.
+    // If calls waited for the slow servers, a turn would take 0.6 s, so there would be seven turns.
     assert!(verdict.proven > 14, "{}", verdict.proven);
 }
 

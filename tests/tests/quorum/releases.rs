@@ -1,4 +1,4 @@
-//! What is released, or never was more than asked for, is free everywhere.
+//! Locks that are released, or whose acquire never finished, become free on all servers.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ fn a_release_is_owed_to_a_server_that_is_away() {
         );
         ground.proxies[server].heal();
     }
-    // Long before the lease ends.
+    // Released there long before the lease ends.
     for &server in &away {
         let there = ground.member_of(server);
         eventually("it is released there too", || {

@@ -1,4 +1,4 @@
-//! Servers that come back empty: with the restart guard they help nobody to a second majority.
+//! Servers that come back empty: with the restart guard, they do not help a second client to a majority.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use auto_mutex_tests::runtimes::current_thread;
 
 use crate::ground::{Contest, Ground, SERVERS};
 
-/// The lease, and the longest of anybody. A server is closed for a second more.
+/// The lease, and the longest lease of all clients. A server is closed for a second more.
 const LEASE: Duration = Duration::from_millis(1500);
 
 #[test]
@@ -19,7 +19,7 @@ fn a_server_restarted_empty_helps_nobody_to_a_second_majority() {
     current_thread().block_on(async {
         drop(soon("they open", holder.mutex("m").lock()).await.unwrap());
         becomes("it is free everywhere", async || have(&ground).await == 0).await;
-        // The holder has three of five, and never hears of the others.
+        // The holder has three of five servers, and cannot reach the other two.
         for &server in &order[..2] {
             ground.proxies[server].refuse();
             ground.proxies[server].cut();
@@ -27,7 +27,7 @@ fn a_server_restarted_empty_helps_nobody_to_a_second_majority() {
         let guard = soon("a bare majority", holder.mutex("m").lock())
             .await
             .unwrap();
-        // One of the three, with the other two, would be enough.
+        // One of the three, together with the other two, would be a second majority.
         ground.servers[order[2]].restart();
         let granted = soon("it is free in the end", async {
             loop {
@@ -46,7 +46,7 @@ fn a_server_restarted_empty_helps_nobody_to_a_second_majority() {
 #[test]
 fn a_holder_takes_again_what_servers_have_lost() {
     let mut ground = Ground::open("empty");
-    // On a busy machine a shorter one ends while its holder waits for a processor.
+    // On a busy machine, a shorter lease would end while the holder waits for processor time.
     let lease = 3 * LEASE;
     ground.guard = lease;
     let (holder, other) = (ground.member(lease), ground.member(lease));
@@ -57,7 +57,7 @@ fn a_holder_takes_again_what_servers_have_lost() {
             info.holders.len() == 1 && all_have(&ground).await
         })
         .await;
-        // Two empty ones at a time, until each has been one: the holder takes them again before the next two go.
+        // Two servers at a time lose their data, until each has done so. The holder takes them again before the next two restart.
         let order = ground.some(SERVERS);
         for pair in order.chunks(2) {
             for &server in pair {
@@ -84,7 +84,7 @@ async fn all_have(ground: &Ground) -> bool {
     have(ground).await == SERVERS
 }
 
-/// On how many servers somebody holds.
+/// Returns the number of servers that have a holder.
 async fn have(ground: &Ground) -> usize {
     let mut holders = 0;
     for server in 0..SERVERS {
@@ -104,7 +104,7 @@ fn one_server_after_another_is_restarted_empty_while_processes_contend() {
         let server = ground.some(1)[0];
         ground.servers[server].restart();
         contest.gets_on("a server is closed");
-        // Two at a time are no majority, three would be.
+        // Two closed servers are no majority, but three would be: so the next restart waits until this server is open.
         std::thread::sleep(LEASE + Duration::from_millis(2500));
     }
     contest.end();

@@ -1,12 +1,12 @@
-//! What must compile, and what must not: with which words, and at which place.
+//! Programs that must compile, and programs that must not: with which error texts, and at which places.
 //!
-//! What must compile (`pass`) are programs of this package, which cargo builds before this test runs them. What must not
-//! (`fail`) trybuild checks, all at once. The texts are those of one compiler; another's are not compared. To update
-//! them: `TRYBUILD=overwrite cargo test -p auto-mutex-ui`, and read every one.
+//! Programs that must compile (`pass`) are part of this package; cargo builds them before this test runs them. trybuild
+//! checks the programs that must not compile (`fail`), all at once. The error texts are those of one compiler; those of
+//! another are not compared. To update them: `TRYBUILD=overwrite cargo test -p auto-mutex-ui`, and read every one.
 
 use std::process::Command;
 
-/// The compiler whose words are in the `.stderr` files.
+/// The compiler whose error texts are in the `.stderr` files.
 const COMPILER: &str = "rustc 1.95.";
 
 #[test]
@@ -38,7 +38,7 @@ fn what_must_not_compile_says_why() {
         .expect("a compiler");
     let version = String::from_utf8_lossy(&version.stdout);
     if version.starts_with(COMPILER) {
-        // Nothing that must compile is among them: else trybuild would build one after the other.
+        // No program among these may compile: otherwise trybuild would build them one after the other.
         trybuild::TestCases::new().compile_fail("fail/*/*.rs");
     } else {
         eprintln!("the texts are those of {COMPILER}x, this is {version}: not compared");

@@ -1,4 +1,4 @@
-//! They are lost as one.
+//! The locks of one call are lost together.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ pub(crate) async fn the_loss_of_one_is_the_loss_of_all(store: &dyn TestStore) {
         "{error:?}"
     );
     assert!(guard.refresh(SHORT).await.is_err());
-    // The others are held until the guard goes: nobody else works on them meanwhile.
+    // The other locks stay held until the guard is dropped, so that no other holder works on them meanwhile.
     assert!(!is_free(&breaker, "a").await);
     assert!(was_lost(guard.unlock().await));
     all_free(&breaker, &["a", "b", "c"]).await;
@@ -57,7 +57,7 @@ pub(crate) async fn expire_counts_from_when_all_are_there(store: &dyn TestStore)
     let waiting =
         tokio::spawn(async move { client.multi(["a", "b"]).expire(SHORT).lock().await.unwrap() });
     waiters(&holder, "b", 1).await;
-    // Longer than the first of them could have been held.
+    // Longer than `expire`: the first lock would have been lost if `expire` counted from its own grant.
     tokio::time::sleep(SHORT * 2).await;
     assert!(!is_free(&holder, "a").await);
     guard.unlock().await.unwrap();
@@ -76,11 +76,11 @@ pub(crate) async fn what_was_lost_while_waiting_is_taken_again(store: &dyn TestS
     waiters(&holder, "b", 1).await;
     assert!(holder.mutex("a").force_unlock().await.unwrap());
     let other = soon("free", holder.mutex("a").lock()).await.unwrap();
-    // The same member is told of both, one after the other.
+    // The client is notified of both losses in this order. When it knows of `c`, it also knows of `a`.
     assert!(holder.mutex("c").force_unlock().await.unwrap());
     soon("the loss is known", telltale.lost()).await;
     guard.unlock().await.unwrap();
-    // Now it waits for the first of them, and keeps nothing that comes after it.
+    // The call now waits for `a` again, and releases `b`, which comes after `a`.
     waiters(&holder, "a", 1).await;
     becomes("what comes after is free", async || {
         is_free(&holder, "b").await

@@ -1,4 +1,4 @@
-//! Asking about them, acting on them by their handle, and taking them again.
+//! Queries about several locks, actions on them through their handle, and taking them again.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ pub(crate) async fn the_handle_acts_on_all(store: &dyn TestStore) {
     assert!(!multi.blocking_is_owned().unwrap());
     assert!(!multi.blocking_unlock().unwrap());
     all_free(&other, &["a", "b"]).await;
-    // One that is held alone is not all.
+    // The handle does not own its locks if only one of them is held.
     let _one = other.mutex("a").lock().await.unwrap();
     assert!(!other.multi(["a", "b"]).is_owned().await.unwrap());
 }

@@ -22,7 +22,7 @@ async fn waiters(observer: &Client, name: &str, count: usize) {
     .await;
 }
 
-/// Waits until nobody holds any of `names`, nor waits for it.
+/// Waits until none of `names` has a holder or a waiter.
 async fn all_free(observer: &Client, names: &[&str]) {
     becomes("all are free", async || {
         let infos = observer.multi(names.iter().copied()).info().await.unwrap();

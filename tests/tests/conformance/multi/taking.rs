@@ -1,4 +1,4 @@
-//! All are taken, or none is.
+//! All locks of a call are taken, or none.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use auto_mutex_tests::stores::TestStore;
 
 use super::{all_free, is_free};
 
-/// For so long a call waits at least until the store has back what it took.
+/// A call that did not get all locks waits at least this long for the store to confirm their release.
 const MOMENT: Duration = Duration::from_secs(1);
 
 pub(crate) async fn all_are_held_each_by_its_name(store: &dyn TestStore) {
@@ -58,7 +58,7 @@ pub(crate) async fn a_try_that_finds_one_busy_takes_none(store: &dyn TestStore) 
     }
 }
 
-/// Calls that do not get `b` have given `a` and `c` back before they say so, to anybody.
+/// Calls that do not get `b` release `a` and `c` before they return, so that every member finds them free.
 pub(crate) async fn who_hears_that_one_is_busy_finds_the_others_free(store: &dyn TestStore) {
     let (holder, client) = (store.member(), store.member());
     let _guard = holder.mutex("b").lock().await.unwrap();
@@ -84,7 +84,7 @@ pub(crate) async fn who_hears_that_one_is_busy_finds_the_others_free(store: &dyn
     }
 }
 
-/// `fails` does not get all; nothing of it is left.
+/// Checks that `fails` does not get all locks, and that the others are free afterwards.
 async fn others_are_free(other: &Client, mut fails: impl AsyncFnMut() -> bool) {
     loop {
         let started = Instant::now();
@@ -93,14 +93,14 @@ async fn others_are_free(other: &Client, mut fails: impl AsyncFnMut() -> bool) {
         for name in ["a", "c"] {
             if let Some(guard) = other.mutex(name).try_lock().await.unwrap() {
                 free += 1;
-                // Or the next call would wait for it.
+                // Released at once, so that the next call does not wait for this lock.
                 guard.unlock().await.unwrap();
             }
         }
         if free == 2 {
             return;
         }
-        // A store that did not answer in time is not waited for.
+        // A call does not wait any longer for a store that has not answered in time.
         assert!(started.elapsed() >= MOMENT, "{:?}", started.elapsed());
         all_free(other, &["a", "c"]).await;
     }

@@ -1,4 +1,4 @@
-//! Waiting for what is busy: what comes before it is kept, what comes after it is free for others.
+//! Waiting for a busy lock: the locks before it are kept, and those after it stay free for others.
 
 use std::time::Duration;
 
@@ -85,7 +85,7 @@ pub(crate) async fn block_is_one_time_for_all(store: &dyn TestStore) {
     let multi = client.multi(["a", "b", "c"]).block(BLOCK);
     let waiting = tokio::spawn(async move { multi.lock().await.map(drop) });
     waiters(&holder, "a", 1).await;
-    // Each for itself would be waited for long enough.
+    // Neither of the two waits alone is as long as `block`.
     tokio::time::sleep(BLOCK * 3 / 5).await;
     first.unlock().await.unwrap();
     tokio::time::sleep(BLOCK * 3 / 5).await;
@@ -167,7 +167,7 @@ pub(crate) async fn cancelling_at_any_moment_frees_all_names(store: &dyn TestSto
             }
         }
         for task in tasks {
-            // Cancelled or done; a panic would be neither.
+            // A task may have been cancelled, but must not have panicked.
             if let Err(error) = soon("cancelled or in", task).await {
                 assert!(error.is_cancelled(), "{error}");
             }

@@ -1,4 +1,4 @@
-//! A writer that goes on as a reader.
+//! A writer that continues as a reader.
 
 use auto_mutex::{LockError, RwLockWriteGuard};
 use auto_mutex_tests::events::soon;
@@ -12,7 +12,7 @@ pub(crate) async fn a_downgraded_writer_lets_readers_in_but_no_writer(store: &dy
     let token = guard.fencing_token();
     let reading = tokio::spawn(async move { reader.rw_lock("l").read().await.unwrap() });
     waiters(&holder, 1).await;
-    // Another task of the very client.
+    // Another task of the same client.
     let beside = tokio::spawn({
         let holder = holder.clone();
         async move { holder.rw_lock("l").read().await.unwrap() }
@@ -38,7 +38,7 @@ pub(crate) async fn a_downgrade_of_what_is_lost_says_so(store: &dyn TestStore) {
     assert!(breaker.rw_lock("l").force_unlock().await.unwrap());
     let writer = soon("the next one", breaker.rw_lock("l").write()).await;
     let writer = writer.unwrap();
-    // Whether the message or the answer comes first: it is no reader now.
+    // Whether the notification or the answer comes first, the guard does not become a reader.
     let error = soon("an answer", guard.downgrade()).await.unwrap_err();
     assert!(matches!(error, LockError::Lost { .. }), "{error:?}");
     writer.check().unwrap();

@@ -1,4 +1,4 @@
-//! The same task and the same lock, twice.
+//! The same task takes the same lock twice.
 
 use auto_mutex::{LockError, RwLockReadGuard, RwLockWriteGuard};
 use auto_mutex_tests::events::soon;

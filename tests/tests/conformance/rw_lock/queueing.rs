@@ -17,7 +17,7 @@ pub(crate) async fn a_writer_is_not_starved_by_readers(store: &dyn TestStore) {
         async move { writer.rw_lock("l").write().await.unwrap() }
     });
     waiters(&a, 1).await;
-    // Readers would fit, also those of the member that reads already; but the writer was first.
+    // Readers would fit, also those of the member that is reading; but the writer came first.
     for member in [&a, &b, &writer] {
         assert!(member.rw_lock("l").try_read().await.unwrap().is_none());
     }
@@ -74,7 +74,7 @@ pub(crate) async fn readers_that_wait_together_get_in_together(store: &dyn TestS
     writer.unlock().await.unwrap();
     let mut guards = Vec::new();
     for reader in readers {
-        // None of them is released before the next one is in.
+        // No reader releases before the next one has the lock.
         guards.push(soon("together", reader).await.unwrap());
     }
     assert!(!last.is_finished());
@@ -95,7 +95,7 @@ pub(crate) async fn a_cancelled_writer_lets_the_readers_in(store: &dyn TestStore
     drop((first, second));
     let lock = a.rw_lock("l").block(Duration::from_millis(50));
     let reader = a.rw_lock("l").read().await.unwrap();
-    // One that gives up by itself leaves as little.
+    // A writer that times out leaves nothing behind either.
     assert!(soon("no", lock.write()).await.unwrap_err().is_timeout());
     drop(soon("yes", lock.read()).await.unwrap());
     drop(reader);

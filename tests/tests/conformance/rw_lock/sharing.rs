@@ -1,4 +1,4 @@
-//! Who holds beside whom.
+//! Which holders can hold the lock at the same time.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! As many as there are permits, no more and no fewer.
+//! There are as many holders as permits, no more and no fewer.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -130,7 +130,7 @@ pub(crate) async fn a_reentrant_one_shares_what_the_task_has(store: &dyn TestSto
         let inner = soon("at once", semaphore.acquire()).await.unwrap();
         assert_eq!(inner.fencing_token(), outer.fencing_token());
         assert_eq!(semaphore.available().await.unwrap(), 3);
-        // It does not cover two: they are taken beside it.
+        // The task's one permit does not cover two, so two more are taken.
         let two = soon("two more", semaphore.acquire_many(2)).await.unwrap();
         assert!(two.fencing_token() > outer.fencing_token());
         assert_eq!(two.release().await.unwrap(), 3);
@@ -163,7 +163,7 @@ pub(crate) async fn a_thread_may_wait_where_its_task_does_not_have_it_all(store:
     let client = store.member();
     let semaphore = client.semaphore("s", 2);
     let _one = semaphore.acquire().await.unwrap();
-    // Of the same thread, but one is left.
+    // The same thread may wait, because one permit is left.
     let two = semaphore.blocking_acquire().unwrap();
     let error = semaphore.blocking_acquire().unwrap_err();
     assert!(matches!(error, LockError::Deadlock { .. }), "{error:?}");

@@ -1,4 +1,4 @@
-//! What a semaphore is called and how large it is; whether it exists.
+//! The name, kind and number of permits of a semaphore, and its deletion.
 
 use auto_mutex::{LockError, LockKind};
 use auto_mutex_tests::events::{becomes, soon};
@@ -26,7 +26,7 @@ pub(crate) async fn another_size_is_a_mismatch(store: &dyn TestStore) {
         };
         assert_eq!(name, "suite:s");
     }
-    // The one who was first is unharmed, and when nobody is left the other may.
+    // The first holder is unaffected, and when all permits are back another size may be used.
     assert_eq!(permit.release().await.unwrap(), 3);
     let permit = soon("another size", other.acquire_many(5)).await.unwrap();
     permit.release().await.unwrap();
@@ -57,7 +57,7 @@ pub(crate) async fn a_name_is_one_kind_of_lock_at_a_time(store: &dyn TestStore) 
     let error = a.mutex("s").try_lock().await.unwrap_err();
     assert_eq!(kinds(error), (LockKind::Mutex, LockKind::Semaphore));
     permit.release().await.unwrap();
-    // A semaphore of one permit is a semaphore.
+    // A semaphore of one permit is not taken for a mutex.
     let permit = b.semaphore("s", 1).acquire().await.unwrap();
     let error = b.semaphore("s", 5).acquire().await.unwrap_err();
     let of_one = matches!(
@@ -105,7 +105,7 @@ pub(crate) async fn it_is_not_deleted_under_its_users(store: &dyn TestStore) {
     assert_eq!(name, "suite:s");
     all.release().await.unwrap();
     let permit = soon("the waiter", waiting).await.unwrap();
-    // A server of a quorum may hear of the release a moment later than those that granted.
+    // A server of a quorum may receive the release a moment later than the servers that granted.
     becomes("the waiter is the only holder", async || {
         let error = other.semaphore("s", 2).blocking_delete().unwrap_err();
         match error {

@@ -1,4 +1,4 @@
-//! A number of holders, in order of arrival; tokens; the end of a semaphore.
+//! Semaphores: several holders in order of arrival, tokens, and deletion.
 
 mod counting;
 mod lifecycle;

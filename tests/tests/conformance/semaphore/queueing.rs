@@ -1,4 +1,4 @@
-//! First come, first served, whatever the size of a request; and who goes away leaves nothing.
+//! First come, first served, whatever the size of a request; a waiter that goes away leaves nothing behind.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -44,7 +44,7 @@ pub(crate) async fn a_large_request_is_not_starved(store: &dyn TestStore) {
         async move { large.semaphore("s", 3).acquire_many(3).await.unwrap() }
     });
     waiters(&a, 3, 1).await;
-    // One is free, and would fit; but somebody was here before.
+    // One permit is free and would fit, but a larger request came first.
     for member in [&small, &a, &large] {
         let tried = member.semaphore("s", 3).try_acquire().await.unwrap();
         assert!(tried.is_none());
@@ -110,7 +110,7 @@ pub(crate) async fn a_cancelled_request_makes_way(store: &dyn TestStore) {
     let behind = tokio::spawn(async move { small.semaphore("s", 2).acquire().await.unwrap() });
     waiters(&holder, 2, 2).await;
     cancelled.abort();
-    // Nobody releases anything: it was only the large one that stood in the way.
+    // No permit is released: the smaller request only waited behind the large one.
     let other = soon("the one behind", behind).await.unwrap();
     assert_eq!(other.release().await.unwrap(), 1);
     one.release().await.unwrap();
@@ -154,7 +154,7 @@ pub(crate) async fn cancelled_requests_leave_no_permit_behind(store: &dyn TestSt
             }
         }
         for task in tasks {
-            // Cancelled or done; a panic would be neither.
+            // A task may have been cancelled, but must not have panicked.
             if let Err(error) = soon("cancelled or in", task).await {
                 assert!(error.is_cancelled(), "{error}");
             }

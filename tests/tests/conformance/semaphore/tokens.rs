@@ -1,4 +1,4 @@
-//! Signalled tokens: handed out once, in order, and given back by whoever did not use them.
+//! Signalled tokens: handed out once, in order, and returned by holders that did not use them.
 
 use auto_mutex::{LockError, Permit};
 use auto_mutex_tests::events::{becomes, soon};
@@ -81,7 +81,7 @@ pub(crate) async fn a_token_that_was_not_used_goes_back_to_its_place(store: &dyn
         mine.signal(token).await.unwrap();
     }
     let next = async || soon("a token", theirs.acquire()).await.unwrap();
-    // Its holder panics.
+    // The holder of the token panics.
     let panics = tokio::spawn({
         let mine = mine.clone();
         async move {
@@ -94,7 +94,7 @@ pub(crate) async fn a_token_that_was_not_used_goes_back_to_its_place(store: &dyn
         theirs.available().await.unwrap() == 2
     })
     .await;
-    // Its holder is broken.
+    // The holder of the token loses it by `force_unlock`.
     let broken = next().await;
     assert_eq!(broken.token(), Some("one"));
     assert!(mine.force_unlock().await.unwrap());
@@ -114,7 +114,7 @@ pub(crate) async fn a_cancelled_acquire_uses_no_token(store: &dyn TestStore) {
         });
         waiters(&other, 0, 1).await;
         semaphore.signal("t").await.unwrap();
-        // The grant is on its way.
+        // The grant is in flight.
         cancelled.abort();
         let permit: Permit = match soon("cancelled or in", has).await {
             Ok(permit) => permit,

@@ -1,4 +1,4 @@
-//! Sentinels and servers that are reached through a proxy only.
+//! Sentinels and servers that clients can reach only through a proxy.
 
 use auto_mutex::Client;
 use auto_mutex_tests::events::{becomes, soon};

@@ -1,4 +1,4 @@
-//! The primary is replaced: clients go over to the new one, which grants nothing for a while.
+//! The primary is replaced: clients move to the new one, which grants nothing for a while.
 
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use crate::rig::{CLOSED, closed_since, config};
 
 const HAPPENED: &str = "the lock store was failed over";
 
-/// A holder, and somebody who waits for it.
+/// A holder, and a waiter for its lock.
 struct Contest {
     holder: Client,
     guard: MutexGuard,
@@ -34,15 +34,15 @@ impl Contest {
         }
     }
 
-    /// Both go on at the server that replaces the first one; the waiter gets it when that opens.
+    /// Checks that both clients move to the server that replaces the first one, and that the waiter is granted when it opens.
     async fn go_on(self, service: &Service, began: Instant) {
         let primary = service.wait_until_replaced(0);
-        // In a thread that the clients do not need.
+        // This blocks a thread that the clients do not need.
         eventually("both are there", || members(service.server(primary)) == 2);
         let free = self.holder.mutex("free").try_lock().await;
         closed_since(began, free, HAPPENED);
         let token = self.guard.fencing_token();
-        // It may have been lost meanwhile, where a failover takes longer than a lease.
+        // The guard may have been lost meanwhile, if the failover took longer than the lease.
         drop(self.guard);
         let next = soon("granted in the end", self.waiting)
             .await
@@ -90,7 +90,7 @@ async fn a_primary_that_still_answers_is_left() {
     let service = Service::with(ServiceOptions::default().proxied());
     let contest = Contest::begin(&service).await;
     let began = Instant::now();
-    // It goes on as if nothing had happened: only the sentinels can tell.
+    // The old primary keeps answering clients: only the sentinels know that it is replaced.
     service.watch_closely();
     service.isolate(0);
     contest.go_on(&service, began).await;

@@ -1,4 +1,4 @@
-//! The primary is found, through whichever sentinel lives.
+//! Clients find the primary through any sentinel that is up.
 
 use auto_mutex::Client;
 use auto_mutex_tests::events::{becomes, eventually, soon};
@@ -7,12 +7,12 @@ use auto_mutex_tests::sentinel::{Service, ServiceOptions};
 
 use crate::rig::{closed, config};
 
-/// A client that does not wait for a service that was just started, and has patience for a failover.
+/// A client without the restart guard, because the service has just been started; its calls outlast a failover.
 pub(super) fn client(url: &str) -> Client {
     Client::connect(config(url).restart_guard(false).store_timeout(60)).expect("a client")
 }
 
-/// How many connections of the library a server has.
+/// Returns the number of connections of the library to a server.
 pub(super) fn members(redis: &Redis) -> usize {
     redis
         .try_command(&["PUBSUB", "CHANNELS", "auto_mutex:member:*"])
@@ -41,7 +41,7 @@ async fn sentinels_that_the_url_does_not_name_are_learned() {
         client.mutex("m").is_locked().await.is_ok()
     })
     .await;
-    // Somebody is listened to, too.
+    // The client also subscribes at a sentinel that is up.
     let listened = |index: usize| {
         let clients = service.sentinel(index).command(&["CLIENT", "LIST"]);
         clients
@@ -70,7 +70,7 @@ async fn a_sentinel_that_slept_through_a_failover_misleads_nobody() {
     service.begin_failover_by(1);
     let primary = service.wait_until_replaced(former);
     service.sentinel(0).cont();
-    // It alone may still name the old one, which is a replica by now.
+    // This sentinel alone may still name the old primary, which is a replica by now.
     let misled = client(&service.url_of(&[service.sentinel(0).port()]));
     let client = client(&service.url());
     for client in [&misled, &client] {

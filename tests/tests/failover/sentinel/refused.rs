@@ -1,4 +1,4 @@
-//! What is wrong with a set-up by sentinels has an error of its own each, and none shows a password.
+//! Each fault of a set-up by sentinels has an error of its own, and no error shows a password.
 
 use std::thread;
 use std::time::Duration;
@@ -16,7 +16,7 @@ fn refused(url: &str) -> SetupError {
     refused_within(url, 8.0)
 }
 
-/// Where it takes that long.
+/// As `refused`, for faults that are reported only when the connect timeout is over.
 #[track_caller]
 fn refused_within(url: &str, seconds: f64) -> SetupError {
     let config = config(url).connect_timeout(seconds);
@@ -60,7 +60,7 @@ fn every_fault_has_an_error_of_its_own() {
         matches!(&error, SetupError::Authentication { address, .. } if address.ends_with(&port)),
         "{error:?}"
     );
-    // The sentinels leave it at that.
+    // The sentinels do not replace the killed server.
     service.server(0).kill9();
     let error = refused(&url);
     assert!(
@@ -91,7 +91,7 @@ fn sentinels_that_answer_nothing_are_waited_for_as_long_as_was_said() {
     }
     let error = refused_within(&service.url(), 1.5);
     assert!(matches!(error, SetupError::NoSentinel { .. }), "{error:?}");
-    // One that goes on in time is enough.
+    // One sentinel that answers in time is enough.
     let url = service.url();
     let connecting =
         thread::spawn(move || Client::connect(config(&url).connect_timeout(60)).map(drop));

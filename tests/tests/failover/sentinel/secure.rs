@@ -1,4 +1,4 @@
-//! By TLS, and with no more rights than needed.
+//! Sentinels over TLS, and with users that have only the needed rights.
 
 use auto_mutex::{Client, SetupError, acl_rule};
 use auto_mutex_tests::authority::Authority;
@@ -30,7 +30,7 @@ async fn sentinels_and_servers_are_talked_to_by_tls() {
     let authority = Authority::new();
     let service = Service::with(ServiceOptions::default().tls(&authority));
     survives_a_failover(&service, &client(&service.url())).await;
-    // A certificate that is not trusted is told, and not taken for a sentinel that is down.
+    // An untrusted certificate is reported as such, not as a sentinel that is down.
     let other = Authority::new();
     let (ca, wrong) = (authority.ca(), other.ca());
     let url = service.url();
@@ -40,7 +40,7 @@ async fn sentinels_and_servers_are_talked_to_by_tls() {
     assert!(error.contains("`ca`"), "{error}");
 }
 
-/// Makes a user with exactly these rights.
+/// Makes a user with exactly the rights of `rule`.
 fn allow(redis: &Redis, user: &str, rule: &str) {
     let command = format!("ACL SETUSER {user} reset on >least {rule}");
     let words: Vec<_> = command.split(' ').collect();
@@ -74,7 +74,7 @@ async fn the_rules_for_servers_and_sentinels_suffice() {
         "redis-sentinel://locks:least@{hosts}/{NAME}?sentinel_user=watch&sentinel_pass=least"
     );
     survives_a_failover(&service, &client(&url)).await;
-    // Nothing is refused that is asked.
+    // No request of the library was refused.
     for sentinel in service.sentinels() {
         assert_eq!(sentinel.command(&["ACL", "LOG"]).list().len(), 0);
     }

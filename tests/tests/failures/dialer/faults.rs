@@ -18,7 +18,7 @@ async fn connect(host: String, port: u16) -> io::Result<TcpStream> {
     TcpStream::connect((host, port)).await
 }
 
-/// What set-up says of a dialer that may take so many seconds.
+/// Returns the set-up's error with this dialer; `seconds` is the connect timeout.
 fn told<R>(
     seconds: u64,
     dial: impl Fn(String, u16) -> R + Send + Sync + 'static,

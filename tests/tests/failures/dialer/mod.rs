@@ -1,4 +1,4 @@
-//! Connections that the program makes: through a proxy, with its own TLS, and with what may go wrong there.
+//! Connections made by the program: through a proxy, or with its own TLS, and their failures.
 
 mod faults;
 mod proxy;

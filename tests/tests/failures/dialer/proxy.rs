@@ -1,4 +1,4 @@
-//! Locks whose servers are reached through a SOCKS proxy only.
+//! Locks whose servers can be reached only through a SOCKS proxy.
 
 use std::io;
 use std::path::Path;
@@ -18,7 +18,7 @@ use tokio_rustls::client::TlsStream;
 
 use crate::rig::config;
 
-/// A name that only the proxy knows.
+/// A host name that only the proxy can resolve.
 const HOST: &str = "locks.test";
 
 fn by_proxy(config: Config, socks: &Socks) -> Config {
@@ -31,7 +31,7 @@ async fn works(client: &Client) {
     assert!(soon("released", guard.unlock()).await.unwrap());
 }
 
-/// A holder and a waiter outlive the loss of their connections, which are made again through the proxy.
+/// Checks that a holder and a waiter survive the loss of their connections, which are made again through the proxy.
 async fn holds_and_waits(config: Config, socks: &Socks, redis: &Redis) {
     let config = config.lease(LONG).store_timeout(60);
     let [holder, other] = [(); 2].map(|()| Client::connect(config.clone()).unwrap());
@@ -82,7 +82,7 @@ async fn our_tls_goes_through_a_proxy() {
     holds_and_waits(by_proxy(config(&url), &socks), &socks, &redis).await;
 }
 
-/// A TLS library of the program's own, whose settings this library knows nothing of.
+/// The program's own TLS library, whose settings are unknown to this library.
 fn own_tls(ca: &Path) -> TlsConnector {
     let mut roots = RootCertStore::empty();
     for certificate in CertificateDer::pem_file_iter(ca).unwrap() {

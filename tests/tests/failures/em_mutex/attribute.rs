@@ -1,4 +1,4 @@
-//! Points 8 and 9, as far as they are about the attribute.
+//! Points 8 and 9, as far as they concern the attribute.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -67,7 +67,7 @@ async fn em_mutex_08_on_timeout_does_not_answer_an_inner_timeout() {
     inner_timed_out(client.blocking_scope(|| job.outer_sync()));
     assert_eq!(job.counts(), (2, 0));
     drop(inner);
-    // Its own timeout it does answer, and then the body does not run.
+    // The handler does answer the timeout of its own lock, and then the body does not run.
     let outer = soon("free", other.mutex("outer").lock()).await.unwrap();
     assert_eq!(
         soon("an answer", client.scope(job.outer())).await.unwrap(),
@@ -91,7 +91,7 @@ async fn em_mutex_09_parts_of_a_key_never_run_together() {
     let other = rig.client();
     client
         .scope(keyed("a", "b:c", async || {
-            // `a` and `b:c` is another lock than `a:b` and `c`, than `a`, `b` and `c`, and than itself it is none.
+            // The lock of `a` and `b:c` differs from those of `a:b` and `c`, and of `a` and `b`, and excludes itself.
             for (a, b) in [("a:b", "c"), ("a", "b"), ("a%3Ab", "c"), ("a", "b%3Ac")] {
                 other.scope(keyed(a, b, async || {})).await.unwrap();
             }

@@ -1,4 +1,4 @@
-//! Point 7: whatever is said on a channel.
+//! Point 7: forged and broken messages on a channel.
 
 use auto_mutex::{LockError, MutexGuard};
 use auto_mutex_tests::events::{becomes, soon};
@@ -35,7 +35,7 @@ async fn em_mutex_07_garbage_on_the_channel_harms_nobody() {
         vec![b'x'; 1_000_000],
     ];
     for ticket in tickets {
-        // Claims about tickets that exist: a grant with a counter that was never sent, a loss that is none.
+        // Messages about existing tickets: a grant with a counter that was never sent, and a loss that did not happen.
         garbage.push(format!("grant {ticket} 1 999999 2000 suite:m").into_bytes());
         garbage.push(format!("lost {ticket} suite:m").into_bytes());
         garbage.push(format!("near {ticket} suite:other").into_bytes());
@@ -46,7 +46,7 @@ async fn em_mutex_07_garbage_on_the_channel_harms_nobody() {
             admin.call(&[b"PUBLISH", channel.as_bytes(), message.as_slice()]);
         }
     }
-    // Requests and messages share a connection in order, so an answer means that all of it was read.
+    // Replies and messages share a connection in order, so an answer means that the client has read all messages.
     client
         .mutex("another")
         .lock()
@@ -62,7 +62,7 @@ async fn em_mutex_07_garbage_on_the_channel_harms_nobody() {
     assert!(guard.unlock().await.unwrap());
 }
 
-/// What somebody who knows the waiting ticket could publish: a token and a lease.
+/// Publishes what an attacker who knows the waiting ticket could publish: a grant with a token and a lease.
 async fn forge(
     rig: &Rig,
     token: &str,
@@ -81,7 +81,7 @@ async fn forge(
     (guard, waiting, holder)
 }
 
-/// A grant of each ticket but the holder's, to each member.
+/// Publishes to each member a grant of each ticket except the holder's.
 fn publish(rig: &Rig, holder: &str, token: &str, millis: &str) {
     let channels = ["PUBSUB", "CHANNELS", "auto_mutex:member:*"];
     let channels = rig.redis.command(&channels).texts();
@@ -106,7 +106,7 @@ async fn em_mutex_07_a_grant_no_store_would_send_lets_nobody_in() {
     {
         let rig = Rig::new();
         let (guard, waiting, _) = forge(&rig, token, millis).await;
-        // Requests and messages share a connection in order, so its next question is later.
+        // A new client's request reaches the server after all the messages, which are delivered in order.
         rig.client().mutex("m").info().await.unwrap();
         guard.check().unwrap();
         assert!(!waiting.is_finished(), "{token} {millis} let the waiter in");
@@ -126,10 +126,10 @@ async fn em_mutex_07_a_grant_no_store_would_send_lets_nobody_in() {
 #[tokio::test]
 async fn em_mutex_07_a_forged_grant_is_found_out() {
     let rig = Rig::new();
-    // Whoever guesses ticket, counter and time is let in on the word of it, until the claim is answered.
+    // An attacker who guesses ticket, counter and time makes the waiter enter, until the answer to its claim arrives.
     let (guard, waiting, holder) = forge(&rig, "1900000000000000", "2000").await;
     becomes("it is let in", async || {
-        // It counts from the request of that number, which may be too long ago by now.
+        // The lease counts from the request with the guessed counter, which may be too long ago by now.
         publish(&rig, &holder, "1900000000000000", "2000");
         waiting.is_finished()
     })
@@ -139,7 +139,7 @@ async fn em_mutex_07_a_forged_grant_is_found_out() {
             soon("the claim is refused", forged.lost()).await;
             assert!(was_lost(forged.unlock().await));
         }
-        // The claims were refused before the waiter looked, time after time.
+        // The claims were refused before the waiter was polled, time after time.
         Err(error) => assert!(matches!(error, LockError::Lost { .. }), "{error:?}"),
     }
     guard.check().unwrap();

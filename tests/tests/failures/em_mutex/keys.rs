@@ -1,4 +1,4 @@
-//! Points 4 and 6: keys without a TTL, and keys that are gone.
+//! Points 4 and 6: keys without a TTL, and keys that have vanished.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ async fn em_mutex_04_a_key_without_ttl_does_not_make_a_waiter_spin() {
         "{brief:?}"
     );
     drop(brief);
-    // The dead one's lease ends although its keys would stay for ever.
+    // The killed holder's lease ends, although its keys would stay forever.
     let guard = soon("the lease ends", client.mutex("m").lock())
         .await
         .unwrap();
@@ -71,7 +71,7 @@ async fn em_mutex_06_a_state_lost_by_half_ends_within_a_lease() {
         rig.redis
             .command(&["DEL", &format!("auto_mutex:{{suite:m}}{suffix}")]);
         drop(guard);
-        // The one that waited gets in or is told why not; either way nobody is stuck afterwards.
+        // The waiter is granted or gets an error; in both cases the lock works afterwards.
         let ended = soon(&format!("the wait ends without {suffix:?}"), waiting)
             .await
             .unwrap();

@@ -1,4 +1,4 @@
-//! Points 1, 3, 5, 9 and 12: whose lock it is, and for how long.
+//! Points 1, 3, 5, 9 and 12: which holder owns the lock, and for how long.
 
 use std::time::{Duration, SystemTime};
 
@@ -18,7 +18,7 @@ async fn em_mutex_01_expiry_never_comes_from_the_clients_clock() {
     let client = rig.leasing(Duration::from_millis(300));
     let guard = client.mutex("m").lock().await.unwrap();
     guard.refresh(Duration::from_secs(5)).await.unwrap();
-    // Renewals are looked at too.
+    // The check includes renewals.
     let before = rig.redis.calls("evalsha");
     becomes("a renewal", async || rig.redis.calls("evalsha") > before).await;
     guard.unlock().await.unwrap();
@@ -30,7 +30,7 @@ async fn em_mutex_01_expiry_never_comes_from_the_clients_clock() {
         if line.contains("\"the end\"") {
             break;
         }
-        // What a script runs inside is the server's affair; only what clients send is looked at.
+        // Only commands from clients are checked, not those that scripts run in the server.
         let Some((_, command)) = line
             .split_once("] ")
             .filter(|(head, _)| !head.ends_with("lua"))
@@ -38,7 +38,7 @@ async fn em_mutex_01_expiry_never_comes_from_the_clients_clock() {
             continue;
         };
         commands += 1;
-        // A number that is a time within a year of now, in whatever unit, came from our clock.
+        // A number that is a time within a year of now, in any unit, would come from the client's clock.
         for word in command.split(|c: char| !c.is_ascii_alphanumeric()) {
             let Ok(number) = word.parse::<f64>() else {
                 continue;
@@ -62,13 +62,13 @@ async fn em_mutex_03_a_stale_unlock_leaves_the_newer_lock_of_the_same_owner() {
     let short = client.mutex("m").expire(Duration::from_millis(100));
     let stale = short.lock().await.unwrap();
     soon("it expires", stale.lost()).await;
-    // The same process, client and task.
+    // The same process, client and task takes the lock again.
     let newer = soon("again", client.mutex("m").lock()).await.unwrap();
     assert!(was_lost(stale.unlock().await));
     newer.check().unwrap();
     assert!(other.mutex("m").try_lock().await.unwrap().is_none());
     assert!(newer.unlock().await.unwrap());
-    // And one that the store hears of only after the newer one was granted.
+    // The store receives this stale release only after the newer lock was granted.
     let late = Client::connect(rig.proxied_config().lease(1).store_timeout(30)).unwrap();
     let stale = late.mutex("m").lock().await.unwrap();
     rig.proxy.freeze();

@@ -1,4 +1,4 @@
-//! Points 2, 10 and 11: nobody who waits is forgotten.
+//! Points 2, 10 and 11: no waiter is forgotten.
 
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,7 @@ async fn em_mutex_02_every_waiter_is_woken_in_its_turn() {
         let client = rig.client();
         tasks.push(tokio::spawn(async move {
             client.mutex("m").lock().await.map(drop).unwrap();
-            // A second lock at once: the wake-up of the first must not count for it.
+            // A second lock at once: the wake-up of the first lock must not count for it.
             client.mutex("m").lock().await.map(drop).unwrap();
         }));
         waiters(&holder.mutex("m"), number + 1).await;
@@ -51,7 +51,7 @@ async fn em_mutex_10_the_watcher_never_gives_up() {
     .unwrap();
     rig.proxy.heal();
     guard.unlock().await.unwrap();
-    // Whoever waited gets it, or was told of the outage; afterwards all is well without anybody's help.
+    // The waiter is granted, or gets an error about the outage; afterwards the client works without any help.
     match soon("the wait ends", waiting).await.unwrap() {
         Ok(guard) => assert!(guard.unlock().await.unwrap()),
         Err(error) => assert!(matches!(error, LockError::Unavailable { .. }), "{error:?}"),
@@ -74,7 +74,7 @@ async fn em_mutex_11_a_release_during_a_reconnect_is_not_missed() {
         rig.proxy.refuse();
         rig.proxy.cut();
         if round > 0 {
-            // At various moments of the reconnect.
+            // The release comes at various moments of the reconnect.
             tokio::time::sleep(Duration::from_millis(round * 30)).await;
             rig.proxy.heal();
         }
@@ -103,8 +103,8 @@ async fn em_mutex_02_a_waiter_is_woken_and_does_not_find_out_by_asking() {
         took.push(released.elapsed());
         assert!(guard.unlock().await.unwrap());
     }
-    // The first waiters ask every 1100 ms as well: without wake-ups half of the hand-overs take longer than half of
-    // that. A slow machine may delay some, not half of them.
+    // The first waiters also ask every 1100 ms: without wake-ups, half of the handoffs would take longer than half of that.
+    // A slow machine may delay some handoffs, but not half of them.
     took.sort();
     assert!(took[10] < Duration::from_millis(550), "{took:?}");
 }

@@ -15,7 +15,7 @@ async fn a_lost_reply_to_unlock_still_tells_the_truth() {
     for round in 0..5 {
         let guard = client.mutex("m").lock().await.unwrap();
         rig.proxy.lose_reply_after(round);
-        // It was held, and it was this call that released it: a second sending finds it gone already.
+        // The result says that this call released the lock, although the resent release finds the lock free.
         let truth = soon("an answer", guard.unlock()).await;
         assert!(truth.is_ok(), "{truth:?}");
         assert!(other.mutex("m").try_lock().await.unwrap().is_some());
@@ -81,7 +81,7 @@ async fn a_late_copy_of_a_request_takes_nothing() {
     let config = rig.proxied_config().lease(LONG).store_timeout(60);
     let (client, other) = (Client::connect(config).unwrap(), rig.client());
     for cancel in [false, true] {
-        // The request is on its way when the connection is given up for another one.
+        // The request is in flight when the client replaces the connection.
         rig.proxy.freeze_existing();
         let connections = rig.proxy.connections();
         let asking = tokio::spawn({
@@ -95,7 +95,7 @@ async fn a_late_copy_of_a_request_takes_nothing() {
         if cancel {
             asking.abort();
             assert!(asking.await.unwrap_err().is_cancelled());
-            // Over the new connection too, so after whatever is left of the cancelled call.
+            // This request also uses the new connection, so it comes after what is left of the cancelled call.
             let after = soon("another lock", client.mutex("after").lock()).await;
             assert!(after.unwrap().unlock().await.unwrap());
         } else {

@@ -1,4 +1,4 @@
-//! The connection: slow, cut, half-open, losing what is sent.
+//! Faults of the connection: slow, cut, half-open, losing data.
 
 mod cut;
 mod lossy;

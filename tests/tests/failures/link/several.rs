@@ -1,4 +1,4 @@
-//! Several names over a link that is slow or frozen.
+//! Calls for several names over a link that is slow or frozen.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use auto_mutex_tests::events::{becomes, soon};
 
 use crate::rig::{Rig, waiters};
 
-/// For so long a call waits at least until the store has back what it took.
+/// A call that did not get all locks waits at least this long for the store to confirm their release.
 const MOMENT: Duration = Duration::from_secs(1);
 
 #[tokio::test]
@@ -15,7 +15,7 @@ async fn a_try_that_says_none_holds_nothing_any_more() {
     let rig = Rig::new();
     let (client, other) = (rig.proxied(), rig.client());
     let _busy = other.mutex("b").lock().await.unwrap();
-    // What is sent takes so long that others find it held.
+    // Requests are delayed so much that another client would find the locks held if the call did not wait.
     rig.proxy.delay(Duration::from_millis(150));
     loop {
         let started = Instant::now();
@@ -32,7 +32,7 @@ async fn a_try_that_says_none_holds_nothing_any_more() {
                 assert_eq!(free, [true; 2]);
                 return;
             }
-            // The machine stood still.
+            // The machine stalled.
             _ => {
                 becomes("nothing is left", async || rig.redis.held() == 1).await;
             }
@@ -52,7 +52,7 @@ async fn a_silent_store_keeps_nobody_who_gives_up() {
     });
     waiters(&other.mutex("b"), 1).await;
     rig.proxy.freeze();
-    // Not for its patience, nor until the link is replaced.
+    // The call waits neither for the store timeout nor until the link is replaced.
     let error = soon("an answer", waiting).await.unwrap().unwrap_err();
     let told = error.is_timeout() || matches!(error, LockError::Unavailable { .. });
     assert!(told, "{error:?}");

@@ -24,7 +24,7 @@ async fn a_slow_link_only_takes_longer() {
     assert!(guard.unlock().await.unwrap());
 }
 
-/// The scripts alone take a second over such a link, which is shorter than any attempt.
+/// The scripts alone take a second over such a link, which is less than the time of an attempt.
 #[tokio::test]
 async fn a_link_of_50_kb_a_second_connects_and_connects_again() {
     let rig = Rig::new();
@@ -35,7 +35,7 @@ async fn a_link_of_50_kb_a_second_connects_and_connects_again() {
     });
     let client = soon("set up", client).await.unwrap();
     for round in 0..3 {
-        // The second time it knows nothing any more.
+        // The second reconnect finds a server without the scripts.
         if round == 1 {
             rig.redis.command(&["SCRIPT", "FLUSH"]);
         }
@@ -45,7 +45,7 @@ async fn a_link_of_50_kb_a_second_connects_and_connects_again() {
     }
 }
 
-/// An attempt is as long as it takes, where something gets on; and who is slow is not taken for dead as soon as he is back.
+/// An attempt lasts as long as it makes progress, and a slow server is not considered dead after a reconnect.
 #[tokio::test]
 async fn a_server_that_takes_longer_than_usual_for_each_answer_is_of_use() {
     let rig = Rig::new();
@@ -88,10 +88,10 @@ async fn one_round_trip_takes_a_free_lock() {
 async fn several_names_are_waited_for_over_a_link_that_takes_a_second() {
     let rig = Rig::new();
     let client = Client::connect(rig.proxied_config().lease(LONG).store_timeout(60)).unwrap();
-    // Longer than a call that does not wait has patience.
+    // Longer than a call that does not wait tolerates an unresponsive store.
     rig.proxy.delay(Duration::from_millis(600));
     let multi = client.multi(["a", "b"]);
-    // If the machine stands still for a moment, the answer may come together with the end of the patience.
+    // If the machine stalls for a moment, the answer may come together with the end of that time.
     let error = loop {
         match soon("an answer", multi.try_lock()).await {
             Ok(taken) => assert!(taken.expect("free").unlock().await.unwrap()),
@@ -138,7 +138,7 @@ async fn a_frozen_link_costs_the_lock_but_never_the_truth() {
     soon("the holder knows by its own clock", guard.lost()).await;
     let next = soon("the next one", other.mutex("m").lock()).await.unwrap();
     rig.proxy.thaw();
-    // The renewals that were held back arrive now; they must not take it from the next one.
+    // The delayed renewals arrive now; they must not take the lock from the next holder.
     client
         .mutex("other")
         .lock()
@@ -173,7 +173,7 @@ async fn patience_ends_a_call_that_the_store_does_not_answer() {
         "an outage is no timeout: {error:?}"
     );
     rig.proxy.thaw();
-    // The requests that were given up arrive now, and must leave nothing behind.
+    // The requests of the failed calls arrive now, and must leave nothing behind.
     drop(
         soon("nothing is left behind", other.mutex("m").lock())
             .await

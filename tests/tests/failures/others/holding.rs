@@ -1,4 +1,4 @@
-//! What is renewed, released and left behind.
+//! Faults of renewals and releases, and keys that are left behind.
 
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,7 @@ async fn others_renewal_does_not_stop_after_a_failure() {
     let guard = client.mutex("m").lock().await.unwrap();
     let started = Instant::now();
     while started.elapsed() < LEASE * 3 {
-        // Each time a renewal may or may not be under way.
+        // The cut may or may not hit a renewal in flight.
         rig.proxy.cut();
         tokio::time::sleep(LEASE / 2).await;
         guard.check().unwrap();
@@ -32,7 +32,7 @@ async fn others_renewal_does_not_outlive_the_guard() {
     let (client, other) = (rig.proxied_leasing(LEASE), rig.client());
     for way in 0..4 {
         let guard = client.mutex("m").lock().await.unwrap();
-        // The renewal is under way or its connection is going down while the guard goes.
+        // A renewal is in flight, or its connection is being lost, while the guard is dropped.
         let refresh = guard.refresh(Duration::from_secs(60));
         match way {
             0 => drop(refresh),
@@ -52,7 +52,7 @@ async fn others_renewal_does_not_outlive_the_guard() {
         let next = soon("the lock is free", other.mutex("m").lock())
             .await
             .unwrap();
-        // Whatever is renewed now, it is not the former hold.
+        // A late renewal must not affect the next holder.
         tokio::time::sleep(LEASE).await;
         next.check().unwrap();
         assert_eq!(rig.redis.held(), 1, "way {way}");
@@ -73,7 +73,7 @@ async fn others_a_refresh_never_revives_a_lost_lock() {
     }
     assert_eq!(rig.redis.held(), 0);
     assert!(guard.is_lost());
-    // Nor when the store lost it and the holder does not know yet.
+    // A refresh does not revive the lock either if the store has lost it and the holder does not know yet.
     let guard = client.mutex("m").lock().await.unwrap();
     rig.redis
         .command(&["DEL", "auto_mutex:{suite:m}", "auto_mutex:{suite:m}:held"]);

@@ -1,4 +1,4 @@
-//! What was seen in other systems.
+//! Faults that were seen in other systems.
 
 mod holding;
 mod outage;

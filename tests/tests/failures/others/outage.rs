@@ -1,4 +1,4 @@
-//! A store that is down is neither an empty one nor a reason to run without a lock.
+//! A store that is down is not taken for an empty one, and no body runs without its lock.
 
 use std::time::Duration;
 
@@ -74,7 +74,7 @@ async fn others_no_error_makes_a_hot_retry() {
     let waiter = rig.proxied_leasing(LEASE);
     let _waiting = tokio::spawn(async move { waiter.mutex("m").lock().await.map(drop) });
     waiters(&mutex, 1).await;
-    // A broken connection, again and again.
+    // The connection breaks again and again.
     rig.proxy.refuse();
     rig.proxy.cut();
     let before = rig.proxy.connections();
@@ -85,7 +85,7 @@ async fn others_no_error_makes_a_hot_retry() {
         "{tried} connections by two clients in a second"
     );
     rig.proxy.heal();
-    // Errors of the server, again and again.
+    // The server answers with errors again and again.
     becomes("both are back", async || mutex.is_locked().await.is_ok()).await;
     rig.redis
         .command(&["SET", "auto_mutex:{suite:m}", "foreign"]);

@@ -1,4 +1,4 @@
-//! Who waits, and what it costs.
+//! The order of waiters, and the cost of waiting.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ async fn others_a_dead_waiter_costs_no_lease_and_a_live_one_keeps_its_place() {
     waiters(&holder.mutex("m"), 4).await;
     dead.iter_mut().for_each(|worker| worker.kill9());
     drop(guard);
-    // Three dead ones in front of it, each with a lease longer than the patience.
+    // Three killed waiters come before this one; each has a lease that is longer than this test waits.
     let guard = soon("the live one gets in", live).await.unwrap().unwrap();
     assert!(guard.unlock().await.unwrap());
 }
@@ -40,7 +40,7 @@ async fn others_a_suspended_waiter_costs_two_seconds_and_keeps_its_place() {
     drop(guard);
     let guard = soon("the live one gets in", live).await.unwrap().unwrap();
     paused.cont();
-    // Back in the queue, at its own place, and then inside.
+    // The suspended waiter is back in the queue at its own place, and is then granted.
     waiters(&holder.mutex("m"), 1).await;
     let before = guard.fencing_token();
     assert!(guard.unlock().await.unwrap());

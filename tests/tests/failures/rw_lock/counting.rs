@@ -1,4 +1,4 @@
-//! Points 1, 2, 3 and 7: readers that are counted wrongly.
+//! Points 1, 2, 3 and 7: wrong counts of readers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -16,7 +16,7 @@ async fn rw_lock_1_a_new_handle_forgets_no_reader() {
     let (reader, writer) = (rig.client(), rig.client());
     let reading = reader.rw_lock("rw").read().await.unwrap();
     for _ in 0..3 {
-        // New handles, of this client and of new ones; some ask, some come and go.
+        // New handles of new clients: some only query the lock, others read.
         let fresh = rig.client();
         let lock = fresh.rw_lock("rw");
         assert!(lock.is_locked().await.unwrap());
@@ -29,7 +29,7 @@ async fn rw_lock_1_a_new_handle_forgets_no_reader() {
     assert!(writer.rw_lock("rw").try_write().await.unwrap().is_some());
 }
 
-/// Who is inside, as those say who are; it panics where they must not meet.
+/// Counts the running readers and writers, and panics where they must not meet.
 #[derive(Default)]
 struct Inside {
     readers: AtomicU32,
@@ -72,7 +72,7 @@ async fn rw_lock_2_no_reader_is_lost_when_another_leaves() {
                     inside.write().await;
                     drop(guard);
                 } else {
-                    // Readers leave just as others come, by both ways of leaving.
+                    // Readers leave while others enter: by an awaited release, or by a drop.
                     let guard = lock.read().await.unwrap();
                     inside.read().await;
                     if turn % 2 == 0 {
@@ -102,7 +102,7 @@ async fn rw_lock_3_a_killed_reader_lets_nobody_in_beside_a_writer() {
     )
     .await
     .unwrap();
-    // Theirs would count the killed one still, take this reader for the second, and let it in.
+    // The original lock would still count the killed reader, take this reader for the second one, and grant the lock.
     assert!(reader.rw_lock("rw").try_read().await.unwrap().is_none());
     let reading = tokio::spawn(async move { reader.rw_lock("rw").read().await });
     waiters(&writer.mutex("rw"), 1).await;
@@ -145,7 +145,7 @@ async fn rw_lock_7_a_reader_that_comes_back_late_leaves_no_debt() {
         })
         .await;
         soon("all has arrived", lock.info()).await.unwrap();
-        // No count below zero: whoever reads keeps a writer out, and nobody lets it in.
+        // The count is not below zero: each reader still excludes a writer.
         assert_eq!(rig.redis.held(), 2);
         for guard in reading {
             assert!(writer.try_write().await.unwrap().is_none());

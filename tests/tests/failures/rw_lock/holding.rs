@@ -1,4 +1,4 @@
-//! Points 4, 5 and 6: how long it is held, what a renewal may do, and what a release may hide.
+//! Points 4, 5 and 6: the length of a hold, the effect of a renewal, and the errors of a release.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ async fn rw_lock_4_a_reader_outlives_any_number_of_leases() {
     let reading = reader.rw_lock("rw").read().await.unwrap();
     let started = std::time::Instant::now();
     while started.elapsed() < lease * 4 {
-        // Others come and go beside it, with leases of their own that are none of its affair.
+        // Other readers enter and leave, with leases of their own that must not affect this reader.
         let brief = others.rw_lock("rw").expire(Duration::from_millis(50));
         let other = soon("beside it", brief.read()).await.unwrap();
         assert!(writer.rw_lock("rw").try_write().await.unwrap().is_none());
@@ -25,7 +25,7 @@ async fn rw_lock_4_a_reader_outlives_any_number_of_leases() {
     reading.check().unwrap();
     assert!(writer.rw_lock("rw").try_write().await.unwrap().is_none());
     assert!(reading.unlock().await.unwrap());
-    // (The release of the last of the others may be on its way still.)
+    // (The release of the last of the other readers may still be in flight.)
     becomes("a writer gets in", async || {
         writer.rw_lock("rw").try_write().await.unwrap().is_some()
     })
@@ -56,7 +56,7 @@ async fn rw_lock_5_a_failed_renewal_is_told_and_takes_nothing_again() {
             .await
             .unwrap();
         rig.proxy.thaw();
-        // It can be reached again, and stays lost: asked to go on, it refuses, and does not enter beside the next.
+        // The store can be reached again, but the guard stays lost: a refresh fails, and does not hold beside the next holder.
         for _ in 0..2 {
             let again = match (&reading, &writing) {
                 (Some(guard), _) => soon("an answer", guard.refresh(Duration::from_secs(60))).await,
@@ -102,7 +102,7 @@ async fn rw_lock_6_a_failing_release_hides_no_result() {
     });
     assert_eq!(soon("the result", write).await.unwrap(), 7);
     rig.proxy.heal();
-    // The same where the body panics: it is its own panic that comes out.
+    // The same if the body panics: the caller gets the body's own panic.
     let panicked = tokio::spawn({
         let lock = lock.clone();
         async move {

@@ -1,4 +1,4 @@
-//! Point 8: who waits for whom.
+//! Point 8: the order of readers and writers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +14,7 @@ async fn rw_lock_8_neither_side_starves() {
     for writers in [false, true] {
         let name = if writers { "writers" } else { "readers" };
         let over = Arc::new(AtomicBool::new(false));
-        // A crowd of one side, of which there is always somebody inside, from several processes' clients.
+        // Many clients of one side, so that at almost every moment at least one of them holds the lock.
         let crowd: Vec<_> = (0..6)
             .map(|_| {
                 let (lock, over) = (rig.client().rw_lock(name), over.clone());
@@ -26,7 +26,7 @@ async fn rw_lock_8_neither_side_starves() {
                             tokio::time::sleep(Duration::from_millis(2)).await;
                             drop(guard);
                         } else {
-                            // The next read begins before the last one ends, as long as it need not wait.
+                            // The next read begins before the last one ends, unless it would have to wait.
                             let next = lock.try_read().await.unwrap();
                             let guard = match next {
                                 Some(guard) => guard,
@@ -80,7 +80,7 @@ async fn rw_lock_8_a_reader_does_not_overtake_a_waiting_writer() {
     let writing = soon("the writer first", writing).await.unwrap().unwrap();
     assert_eq!(rig.redis.held(), 1);
     assert!(writing.unlock().await.unwrap());
-    // All consecutive readers at once: none of them leaves before the last is in.
+    // All consecutive readers are granted together: no reader releases before the last one is granted.
     let mut inside = Vec::new();
     for reader in readers {
         inside.push(soon("all readers", reader).await.unwrap().unwrap());

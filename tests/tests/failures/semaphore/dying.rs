@@ -1,4 +1,4 @@
-//! Points 1 and 2: clients that die between being given a permit and knowing it, or at any other moment.
+//! Points 1 and 2: clients that die between the grant of a permit and its reply, or at any other moment.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use crate::rig::Rig;
 
 const LEASE: Duration = Duration::from_millis(500);
 
-/// Three who ask for one of two permits.
+/// Starts three processes that each ask for one of two permits.
 fn send_in(rig: &Rig) -> [Worker; 3] {
     [(); 3].map(|()| {
         let mut worker = rig.worker(LEASE);
@@ -27,11 +27,11 @@ async fn semaphore_01_a_crash_at_any_moment_loses_no_permit() {
     let mut gotten = 0;
     for round in 0..24 {
         let mut workers = send_in(&rig);
-        // Every third time with two holders inside, else while they are on their way in.
+        // In every third round two processes hold permits when they are killed, otherwise they are still asking.
         if round % 3 == 0 {
             let mut sent = Instant::now();
             becomes("two are inside", async || {
-                // Where all stood still for a lease, what they had is over, and they do not ask again.
+                // If all processes stalled for a lease, their permits have ended, and they do not ask again.
                 if sent.elapsed() > 10 * LEASE {
                     workers = send_in(&rig);
                     sent = Instant::now();
@@ -49,7 +49,7 @@ async fn semaphore_01_a_crash_at_any_moment_loses_no_permit() {
         assert!(rig.redis.held() <= 2);
     }
     assert!(gotten > 0, "nobody was killed inside");
-    // Of a token lost for ever, and of one too many, this would show.
+    // This would show a permit that is lost forever, and one too many.
     let semaphore = observer.semaphore("s", 2);
     let both = soon("all permits come back", semaphore.acquire_many(2)).await;
     assert_eq!(semaphore.available().await.unwrap(), 0);
@@ -79,7 +79,7 @@ async fn semaphore_02_a_reply_to_a_client_that_dies_loses_no_permit() {
     }
     let permit = soon("the permit comes back", permits.acquire()).await;
     assert_eq!(permit.unwrap().release().await.unwrap(), 1);
-    // A job goes back to its place: before the one that nobody had.
+    // The job of the killed process goes back to its place, before the job that was not handed out.
     becomes("the job comes back", async || {
         jobs.available().await.unwrap() == 2
     })
@@ -101,7 +101,7 @@ async fn semaphore_02_a_waiter_that_dies_takes_no_permit_with_it() {
     dead.say("acquire s 1");
     becomes("it waits", async || rig.redis.waiting() == 1).await;
     dead.kill9();
-    // Given to a client that is not there any more, with a lease that no test outlives.
+    // The release grants the permit to a killed client, with a lease that no test outlives.
     assert!(permit.release().await.is_ok());
     let permit = soon("the next one", live.semaphore("s", 1).acquire()).await;
     assert_eq!(permit.unwrap().release().await.unwrap(), 1);

@@ -1,4 +1,4 @@
-//! Points 5 and 6: keys without a time to live, and keys that go away one by one.
+//! Points 5 and 6: keys without a time to live, and keys that vanish one by one.
 
 use std::time::{Duration, Instant};
 
@@ -68,7 +68,7 @@ async fn semaphore_05_a_crash_between_any_two_steps_leaves_no_key_without_ttl() 
     let rig = Rig::new();
     for round in 0..12 {
         let mut worker = rig.worker(Duration::from_millis(300));
-        // Every other one comes some way before it is killed, however slow the machine is.
+        // In every second round the worker finishes a cycle before it is killed, however slow the machine is.
         if round % 2 == 1 {
             worker.say("acquire s 2");
             worker.got("s");
@@ -109,7 +109,7 @@ async fn semaphore_06_a_key_that_vanishes_alone_blocks_nobody() {
             ends.push((format!("{suffix:?}, {holders} holders"), waiting, one));
         }
     }
-    // Which of several holders are left nobody can say, so all leases that there can be have to end: 30 s.
+    // The store cannot know which of several holders are left, so all possible leases have to end: 30 s.
     let limit = Duration::from_secs(60);
     let started = Instant::now();
     for (what, waiting, semaphore) in ends {

@@ -1,4 +1,4 @@
-//! Points 8, 10 and 11: what is refused, instead of being ignored, carried out half, or replaced by a guess.
+//! Points 8, 10 and 11: requests that are refused, instead of being ignored, half executed, or answered by a guess.
 
 use auto_mutex::{Client, LockError};
 use auto_mutex_tests::events::{LONG, becomes, soon};
@@ -33,11 +33,11 @@ async fn semaphore_08_another_number_of_permits_is_an_error() {
     assert!(text.to_string().contains("a mutex"), "{text}");
     let text = two.rw_lock("s").read().await.map(drop).unwrap_err();
     assert!(text.to_string().contains("readers-writer"), "{text}");
-    // Nothing was changed by it.
+    // The refused calls have changed nothing.
     assert_eq!(two.semaphore("s", 2).available().await.unwrap(), 1);
     permit.check().unwrap();
     assert_eq!(permit.release().await.unwrap(), 2);
-    // Nobody holds or waits: a new size may be agreed on.
+    // No holder and no waiter is left, so another size may be used.
     let permit = two.semaphore("s", 3).acquire().await.unwrap();
     assert_eq!(mismatch(one.semaphore("s", 2).acquire().await), (2, 3));
     assert_eq!(permit.release().await.unwrap(), 3);
@@ -62,7 +62,7 @@ async fn semaphore_10_delete_while_held_lets_nobody_in() {
         ),
         "{refused:?}"
     );
-    // The waiter did not get in, and the holder is unharmed.
+    // The waiter was not granted, and the holder still holds.
     let info = other.mutex("s").info().await.unwrap();
     assert_eq!((info.holders.len(), info.waiters.len()), (1, 1));
     assert!(!waiting.is_finished());
@@ -72,7 +72,7 @@ async fn semaphore_10_delete_while_held_lets_nobody_in() {
     assert!(semaphore.delete().await.is_err(), "held again");
     semaphore.signal("left over").await.unwrap();
     assert_eq!(permit.release().await.unwrap(), 2);
-    // Free at last: its tokens go with it.
+    // The semaphore is free, so it is deleted with its tokens.
     assert!(semaphore.delete().await.unwrap());
     assert!(!semaphore.exists().await.unwrap());
     assert_eq!(semaphore.available().await.unwrap(), 1);
@@ -98,7 +98,7 @@ async fn semaphore_11_an_error_of_time_never_brings_in_the_clients_clock() {
             "{error:?}"
         );
     }
-    // Nothing is given by another clock, and nothing half done.
+    // No permit was granted by another clock, and nothing was half done.
     rig.redis.command(&["ACL", "SETUSER", "locker", "+time"]);
     assert_eq!((rig.redis.held(), rig.redis.keys().len()), (1, before));
     permit.check().unwrap();

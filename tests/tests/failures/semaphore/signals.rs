@@ -8,7 +8,7 @@ use crate::rig::{Rig, waiters};
 async fn semaphore_07_a_signal_adds_exactly_the_token_it_was_given() {
     let rig = Rig::new();
     let semaphore = rig.client().semaphore("s", 1);
-    // Releasing makes nothing, however often one comes and goes.
+    // A release makes no token, however often it happens.
     for _ in 0..3 {
         let permit = semaphore.acquire().await.unwrap();
         assert_eq!(
@@ -17,7 +17,7 @@ async fn semaphore_07_a_signal_adds_exactly_the_token_it_was_given() {
         );
         assert_eq!(permit.release().await.unwrap(), 1);
     }
-    // A token is there once, and equal ones are as many as were signalled.
+    // Each signalled token is handed out once; equal tokens are counted separately.
     let permit = semaphore.acquire().await.unwrap();
     for (token, available) in [("1", 1), ("1", 2), ("", 3), ("\0 ü\r\n", 4)] {
         semaphore.signal(token).await.unwrap();
@@ -75,7 +75,7 @@ async fn semaphore_12_two_waiters_of_one_connection_both_get_in() {
     waiters(&holder.mutex("s"), 1).await;
     waiters(&holder.mutex("jobs"), 1).await;
     assert_eq!(rig.redis.members(), 2);
-    // The connection is not blocked: what one waits for can come from the same client.
+    // The connection is not blocked: one task can wait for a token that another task of the same client signals.
     soon("a signal", client.semaphore("jobs", 0).signal("job"))
         .await
         .unwrap();

@@ -1,4 +1,4 @@
-//! Points 3, 4 and 9: holders that come too late, and cleaning up after them.
+//! Points 3, 4 and 9: holders whose lease has ended, and cleaning up after them.
 
 use std::time::{Duration, Instant};
 
@@ -7,8 +7,8 @@ use auto_mutex_tests::events::{becomes, soon};
 
 use crate::rig::Rig;
 
-/// A permit of one, of a client that cannot reach the store any more: its holder has lost it, or (`released`) has
-/// dropped it, but the release is still on its way.
+/// Returns the only permit, taken by a client that can no longer reach the store. The holder has lost the permit, or
+/// (`released`) has dropped it while the release is still in flight.
 async fn stale(rig: &Rig, released: bool) -> (Client, Option<Permit>) {
     let late = Client::connect(rig.proxied_config().lease(1).store_timeout(30)).unwrap();
     let permit = late.semaphore("s", 1).acquire().await.unwrap();
@@ -21,7 +21,7 @@ async fn stale(rig: &Rig, released: bool) -> (Client, Option<Permit>) {
     (late, Some(permit))
 }
 
-/// Lets the client speak again, and waits until all that it had to say has arrived.
+/// Lets the client reach the store again, and waits until all its delayed requests have arrived.
 async fn back(rig: &Rig, late: &Client) {
     let before = rig.redis.calls("evalsha");
     rig.proxy.thaw();
@@ -34,7 +34,7 @@ async fn back(rig: &Rig, late: &Client) {
         .unwrap();
 }
 
-/// Exactly one permit can be had.
+/// Checks that exactly one permit can be acquired.
 async fn one_is_left(semaphore: &Semaphore) {
     assert_eq!(semaphore.available().await.unwrap(), 1);
     let first = semaphore.try_acquire().await.unwrap();
@@ -48,7 +48,7 @@ async fn semaphore_03_a_stale_release_makes_no_second_permit() {
     let rig = Rig::new();
     let other = rig.client();
     let semaphore = other.semaphore("s", 1);
-    // Somebody releases what seems stale, and then its holder comes to its end: in two ways.
+    // Another client breaks a permit that seems stale, and then its holder releases or drops it.
     for dropped in [false, true] {
         let permit = rig.client().semaphore("s", 1).acquire().await.unwrap();
         assert!(semaphore.force_unlock().await.unwrap());
@@ -60,7 +60,7 @@ async fn semaphore_03_a_stale_release_makes_no_second_permit() {
         }
         one_is_left(&semaphore).await;
     }
-    // And when its lease has ended in the store, before or while its release is on its way.
+    // The same if the lease has ended in the store, before the release is sent or while it is in flight.
     for released in [false, true] {
         let (late, permit) = stale(&rig, released).await;
         one_is_left_soon(&semaphore).await;
@@ -109,7 +109,7 @@ async fn semaphore_09_cleaning_up_after_the_dead_leaves_the_living() {
         worker.got("s");
     }
     workers[1].kill9();
-    // Whoever comes cleans up: many at once, over and over, until the dead one is gone and beyond.
+    // Many clients query and acquire at once, repeatedly, until well after the killed one's lease has ended.
     let cleaners: Vec<_> = (0..4)
         .map(|_| {
             let semaphore = rig.client().semaphore("s", 3);

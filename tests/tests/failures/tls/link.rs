@@ -1,4 +1,4 @@
-//! Connections over TLS that are cut, replaced, crowded or half-open.
+//! Connections over TLS that are cut, replaced, busy or half-open.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ impl Rig {
         }
     }
 
-    /// The clients use the certificate of the server.
+    /// The clients use the same certificate as the server.
     fn url_at(&self, port: u16) -> String {
         let (cert, key) = (self.identity.cert.display(), self.identity.key.display());
         format!("{}&cert={cert}&key={key}", self.redis.tls_url_at(port))
@@ -105,7 +105,7 @@ async fn renewed_certificates_count_from_the_next_connection_on() {
     let client = rig.client();
     let guard = client.mutex("m").lock().await.unwrap();
     let next = Authority::new();
-    // For a while the files belong to different authorities, and one is not there at all.
+    // For a while the files belong to different authorities, and the file of the authority is missing.
     rig.identity.become_a_copy_of(&next.issue());
     std::fs::remove_file(rig.authority.ca()).unwrap();
     let connections = rig.proxy.connections();
@@ -144,7 +144,7 @@ async fn what_is_longer_than_a_record_goes_both_ways() {
     let rig = Rig::new();
     let client = rig.client();
     let semaphore = client.semaphore("x".repeat(900), COUNT);
-    // All at once, and then all in one reply.
+    // All requests are sent at once, and later one reply describes all holders.
     let taking: Vec<_> = (0..COUNT)
         .map(|_| {
             let semaphore = semaphore.clone();

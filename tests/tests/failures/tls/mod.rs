@@ -1,4 +1,4 @@
-//! TLS: what set-up finds wrong, and what becomes of a connection that is cut, replaced or half-open.
+//! TLS: the faults that set-up finds, and connections that are cut, replaced or half-open.
 
 mod link;
 mod refused;

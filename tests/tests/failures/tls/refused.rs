@@ -1,4 +1,4 @@
-//! Each thing that may be wrong with TLS has an error of its own, found at set-up.
+//! Each fault of TLS has an error of its own, found at set-up.
 
 use std::fs;
 use std::net::TcpListener;
@@ -48,7 +48,7 @@ fn the_systems_authorities_are_trusted_unless_others_are_named() {
     let (authority, other) = (Authority::new(), Authority::new());
     let redis = server(&authority, authority.issue());
     let url = format!("rediss://localhost:{}", redis.tls_port());
-    // What the system trusts is said by a variable, in a process of its own.
+    // Environment variables name the certificates that the system trusts, so each attempt runs in a process of its own.
     let attempt = |url: &str, system: &Path| {
         let output = Command::new(env!("CARGO_BIN_EXE_test-worker"))
             .args([url, "10000"])
@@ -110,7 +110,7 @@ fn a_port_without_tls_is_told_from_a_wrong_certificate() {
     let authority = Authority::new();
     let redis = server(&authority, authority.issue());
     let url = redis.tls_url_at(redis.port());
-    // What a plain server makes of the handshake depends on its random bytes.
+    // The reaction of a plain server to the handshake depends on the random bytes of the handshake.
     for _ in 0..4 {
         let config = Config::new(&url).unwrap().connect_timeout(1);
         let error = finishes("an answer", move || {
@@ -146,7 +146,7 @@ fn who_closes_or_says_nothing_does_not_speak_tls() {
         });
         let authority = Authority::new();
         let url = format!("rediss://127.0.0.1:{port}?ca={}", authority.ca().display());
-        // Nobody waits for more than the word of one who closes.
+        // The timeout is reached only if the listener is silent; one that closes is reported at once.
         let patience = if silent { 0.5 } else { 10.0 };
         let config = Config::new(url).unwrap().connect_timeout(patience);
         let error = finishes("an answer", move || {
@@ -181,7 +181,7 @@ fn a_server_may_ask_who_its_clients_are() {
         let (cert, key) = (identity.cert.display(), identity.key.display());
         format!("{}&cert={cert}&key={key}", redis.tls_url())
     };
-    // The answer comes after the handshake, or breaks the connection: every time it must be told.
+    // The server reports the refusal after the handshake, or it closes the connection. Both must give this error, every time.
     for _ in 0..10 {
         assert_eq!(fault(&redis.tls_url()), TlsError::ClientCertificateRequired);
         for refused in [other.issue(), authority.issue_for(&["me"], Valid::Before)] {
@@ -257,7 +257,7 @@ fn files_that_cannot_be_used_are_named() {
     ];
     for (ca, cert, key, named, what) in cases {
         let [ca, cert, key] = [ca, cert, key].map(|path| path.display());
-        // Nobody listens there: the files are looked at first.
+        // No server listens at this address: the files are read before connecting.
         let url = format!("rediss://127.0.0.1:1?ca={ca}&cert={cert}&key={key}");
         let error = setup(&url).unwrap_err();
         let text = format!("{error} {error:?}");
