@@ -1,8 +1,8 @@
-//! A timed job on many nodes: every node starts it, one runs it, the others skip it.
+//! A scheduled job on many nodes: every node starts the job, one node runs it, the others skip it.
 //!
-//! The nodes' clocks differ, so one may come when the job is long done: `at_least` keeps the lock beyond the
-//! end of the job. The tick in the `key` makes each run a lock of its own; without it, `at_least` must be longer
-//! than the clocks differ and shorter than the time between two runs.
+//! The nodes' clocks differ, so a node may start the job when it is long done: `at_least` keeps the lock beyond the end of
+//! the job. With the tick in the `key`, each run has a lock of its own. Without it, `at_least` must be longer than the
+//! difference of the clocks, and shorter than the time between two runs.
 //!
 //! `cargo run --example cron_job`
 
@@ -19,10 +19,10 @@ const PERIOD: Duration = Duration::from_millis(800);
 /// How far the clock of each node is behind.
 const SKEWS: [u64; 5] = [0, 40, 90, 150, 300];
 
-/// Which node ran which tick.
+/// The ticks that have run, each with its node.
 static RUNS: Mutex<Vec<(u32, usize)>> = Mutex::new(Vec::new());
 
-/// Takes no time at all: the last node comes 300 ms after it is done.
+/// Takes hardly any time: the last node calls this 300 ms after the job is done.
 #[auto_mutex(block = 0, at_least = 30, key = tick, on_timeout = skip, on_error = |error| eprintln!("{error}"))]
 fn clean_up(tick: u32, node: usize) {
     println!("tick {tick}: node {node} cleans up");
@@ -31,7 +31,7 @@ fn clean_up(tick: u32, node: usize) {
     }
 }
 
-/// A node: in real life a machine of its own, here a thread with a client of its own.
+/// A node: in a real program a machine, here a thread with its own client.
 fn node(node: usize, config: Config, start: Instant) -> Result<(), auto_mutex::SetupError> {
     let client = Client::connect(config)?;
     for tick in 1..=TICKS {
@@ -43,7 +43,7 @@ fn node(node: usize, config: Config, start: Instant) -> Result<(), auto_mutex::S
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // A namespace of its own for each run: on a shared Redis the ticks of the last run are still kept.
+    // Each run has its own namespace: on a shared Redis, the locks of the last run's ticks are still held.
     let config = store("cron-job")?.namespace(format!("cron-job-{}", std::process::id()));
     println!(
         "{} nodes, clocks up to {} ms apart",

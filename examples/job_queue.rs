@@ -1,5 +1,5 @@
-//! Jobs for whichever worker is free: a semaphore without permits of its own hands out what was signalled, in order,
-//! each job once. The job of a worker that dies, or panics, goes to another.
+//! Jobs for any free worker: a semaphore without initial permits hands out the signalled jobs in order, each job once.
+//! The job of a worker that dies, or panics, is handed to another worker.
 //!
 //! `cargo run --example job_queue`
 
@@ -12,7 +12,7 @@ use tokio::time::sleep;
 
 const JOBS: usize = 12;
 
-/// Works until there has been nothing to do for a while. In truth, a process of its own.
+/// Works until no job has come for a while. In a real program, each worker is a process.
 async fn worker(client: Client, name: &'static str) -> Result<Vec<String>, LockError> {
     let jobs = client
         .semaphore("jobs", 0)
@@ -28,7 +28,7 @@ async fn worker(client: Client, name: &'static str) -> Result<Vec<String>, LockE
         println!("{name}: {job}");
         sleep(Duration::from_millis(30)).await;
         done.push(job);
-        // Done: it will not be handed out again.
+        // The job is done: it will not be handed out again.
         permit.release().await?;
     }
 }

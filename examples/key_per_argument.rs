@@ -1,4 +1,4 @@
-//! A lock per value of an argument: calls for one customer take turns, those for others go on.
+//! A lock per value of an argument: calls for one customer take turns, and do not wait for calls for other customers.
 //!
 //! `cargo run --example key_per_argument`
 
@@ -12,7 +12,7 @@ use tokio::time::sleep;
 
 const CUSTOMERS: [&str; 3] = ["ada", "bob", "eve"];
 
-/// How many calls are inside, for one customer and for all.
+/// Counts the calls that run at the same time, for one customer or for all.
 #[derive(Default)]
 struct Gauge {
     inside: AtomicUsize,

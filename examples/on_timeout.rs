@@ -1,4 +1,4 @@
-//! What a call does when it does not get the lock in time: five answers.
+//! Five ways to handle a call that does not get its lock in time.
 //!
 //! `cargo run --example on_timeout`
 
@@ -9,7 +9,7 @@ use auto_mutex_examples::store;
 
 struct Reports;
 
-// All five share one lock, so that `main` can hold it against them.
+// All five methods share one lock, so that `main` can hold it while it calls them.
 #[auto_mutex(name = "report", block = 0.1)]
 impl Reports {
     /// No handler: the error is in the return type.
@@ -39,7 +39,7 @@ impl Reports {
         Ok(Some(format!("report of month {month}")))
     }
 
-    /// A return type that carries no error needs an answer to everything.
+    /// A return type that has no place for an error needs a handler for every error.
     #[auto_mutex(on_timeout = skip, on_error = |error| error.to_string())]
     fn or_text(&self, month: u32) -> String {
         format!("report of month {month}")

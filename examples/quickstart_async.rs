@@ -1,4 +1,4 @@
-//! The attribute on an async method, and the same lock by hand.
+//! The attribute on an async method, and a lock taken by hand.
 //!
 //! `cargo run --example quickstart_async`
 
@@ -17,7 +17,7 @@ struct Ledger {
 }
 
 impl Ledger {
-    /// Reads, waits, writes: wrong as soon as two do it at once.
+    /// Reads, waits, writes: without the lock, two calls at once would lose an update.
     #[auto_mutex(expire = 60, block = 30, guard = lock)]
     async fn add(&self, amount: u32) -> Result<u64, LockError> {
         let entries = self.entries.load(Ordering::Relaxed);
@@ -51,7 +51,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         tokens.len() == 20
     );
 
-    // The same by hand.
+    // A lock taken by hand.
     let guard = Mutex::new("reports").lock().await?;
     println!("{} is held, token {}", guard.name(), guard.fencing_token());
     println!("released: {}", guard.unlock().await?);

@@ -1,4 +1,4 @@
-//! The attribute without any async runtime: plain functions, plain threads.
+//! The attribute without an async runtime: plain functions and threads.
 //!
 //! `cargo run --example quickstart_sync`
 
@@ -12,7 +12,7 @@ use auto_mutex_examples::store;
 
 static STOCK: AtomicU32 = AtomicU32::new(100);
 
-/// Reads, thinks, writes: wrong as soon as two do it at once.
+/// Reads, waits, writes: without the lock, two calls at once would lose an update.
 #[auto_mutex(expire = 60, block = 30)]
 fn sell_one() -> Result<u32, LockError> {
     let stock = STOCK.load(Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Readers together, writers alone: the methods of one type share one lock.
+//! Readers run together, writers alone: the methods of one type share one lock.
 //!
 //! `cargo run --example readers_writer`
 
@@ -11,7 +11,7 @@ use auto_mutex::{LockError, auto_read, auto_write};
 use auto_mutex_examples::store;
 use tokio::time::sleep;
 
-/// Two balances whose sum never changes, in a place that only shows what was written last: a file, a cache.
+/// Two balances with a constant sum, in a place that keeps only the last write: a file, a cache.
 #[derive(Default)]
 struct Ledger {
     left: AtomicI64,
@@ -21,7 +21,7 @@ struct Ledger {
 }
 
 impl Ledger {
-    /// Any number of processes at once, but none while somebody writes.
+    /// Runs in any number of processes at once, but not while a writer runs.
     #[auto_read]
     async fn sum(&self) -> Result<i64, LockError> {
         let readers = self.readers.fetch_add(1, Ordering::SeqCst) + 1;
@@ -33,7 +33,7 @@ impl Ledger {
         Ok(sum)
     }
 
-    /// One process, and nobody reads meanwhile.
+    /// Runs in one process at a time, and not while readers run.
     #[auto_write(expire = 60)]
     async fn transfer(&self, amount: i64) -> Result<(), LockError> {
         self.left.fetch_sub(amount, Ordering::SeqCst);

@@ -1,4 +1,4 @@
-//! Several locks at once, all or none: transfers between accounts, in any direction, without a deadlock.
+//! Several locks at once, all or none: transfers between accounts in any direction, without a deadlock.
 //!
 //! `cargo run --example several_locks`
 
@@ -16,13 +16,13 @@ fn balances() -> [i64; 4] {
     *BALANCES.lock().expect("no panic inside")
 }
 
-/// A lock for each of the two accounts. Whoever names them the other way round takes them in the same order.
+/// Takes a lock for each of the two accounts. The order of the keys does not matter: all calls take the locks in one order.
 #[auto_mutex(keys = [from, to], expire = 60, block = 30)]
 async fn transfer(from: usize, to: usize, amount: i64) -> Result<(), LockError> {
     let before = balances();
     sleep(Duration::from_millis(10)).await;
     let mut balances = BALANCES.lock().expect("no panic inside");
-    // Nobody else has changed these two since.
+    // The locks have kept other calls from changing these two balances.
     balances[from] = before[from] - amount;
     balances[to] = before[to] + amount;
     Ok(())

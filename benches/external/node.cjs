@@ -1,5 +1,5 @@
-// Node's libraries as a worker of the benchmarks: the job in the last argument, the protocol of
-// benches/src/worker/mod.rs, the records of benches/src/measure/record.rs.
+// A benchmark worker for Node's libraries. The job is the last argument; benches/src/worker/mod.rs defines the protocol,
+// and benches/src/measure/record.rs the records.
 'use strict';
 
 const fs = require('node:fs');

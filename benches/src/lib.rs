@@ -1,8 +1,8 @@
 //! Benchmarks of auto-mutex beside other lock libraries: see `benches/README.md`.
 //!
-//! A `scenario` says which processes do what; `run` starts them, pinned and in a fair order; in each
-//! process a `worker` uses a `peer`'s locks; `measure` turns what was seen into figures,
-//! `report` shows them, and `gate` compares them with the goals.
+//! A `scenario` defines the processes and their jobs; `run` starts them, pinned to processors and in a fair order. In
+//! each process, a `worker` uses the locks of a `peer`. `measure` turns the records into figures, `report` shows them,
+//! and `gate` compares them with the goals.
 
 #![forbid(unsafe_code)]
 
@@ -28,7 +28,7 @@ use scenario::Bench;
 
 pub(crate) type Failure = Box<dyn Error + Send + Sync>;
 
-/// What the program `auto-mutex-bench` does.
+/// The main function of the program `auto-mutex-bench`.
 #[must_use]
 pub fn main() -> ExitCode {
     let mut args = std::env::args().skip(1);
@@ -46,7 +46,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Whether all goals that count were met.
+/// Runs the benchmarks and returns whether all goals of `options.gates` were met.
 fn benchmark() -> Result<bool, Failure> {
     let Some(options) = Options::parse(std::env::args().skip(1))? else {
         return Ok(true);

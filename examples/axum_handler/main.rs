@@ -1,6 +1,6 @@
-//! Web handlers with the attribute: a lock per account, and a job that only one request may run.
+//! Web handlers with the attribute: one lock per account, and a job that runs for one request at a time.
 //!
-//! Starts a server on a free port, sends itself some requests at the same time, and ends.
+//! The program starts a server on a free port, sends itself some requests at the same time, and ends.
 //!
 //! `cargo run --example axum_handler`
 
@@ -22,13 +22,13 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::sleep;
 
-/// Two accounts; in real life rows of a database.
+/// Two accounts; in a real program, rows of a database.
 #[derive(Default)]
 struct Bank {
     balances: [AtomicU32; 2],
 }
 
-/// What a handler answers when it cannot do its work.
+/// The response of a handler that cannot do its work.
 enum Refusal {
     Locking(LockError),
     NoSuchAccount,
@@ -53,7 +53,7 @@ impl IntoResponse for Refusal {
     }
 }
 
-/// Requests for one account take turns, on all machines; those for another account do not wait.
+/// Requests for the same account take turns, on all machines. Requests for different accounts do not wait for each other.
 #[auto_mutex(expire = 10, block = 30, key = account)]
 async fn deposit(
     State(bank): State<Arc<Bank>>,
@@ -61,20 +61,20 @@ async fn deposit(
 ) -> Result<String, Refusal> {
     let balance = bank.balances.get(account).ok_or(Refusal::NoSuchAccount)?;
     let before = balance.load(Ordering::Relaxed);
-    // A lost update, were it not for the lock.
+    // Without the lock, another request could change the balance during this sleep, and its update would be lost.
     sleep(Duration::from_millis(20)).await;
     balance.store(before + amount, Ordering::Relaxed);
     Ok(format!("balance {}", before + amount))
 }
 
-/// Whoever comes while it runs is told so at once.
+/// A request that comes while another one runs fails at once.
 #[auto_mutex(expire = 10, block = 0)]
 async fn close_books() -> Result<&'static str, Refusal> {
     sleep(Duration::from_millis(500)).await;
     Ok("closed")
 }
 
-/// A request to ourselves: the status line and the body.
+/// Sends a request to this server; returns the status line and the body.
 async fn request(address: SocketAddr, path: String) -> io::Result<String> {
     let mut stream = TcpStream::connect(address).await?;
     let head = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");

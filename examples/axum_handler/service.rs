@@ -2,8 +2,8 @@
 //!
 //! - `/healthz`, for the liveness probe: the process answers. The probe does not ask Redis, because a restart would not help.
 //! - `/readyz`, for the readiness probe: the locks can be taken.
-//! - SIGTERM: the service accepts no new requests and takes no new locks. Running requests may end, for 20 s; then the locks are
-//!   released.
+//! - SIGTERM: the service accepts no new requests and takes no new locks. Running requests have 20 s to end; then their locks
+//!   are released.
 //!
 //! `AUTO_MUTEX_URL=redis://127.0.0.1:6379 cargo run --example axum_service`
 
@@ -45,7 +45,7 @@ impl IntoResponse for Refusal {
     }
 }
 
-/// The work: one call at a time for each month, on all machines. The call takes this many milliseconds.
+/// The work: one call at a time for each month, on all machines. The call takes `millis` milliseconds.
 #[auto_mutex(expire = 60, block = 5, key = month)]
 async fn close(Path((month, millis)): Path<(u32, u64)>) -> Result<String, Refusal> {
     println!("closing month {month}");
@@ -60,7 +60,7 @@ async fn healthz() -> &'static str {
 async fn readyz() -> Response {
     match auto_mutex::health() {
         Ok(health) if health.is_ready() => (StatusCode::OK, health.to_string()),
-        // For the people who look at the probe: what is wrong, and since when.
+        // The text is for people who look at the probe: it says what is wrong, and since when.
         Ok(health) => (StatusCode::SERVICE_UNAVAILABLE, health.to_string()),
         Err(error) => (StatusCode::SERVICE_UNAVAILABLE, error.to_string()),
     }
@@ -79,7 +79,7 @@ fn terminated() -> Result<impl Future<Output = ()>, std::io::Error> {
 async fn main() -> Result<(), Box<dyn Error>> {
     auto_mutex::setup_async(store("service")?.connect_lazily()).await?;
 
-    // With the signal the locks begin to drain: requests that have theirs may end, others are told 503.
+    // At the signal the locks begin to drain: requests that hold their locks may end, others are answered with 503.
     let sigterm = terminated()?;
     let draining = tokio::spawn(async move {
         sigterm.await;
@@ -92,8 +92,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .route("/close/{month}/{millis}", get(close));
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     println!("listening on http://{}", listener.local_addr()?);
-    // Returns when the last request is answered. After GRACE no request holds a lock any more, because a body that loses its lock
-    // is cancelled.
+    // Returns when the last request is answered. After GRACE no request holds a lock, because a body that loses its lock is
+    // cancelled.
     axum::serve(listener, app)
         .with_graceful_shutdown(terminated()?)
         .await?;

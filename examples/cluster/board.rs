@@ -1,4 +1,4 @@
-//! The live view: on a terminal a board that is drawn again and again, elsewhere a line per event.
+//! The live view: on a terminal, a board that is redrawn repeatedly; otherwise one line per event.
 
 use std::io::{IsTerminal as _, Write as _, stdout};
 use std::time::Duration;
@@ -9,23 +9,23 @@ use crate::history::{History, State};
 use crate::plan::WORKERS;
 use crate::timeline::{self, Glyphs, Paint};
 
-/// The view.
+/// The live view.
 pub(crate) struct Board {
     live: bool,
     glyphs: Glyphs,
     paint: Paint,
-    /// How many lines the last drawing took.
+    /// The number of lines of the last drawing.
     drawn: usize,
     length: Duration,
 }
 
 impl Board {
-    /// For a show of this length, as far as is known.
+    /// Creates the view of a show of this length; a longer show is possible.
     pub(crate) fn new(length: Duration) -> Self {
         let live = stdout().is_terminal();
         let colours = live && !auto_mutex_examples::is_set("NO_COLOR");
         if live {
-            // No cursor while we draw.
+            // Hide the cursor while we draw.
             print!("\x1b[?25l");
         }
         Self {
@@ -41,14 +41,14 @@ impl Board {
         }
     }
 
-    /// Something that is to stay in view.
+    /// Prints a line that stays above the board.
     pub(crate) fn note(&mut self, history: &History, at: Time, text: &str) {
         self.wipe();
         println!("{}  {text}", elapsed(history, at));
         self.draw(history);
     }
 
-    /// An event; the board shows it by itself.
+    /// Prints an event, unless there is a board: the board shows the event by itself.
     pub(crate) fn event(&mut self, history: &History, event: &Event) {
         if self.live {
             return;
@@ -78,7 +78,7 @@ impl Board {
         println!("{}  {text}", elapsed(history, event.at));
     }
 
-    /// Draws the present.
+    /// Draws the current state.
     pub(crate) fn draw(&mut self, history: &History) {
         if !self.live {
             return;
@@ -118,11 +118,11 @@ impl Board {
             println!("{line}");
         }
         self.drawn = lines.len() + 1;
-        // A terminal that is gone is noticed elsewhere.
+        // If the terminal is gone, another part of the program notices.
         let _ = stdout().flush();
     }
 
-    /// The last picture, which stays.
+    /// Prints the final timeline.
     pub(crate) fn finish(&mut self, history: &History) {
         self.wipe();
         println!();

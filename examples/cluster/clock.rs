@@ -1,4 +1,4 @@
-//! Points in time that all processes of the machine agree about.
+//! Points in time, on a clock that all processes of the machine share.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -12,7 +12,7 @@ impl Time {
         Self(since.map_or(0, |since| since.as_micros() as u64))
     }
 
-    /// Zero if `earlier` is later.
+    /// Returns zero if `earlier` is later than `self`.
     pub(crate) fn since(self, earlier: Self) -> Duration {
         Duration::from_micros(self.0.saturating_sub(earlier.0))
     }

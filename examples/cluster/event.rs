@@ -1,10 +1,10 @@
-//! What a worker tells, and the line that carries it from process to process.
+//! The events of a worker, and the text lines that carry them between processes.
 
 use std::fmt;
 
 use crate::clock::Time;
 
-/// Something that a worker did.
+/// An event of a worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Event {
     pub(crate) worker: usize,
@@ -12,16 +12,16 @@ pub(crate) struct Event {
     pub(crate) what: What,
 }
 
-/// What it did.
+/// The kinds of events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum What {
-    /// Called the method.
+    /// The worker called the method.
     Calls,
-    /// The body runs; the fencing token, 0 without a lock.
+    /// The body runs; `token` is the fencing token, or 0 without a lock.
     Enters { token: u64 },
-    /// The witness showed it another worker inside.
+    /// The witness showed this worker that another one is inside.
     Meets { other: usize },
-    /// It will not leave by itself.
+    /// The worker was ordered to stay inside.
     Stays,
     /// The body is about to end.
     Leaves,
@@ -29,7 +29,7 @@ pub(crate) enum What {
     Fails { reason: String },
 }
 
-/// The time and what; the reader knows which worker it reads from.
+/// Writes the time and the kind of event; the reader knows the worker from whose output it reads.
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ", self.at.0)?;
@@ -45,7 +45,7 @@ impl fmt::Display for Event {
 }
 
 impl Event {
-    /// `None` for a line that is none, such as one cut short by a kill.
+    /// Returns `None` if the line is no event, such as a line cut short by a kill.
     pub(crate) fn parse(worker: usize, line: &str) -> Option<Self> {
         let (at, rest) = line.split_once(' ')?;
         let (word, argument) = rest.split_once(' ').unwrap_or((rest, ""));

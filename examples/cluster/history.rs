@@ -1,4 +1,4 @@
-//! What has happened: the events, brought into the form that board, timeline and report need.
+//! The history of the show: the events, in the form that board, timeline and report need.
 
 use std::time::Duration;
 
@@ -7,30 +7,30 @@ use crate::crew::Killed;
 use crate::event::{Event, What};
 use crate::plan::{Fate, WORKERS};
 
-/// Everything so far.
+/// All events so far.
 pub(crate) struct History {
     pub(crate) start: Time,
     pub(crate) fate: Fate,
     pub(crate) workers: [Record; WORKERS],
     pub(crate) kill: Option<Kill>,
-    /// `(when, who, whom)`
+    /// `(when, worker, other worker inside)`
     meetings: Vec<(Time, usize, usize)>,
     /// `(when, token)`
     entries: Vec<(Time, u64)>,
     pub(crate) failures: Vec<String>,
-    /// The length of the whole, once it is over.
+    /// The length of the show, once the show is over.
     pub(crate) length: Duration,
 }
 
-/// One worker.
+/// The history of one worker.
 #[derive(Default)]
 pub(crate) struct Record {
-    /// In order.
+    /// The calls, in order.
     pub(crate) visits: Vec<Visit>,
     pub(crate) stays: bool,
 }
 
-/// One call.
+/// One call of the method.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Visit {
     pub(crate) called: Time,
@@ -39,26 +39,26 @@ pub(crate) struct Visit {
     pub(crate) token: u64,
 }
 
-/// The kill.
+/// The kill of the victim.
 pub(crate) struct Kill {
     pub(crate) worker: usize,
     pub(crate) when: Killed,
-    /// The witness had it inside.
+    /// Whether the witness had the victim inside.
     pub(crate) inside: bool,
 }
 
-/// What a worker does at some time.
+/// The state of a worker at a point in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     Away,
-    /// Since when.
+    /// Waits since this time.
     Waits(Time),
     Inside(Time, u64),
     Killed,
 }
 
 impl Visit {
-    /// How long it waited, or has been waiting.
+    /// Returns how long the call waited, or has been waiting until `now`.
     pub(crate) fn waited(&self, now: Time) -> Duration {
         self.entered.unwrap_or(now).since(self.called)
     }
@@ -127,7 +127,7 @@ impl History {
         }
     }
 
-    /// Meetings of two live workers. A dead one's trace that nobody had removed yet is no meeting.
+    /// Returns the number of meetings of two live workers. The file of a dead worker, until it is removed, is no meeting.
     pub(crate) fn overlaps(&self) -> usize {
         let real = |(at, _, whom): &&(Time, usize, usize)| match &self.kill {
             Some(kill) => !(kill.worker == *whom && *at >= kill.when.dead),
@@ -136,7 +136,7 @@ impl History {
         self.meetings.iter().filter(real).count()
     }
 
-    /// Who came in after the killed one, and how long after the kill.
+    /// Returns the worker that entered first after the kill, and how long after the kill.
     pub(crate) fn take_over(&self) -> Option<(usize, Duration)> {
         let kill = self.kill.as_ref()?;
         let next = |worker: usize| {
@@ -153,14 +153,14 @@ impl History {
         Some((first.1, first.0.since(kill.when.at)))
     }
 
-    /// Whether each entry had a greater token than the one before.
+    /// Returns whether each entry had a greater token than the entry before it.
     pub(crate) fn tokens_grow(&self) -> bool {
         let mut entries = self.entries.clone();
         entries.sort();
         entries.is_sorted_by(|earlier, later| earlier.1 < later.1)
     }
 
-    /// The longest wait: who, how long, and whether it was across the kill.
+    /// Returns the longest wait: the worker, the length, and whether the kill was during the wait.
     pub(crate) fn longest_wait(&self) -> Option<(usize, Duration, bool)> {
         let waits = self
             .workers

@@ -1,4 +1,4 @@
-//! The annotated method. This is all that a program needs; everything else here is the show around it.
+//! The annotated method. A program needs only this; everything else in this folder is the show around it.
 
 use std::time::Duration;
 
@@ -10,13 +10,13 @@ use crate::event::What;
 use crate::witness::Witness;
 use crate::worker::{Orders, Reporter};
 
-/// What must be done by one worker at a time.
+/// The ledger, whose day must be closed by one worker at a time.
 pub(crate) struct Ledger {
     pub(crate) worker: usize,
     pub(crate) witness: Witness,
     pub(crate) reporter: Reporter,
     pub(crate) orders: Orders,
-    /// How long a body may hold the lock at most, dead or alive.
+    /// The longest time that a body may hold the lock, even if its worker dies.
     pub(crate) expire: Duration,
 }
 
@@ -26,7 +26,7 @@ impl Ledger {
         self.work(lock.fencing_token(), work).await
     }
 
-    /// For comparison.
+    /// The same method without a lock, for comparison.
     pub(crate) async fn close_day_unprotected(&self, work: Duration) -> Result<(), Failure> {
         self.work(0, work).await
     }
@@ -48,7 +48,7 @@ impl Ledger {
     }
 }
 
-/// The lock's failure as the caller of the method sees it.
+/// Describes a failure of the method: a failed lock, or a failure of the body.
 pub(crate) fn describe(failure: &Failure) -> String {
     match failure.downcast_ref::<LockError>() {
         Some(error) => format!("lock: {error}"),

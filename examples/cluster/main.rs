@@ -1,21 +1,21 @@
-//! Three processes, one lock, one kill: the whole of auto-mutex in some ten seconds.
+//! Three processes, one lock, one kill: auto-mutex at work, in some ten seconds.
 //!
-//! Three worker processes call one annotated method (`ledger.rs`) on a shared Redis. One of them is killed with
-//! SIGKILL while it is inside. The terminal shows who is inside, who waits and the take-over; at the end a
-//! timeline and the counts. The exit code is 0 only if an independent witness (`witness.rs`) saw no overlap and the
-//! lock was taken over.
+//! Three worker processes call one annotated method (`ledger.rs`) on a shared Redis. One of them is killed with SIGKILL
+//! while it is inside the method. The terminal shows which worker is inside, which ones wait, and the take-over; at the end
+//! it shows a timeline and the counts. The exit code is 0 only if an independent witness (`witness.rs`) saw no overlap and
+//! the lock was taken over.
 //!
 //! `cargo run --example cluster`
 //!
-//! The Redis is that of `AUTO_MUTEX_URL`, else a private one that is started here, else (no redis-server on the PATH)
-//! there is none, and the workers are threads of one process on `memory://`.
+//! The program uses the Redis of `AUTO_MUTEX_URL`. If that is not set, it starts a private one. If there is no redis-server
+//! on the PATH, the workers are threads of one process on `memory://`.
 //!
 //! `cargo run --example cluster -- --unprotected` calls the same method without the lock, to show that the witness
 //! does see overlaps.
 //!
 //! `cargo run --example cluster -- --svg docs/timeline.svg` also writes the timeline as a picture; the README shows it.
 //!
-//! This file is the cast: who plays which role. The play itself is `script.rs`.
+//! This file chooses the role of the process. `script.rs` directs the show.
 
 mod board;
 mod clock;
@@ -41,11 +41,11 @@ use plan::{KILL_AFTER, LEASE, Protection, WORKERS};
 
 type Failure = Box<dyn Error + Send + Sync>;
 
-/// What this process is.
+/// The role of this process.
 enum Role {
-    /// The one that the user started; the picture goes to the file.
+    /// The process that the user started; the picture is written to the file.
     Show(Protection, Option<PathBuf>),
-    /// Started by that one.
+    /// A worker process, started by the show.
     Worker(usize, PathBuf, Protection),
 }
 

@@ -1,36 +1,36 @@
-//! The numbers of the show.
+//! The constants of the show.
 
 use std::time::Duration;
 
-/// How many workers there are.
+/// The number of workers.
 pub(crate) const WORKERS: usize = 3;
-/// Who is killed, counted from 0.
+/// The worker that is killed, counted from 0.
 pub(crate) const VICTIM: usize = 1;
-/// Short, so that the take-over is seen soon.
+/// Short, so that the take-over comes soon.
 pub(crate) const LEASE: Duration = Duration::from_secs(2);
-/// How long a thread may hold the lock: what ends an abandoned one.
+/// The longest time that a thread may hold the lock: it frees the lock of an abandoned thread.
 pub(crate) const EXPIRE_OF_THREADS: Duration = Duration::from_secs(4);
-/// How long a process may. Its death is the lease's business.
+/// The longest time that a process may hold the lock. The lock of a killed process is freed earlier, by the end of its lease.
 pub(crate) const EXPIRE_OF_PROCESSES: Duration = Duration::from_secs(60);
-/// How long it lasts at least.
+/// The shortest length of the show.
 pub(crate) const LENGTH: Duration = Duration::from_secs(10);
-/// From when on the victim's next call is its last.
+/// After this time, the victim's next call is its last.
 pub(crate) const KILL_AFTER: Duration = Duration::from_secs(3);
-/// How long the victim is inside before it is killed.
+/// The time that the victim is inside before it is killed.
 pub(crate) const INSIDE_BEFORE_KILL: Duration = Duration::from_millis(700);
-/// How long it goes on after the take-over.
+/// The time that the show continues after the take-over.
 pub(crate) const AFTERMATH: Duration = Duration::from_secs(2);
-/// Something is wrong if it is not over by then.
+/// A show that is longer than this has failed.
 pub(crate) const LIMIT: Duration = Duration::from_secs(60);
-/// How long it lasts without the lock.
+/// The length of the show without the lock.
 pub(crate) const UNPROTECTED_LENGTH: Duration = Duration::from_secs(4);
 
-/// What happens to the victim.
+/// The fate of the victim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// Its process gets SIGKILL.
+    /// The process gets SIGKILL.
     Killed,
-    /// Its thread, which cannot be killed, is left where it is.
+    /// The thread, which cannot be killed, stops polling its call and never releases the lock.
     Abandoned,
 }
 
@@ -46,9 +46,9 @@ impl Fate {
 /// Whether the workers use the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Protection {
-    /// They do.
+    /// The workers use the lock.
     Lock,
-    /// They do not: the witness must notice.
+    /// The workers use no lock: the witness must notice overlaps.
     None,
 }
 

@@ -1,11 +1,11 @@
-//! The counts at the end, and what they mean for the exit code.
+//! The counts at the end, and the exit code.
 
 use std::process::ExitCode;
 
 use crate::history::History;
 use crate::plan::{Fate, Protection};
 
-/// Prints them.
+/// Prints the counts; returns the exit code.
 pub(crate) fn print(history: &History, protection: Protection) -> ExitCode {
     let visits = || history.workers.iter().flat_map(|record| &record.visits);
     let entered = visits().filter(|visit| visit.entered.is_some()).count();

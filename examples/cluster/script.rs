@@ -1,4 +1,4 @@
-//! The play: let them work, have one stay inside, kill it, see who takes over, come to an end.
+//! The course of the show: workers call the method, one stays inside and is killed, another takes over, and the show ends.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,24 +22,24 @@ use crate::plan::{
 use crate::store::Store;
 use crate::witness::Witness;
 
-/// How often the board is drawn.
+/// The time between two drawings of the board.
 const FRAME: Duration = Duration::from_millis(80);
 
-/// Where the play is.
+/// The phase of the show.
 enum Act {
-    /// All work.
+    /// All workers call the method.
     Work,
-    /// The victim's next call is to stay inside.
+    /// The victim has been ordered to stay inside in its next call.
     Stay,
-    /// It is inside, to be killed then.
+    /// The victim is inside; it is killed at this time.
     Condemned(Time),
-    /// It is dead; who is next?
+    /// The victim is dead; no worker has taken over yet.
     Killed,
-    /// Somebody took over; to end then.
+    /// Another worker took over; the show ends at this time.
     TakenOver(Time),
 }
 
-/// Plays it all.
+/// Runs the whole show.
 pub(crate) fn play(store: &Store, protection: Protection) -> Result<History, Failure> {
     let dir = tempfile::Builder::new().prefix("auto-mutex-").tempdir()?;
     let witness = Witness::at(dir.path().to_owned());
@@ -95,7 +95,7 @@ impl Stage {
         Time::now().since(self.history.start)
     }
 
-    /// Takes in what happens within a frame. False if it cannot go on.
+    /// Handles the events of one frame. Returns false if the show cannot continue.
     fn frame(&mut self) -> Result<bool, Failure> {
         if self.interrupted.load(Ordering::Relaxed) {
             return Err("interrupted".into());
@@ -125,7 +125,7 @@ impl Stage {
         self.board.note(&self.history, Time::now(), text);
     }
 
-    /// All acts, one after another; returns early after a failure.
+    /// Runs all phases one after another; returns early after a failure.
     fn act(&mut self) -> Result<(), Failure> {
         let victim = VICTIM + 1;
         let mut act = Act::Work;
@@ -165,7 +165,7 @@ impl Stage {
 
     fn kill(&mut self) -> Result<(), Failure> {
         let when = self.crew.kill(VICTIM)?;
-        // Only now, when it surely does nothing any more.
+        // The victim's file is removed only now, when the victim certainly does nothing.
         let inside = self.witness.bury(VICTIM);
         self.history.kill = Some(Kill {
             worker: VICTIM,
@@ -186,10 +186,10 @@ impl Stage {
         Ok(())
     }
 
-    /// Lets everybody finish, and takes in the rest.
+    /// Lets all workers finish, and handles the remaining events.
     fn end(mut self) -> Result<History, Failure> {
         let stopped = self.crew.stop();
-        // The workers are gone; what they said may still be on its way.
+        // The workers have ended; their last events may still be unread.
         drop(self.crew);
         while let Ok(event) = self.events.recv_timeout(FRAME) {
             self.history.add(&event);

@@ -1,4 +1,4 @@
-//! A private redis-server: a socket file in a folder of its own, nothing on disk, gone at the end.
+//! A private redis-server: its socket is in a temporary folder, it saves no data, and it ends with the program.
 
 use std::io;
 use std::os::unix::process::CommandExt as _;
@@ -11,10 +11,10 @@ use tempfile::TempDir;
 
 use crate::Failure;
 
-/// How long a server may take to start.
+/// The longest time that a server may take to start.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Ends the server when the input closes: the system closes it however this process ends.
+/// Kills the server when its input closes. The system closes the input however this process ends.
 const GUARDIAN: &str = r#"read -r _; kill "$1""#;
 
 /// A running server.
@@ -37,7 +37,7 @@ impl Server {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
-            // Ctrl-C is for the show, which ends the server last.
+            // Ctrl-C must reach only the show, which ends the server last.
             .process_group(0)
             .spawn()?;
         let mut running = Self {
@@ -83,7 +83,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // The guardian first: it must not signal a process id that is no longer the server's.
+        // The guardian ends first: otherwise it could signal a process id that is no longer the server's.
         for child in self.guardian.iter_mut().chain([&mut self.server]) {
             let _ = child.kill();
             let _ = child.wait();

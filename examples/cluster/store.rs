@@ -1,4 +1,4 @@
-//! Which store the show plays on.
+//! The store that the show uses.
 
 use std::fmt;
 
@@ -9,18 +9,18 @@ use crate::Failure;
 use crate::plan::{EXPIRE_OF_THREADS, Fate, LEASE};
 use crate::server::Server;
 
-/// The store, and what has to be kept alive for it.
+/// The store; it keeps a private server alive.
 pub(crate) enum Store {
-    /// The user's, as `AUTO_MUTEX_URL` says.
+    /// The user's Redis, of `AUTO_MUTEX_URL`.
     Given,
-    /// Started here.
+    /// A Redis started by this process.
     Private(Server),
-    /// In this process.
+    /// Memory of this process.
     Memory,
 }
 
 impl Store {
-    /// Finds one, and checks that it can be used.
+    /// Finds a store, and checks that it can be used.
     pub(crate) fn find() -> Result<Self, Failure> {
         let store = if is_memory() {
             Self::Memory
@@ -29,12 +29,12 @@ impl Store {
         } else {
             Server::start()?.map_or(Self::Memory, Self::Private)
         };
-        // What is wrong with it shows here, once, and not in each worker.
+        // A problem with the store shows here, once, and not in each worker.
         Client::connect(store.config()?)?;
         Ok(store)
     }
 
-    /// How this process reaches it. Each show has a namespace of its own.
+    /// Returns the configuration with which this process reaches the store. Each show has a namespace of its own.
     pub(crate) fn config(&self) -> Result<Config, SetupError> {
         let config = match self {
             Self::Given => Config::from_env()?,
@@ -44,7 +44,7 @@ impl Store {
         Ok(config.namespace(namespace()).lease(LEASE))
     }
 
-    /// The environment that makes `Config::from_env` of a worker process find it.
+    /// Returns the environment with which `Config::from_env` of a worker process finds the store.
     pub(crate) fn environment(&self) -> Vec<(&'static str, String)> {
         let mut variables = vec![("AUTO_MUTEX_NAMESPACE", namespace())];
         if let Self::Private(server) = self {
@@ -53,12 +53,12 @@ impl Store {
         variables
     }
 
-    /// Whether other processes cannot reach it.
+    /// Whether the store is in this process, so that other processes cannot reach it.
     pub(crate) fn is_memory(&self) -> bool {
         matches!(self, Self::Memory)
     }
 
-    /// What happens to the victim.
+    /// Returns the fate of the victim on this store.
     pub(crate) fn fate(&self) -> Fate {
         match self {
             Self::Memory => Fate::Abandoned,
@@ -70,7 +70,7 @@ impl Store {
 impl fmt::Display for Store {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            // Not the URL: it may hold a password.
+            // The URL is not shown, because it may hold a password.
             Self::Given => write!(f, "the Redis of AUTO_MUTEX_URL; each worker is a process"),
             Self::Private(_) => write!(f, "a redis-server of our own; each worker is a process"),
             Self::Memory => write!(

@@ -1,4 +1,4 @@
-//! The timeline as a picture, as the README shows it: `cargo run --example cluster -- --svg docs/timeline.svg`.
+//! Draws the timeline as a picture for the README: `cargo run --example cluster -- --svg docs/timeline.svg`.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -11,7 +11,7 @@ use crate::history::{History, Visit};
 use crate::plan::WORKERS;
 
 const WIDTH: f64 = 820.0;
-/// Where the first second begins; left of it are the names.
+/// Where the first second begins; the names are to the left of it.
 const LEFT: f64 = 90.0;
 const RIGHT: f64 = 20.0;
 const TOP: f64 = 20.0;
@@ -22,12 +22,12 @@ const INSIDE: &str = "#2e7d32";
 const WAITS: &str = "#f2c14e";
 const KILLED: &str = "#c62828";
 
-/// Writes it to `file`.
+/// Writes the picture to `file`.
 pub(crate) fn write(history: &History, file: &Path) -> io::Result<()> {
     fs::write(file, picture(history))
 }
 
-/// The positions of points in time.
+/// Converts points in time to horizontal positions.
 struct Scale {
     start: Time,
     total: Duration,

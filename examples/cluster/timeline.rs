@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::history::{History, State};
 use crate::plan::WORKERS;
 
-/// With the label and a margin this fits 80 columns.
+/// With the label and a margin, a row fits into 80 columns.
 const WIDTH: usize = 68;
 
 /// The characters of the states.
@@ -17,7 +17,7 @@ pub(crate) struct Glyphs {
 }
 
 impl Glyphs {
-    /// Block characters where the terminal says that it knows them.
+    /// Returns block characters if the locale is UTF-8, otherwise ASCII.
     pub(crate) fn pick() -> Self {
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
             .into_iter()
@@ -41,10 +41,10 @@ impl Glyphs {
     }
 }
 
-/// Colours a text, or leaves it.
+/// Colours a text, or leaves it unchanged.
 pub(crate) type Paint = fn(State, &str) -> String;
 
-/// For a terminal.
+/// Colours for a terminal.
 pub(crate) fn coloured(state: State, text: &str) -> String {
     let colour = match state {
         State::Inside(..) => 32,
@@ -55,12 +55,12 @@ pub(crate) fn coloured(state: State, text: &str) -> String {
     format!("\x1b[{colour}m{text}\x1b[0m")
 }
 
-/// For everything else.
+/// No colours, for other outputs.
 pub(crate) fn plain(_: State, text: &str) -> String {
     text.to_owned()
 }
 
-/// The rows and the axis, for the first `shown` of `total`.
+/// Returns the rows and the axis of the first `shown` of `total`.
 pub(crate) fn rows(
     history: &History,
     shown: Duration,
@@ -73,7 +73,7 @@ pub(crate) fn rows(
         let mut row = format!("worker {}  ", worker + 1);
         let mut before = State::Away;
         for cell in 0..WIDTH as u32 {
-            // Looked at in the middle: one column never shows two that were inside one after the other.
+            // The state in the middle of the slice: so one column never shows two workers inside if one came after the other.
             let middle = slice * cell + slice / 2;
             if middle > shown {
                 break;
@@ -96,7 +96,7 @@ pub(crate) fn rows(
     rows
 }
 
-/// What the characters mean.
+/// Returns the meanings of the characters.
 pub(crate) fn legend(history: &History, glyphs: Glyphs) -> String {
     format!(
         "          {} inside   {} waits   {} {}",

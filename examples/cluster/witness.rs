@@ -1,14 +1,14 @@
-//! The independent witness: a folder. It knows nothing of locks, Redis or clocks.
+//! The independent witness: a folder. It uses no locks, no Redis and no clocks.
 //!
-//! Who enters makes a file there, then looks who else has one; who leaves removes its own. Of two that are inside
-//! at the same time, the later one finds the earlier one's file, so no overlap is missed. A killed worker
-//! cannot remove its file: whoever killed it does, once the process is gone, and only that file.
+//! A worker that enters creates a file in the folder and then looks for files of others; a worker that leaves removes its
+//! file. If two workers are inside at the same time, the later one finds the file of the earlier one, so no overlap is
+//! missed. A killed worker cannot remove its file: the show removes that file once the process is gone.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The folder, as anybody may use it.
+/// The folder, as all workers and the show use it.
 #[derive(Clone, Debug)]
 pub(crate) struct Witness {
     dir: PathBuf,
@@ -23,16 +23,16 @@ impl Witness {
         &self.dir
     }
 
-    /// Puts down that `worker` is inside. Fails if it is already.
+    /// Records that `worker` is inside. Fails if `worker` is inside already.
     pub(crate) fn enter(&self, worker: usize) -> io::Result<Presence> {
         let file = self.dir.join(worker.to_string());
-        // Atomic: the file is there with its name, or not at all.
+        // Creating a file is atomic: others see the file with its name, or no file.
         fs::File::create_new(&file)?;
         let presence = Presence { file };
         Ok(presence)
     }
 
-    /// Everybody inside but `worker`.
+    /// Returns all workers inside except `worker`.
     pub(crate) fn others(&self, worker: usize) -> io::Result<Vec<usize>> {
         let mut others = Vec::new();
         for entry in fs::read_dir(&self.dir)? {
@@ -46,20 +46,20 @@ impl Witness {
         Ok(others)
     }
 
-    /// Removes what a dead worker left. Says whether it was inside.
+    /// Removes the file of a dead worker. Returns whether the worker was inside.
     pub(crate) fn bury(&self, worker: usize) -> bool {
         fs::remove_file(self.dir.join(worker.to_string())).is_ok()
     }
 }
 
-/// Somebody is inside until this is dropped.
+/// Its worker is inside until this is dropped.
 pub(crate) struct Presence {
     file: PathBuf,
 }
 
 impl Drop for Presence {
     fn drop(&mut self) {
-        // If the folder is gone, so is the show.
+        // This fails only if the folder is gone, and then the show is over.
         let _ = fs::remove_file(&self.file);
     }
 }

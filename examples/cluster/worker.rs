@@ -1,4 +1,4 @@
-//! A worker's life: call, be away for a moment, call again. The same in a process and in a thread.
+//! The loop of a worker, in a process or in a thread: call the method, pause, call again.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use crate::event::{Event, What};
 use crate::ledger::{self, Ledger};
 use crate::plan::Protection;
 
-/// What a worker is told to do.
+/// The orders that a worker has received.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Orders {
     stay: Arc<AtomicBool>,
@@ -19,7 +19,7 @@ pub(crate) struct Orders {
 }
 
 impl Orders {
-    /// Whether the next call is to stay inside.
+    /// Whether the next call must stay inside.
     pub(crate) fn stay(&self) -> bool {
         self.stay.load(Ordering::Relaxed)
     }
@@ -37,7 +37,7 @@ impl Orders {
     }
 }
 
-/// Takes the events of one worker to the show.
+/// Sends the events of one worker to the show.
 pub(crate) struct Reporter {
     worker: usize,
     send: Box<dyn Fn(Event) + Send + Sync>,
@@ -60,7 +60,7 @@ impl Reporter {
     }
 }
 
-/// Calls until told to stop, or until a call fails.
+/// Calls the method until the order to stop, or until a call fails.
 pub(crate) async fn live(ledger: &Ledger, protection: Protection) {
     let mut dice = Dice(ledger.worker as u64 + 1);
     while !ledger.orders.stop() {
@@ -79,7 +79,7 @@ pub(crate) async fn live(ledger: &Ledger, protection: Protection) {
     }
 }
 
-/// A few varied numbers; the same in every show.
+/// A generator of varied numbers, the same in every show.
 struct Dice(u64);
 
 impl Dice {

@@ -1,4 +1,4 @@
-//! The two jobs: each is right by itself, and together they wait for ever.
+//! The two jobs: each is correct alone, and together they wait for each other forever.
 
 use auto_mutex::{LockError, auto_mutex};
 
@@ -6,10 +6,10 @@ use crate::Failure;
 
 type Job = fn() -> Result<(), LockError>;
 
-/// The jobs, with what they are called.
+/// The jobs with their names.
 pub(crate) const JOBS: [(&str, Job); 2] = [("pay", || pay(7, 3)), ("count", || count(3, 7))];
 
-/// How a line begins that says that a job holds its first lock.
+/// A line that begins like this says that a job holds its first lock.
 pub(crate) const HOLDS: &str = "holds ";
 
 /// Takes the order, then its stock.
@@ -41,12 +41,12 @@ fn look_at(order: u32) -> Result<(), LockError> {
     Ok(())
 }
 
-/// Until both jobs hold their first locks: then the input ends.
+/// Waits until both jobs hold their first locks: the parent process then closes the input.
 fn wait_for_the_other() {
     for _ in std::io::stdin().lines() {}
 }
 
-/// Does the job, again if it failed to end a deadlock.
+/// Runs the job; runs it again if it failed in order to resolve a deadlock.
 pub(crate) fn run(name: &str) -> Result<(), Failure> {
     let job = JOBS.iter().find(|(job, _)| *job == name);
     let (_, job) = job.ok_or("there is no such job")?;
@@ -56,7 +56,7 @@ pub(crate) fn run(name: &str) -> Result<(), Failure> {
                 println!("is done");
                 return Ok(());
             }
-            // Its locks are released by now.
+            // The locks of this job are released by now.
             Err(error @ LockError::Deadlock { .. }) => println!("fails, and tries again: {error}"),
             Err(error @ LockError::Timeout { .. }) => {
                 println!("gives up: {error}");

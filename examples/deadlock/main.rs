@@ -1,16 +1,16 @@
-//! Two processes take two locks in opposite order: a deadlock across processes, and what a terminal shows of it.
+//! Two processes take two locks in opposite order: a deadlock across processes, and its report on the terminal.
 //!
-//! This program starts itself twice. One process pays for an order: it takes the order, then its stock. The other one
-//! counts the stock: it takes the stock, then the order. Both wait for each other (`jobs.rs`).
+//! This program starts itself twice. One process pays for an order: it takes the order, then its stock. The other process
+//! counts the stock: it takes the stock, then the order. Each waits for the other (`jobs.rs`).
 //!
-//! - With `Deadlock::Report`, the default, a warning names both processes with their lines. Both still wait, until the
-//!   `block` of one is over.
-//! - With `Deadlock::Fail`, one call fails. Its locks are released, so the other process continues; then the first one
-//!   tries again.
+//! - With `Deadlock::Report`, the default, a warning names both processes and the source lines of their calls. Both calls
+//!   still wait, until the `block` of one is over.
+//! - With `Deadlock::Fail`, one call fails. Its locks are released, so the other process continues; then the process of the
+//!   failed call tries again.
 //!
 //! `cargo run --example deadlock`
 //!
-//! The Redis is that of `AUTO_MUTEX_URL`, else a private one that is started here.
+//! The program uses the Redis of `AUTO_MUTEX_URL`, or starts a private one.
 
 mod jobs;
 #[path = "../cluster/server.rs"]
@@ -36,7 +36,7 @@ type Failure = Box<dyn Error + Send + Sync>;
 
 const REPORT: &str = "report";
 const FAIL: &str = "fail";
-/// How long a process may say nothing.
+/// The longest time without a line from the processes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn main() -> ExitCode {
@@ -56,13 +56,13 @@ fn main() -> ExitCode {
     }
 }
 
-/// One of the two processes.
+/// The main function of the two processes.
 fn be_process(job: &str, deadlock: &str) -> Result<(), Failure> {
     let deadlock = match deadlock {
         FAIL => Deadlock::Fail,
         _ => Deadlock::Report,
     };
-    // Only what is logged about calls that wait.
+    // Logs only the warnings about waiting calls.
     let calls = Targets::new().with_target("auto_mutex::acquire", LevelFilter::WARN);
     let layer = tracing_subscriber::fmt::layer().without_time();
     tracing_subscriber::registry()
@@ -72,7 +72,7 @@ fn be_process(job: &str, deadlock: &str) -> Result<(), Failure> {
     jobs::run(job)
 }
 
-/// The process that the user started.
+/// The main function of the process that the user started.
 fn show() -> Result<(), Failure> {
     let memory = std::env::var("AUTO_MUTEX_URL").is_ok_and(|url| url.starts_with("memory:"));
     if memory {
@@ -92,7 +92,7 @@ fn show() -> Result<(), Failure> {
     act(url.as_deref(), FAIL)
 }
 
-/// Starts both processes, lets them meet, and prints what they say.
+/// Starts both processes, lets them run into the deadlock, and prints their output.
 fn act(url: Option<&str>, deadlock: &str) -> Result<(), Failure> {
     let start = Instant::now();
     let (sender, lines) = channel();
@@ -100,11 +100,11 @@ fn act(url: Option<&str>, deadlock: &str) -> Result<(), Failure> {
     let mut inputs = Vec::new();
     for (job, _) in jobs::JOBS {
         inputs.push(processes.start(job, deadlock, url, &sender)?);
-        // One after the other: so the second one has the younger hold, and it is the one that fails.
+        // The processes start one after the other: so the second one has the younger hold, and its call is the one that fails.
         while !print_next(&lines, start)?.is_some_and(|line| line.starts_with(HOLDS)) {}
     }
     drop(sender);
-    // The end of its input lets a process go on, to its second lock.
+    // At the end of its input, each process continues, to its second lock.
     drop(inputs);
     while print_next(&lines, start)?.is_some() {}
     for (job, process) in &mut processes.0 {
@@ -116,7 +116,7 @@ fn act(url: Option<&str>, deadlock: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The next line of a process; `None` if both have ended.
+/// Prints and returns the next line of a process; `None` if both processes have ended.
 fn print_next(lines: &Receiver<(&str, String)>, start: Instant) -> Result<Option<String>, Failure> {
     use std::sync::mpsc::RecvTimeoutError::{Disconnected, Timeout};
     match lines.recv_timeout(PATIENCE) {
@@ -130,7 +130,7 @@ fn print_next(lines: &Receiver<(&str, String)>, start: Instant) -> Result<Option
     }
 }
 
-/// They end with this program.
+/// The two processes, which end with this program.
 struct Processes(Vec<(&'static str, Child)>);
 
 impl Processes {

@@ -1,20 +1,20 @@
-//! What the small examples share: which store they use.
+//! The functions that the small examples share: they choose the store.
 //!
-//! The examples themselves lie beside this folder, one file each; `cluster` and `deadlock` have folders of their own, and
-//! `axum_handler` a package.
+//! Each example is a file beside this folder; `cluster` and `deadlock` have folders of their own, and `axum_handler` is a
+//! package.
 
 #![forbid(unsafe_code)]
 
 use auto_mutex::{Config, SetupError};
 
-/// The store of `AUTO_MUTEX_URL` if that is set, else one in this process called `name`. Says which.
+/// Returns the store of `AUTO_MUTEX_URL` if that is set, otherwise a store in this process called `name`. Prints the choice.
 ///
 /// # Errors
 ///
-/// Those of [`Config::from_env`].
+/// The errors of [`Config::from_env`].
 pub fn store(name: &str) -> Result<Config, SetupError> {
     if is_set("AUTO_MUTEX_URL") {
-        // Not the URL itself: it may hold a password.
+        // The URL is not printed, because it may hold a password.
         println!("store: the one of AUTO_MUTEX_URL");
         return Config::from_env();
     }
@@ -22,7 +22,7 @@ pub fn store(name: &str) -> Result<Config, SetupError> {
     Config::new(format!("memory://{name}"))
 }
 
-/// Whether an environment variable has a value.
+/// Returns whether an environment variable has a value.
 #[must_use]
 pub fn is_set(variable: &str) -> bool {
     std::env::var_os(variable).is_some_and(|value| !value.is_empty())

@@ -1,7 +1,7 @@
-//! Runs every example of this package as a user would, and reads what it says.
+//! Runs every example of this package as a user would, and checks its output.
 //!
-//! `cargo test` builds the examples before it runs this. They run on memory; `cluster` also on a Redis of its own
-//! where redis-server is installed, and `deadlock` only there.
+//! `cargo test` builds the examples before it runs this. The examples run on memory. If redis-server is installed, `cluster`
+//! also runs on a private Redis; `deadlock` runs only then.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::PathBuf;
@@ -39,7 +39,7 @@ fn text(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("UTF-8")
 }
 
-/// Runs it, and returns what it says; it must succeed and say all of `lines`.
+/// Runs an example, and returns its output; the example must succeed and its output must contain all of `lines`.
 #[track_caller]
 fn succeeds(command: &mut Command, lines: &[&str]) -> String {
     let output = command.output().expect("it starts");
@@ -185,7 +185,7 @@ fn deadlock_without_redis() {
     assert!(complaint.contains("no redis-server"), "{complaint}");
 }
 
-/// What the last lines of `cluster` must say, on any store.
+/// What the last lines of `cluster` must contain, on any store.
 const ONE_AT_A_TIME: &[&str] = &[
     "while inside",
     "takes over",
@@ -197,8 +197,7 @@ const ONE_AT_A_TIME: &[&str] = &[
     "result: one at a time",
 ];
 
-/// Not a terminal: nothing that moves a cursor or colours a text.
-/// And nothing wider than 80 columns.
+/// Checks the output for something that is no terminal: no escape sequences, and no line wider than 80 columns.
 fn is_plain(said: &str) -> bool {
     !said.contains('\x1b') && said.lines().all(|line| line.chars().count() <= 80)
 }
@@ -268,7 +267,7 @@ fn an_interrupted_cluster_tidies_up() {
     );
     let pid = rustix::process::Pid::from_child(&show);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("it runs");
-    // Only when the workers are gone too does the pipe close.
+    // The pipe closes only when the workers have ended too.
     output.for_each(drop);
     let status = show.wait().expect("it ends");
     let mut complaint = String::new();

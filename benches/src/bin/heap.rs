@@ -1,4 +1,4 @@
-//! Counts what is allocated: a program of its own, so that counting slows no measurement of time.
+//! Counts allocations. This is a separate program, because the counting would slow the measurements of time.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! Times in nanoseconds: on a clock that all processes of the machine share, and of the processors.
+//! Times in nanoseconds: of a clock that all processes of the machine share, and of the processors.
 
 use rustix::time::{ClockId, clock_gettime};
 
@@ -9,7 +9,7 @@ pub(crate) fn now() -> u64 {
     read(ClockId::Monotonic)
 }
 
-/// What all threads of this process have used.
+/// Returns the processor time that all threads of this process have used.
 pub(crate) fn used() -> u64 {
     read(ClockId::ProcessCPUTime)
 }

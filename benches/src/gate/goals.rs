@@ -1,4 +1,4 @@
-//! The goals.
+//! The goals of all scenarios.
 
 use super::Limit::{AtLeast, AtMost};
 use super::{Find, Goal, Limit};
@@ -10,7 +10,7 @@ use crate::report::Report;
 use crate::run::Placement::{self, Alone, Both, Same, Split};
 use crate::worker::Kind;
 
-/// All of them, in the order of the scenarios.
+/// Returns the goals of all scenarios, in the order of the scenarios.
 pub(super) fn all() -> Vec<Goal> {
     let mut goals = speed();
     goals.extend(through_redis());
@@ -20,7 +20,7 @@ pub(super) fn all() -> Vec<Goal> {
     goals
 }
 
-/// S1, S2, S5.
+/// Goals of S1, S2 and S5.
 fn speed() -> Vec<Goal> {
     let cycle = |who, placement| against("S1", placement, who, Rslock, "cycle_p50_us");
     let many = |placement| {
@@ -71,7 +71,7 @@ fn speed() -> Vec<Goal> {
     ]
 }
 
-/// S3, S4, S8 without hand-over inside the process.
+/// Goals of S3, S4 and S8, without handoffs inside the process.
 fn through_redis() -> Vec<Goal> {
     let of = |table, name| figure(table, Split, AutoMutex, name);
     let to_rslock = |table, name| against(table, Split, AutoMutex, Rslock, name);
@@ -137,7 +137,7 @@ fn through_redis() -> Vec<Goal> {
     ]
 }
 
-/// S3 and S4 with hand-over inside the process.
+/// Goals of S3 and S4, with handoffs inside the process.
 fn local() -> Vec<Goal> {
     let of = |table, name| figure(table, Split, AutoMutexLocal, name);
     let to_rslock = |table| against(table, Split, AutoMutexLocal, Rslock, "per_second");
@@ -218,7 +218,7 @@ fn local() -> Vec<Goal> {
     ]
 }
 
-/// S6, S9, S10.
+/// Goals of S6, S9 and S10.
 fn idle() -> Vec<Goal> {
     let waiting = |name| figure("S6", Split, AutoMutex, name);
     let many = |name| figure("S6 100k", Split, AutoMutexLocal, name);
@@ -292,7 +292,7 @@ fn idle() -> Vec<Goal> {
     ]
 }
 
-/// S7.
+/// Goals of S7.
 fn attribute() -> Vec<Goal> {
     let call = |kind: Kind, name| named("S7", Alone, kind.label(), name);
     vec![
@@ -323,7 +323,7 @@ fn attribute() -> Vec<Goal> {
         ),
         count(
             "S7: allocations of a nested call for a known lock order",
-            // The call of the outer lock, shared by all nested calls.
+            // The allocation of the one outer call is shared by all nested calls.
             AtMost(0.01),
             call(Kind::Ordered, "allocations"),
         ),

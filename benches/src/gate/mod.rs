@@ -1,4 +1,4 @@
-//! Goals, and whether a report meets them.
+//! The goals, and the check whether a report meets them.
 
 mod goals;
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::measure::Summary;
 use crate::report::{Report, number};
 
-/// The median must be at most, or at least, this.
+/// The limit of a goal: the median must be at most, or at least, this value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Limit {
@@ -35,31 +35,31 @@ impl fmt::Display for Limit {
     }
 }
 
-/// Looks a figure up; `None`: it was not measured.
+/// Looks up a figure in a report; `None` if the figure was not measured.
 type Find = Box<dyn Fn(&Report) -> Option<Summary>>;
 
-/// One goal.
+/// One goal: a figure and its limit.
 pub(crate) struct Goal {
     what: &'static str,
     limit: Limit,
-    /// It hardly depends on the machine.
+    /// Whether the figure is nearly independent of the machine.
     count: bool,
     find: Find,
 }
 
-/// A goal, and what was found.
+/// A goal, and the figure that was found.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Verdict {
     pub(crate) what: String,
     pub(crate) limit: Limit,
     pub(crate) count: bool,
-    /// `None`: it was not measured.
+    /// `None` if the figure was not measured.
     pub(crate) found: Option<Summary>,
     pub(crate) met: bool,
 }
 
 impl Verdict {
-    /// How far the median is from the limit.
+    /// Returns the ratio of the median to the limit as a text.
     pub(crate) fn margin(&self) -> String {
         let (Limit::AtMost(limit) | Limit::AtLeast(limit)) = self.limit;
         match self.found {
@@ -72,7 +72,7 @@ impl Verdict {
     }
 }
 
-/// Compares with all goals.
+/// Compares a report with all goals.
 pub(crate) fn judge(report: &Report) -> Vec<Verdict> {
     let verdict = |goal: Goal| {
         let found = (goal.find)(report);
@@ -87,8 +87,8 @@ pub(crate) fn judge(report: &Report) -> Vec<Verdict> {
     goals::all().into_iter().map(verdict).collect()
 }
 
-/// Whether everything that was measured is met; with `counts`, of that which hardly depends on the machine. A run
-/// that measured nothing passes nothing.
+/// Returns whether all measured goals are met. With `counts`, only goals that are nearly independent of the machine are
+/// considered. A run that measured nothing does not pass.
 pub(crate) fn passes(verdicts: &[Verdict], counts: bool) -> bool {
     let mut judged = verdicts
         .iter()

@@ -1,6 +1,6 @@
-//! What is allocated, counted in a program of its own (`src/bin/heap.rs`): counting would slow what is timed.
+//! Counts allocations, in a program of its own (`src/bin/heap.rs`): counting would slow the measurements of time.
 //!
-//! The whole process is counted, the thread of the engine too.
+//! The allocations of the whole process are counted, including the engine's thread.
 
 mod redis_own;
 
@@ -24,7 +24,7 @@ pub struct Heap {
     pub bytes: u64,
 }
 
-/// What the program tells.
+/// The output of the program.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Counted {
     /// Blocks per call on `memory://`.
@@ -39,12 +39,12 @@ pub(crate) struct Counted {
 
 const WARM: u64 = 200;
 const CYCLES: u64 = 400;
-/// The least of so many counts: what the engine does now and then is no part of a call.
+/// Calls are counted this many times and the least count is used: periodic work of the engine is not part of a call.
 const COUNTS: usize = 5;
 const WAITERS: usize = 1_000;
 const SETTLE: Duration = Duration::from_millis(500);
 
-/// What the program `auto-mutex-bench-heap` does: counts, on the server whose URL it is given. `heap` reads the state of the heap.
+/// The main function of `auto-mutex-bench-heap`: counts on the server whose URL is the argument. `heap` reads the heap's state.
 pub fn count(heap: impl Fn() -> Heap) -> ExitCode {
     let url = std::env::args().nth(1).unwrap_or_default();
     let counted = counted(&url, &heap)
@@ -112,13 +112,13 @@ fn cycle(url: &str, heap: &impl Fn() -> Heap) -> Result<f64, Failure> {
     Ok(blocks as f64 / CYCLES as f64)
 }
 
-/// What a waiting task takes in a client that waits for what another one holds.
+/// Measures the memory of a waiting task, in a client that waits for a lock of another client.
 fn waiter(url: &str, heap: &impl Fn() -> Heap) -> Result<f64, Failure> {
     let (holder, client) = (connect(url)?, connect(url)?);
     let held = holder.mutex("bench:heap").blocking_lock()?;
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let bytes = runtime.block_on(async {
-        // Once, so that what is made once is not counted.
+        // The first waiter is not counted, because it also allocates what all waiters share.
         let mutex = client.mutex("bench:heap");
         let first = tokio::spawn(async move { mutex.lock().await.map(drop) });
         tokio::time::sleep(SETTLE).await;

@@ -1,4 +1,4 @@
-//! What redis-rs allocates for the requests of one cycle, whatever library sends them.
+//! Counts the allocations of redis-rs for the requests of one cycle, without a lock library.
 
 use redis::aio::MultiplexedConnection;
 use redis::{Client, Cmd, Value};
@@ -7,11 +7,11 @@ use tokio::runtime::Builder;
 use super::{CYCLES, Heap, WARM};
 use crate::Failure;
 
-/// About as many arguments as our scripts have, and as long.
+/// Our scripts have about this number of arguments, of about this length.
 const ARGUMENTS: usize = 18;
 const ARGUMENT: &str = "auto_mutex:{bench:heap}";
 
-/// Blocks per cycle: one script to take, one to release.
+/// Returns the allocated blocks per cycle: one script acquires, one releases.
 pub(super) fn blocks(url: &str, heap: &impl Fn() -> Heap) -> Result<f64, Failure> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let client = Client::open(url)?;

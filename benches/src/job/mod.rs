@@ -1,4 +1,4 @@
-//! What a worker process is told to do. What it answers is with the workers.
+//! The jobs of worker processes. Their answers are defined in `worker`.
 
 use std::path::PathBuf;
 
@@ -10,17 +10,17 @@ use crate::peer::Contender;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "do")]
 pub(crate) enum Job {
-    /// Take locks and give them back, until time is over.
+    /// Acquires and releases locks until the time is over.
     Turns(Turns),
-    /// Hold locks, and wait for nothing else.
+    /// Holds locks and does nothing else.
     Hold(Names),
-    /// Wait for locks that somebody else holds.
+    /// Waits for locks that another process holds.
     Wait(Names),
-    /// Use a lock of its own with each of many clients, also after the server was away.
+    /// Uses many clients, each with a lock of its own, before and after an outage of the server.
     Herd(Herd),
-    /// Call annotated functions and plain ones.
+    /// Calls annotated and plain functions.
     Calls {
-        /// How long each kind of call is measured.
+        /// The time for which each kind of call is measured.
         milliseconds: u64,
     },
 }
@@ -30,15 +30,15 @@ pub(crate) struct Turns {
     pub(crate) contender: Contender,
     pub(crate) url: String,
     pub(crate) tasks: usize,
-    /// All tasks on one key, or each on its own.
+    /// Whether all tasks use one key, instead of one key each.
     pub(crate) one_key: bool,
-    /// How long a task stays inside.
+    /// How long a task holds the lock.
     pub(crate) body_us: u64,
-    /// Where the turns are written to; see [`record`](crate::measure::record).
+    /// The file for the turns; see [`record`](crate::measure::record).
     pub(crate) out: PathBuf,
 }
 
-/// `count` locks on `names` names.
+/// `count` locks, spread over `names` names.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Names {
     pub(crate) contender: Contender,

@@ -1,11 +1,11 @@
-//! Who used the processors, from `/proc`; memory of this process.
+//! Processor time of processes and of the machine, from `/proc`; memory of this process.
 
 use std::fs;
 
 /// `/proc/stat` counts in hundredths of a second.
 const TICKS: f64 = 100.0;
 
-/// Processor seconds of a process that runs.
+/// Returns the processor seconds of a running process.
 pub(crate) fn of(pid: u32) -> f64 {
     let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else {
         return 0.0;
@@ -17,8 +17,8 @@ pub(crate) fn of(pid: u32) -> f64 {
     threads.filter_map(nanos).sum::<f64>() / 1e9
 }
 
-/// Processor seconds of the whole machine, and of us: this process, its children that have ended, and those of
-/// `pids` that run.
+/// Processor seconds of the whole machine, and our own: those of this process, of its children that have ended, and of
+/// the running processes `pids`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Usage {
     all: f64,
@@ -34,13 +34,13 @@ impl Usage {
         }
     }
 
-    /// Processor seconds that others used between then and now.
+    /// Returns the processor seconds that other processes used between `before` and now.
     pub(crate) fn foreign_since(self, before: Self) -> f64 {
         (self.all - before.all - (self.own - before.own)).max(0.0)
     }
 }
 
-/// User, nice, system, interrupts, and what the host took away.
+/// Returns the processor seconds of the machine: user, nice, system, interrupts, and time taken by the host.
 fn machine() -> f64 {
     let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
     let first = stat.lines().next().unwrap_or_default();
@@ -53,7 +53,7 @@ fn machine() -> f64 {
     busy.iter().sum::<f64>() / TICKS
 }
 
-/// Of this process's children that were waited for.
+/// Returns the processor seconds of this process's children that have ended and were waited for.
 pub(crate) fn ended_children() -> f64 {
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
     // The name of the program, in parentheses, may contain anything.

@@ -1,6 +1,6 @@
 //! Jain's index of fairness.
 
-/// 1 if all have the same, 1/n if one has all.
+/// Returns 1 if all shares are equal, and 1/n if one of n has everything.
 pub(crate) fn jain(shares: &[f64]) -> f64 {
     let sum: f64 = shares.iter().sum();
     let squares: f64 = shares.iter().map(|share| share * share).sum();

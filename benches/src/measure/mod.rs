@@ -1,4 +1,4 @@
-//! From what was seen to figures. Nothing here starts anything.
+//! Turns records into figures. This module starts no process.
 
 pub(crate) mod cpu;
 mod fairness;

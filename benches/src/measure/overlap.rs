@@ -1,10 +1,10 @@
-//! Whether more was inside than fits.
+//! Counts violations of exclusion.
 
 use super::record::Record;
 
-/// How often somebody came in while too much was inside already.
+/// Returns how often a task entered although the units held then exceeded the capacity.
 pub(crate) fn overlaps(records: &[Record], capacity: u64) -> u64 {
-    // Who leaves at the very moment in which another comes has left.
+    // At equal times, a task that leaves comes before a task that enters.
     let enters = records.iter().map(|turn| (turn.entered, 1, turn.units));
     let leaves = records.iter().map(|turn| (turn.left, 0, turn.units));
     let mut events: Vec<_> = enters.chain(leaves).collect();
@@ -46,7 +46,7 @@ mod tests {
         let turns = [turn(1, 4, 1), turn(3, 5, 1), turn(4, 6, 1)];
         assert_eq!(overlaps(&turns, 1), 2);
         assert_eq!(overlaps(&turns, 2), 0);
-        // A writer that comes while a reader is inside.
+        // A writer enters while a reader holds the lock.
         assert_eq!(overlaps(&[turn(1, 4, 1), turn(2, 3, 10)], 10), 1);
     }
 }

@@ -1,19 +1,19 @@
-//! [`Record`]: one turn of a task; and the file in which a process leaves its turns.
+//! [`Record`]: one turn of a task; and the file to which a process writes its turns.
 //!
-//! For each task a count, then so many records; all numbers are 64 bits, little-endian.
+//! The file has, for each task, the number of its records and then the records. All numbers are 64 bits, little-endian.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
-/// When a task asked, was let in, left, and had the release behind it: nanoseconds of the common clock.
+/// When a task asked for the lock, entered, left, and had released: nanoseconds of the common clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Record {
     pub(crate) asked: u64,
     pub(crate) entered: u64,
     pub(crate) left: u64,
     pub(crate) done: u64,
-    /// How much of the name it took.
+    /// The units of the name that the turn took.
     pub(crate) units: u64,
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Of several repetitions.
+/// Median and range of a figure over several repetitions.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Summary {
     pub(crate) median: f64,
@@ -11,7 +11,7 @@ pub(crate) struct Summary {
 }
 
 impl Summary {
-    /// `None` without values.
+    /// Returns `None` if there are no finite values.
     pub(crate) fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut values: Vec<_> = values
             .into_iter()
@@ -29,7 +29,7 @@ impl Summary {
     }
 }
 
-/// Of sorted samples; `share` is between 0 and 1. 0 without samples.
+/// Returns a percentile of sorted samples; `share` is between 0 and 1. Returns 0 without samples.
 pub(crate) fn percentile(sorted: &[u64], share: f64) -> u64 {
     let Some(last) = sorted.len().checked_sub(1) else {
         return 0;

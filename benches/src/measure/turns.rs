@@ -1,4 +1,4 @@
-//! What the records of a contest say.
+//! Computes figures from the records of a contest.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ fn inside(records: &[Record], span: Span) -> impl Iterator<Item = &Record> {
         .filter(move |record| record.asked >= span.start && record.asked < span.until)
 }
 
-/// Speed, waiting, fairness and exclusion. `span` leaves the beginning out, where things warm up.
+/// Computes speed, waiting times, fairness and exclusion. `span` excludes the warm-up at the beginning.
 pub(crate) fn turns(processes: &Processes, span: Span, capacity: u64) -> Values {
     let tasks: Vec<&Vec<Record>> = processes.iter().flatten().collect();
     let seconds = (span.until - span.start) as f64 / SECOND as f64;
@@ -75,7 +75,7 @@ pub(crate) fn turns(processes: &Processes, span: Span, capacity: u64) -> Values 
     values.map(|(name, value)| (name.to_owned(), value)).into()
 }
 
-/// From leaving in one process to entering in another.
+/// Computes the times from leaving in one process to entering in another.
 pub(crate) fn handovers(processes: &Processes, span: Span) -> Values {
     let mut turns: Vec<(usize, Record)> = Vec::new();
     for (process, tasks) in processes.iter().enumerate() {
@@ -87,7 +87,7 @@ pub(crate) fn handovers(processes: &Processes, span: Span) -> Values {
     let mut releases = Vec::new();
     for pair in turns.windows(2) {
         let ((from, before), (to, after)) = (pair[0], pair[1]);
-        // The next one must have waited already.
+        // Only if the next task was waiting already.
         if from != to && after.asked < before.left {
             handovers.push(after.entered.saturating_sub(before.left));
             releases.push(before.done - before.left);

@@ -20,7 +20,7 @@ auto-mutex-bench [OPTIONS]
   --report             no measurements: shows what DIR has already
 ";
 
-/// Which goals decide about the exit code.
+/// The goals that decide about the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Gates {
     None,
@@ -43,7 +43,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// `None`: help was asked for, and printed.
+    /// Returns `None` if the help was requested; it has been printed.
     pub(crate) fn parse(args: impl Iterator<Item = String>) -> Result<Option<Self>, Failure> {
         let mut options = Self {
             only: Vec::new(),
@@ -89,7 +89,7 @@ impl Options {
         Ok(Some(options))
     }
 
-    /// What was not said.
+    /// Sets the defaults of options that were not given.
     fn fill(&mut self) {
         let counts = self.gates == Gates::Counts;
         self.quick |= counts;
@@ -107,7 +107,7 @@ impl Options {
         }
     }
 
-    /// Whether only counts are of interest, not times.
+    /// Returns whether only counts are of interest, not times.
     pub(crate) fn counts_only(&self) -> bool {
         self.gates == Gates::Counts
     }

@@ -1,22 +1,22 @@
-//! [`Contender`]: the list of who is measured, and what the report must know of each.
+//! [`Contender`]: the list of all measured libraries and ways of use, with their properties for the report.
 
 use serde::{Deserialize, Serialize};
 
 use super::{PERMITS, READERS, external};
 
-/// Who is measured.
+/// A library, or a way to use it, that is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Contender {
-    /// Handles; the guard is dropped; every hand-over goes through Redis.
+    /// Handles; the guard is dropped; every handoff goes through Redis.
     AutoMutex,
-    /// The same with a runtime of two threads.
+    /// As `AutoMutex`, with a runtime of two threads.
     AutoMutexThreads,
-    /// Handles, with hand-over inside the process.
+    /// Handles, with handoffs inside the process.
     AutoMutexLocal,
-    /// The same; the release is waited for.
+    /// As `AutoMutexLocal`; the release is awaited.
     AutoMutexLocalAwaited,
-    /// Handles; the release is waited for.
+    /// Handles; the release is awaited.
     AutoMutexAwaited,
     /// An annotated function.
     AutoMutexAttribute,
@@ -24,7 +24,7 @@ pub(crate) enum Contender {
     AutoMutexRwLock,
     Rslock,
     RslockThreads,
-    /// A blocking socket that sends the least that makes a lock.
+    /// A blocking socket with the minimal commands of a lock.
     Raw,
     NodeRedisSemaphore,
     NodeRedlock,
@@ -57,12 +57,12 @@ impl Contender {
         !matches!(self, Self::Rslock | Self::RslockThreads | Self::Raw) && !self.is_external()
     }
 
-    /// Libraries of other languages.
+    /// Whether this is a library of another language.
     pub(crate) fn is_external(self) -> bool {
         external::program(self).is_some()
     }
 
-    /// Why it cannot be measured here.
+    /// Returns why this contender cannot be measured on this machine, if so.
     pub(crate) fn missing(self) -> Option<String> {
         external::missing(self)
     }
@@ -74,7 +74,7 @@ impl Contender {
         }
     }
 
-    /// How many units of a name may be held at a time.
+    /// Returns how many units of a name may be held at a time.
     pub(crate) fn capacity(self) -> u64 {
         match self {
             Self::AutoMutexSemaphore => PERMITS.into(),
@@ -83,9 +83,8 @@ impl Contender {
         }
     }
 
-    /// Commands that this library sends by themselves, besides scripts and those of the connection. The server's
-    /// statistics count a command the same way when a script calls it, so a command must not be listed for a
-    /// library whose scripts call it too.
+    /// Commands that this library sends directly, besides scripts and the commands of the connection. The server's
+    /// statistics also count commands that scripts call. So a command must not be listed for a library whose scripts call it.
     pub(crate) fn plain_commands(self) -> &'static [&'static str] {
         match self {
             Self::Rslock

@@ -1,17 +1,17 @@
-//! Libraries of other languages: programs in `benches/external`, told the same job on the same terms. They are
-//! measured where their interpreter and packages are installed; `benches/README.md` says how.
+//! Libraries of other languages: programs in `benches/external` that get the same job, on the same terms. They are
+//! measured if their interpreter and packages are installed; `benches/README.md` says how.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::Contender;
 
-/// Where npm installed the packages.
+/// The folder where npm installed the packages.
 const NODE_MODULES: &str = "target/bench-peers/node_modules";
 /// The Python of the virtual environment with the packages.
 const PYTHON: &str = "target/bench-peers/python/bin/python";
 
-/// Interpreter, program, and the package that must be there.
+/// Returns the interpreter, the program, and the package that must be installed.
 pub(crate) fn program(contender: Contender) -> Option<(PathBuf, PathBuf, &'static str)> {
     let node = |package| (PathBuf::from("node"), script("node.cjs"), package);
     let python = |package| (root().join(PYTHON), script("python.py"), package);
@@ -24,12 +24,12 @@ pub(crate) fn program(contender: Contender) -> Option<(PathBuf, PathBuf, &'stati
     }
 }
 
-/// The command that runs `contender`.
+/// Returns the environment variable with which Node finds the packages.
 pub(crate) fn environment() -> (&'static str, PathBuf) {
     ("NODE_PATH", root().join(NODE_MODULES))
 }
 
-/// What is missing to measure it.
+/// Returns what is missing to measure `contender`, if anything.
 pub(crate) fn missing(contender: Contender) -> Option<String> {
     let (interpreter, _, package) = program(contender)?;
     let probe = if interpreter.as_os_str() == "node" {

@@ -1,7 +1,7 @@
-//! Who is measured: auto-mutex in its ways of use, other libraries, and what Redis itself allows.
+//! The contenders: auto-mutex in its ways of use, other libraries, and plain Redis commands as the limit.
 //!
-//! A library gives locks ([`Library`]); a worker takes turns with them. The raw limit is a loop of its own, and
-//! libraries of other languages are programs of their own, told the same [`Job`](crate::job::Job).
+//! A [`Library`] gives out locks, and a worker takes turns with them. The raw limit has its own loop. Libraries of
+//! other languages run in their own programs, which get the same [`Job`](crate::job::Job).
 
 mod contender;
 pub(crate) mod external;
@@ -18,21 +18,21 @@ pub(crate) use ours_shared::{OursRwLock, OursSemaphore, PERMITS, READERS};
 
 use crate::Failure;
 
-/// The lease of all scenarios that do not say otherwise.
+/// The lease in all scenarios, unless a scenario sets another.
 pub(crate) const LEASE: Duration = Duration::from_secs(10);
 
-/// A lock library, connected.
+/// A connected lock library.
 pub(crate) trait Library: Sized + Send {
     type Lock: Lock;
 
-    /// The lock `key` for the task `task`.
+    /// Returns the lock `key` for the task `task`.
     fn lock(&self, key: &str, task: usize) -> Self::Lock;
 
-    /// Sends what has not been sent.
+    /// Waits until all pending requests are sent.
     fn close(self) -> impl Future<Output = ()> + Send;
 }
 
-/// A lock in the hands of one task.
+/// A lock that one task uses.
 pub(crate) trait Lock: Send + 'static {
     type Guard: Send;
 
@@ -40,7 +40,7 @@ pub(crate) trait Lock: Send + 'static {
 
     fn release(&mut self, guard: Self::Guard) -> impl Future<Output = Result<(), Failure>> + Send;
 
-    /// How much of the name a turn takes.
+    /// Returns the units of the name that a turn takes.
     fn units(&self, _turn: u64) -> u64 {
         1
     }

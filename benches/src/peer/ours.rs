@@ -1,4 +1,4 @@
-//! auto-mutex by handle and by attribute.
+//! auto-mutex with handles and with the attribute.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use auto_mutex::{Client, Config, LockError, Mutex, MutexGuard, auto_mutex};
 use super::{Contender, LEASE, Library, Lock};
 use crate::Failure;
 
-/// How `contender` is set up: hand-over inside the process only where it is asked for by name.
+/// Returns the configuration of `contender`. Only contenders with `Local` in their names hand off inside the process.
 pub(crate) fn config(contender: Contender, url: &str, lease: Duration) -> Result<Config, Failure> {
     let config = Config::new(url)?.lease(lease);
     Ok(match contender {
@@ -16,7 +16,7 @@ pub(crate) fn config(contender: Contender, url: &str, lease: Duration) -> Result
     })
 }
 
-/// A client of its own.
+/// Connects a new client.
 pub(crate) fn connect(contender: Contender, url: &str, lease: Duration) -> Result<Client, Failure> {
     Ok(Client::connect(config(contender, url, lease)?)?)
 }
@@ -79,7 +79,7 @@ impl Lock for OursLock {
     }
 }
 
-/// The annotated function, on the client in force.
+/// The annotated function, on the current client.
 pub(crate) struct Annotated;
 
 impl Annotated {
@@ -106,7 +106,7 @@ pub(crate) struct AnnotatedCall;
 impl Lock for AnnotatedCall {
     type Guard = ();
 
-    /// The whole call: what is measured is the cycle.
+    /// Makes the whole call: acquire, body and release together are measured as one cycle.
     async fn acquire(&mut self, turn: u64) -> Result<(), Failure> {
         annotated(turn).await?;
         Ok(())

@@ -7,10 +7,10 @@ use crate::Failure;
 
 pub(crate) const PERMITS: u32 = 8;
 
-/// Units of a readers-writer lock: a reader has one of them, a writer all.
+/// Units of a readers-writer lock: a reader takes one unit, a writer takes all.
 pub(crate) const READERS: u64 = 1 << 30;
 
-/// One turn in so many writes.
+/// One turn in `WRITES` writes.
 const WRITES: u64 = 10;
 
 pub(crate) struct OursSemaphore(Client);
@@ -77,7 +77,7 @@ impl Library for OursRwLock {
 
 pub(crate) struct ReadOrWrite {
     lock: RwLock,
-    /// The tasks do not all write in the same turn.
+    /// Offsets of the tasks differ, so that they do not all write in the same turn.
     offset: u64,
 }
 
@@ -87,7 +87,7 @@ impl ReadOrWrite {
     }
 }
 
-/// Dropped, it releases.
+/// A guard whose drop releases the lock.
 pub(crate) enum Held {
     Reading(#[allow(dead_code, reason = "held, not used")] RwLockReadGuard),
     Writing(#[allow(dead_code, reason = "held, not used")] RwLockWriteGuard),

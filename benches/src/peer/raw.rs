@@ -1,5 +1,5 @@
-//! The raw limit: a blocking socket that sends SET NX PX, and a script that deletes what is still ours. With many
-//! keys, the commands of a round are written at once.
+//! The raw limit: a blocking socket that sends SET NX PX, and a script that deletes the key if it still has our value.
+//! With many keys, the commands of a round are written at once.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -48,7 +48,7 @@ impl Raw {
         Ok(raw)
     }
 
-    /// Takes and releases all keys, again and again.
+    /// Acquires and releases all keys repeatedly until `span` ends.
     pub(crate) fn turns(&mut self, span: Span) -> Result<Vec<Vec<Record>>, Failure> {
         let mut tasks = vec![Vec::new(); self.keys];
         loop {

@@ -1,4 +1,4 @@
-//! rslock, as its documentation says: one manager for all tasks, `acquire`, and the release awaited.
+//! rslock, used as its documentation says: one manager for all tasks, `acquire`, and an awaited release.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ pub(crate) struct Rslock {
 }
 
 impl Rslock {
-    /// It would connect at the first turn; here it does so now.
+    /// Takes a lock once, because the manager would otherwise connect at the first turn.
     pub(crate) async fn connect(url: &str, ttl: Duration) -> Result<Self, Failure> {
         let manager = LockManager::new(vec![url.to_owned()]);
         manager.acquire("bench:warm", ttl).await?.release().await;

@@ -3,7 +3,7 @@
 use super::{Report, number, table};
 use crate::scenario;
 
-/// Prints what both have.
+/// Prints the figures that both reports have.
 pub(super) fn show(before: &Report, after: &Report) {
     println!(
         "\nBefore and now\n\n  before: {}\n  now:    {}\n",

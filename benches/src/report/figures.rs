@@ -1,11 +1,11 @@
-//! Looking up figures: repetitions of a contender, and pairs of two.
+//! Looks up figures: the repetitions of a contender, and the ratio of two contenders.
 
 use super::Report;
 use crate::measure::Summary;
 use crate::run::Placement;
 
 impl Report {
-    /// The repetitions of a figure, by round.
+    /// Returns the repetitions of a figure, each with its round.
     fn rounds<'a>(
         &'a self,
         table: &'a str,
@@ -19,7 +19,7 @@ impl Report {
             .filter_map(move |it| Some((it.round, *it.values.get(figure)?)))
     }
 
-    /// `None`: it was not measured.
+    /// Returns `None` if the figure was not measured.
     pub(crate) fn summary(
         &self,
         table: &str,
@@ -33,7 +33,7 @@ impl Report {
         )
     }
 
-    /// Of `who` to `base`, pair by pair.
+    /// Returns the ratio of `who` to `base`, computed pair by pair.
     pub(crate) fn ratio(
         &self,
         table: &str,
@@ -52,7 +52,7 @@ impl Report {
         )
     }
 
-    /// Placements and contenders of a table, in the order of measuring.
+    /// Returns the placements and contenders of a table, in the order of measurement.
     pub(super) fn rows(&self, table: &str) -> Vec<(Placement, &str)> {
         let mut rows = Vec::new();
         for it in self.measurements.iter().filter(|it| it.table == table) {

@@ -16,7 +16,7 @@ pub(crate) struct Machine {
     processors: usize,
     kernel: String,
     redis: String,
-    /// Of the working tree.
+    /// The commit of the working tree.
     commit: String,
     repetitions: usize,
     seconds: f64,

@@ -1,4 +1,4 @@
-//! [`Report`]: all figures of a run, with the machine they come from; as JSON, on the terminal, as plots.
+//! [`Report`]: all figures of a run with the machine that they come from; as JSON, on the terminal and as plots.
 
 mod compare;
 mod figures;
@@ -28,7 +28,7 @@ pub(crate) struct Measurement {
     pub(crate) table: String,
     pub(crate) placement: Placement,
     pub(crate) who: String,
-    /// Those of a table and placement with the same round are a pair.
+    /// The measurements of one table and placement with the same round are compared as pairs.
     pub(crate) round: usize,
     pub(crate) values: Values,
 }
@@ -56,7 +56,7 @@ impl Report {
         Ok(serde_json::from_slice(&text)?)
     }
 
-    /// JSON and plots.
+    /// Writes the JSON file and the plots.
     pub(crate) fn save(&self, dir: &Path) -> Result<(), Failure> {
         fs::write(dir.join("results.json"), serde_json::to_vec_pretty(self)?)?;
         for table in scenario::ALL.iter().flat_map(|scenario| scenario.tables) {
@@ -68,7 +68,7 @@ impl Report {
         Ok(())
     }
 
-    /// Tables, notes and goals on the terminal.
+    /// Prints tables, notes and goals on the terminal.
     pub(crate) fn show(&self, options: &Options) -> Result<(), Failure> {
         println!("\n{}", self.machine);
         println!(

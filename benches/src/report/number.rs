@@ -1,6 +1,6 @@
-//! Numbers for people.
+//! Formats numbers for people.
 
-/// Three digits that count; thousands as k, millions as M.
+/// Shows three significant digits; thousands as k, millions as M.
 pub(crate) fn show(value: f64) -> String {
     let size = value.abs();
     if size >= 1e6 {

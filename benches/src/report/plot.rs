@@ -14,7 +14,7 @@ const TOP: f64 = 56.0;
 const ROW: f64 = 26.0;
 const BOTTOM: f64 = 46.0;
 
-/// `None` if nothing was measured.
+/// Returns `None` if nothing was measured.
 pub(super) fn plot(report: &Report, table: &Table) -> Option<String> {
     let figure = table.plot?;
     let heading = table
@@ -77,7 +77,7 @@ pub(super) fn plot(report: &Report, table: &Table) -> Option<String> {
     Some(svg)
 }
 
-/// Logarithmic, in decades.
+/// A logarithmic scale, in decades.
 struct Scale {
     low: f64,
     high: f64,

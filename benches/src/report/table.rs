@@ -1,4 +1,4 @@
-//! Tables on the terminal.
+//! Prints tables on the terminal.
 
 use super::{Report, number};
 use crate::gate::Verdict;
@@ -6,7 +6,7 @@ use crate::measure::Summary;
 use crate::peer::Contender;
 use crate::scenario::Table;
 
-/// Prints a table, if anything of it was measured.
+/// Prints a table, unless none of its figures was measured.
 pub(super) fn show(report: &Report, table: &Table) {
     let rows = report.rows(table.name);
     if rows.is_empty() {
@@ -36,7 +36,7 @@ pub(super) fn show(report: &Report, table: &Table) {
     print(&lines);
 }
 
-/// Prints the goals that were measured; with `counts` only those that hardly depend on the machine.
+/// Prints the goals that were measured; with `counts`, only goals that are nearly independent of the machine.
 pub(super) fn verdicts(verdicts: &[Verdict], counts: bool) {
     let judged = |verdict: &&Verdict| verdict.found.is_some() && (verdict.count || !counts);
     let verdicts: Vec<_> = verdicts.iter().filter(judged).collect();
@@ -58,7 +58,7 @@ pub(super) fn verdicts(verdicts: &[Verdict], counts: bool) {
     print(&lines);
 }
 
-/// The median, and the range if there is one.
+/// Shows the median, and the range unless it is a single value.
 pub(super) fn cell(summary: Summary) -> String {
     let Summary { median, min, max } = summary;
     if min == max {
@@ -67,7 +67,7 @@ pub(super) fn cell(summary: Summary) -> String {
     format!("{} [{}–{}]", number(median), number(min), number(max))
 }
 
-/// The first column to the left, the others to the right.
+/// Prints lines of cells: the first column aligned to the left, the others to the right.
 pub(super) fn print(lines: &[Vec<String>]) {
     let columns = lines.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {

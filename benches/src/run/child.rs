@@ -1,4 +1,4 @@
-//! A worker process, from the benchmark's side.
+//! Starts worker processes and talks to them.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{self, ChildStdin, Command, Stdio};
@@ -15,10 +15,10 @@ use crate::job::Job;
 use crate::peer::external;
 use crate::worker::Span;
 
-/// The longest that a worker may be silent.
+/// The longest wait for a worker's next line.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A worker, killed when dropped.
+/// A worker process; the drop kills it.
 pub(crate) struct Child {
     process: process::Child,
     stdin: Option<ChildStdin>,
@@ -26,7 +26,7 @@ pub(crate) struct Child {
 }
 
 impl Child {
-    /// Starts a worker; its first word is `ready`.
+    /// Starts a worker; its first line is `ready`.
     pub(crate) fn start(job: &Job, placement: Placement) -> Result<Self, Failure> {
         let mut command = placement.command();
         let external = match job {
@@ -74,7 +74,7 @@ impl Child {
         Ok(writeln!(stdin, "go {} {}", span.start, span.until)?)
     }
 
-    /// Stops it until the result is dropped: it neither asks for anything nor answers.
+    /// Stops the process with SIGSTOP until the result is dropped: the process sends nothing and answers nothing.
     pub(crate) fn asleep(&self) -> Result<Asleep, Failure> {
         let pid = i32::try_from(self.pid()).ok().and_then(Pid::from_raw);
         let pid = pid.ok_or("no process")?;
@@ -82,12 +82,12 @@ impl Child {
         Ok(Asleep(pid))
     }
 
-    /// Closes the input: the worker ends what it does.
+    /// Closes the worker's input: the worker then ends its job.
     pub(crate) fn dismiss(&mut self) {
         self.stdin = None;
     }
 
-    /// What the worker says after `word`, which must be its next.
+    /// Waits for the worker's next line, which must begin with `word`, and returns the value after it.
     pub(crate) fn expect<T: DeserializeOwned>(&self, word: &str) -> Result<T, Failure> {
         let line = self
             .lines
@@ -99,7 +99,7 @@ impl Child {
         Ok(serde_json::from_str(value.trim())?)
     }
 
-    /// Waits for its end.
+    /// Waits until the worker has ended.
     pub(crate) fn wait(mut self) -> Result<(), Failure> {
         self.dismiss();
         let status = self.process.wait()?;

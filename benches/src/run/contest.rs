@@ -1,4 +1,4 @@
-//! Processes that take turns on a server: one repetition.
+//! One repetition: processes that take turns on a server.
 
 use std::path::Path;
 use std::thread;
@@ -15,25 +15,25 @@ use crate::peer::Contender;
 use crate::server::Server;
 use crate::worker::Span;
 
-/// A tenth of each repetition warms up.
+/// A tenth of each repetition is the warm-up.
 const WARM: u64 = 10;
-/// Between the last word to the workers and their start.
+/// The time between the last message to the workers and their start.
 const LEAD: u64 = 50 * MILLISECOND;
 
-/// What to run.
+/// The parameters of a repetition.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Contest {
     pub(crate) contender: Contender,
     pub(crate) placement: Placement,
     pub(crate) processes: usize,
-    /// In each process.
+    /// Number of tasks in each process.
     pub(crate) tasks: usize,
     pub(crate) one_key: bool,
     pub(crate) body_us: u64,
     pub(crate) seconds: f64,
 }
 
-/// Runs it and returns its figures; with `handovers`, those between processes too.
+/// Runs the contest and returns its figures; with `handovers`, also the times between processes.
 pub(crate) fn contest(
     server: &mut Server,
     contest: &Contest,

@@ -1,4 +1,4 @@
-//! Running the processes of a scenario: where, in which order, and what they cost meanwhile.
+//! Runs the processes of a scenario: on which processors, in which order, and with what load meanwhile.
 
 mod child;
 mod contest;

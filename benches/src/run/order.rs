@@ -1,7 +1,7 @@
-//! In which order contenders are measured.
+//! The order in which contenders are measured.
 
-/// Forth in even rounds, back in odd ones: A B, B A, A B, … A drift of the machine then falls on all alike, and each
-/// round makes a pair.
+/// Forward in even rounds, backward in odd rounds: A B, B A, A B, … A drift of the machine then affects all contenders
+/// alike, and each round makes a pair.
 pub(crate) fn order<T: Copy>(contenders: &[T], round: usize) -> Vec<T> {
     let mut order = contenders.to_vec();
     if round % 2 == 1 {

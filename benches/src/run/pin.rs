@@ -1,5 +1,5 @@
-//! On which processor a process runs. A command over a socket takes several times as long across processors as on
-//! one, and what is not pinned flips between the two: so everything is.
+//! Pins processes to processors. A command over a socket takes several times as long across processors as on one
+//! processor. A process that is not pinned changes between the two cases, so every process is pinned.
 
 use std::process::{Command, Stdio};
 
@@ -9,17 +9,17 @@ use crate::Failure;
 
 const SERVER: &str = "0";
 
-/// Where the clients run. The server is always on processor 0.
+/// The processors of the clients. The server is always on processor 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Placement {
-    /// With the server.
+    /// On processor 0, with the server.
     Same,
     /// On processor 1.
     Split,
-    /// On both.
+    /// On both processors.
     Both,
-    /// No server takes part.
+    /// On processor 1, without a server.
     Alone,
 }
 
@@ -41,7 +41,7 @@ impl Placement {
         }
     }
 
-    /// The beginning of a command that runs here.
+    /// Returns the beginning of a command that runs on these processors.
     pub(crate) fn command(self) -> Command {
         let mut command = Command::new("taskset");
         command.args(["-c", self.processors()]);
@@ -49,7 +49,7 @@ impl Placement {
     }
 }
 
-/// Moves a server that runs.
+/// Moves a running server to its processor.
 pub(crate) fn server(pid: u32) -> Result<(), Failure> {
     let status = Command::new("taskset")
         .args(["-a", "-c", "-p", SERVER, &pid.to_string()])

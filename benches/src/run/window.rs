@@ -1,4 +1,4 @@
-//! What processes and their server do while nothing seems to happen.
+//! Measures what processes and their server do while no lock changes hands.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -8,24 +8,24 @@ use crate::measure::cpu::{self, Usage};
 use crate::peer::Contender;
 use crate::server::Server;
 
-/// How often the server is asked how far it is.
+/// How often the server's statistics are read to find bursts.
 const LOOK: Duration = Duration::from_millis(50);
-/// Requests that are further apart belong to different bursts.
+/// Requests that are further apart than this belong to different bursts.
 const BURST: Duration = Duration::from_millis(500);
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Window {
     pub(crate) contender: Contender,
-    /// The process whose processor time counts.
+    /// The process whose processor time is reported.
     pub(crate) pid: u32,
-    /// Another one that is ours.
+    /// Another process of the benchmark.
     pub(crate) other: Option<u32>,
     pub(crate) seconds: f64,
-    /// Whether to look when requests come; this costs the server a little.
+    /// Whether to count bursts of requests; this costs the server a little time.
     pub(crate) bursts: bool,
 }
 
-/// Watches for as long as the window is.
+/// Measures for the length of the window.
 pub(crate) fn window(server: &mut Server, window: &Window) -> Values {
     let pids = [Some(window.pid), window.other, Some(server.pid())];
     let live = || pids.iter().flatten().copied();

@@ -15,7 +15,7 @@ use crate::{Failure, clock};
 pub(crate) struct Bench {
     options: Options,
     report: Report,
-    /// Where workers leave their records.
+    /// The folder for the records of the workers.
     dir: PathBuf,
 }
 
@@ -39,7 +39,7 @@ impl Bench {
         self.report
     }
 
-    /// What there is so far: a run takes long, and may be ended before its end.
+    /// Saves the report so far: a run takes long, and may be stopped early.
     pub(super) fn save(&self) -> Result<(), Failure> {
         self.report.save(&self.options.out)
     }
@@ -48,7 +48,7 @@ impl Bench {
         self.dir.clone()
     }
 
-    /// Something a reader should know.
+    /// Adds a note for the reader of the report.
     pub(super) fn note(&mut self, note: String) {
         if !self.report.notes.contains(&note) {
             self.report.notes.push(note);
@@ -72,7 +72,7 @@ impl Bench {
         });
     }
 
-    /// Those of `contenders` that can be measured, and are asked for; says why not of the others.
+    /// Returns those of `contenders` that are requested and can be measured; notes why the others cannot.
     pub(super) fn present(&mut self, contenders: &[Contender]) -> Vec<Contender> {
         let mut present = Vec::new();
         for &contender in contenders {
@@ -87,7 +87,7 @@ impl Bench {
         present
     }
 
-    /// Measures all contenders in each of `rounds` rounds, forth and back, on a server of their own.
+    /// Measures all contenders in each of `rounds` rounds, on a server of their own; every second round in reverse order.
     pub(super) fn rounds(
         &mut self,
         table: &str,
@@ -115,10 +115,10 @@ impl Bench {
     }
 }
 
-/// How many processors others may use before a repetition counts as disturbed.
+/// A repetition counts as disturbed if other processes use more than this number of processors.
 const DISTURBED: f64 = 0.2;
 
-/// Measures again for up to `seconds` while others disturb, and returns what they disturbed least.
+/// Repeats the measurement for up to `seconds` while other processes disturb it; returns the least disturbed values.
 fn calmest(
     seconds: f64,
     mut measure: impl FnMut() -> Result<Values, Failure>,
@@ -135,7 +135,7 @@ fn calmest(
     Ok(best)
 }
 
-/// Tells on the terminal what is being done.
+/// Prints on the terminal what is being measured.
 pub(super) fn progress(what: &str) {
     let seconds = clock::now() / clock::SECOND;
     let _ = writeln!(std::io::stderr(), "[{seconds}] {what}");

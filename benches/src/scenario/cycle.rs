@@ -1,4 +1,4 @@
-//! S1: one task, one key: how long a cycle takes.
+//! S1: one task, one key: the time of a cycle.
 
 use super::{Bench, Column, FOREIGN, Scenario, Table};
 use crate::Failure;

@@ -1,4 +1,4 @@
-//! S5: from the release in one process to the entry in another that waits.
+//! S5: the time from the release in one process to the entry of a waiter in another process.
 
 use super::{Bench, Column, FOREIGN, Scenario, Table};
 use crate::Failure;
@@ -7,7 +7,7 @@ use crate::run::{Contest, Placement, contest};
 
 pub(super) const NAME: &str = "S5";
 
-/// Long enough that the other one waits again.
+/// Long enough for the other process to wait again.
 const BODY_US: u64 = 2_000;
 
 pub(super) const SCENARIO: Scenario = Scenario {
@@ -35,7 +35,7 @@ fn run(bench: &mut Bench) -> Result<(), Failure> {
         bench.rounds(
             NAME,
             placement,
-            // Awaited: the time of the release is what the hand-over is compared with.
+            // With awaited releases: the report compares the time of a handoff with the time of a release.
             &[Contender::AutoMutexAwaited, Contender::Rslock],
             options.repetitions,
             |server, contender| {

@@ -1,4 +1,4 @@
-//! S9: what holding costs: 10,000 locks of one process, for as long as nothing else happens.
+//! S9: the cost of holding: 10,000 locks of one process, while nothing else happens.
 
 use super::{Bench, Column, FOREIGN, Scenario, Table};
 use crate::Failure;
@@ -10,7 +10,7 @@ use crate::worker::Span;
 pub(super) const NAME: &str = "S9";
 
 const LOCKS: usize = 10_000;
-/// Renewals come three times in a lease.
+/// Renewals are sent three times per lease.
 const BEATS_PER_LEASE: f64 = 3.0;
 
 pub(super) const SCENARIO: Scenario = Scenario {

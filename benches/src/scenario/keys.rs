@@ -1,4 +1,4 @@
-//! S2: 64 tasks, 64 keys: how many cycles a second.
+//! S2: 64 tasks, 64 keys: cycles per second.
 
 use super::{Bench, Column, FOREIGN, Scenario, Table};
 use crate::Failure;
@@ -35,7 +35,7 @@ fn run(bench: &mut Bench) -> Result<(), Failure> {
         Contender::Rslock,
         Contender::Raw,
     ];
-    // Two threads on two processors only; the server has one of them too.
+    // Clients with two threads run only on both processors; the server is on one of them too.
     for (placement, count) in [(Placement::Split, contenders.len()), (Placement::Both, 2)] {
         bench.rounds(
             NAME,

@@ -1,4 +1,4 @@
-//! The scenarios: what is measured, and how it is shown.
+//! The scenarios: what each measures, and how the report shows it.
 
 mod bench;
 mod cycle;
@@ -16,29 +16,29 @@ pub(crate) use bench::Bench;
 
 use crate::Failure;
 
-/// One or more tables of figures.
+/// A scenario: one or more tables of figures.
 pub(crate) struct Scenario {
     pub(crate) id: &'static str,
     pub(crate) tables: &'static [Table],
-    /// Whether there is anything in it that hardly depends on the machine.
+    /// Whether the scenario has figures that are nearly independent of the machine.
     pub(crate) counts: bool,
     run: fn(&mut Bench) -> Result<(), Failure>,
 }
 
-/// How figures are shown. Those of a table carry its name.
+/// How figures are shown. A measurement names its table.
 pub(crate) struct Table {
     pub(crate) name: &'static str,
     pub(crate) title: &'static str,
     pub(crate) columns: &'static [Column],
-    /// The figure that is plotted, on a logarithmic scale.
+    /// The key of the figure that is plotted, on a logarithmic scale.
     pub(crate) plot: Option<&'static str>,
 }
 
-/// One figure.
+/// One figure of a table.
 pub(crate) struct Column {
     pub(crate) key: &'static str,
     pub(crate) heading: &'static str,
-    /// Also shown as a ratio to rslock, pair by pair.
+    /// Whether the figure is also shown as a ratio to rslock, pair by pair.
     pub(crate) ratio: bool,
 }
 
@@ -59,7 +59,7 @@ impl Column {
     }
 }
 
-/// In the order of the report.
+/// All scenarios, in the order of the report.
 pub(crate) const ALL: [&Scenario; 10] = [
     &cycle::SCENARIO,
     &keys::SCENARIO,
@@ -73,7 +73,7 @@ pub(crate) const ALL: [&Scenario; 10] = [
     &herd::SCENARIO,
 ];
 
-/// Runs those that were asked for.
+/// Runs the requested scenarios.
 pub(crate) fn run(bench: &mut Bench) -> Result<(), Failure> {
     for scenario in ALL {
         let options = bench.options();

@@ -1,4 +1,4 @@
-//! S8: locks that several hold at a time. No peer offers them fairly, so there is none here.
+//! S8: locks with several holders at a time. No other library offers them fairly, so only ours are measured.
 
 use super::{Bench, Column, FOREIGN, Scenario, Table};
 use crate::Failure;

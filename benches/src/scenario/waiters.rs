@@ -1,4 +1,4 @@
-//! S6: what waiting costs: many tasks of one process wait for what another holds.
+//! S6: the cost of waiting: many tasks of one process wait for locks that another process holds.
 
 use std::thread;
 use std::time::Duration;
@@ -15,13 +15,13 @@ use crate::worker::{Drained, Span, Waiting};
 
 pub(super) const NAME: &str = "S6";
 pub(super) const MANY: &str = "S6 100k";
-/// A name asks every 1.1 s. Up to eleven seconds, as many requests as seconds may fall into the window, for all names at
-/// the same moments: that would say one a second.
+/// A name sends a request every 1.1 s, all names at the same moments. In a window of up to 11 s there could be as many
+/// requests as seconds, and the figure would be one request per second.
 const WINDOW_S: f64 = 12.0;
 
-/// The holder's: it lasts while the holder sleeps.
+/// The holder's lease: long enough to last while the holder is stopped.
 const LEASE_S: u64 = 30;
-/// Until what was asked at first is answered.
+/// The time until the first requests are answered.
 const SETTLE: Duration = Duration::from_secs(2);
 
 const COLUMNS: &[Column] = &[
@@ -84,7 +84,7 @@ fn run(bench: &mut Bench) -> Result<(), Failure> {
         names: 1_000,
         seconds,
     };
-    // What is counted is the same for both; how long it takes until all had their turn is not.
+    // The counts are the same for both contenders; the time until all waiters have had their turns is not.
     let ours: &[_] = match options.counts_only() {
         true => &[Contender::AutoMutexLocal],
         false => &[Contender::AutoMutex, Contender::AutoMutexLocal],
@@ -113,7 +113,7 @@ fn measure(server: &mut Server, contender: Contender, crowd: &Crowd) -> Result<V
     waiters.go(now)?;
     let waiting: Waiting = waiters.expect("waiting")?;
     thread::sleep(SETTLE);
-    // What it asks for is not what waiting costs.
+    // The holder is stopped, because its own requests are not part of the cost of waiting.
     let asleep = holder.asleep()?;
     let mut values = window(
         server,
@@ -130,7 +130,7 @@ fn measure(server: &mut Server, contender: Contender, crowd: &Crowd) -> Result<V
     let mut note = |name: &str, value: f64| values.insert(name.to_owned(), value);
     let milliseconds = |nanos: u64| nanos as f64 / clock::MILLISECOND as f64;
     note("requests_per_name", per_name);
-    // The waiters' own.
+    // Only the memory of the waiters' process.
     note(
         "bytes_per_waiter",
         waiting.bytes as f64 / crowd.waiters as f64,

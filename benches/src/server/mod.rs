@@ -1,4 +1,4 @@
-//! The Redis of a scenario: pinned, and asked for its statistics over one connection of our own.
+//! The Redis server of a scenario: pinned to a processor, with a separate connection for its statistics.
 
 mod stats;
 
@@ -16,7 +16,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts redis-server on the processor that is its.
+    /// Starts redis-server on the server's processor.
     pub(crate) fn start() -> Result<Self, Failure> {
         let redis = Redis::start();
         pin::server(redis.pid())?;
@@ -34,24 +34,24 @@ impl Server {
         self.redis.pid()
     }
 
-    /// As if it had just been started; connections and scripts stay.
+    /// Deletes all data; connections and scripts stay.
     pub(crate) fn clear(&mut self) {
         self.connection.call(&["FLUSHALL"]);
     }
 
-    /// What it has done so far.
+    /// Returns the statistics of the commands so far.
     pub(crate) fn stats(&mut self) -> Stats {
         let text = self.connection.call(&["INFO", "commandstats"]);
         Stats::parse(text.text())
     }
 
-    /// How many connections there are besides ours.
+    /// Returns the number of connections besides the one for statistics.
     pub(crate) fn connections(&mut self) -> usize {
         let list = self.connection.call(&["CLIENT", "LIST"]);
         list.text().lines().count().saturating_sub(1)
     }
 
-    /// Its version, as it says.
+    /// Returns the version that the server reports.
     pub(crate) fn version(&mut self) -> String {
         let text = self.connection.call(&["INFO", "server"]);
         let version = text

@@ -1,10 +1,10 @@
-//! What the server has executed.
+//! The commands that the server has executed.
 
 use std::collections::BTreeMap;
 
 use crate::peer::Contender;
 
-/// Requests whatever the library: scripts, and what a connection needs. What scripts call is not among them.
+/// Commands that count as requests for every library: scripts and connection commands. Commands in scripts do not count.
 const REQUESTS: [&str; 13] = [
     "evalsha",
     "evalsha_ro",
@@ -21,12 +21,12 @@ const REQUESTS: [&str; 13] = [
     "subscribe",
 ];
 
-/// How often each command was called, since the server was started.
+/// The number of calls of each command since the server was started.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stats(BTreeMap<String, u64>);
 
 impl Stats {
-    /// From the section `commandstats` of `INFO`.
+    /// Parses the section `commandstats` of `INFO`.
     pub(super) fn parse(text: &str) -> Self {
         let line = |line: &str| {
             let (name, fields) = line.trim().strip_prefix("cmdstat_")?.split_once(':')?;
@@ -42,7 +42,7 @@ impl Stats {
         self.0.get(command).copied().unwrap_or(0)
     }
 
-    /// How many requests `contender` has sent since `before`.
+    /// Returns the number of requests that `contender` has sent since `before`.
     pub(crate) fn requests_since(&self, before: &Self, contender: Contender) -> u64 {
         let commands = REQUESTS.iter().chain(contender.plain_commands());
         commands

@@ -1,4 +1,4 @@
-//! What an annotated call costs where no store is far away: on `memory://`, beside the plain function.
+//! The time of an annotated call without a remote store: on `memory://`, compared with a plain function.
 
 use std::hint::black_box;
 
@@ -18,9 +18,9 @@ pub(crate) enum Kind {
     Async,
     AsyncKey,
     Handle,
-    /// The work of a call for subscribers and observers, without any.
+    /// The work of a call for subscribers and observers when there are none.
     Unwatched,
-    /// The work of a nested call for the lock order, if the order is known.
+    /// The work of a nested call for the lock order, if the order is already known.
     Ordered,
 }
 
@@ -36,7 +36,7 @@ impl Kind {
         Self::Ordered,
     ];
 
-    /// The kind without a lock.
+    /// Returns the kind of plain function that this kind is compared with.
     pub(crate) fn plain(self) -> Self {
         match self {
             Self::PlainSync | Self::Sync | Self::Unwatched | Self::Ordered => Self::PlainSync,
@@ -61,7 +61,7 @@ impl Kind {
 /// Nanoseconds per call of each kind.
 pub(crate) type Calls = Vec<(Kind, f64)>;
 
-/// Calls are measured in turns of so many.
+/// Calls are measured in batches of this size.
 const TURN: u64 = 2_000;
 
 #[inline(never)]
@@ -92,7 +92,7 @@ async fn annotated_key(key: u32) -> Result<u64, LockError> {
     Ok(black_box(key.into()))
 }
 
-/// Calls, on the client in force.
+/// Makes calls on the current client.
 pub(crate) struct Caller {
     runtime: Runtime,
     mutex: Mutex,
@@ -113,7 +113,7 @@ impl Caller {
         })
     }
 
-    /// Calls so many times.
+    /// Makes `times` calls.
     pub(crate) fn call(&self, kind: Kind, times: u64) -> Result<(), LockError> {
         match kind {
             Kind::PlainSync => (0..times).try_for_each(|n| plain_sync(n).map(drop)),
@@ -151,7 +151,7 @@ pub(super) fn run(milliseconds: u64) -> Result<Calls, Failure> {
     while spent.iter().any(|(time, _)| *time < until) {
         round += 1;
         for step in 0..Kind::ALL.len() {
-            // Forth and back, so that each kind comes after each neighbour.
+            // Forward and backward in turn, so that each kind follows each of its neighbours.
             let index = if round % 2 == 0 {
                 step
             } else {
@@ -162,13 +162,13 @@ pub(super) fn run(milliseconds: u64) -> Result<Calls, Failure> {
             if *time >= until {
                 continue;
             }
-            // What is cheap is called more often.
+            // Plain functions are cheap, so they are called more often.
             let times = if kind == kind.plain() {
                 100 * TURN
             } else {
                 TURN
             };
-            // The processor's time: others may disturb, and the engine's thread counts too.
+            // Processor time: it excludes other processes, and includes the engine's thread.
             let start = clock::used();
             caller.call(kind, times)?;
             *time += clock::used() - start;

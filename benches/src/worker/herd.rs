@@ -1,4 +1,4 @@
-//! Many clients in one process, each of which uses a lock of its own again and again.
+//! Many clients in one process; each uses a lock of its own repeatedly.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,26 +14,26 @@ use crate::job::Herd;
 use crate::peer::{Contender, LEASE, ours};
 use crate::{Failure, clock};
 
-/// Between two turns of a client.
+/// The pause between two turns of a client.
 const REST: Duration = Duration::from_millis(500);
-/// Who is not served by then is not served any more.
+/// A client that is not served within this time counts as not served.
 const LONGEST: u64 = 90 * clock::SECOND;
 
-/// How the start of all went.
+/// The result of starting all clients at once.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Started {
-    /// How many clients had a turn, and when the last one of them had had it.
+    /// The number of clients that had a turn, and the time when the last of them had finished it.
     pub(crate) served: usize,
     pub(crate) at: u64,
 }
 
-/// How it went on after the server was away.
+/// The result after the outage of the server.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Herded {
-    /// How many clients were served again, and how many once more after that.
+    /// The number of clients with a turn after the outage, and with another turn after that.
     pub(crate) served: usize,
     pub(crate) again: usize,
-    /// When the last one was.
+    /// The times when these numbers were reached.
     pub(crate) served_at: u64,
     pub(crate) again_at: u64,
 }
@@ -41,10 +41,10 @@ pub(crate) struct Herded {
 pub(super) fn run(job: &Herd) -> Result<(), Failure> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        // When the last turn began that each has had.
+        // For each client, the start of the last turn that it has completed.
         let turns: Arc<[AtomicU64]> = (0..job.clients).map(|_| AtomicU64::new(0)).collect();
         for number in 0..job.clients {
-            // All at once, as services that start together.
+            // All clients connect at once, like services that start together.
             let config = ours::config(Contender::AutoMutex, &job.url, LEASE)?;
             let client = Client::connect(config.connect_lazily())?;
             let name = format!("herd:{}:{number}", std::process::id());
@@ -52,7 +52,7 @@ pub(super) fn run(job: &Herd) -> Result<(), Failure> {
         }
         let (served, at) = all_after(&turns, 0, clock::now() + LONGEST).await;
         say("started", &Started { served, at })?;
-        // (The runtime's only thread: nobody has a turn before the server is back.)
+        // (This blocks the runtime's only thread: no client has a turn before the server is back.)
         let restarted = ready()?.start;
         let end = restarted + LONGEST;
         let (served, served_at) = all_after(&turns, restarted, end).await;
@@ -82,7 +82,8 @@ async fn turn_after_turn(client: Client, name: String, number: usize, turns: Arc
     }
 }
 
-/// Waits until all have had a turn that began after `time`, or until `end`. Returns how many have, and when.
+/// Waits until all clients have had a turn that began after `time`, or until `end`. Returns the number of such clients
+/// and the time.
 async fn all_after(turns: &[AtomicU64], time: u64, end: u64) -> (usize, u64) {
     loop {
         let had = turns

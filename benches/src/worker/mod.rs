@@ -1,10 +1,10 @@
-//! A process of a scenario: this program, started again with a [`Job`], and told by lines what to do when.
+//! A process of a scenario: this program, started again with a [`Job`]. Lines on its standard streams control it.
 //!
 //! | line out | line in |
 //! |---|---|
 //! | `ready`, when it is connected | `go START UNTIL`, in nanoseconds of the common clock |
 //! | `started JSON`, when all clients of a herd have had a turn; `waiting JSON`, when all waiters wait | |
-//! | `done JSON`, at the end | the input closes: it ends |
+//! | `done JSON`, at the end | the input closes: the worker ends |
 
 mod calls;
 mod herd;
@@ -22,7 +22,7 @@ pub(crate) use names::{Drained, Waiting};
 use crate::Failure;
 use crate::job::Job;
 
-/// From when to when.
+/// A start and an end, in nanoseconds of the common clock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
     pub(crate) start: u64,
@@ -46,7 +46,7 @@ fn say(word: &str, value: &impl Serialize) -> Result<(), Failure> {
     Ok(out.flush()?)
 }
 
-/// Tells that everything is set up and waits for the start.
+/// Announces that everything is set up, and waits for the start.
 fn ready() -> Result<Span, Failure> {
     say("ready", &())?;
     let mut line = String::new();

@@ -1,4 +1,4 @@
-//! Holding many names, or waiting for them.
+//! Jobs that hold many names, or wait for them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,21 +15,21 @@ use crate::peer::redlock::Rslock;
 use crate::peer::{Contender, Library, Lock};
 use crate::{Failure, clock};
 
-/// What a process with waiters tells when all of them wait.
+/// The report of a process with waiters when all of them wait.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Waiting {
-    /// Resident memory that they take.
+    /// Resident memory of the waiters.
     pub(crate) bytes: u64,
-    /// How long it took to begin to wait.
+    /// The time until all waiters were waiting.
     pub(crate) begun_ns: u64,
 }
 
-/// What it tells when all of them had their turn.
+/// The report of a process with waiters when all of them have had their turns.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Drained {
-    /// When the last one had.
+    /// The time when all waiters had had their turns.
     pub(crate) at: u64,
-    /// How many had it after one that came later.
+    /// The number of waiters that had their turn after one that came later.
     pub(crate) overtaken: usize,
 }
 
@@ -52,7 +52,7 @@ async fn hold_all<L: Library>(job: &Names, library: L) -> Result<(), Failure> {
         held.push((lock, guard));
     }
     ready()?;
-    // The runtime's only thread may sleep: nobody else needs it.
+    // The runtime's only thread may block: no other task needs it.
     until_dismissed();
     for (mut lock, guard) in held {
         lock.release(guard).await?;
@@ -61,7 +61,7 @@ async fn hold_all<L: Library>(job: &Names, library: L) -> Result<(), Failure> {
     say("done", &clock::now())
 }
 
-/// Waits with all tasks; each that gets the lock gives it back at once.
+/// Waits with all tasks; each task releases the lock as soon as it has it.
 pub(super) fn wait(job: &Names) -> Result<(), Failure> {
     let lease = Duration::from_secs(job.lease_s);
     runtime(job.contender)?.block_on(async {
@@ -78,7 +78,7 @@ async fn wait_all<L: Library>(job: &Names, library: L) -> Result<(), Failure> {
     let before = cpu::resident();
     let begun = Arc::new(AtomicUsize::new(0));
     let overtaken = Arc::new(AtomicUsize::new(0));
-    // The last that had its turn, of each name.
+    // For each name, the highest number of a task that had its turn.
     let last: Arc<[AtomicUsize]> = (0..job.names).map(|_| AtomicUsize::new(0)).collect();
     let tasks: Vec<_> = (0..job.count)
         .map(|number| {

@@ -1,4 +1,4 @@
-//! Tasks that take turns, and write down when.
+//! Tasks that take turns and record the times.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ pub(super) fn run(job: &Turns) -> Result<(), Failure> {
     say("done", &())
 }
 
-/// Like the programs of users: one thread, or two.
+/// Returns a runtime like those of typical programs: with one thread, or with two.
 pub(super) fn runtime(contender: Contender) -> Result<Runtime, Failure> {
     let mut builder = match contender.threads() {
         1 => Builder::new_current_thread(),

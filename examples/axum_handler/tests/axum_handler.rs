@@ -1,4 +1,4 @@
-//! Runs the example, which `cargo test` has built, and reads what it says.
+//! Runs the example, which `cargo test` has built, and checks its output.
 
 use std::process::Command;
 

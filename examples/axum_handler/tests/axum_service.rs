@@ -1,5 +1,5 @@
-//! Runs the example like Kubernetes: calls its probes while Redis is down and while it is up, and sends SIGTERM while a body
-//! runs. Uses a Redis of its own, if redis-server is installed.
+//! Runs the example as Kubernetes would: calls its probes while Redis is down and while it is up, and sends SIGTERM while a
+//! body runs. Uses a private Redis, if redis-server is installed.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use auto_mutex::{Client, Config};
 
-/// Killed when dropped.
+/// A process that is killed when dropped.
 struct Running(Child);
 
 impl Drop for Running {
@@ -29,7 +29,7 @@ fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// A server with a socket in `folder`.
+/// Starts a Redis server with a socket in `folder`.
 fn redis(folder: &Path) -> Running {
     let mut command = Command::new("redis-server");
     command.args(["--port", "0", "--save", "", "--unixsocket"]);
@@ -43,14 +43,14 @@ fn url(folder: &Path) -> String {
     format!("unix://{}", folder.join("sock").display())
 }
 
-/// The service, and the address that it listens at.
+/// Starts the service; returns it with its output and the address on which it listens.
 fn service(url: &str) -> (Running, BufReader<ChildStdout>, String) {
     let test = std::env::current_exe().expect("the path of this test");
     let target = test.ancestors().nth(2).expect("…/deps/axum_service");
     let mut service = Command::new(target.join("examples/axum_service"))
         .env("AUTO_MUTEX_URL", url)
         .env_remove("AUTO_MUTEX_NAMESPACE")
-        // As the downward API sets them.
+        // The variables that Kubernetes' downward API would set.
         .env("POD_NAME", "books-x2x8q")
         .env("POD_NAMESPACE", "prod")
         .stdout(Stdio::piped())
@@ -62,7 +62,7 @@ fn service(url: &str) -> (Running, BufReader<ChildStdout>, String) {
     (service, said, listening)
 }
 
-/// What follows after `start` in the next line that begins so.
+/// Returns the rest of the next line that begins with `start`.
 #[track_caller]
 fn next(said: &mut BufReader<ChildStdout>, start: &str) -> String {
     let mut lines = said.lines().map_while(Result::ok);
@@ -70,7 +70,7 @@ fn next(said: &mut BufReader<ChildStdout>, start: &str) -> String {
     line.unwrap_or_else(|| panic!("it did not say {start:?}"))
 }
 
-/// The status and the body.
+/// Sends a request; returns the status and the body of the response.
 fn ask(address: &str, path: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(address).expect("it listens");
     let head = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
@@ -112,7 +112,7 @@ fn a_service_starts_without_redis_answers_probes_and_ends_in_good_order() {
         (200, "month 1 is closed".to_owned())
     );
 
-    // One body runs, and another process waits for its lock.
+    // One body runs, and another client waits for its lock.
     let body = thread::spawn({
         let address = address.clone();
         move || ask(&address, "/close/5/4000")
@@ -127,7 +127,7 @@ fn a_service_starts_without_redis_answers_probes_and_ends_in_good_order() {
     let next_one = thread::spawn(move || mutex.blocking_lock());
     terminate(&process);
 
-    // The body ends, its request is answered, its lock goes to the other one at once, and the process ends well.
+    // The body ends, its request is answered, its lock passes to the other client at once, and the process ends successfully.
     let (status, text) = body.join().expect("no panic");
     assert_eq!((status, &*text), (200, "month 5 is closed"));
     let guard = next_one.join().expect("no panic").expect("the lock");

@@ -1,4 +1,4 @@
-//! The workers as the show sees them: processes where there is a Redis, else threads.
+//! The workers, as the show controls them: processes if there is a Redis, otherwise threads.
 
 pub(crate) mod processes;
 pub(crate) mod threads;
@@ -6,23 +6,23 @@ pub(crate) mod threads;
 use crate::Failure;
 use crate::clock::Time;
 
-/// Those who are called by number.
+/// The workers, numbered from 0.
 pub(crate) trait Crew {
-    /// Has the next call of a worker stay inside.
+    /// Orders a worker not to leave the method in its next call.
     fn order_stay(&mut self, worker: usize) -> Result<(), Failure>;
 
-    /// Ends a worker at once, whatever it does.
+    /// Ends a worker at once, whatever it is doing.
     fn kill(&mut self, worker: usize) -> Result<Killed, Failure>;
 
-    /// Lets all that live finish their calls, and waits for them.
+    /// Lets all live workers finish their calls, and waits for them.
     fn stop(&mut self) -> Result<(), Failure>;
 }
 
 /// When a worker was killed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Killed {
-    /// Just before.
+    /// Just before the kill.
     pub(crate) at: Time,
-    /// From here on it surely did nothing.
+    /// From this time on, the worker certainly did nothing.
     pub(crate) dead: Time,
 }

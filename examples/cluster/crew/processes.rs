@@ -1,7 +1,7 @@
-//! Workers as processes: this very program, started again with a hidden argument.
+//! Workers as processes: this program, started again with a hidden argument.
 //!
-//! Events come as lines of the worker's output, orders go as lines to its input. When the input ends, however
-//! the show ended, the worker ends too.
+//! Events come as lines of the worker's output, orders are sent as lines to its input. When the input ends, however the show
+//! has ended, the worker ends too.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt as _;
@@ -25,10 +25,10 @@ use crate::worker::{Orders, Reporter, live};
 
 const STAY: &str = "stay";
 const STOP: &str = "stop";
-/// How long the last calls may take.
+/// The longest time that the last calls may take.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The processes.
+/// The worker processes.
 pub(crate) struct Processes {
     workers: Vec<(Child, Option<ChildStdin>)>,
 }
@@ -52,7 +52,7 @@ impl Processes {
                 .envs(store.environment())
                 .stdin(Stdio::piped())
                 .stdout(Stdio::piped())
-                // Ctrl-C is for the show: it ends the workers itself.
+                // Ctrl-C must reach only the show, which then ends the workers.
                 .process_group(0)
                 .spawn()?;
             let (input, output) = (child.stdin.take(), child.stdout.take());
@@ -92,7 +92,7 @@ impl Crew for Processes {
     fn kill(&mut self, worker: usize) -> Result<Killed, Failure> {
         let (child, input) = &mut self.workers[worker];
         let at = Time::now();
-        // SIGKILL: nothing of the worker runs after this, no destructor, no handler.
+        // SIGKILL: no code of the worker runs after this, neither destructors nor handlers.
         child.kill()?;
         child.wait()?;
         let dead = Time::now();
@@ -102,7 +102,7 @@ impl Crew for Processes {
 
     fn stop(&mut self) -> Result<(), Failure> {
         for worker in 0..self.workers.len() {
-            // One that has ended cannot be told.
+            // A worker that has ended cannot receive the order.
             let _ = self.order(worker, STOP);
         }
         let started = Instant::now();
@@ -131,7 +131,7 @@ impl Drop for Processes {
     }
 }
 
-/// The life of such a process.
+/// The main function of a worker process.
 pub(crate) fn be_worker(
     number: usize,
     witness: PathBuf,
@@ -149,7 +149,7 @@ pub(crate) fn be_worker(
         reporter: Reporter::new(number, |event| {
             let mut out = std::io::stdout().lock();
             if writeln!(out, "{event}").and_then(|()| out.flush()).is_err() {
-                // Nobody listens any more.
+                // The show has closed the pipe: it has ended.
                 std::process::exit(1);
             }
         }),

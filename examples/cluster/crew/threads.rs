@@ -17,7 +17,7 @@ use crate::store::Store;
 use crate::witness::Witness;
 use crate::worker::{Orders, Reporter, live};
 
-/// The threads.
+/// The worker threads.
 pub(crate) struct Threads {
     workers: Vec<Worker>,
 }
@@ -47,7 +47,7 @@ impl Threads {
                 worker: number,
                 witness: witness.clone(),
                 reporter: Reporter::new(number, move |event| {
-                    // Nobody listens any more: the show is over.
+                    // Sending fails only when the show is over.
                     let _ = events.send(event);
                 }),
                 orders: orders.clone(),
@@ -64,7 +64,7 @@ impl Threads {
                     }));
                     tokio::select! {
                         () = &mut life => {}
-                        // Not dropped, for that would release the lock: nobody polls it any more.
+                        // Forgotten, because a drop would release the lock: nothing polls the call after this.
                         () = abandoned.notified() => std::mem::forget(life),
                     }
                 });

@@ -1,4 +1,4 @@
-//! The time of calls.
+//! Measures the time of calls.
 
 use super::CALLS;
 use crate::Failure;

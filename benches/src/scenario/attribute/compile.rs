@@ -1,4 +1,4 @@
-//! `cargo check` of a thousand functions, with the attribute and without.
+//! Measures `cargo check` of a thousand functions, with the attribute and without.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -15,8 +15,8 @@ use crate::scenario::bench::progress;
 
 const FUNCTIONS: usize = 1_000;
 
-/// The functions of a crate. Sync and async ones stand beside plain ones of their own: the compiler takes several
-/// times as long for an async function anyway.
+/// The functions of one crate. Annotated sync and async functions are each compared with plain functions of the same
+/// kind: the compiler takes several times as long for an async function.
 struct Kind {
     who: &'static str,
     krate: &'static str,
@@ -68,7 +68,7 @@ pub(super) fn run(bench: &mut Bench) -> Result<(), Failure> {
         for kind in order(&kinds, round) {
             let (who, krate) = &crates[kind];
             progress(&format!("{COMPILE}, round {}: {who}", round + 1));
-            // A new time makes it check again.
+            // A new modification time makes cargo check the crate again.
             let source = krate.join("src/lib.rs");
             fs::write(&source, fs::read(&source)?)?;
             let (usage, used, started) = (Usage::now([]), cpu::ended_children(), Instant::now());
@@ -91,7 +91,7 @@ fn check(krate: &Path) -> Result<(), Failure> {
         .args(["check", "--offline", "--quiet"])
         .current_dir(krate)
         .env("CARGO_TARGET_DIR", krate.join("../target"))
-        // Else nothing would be checked again: nothing has changed.
+        // With incremental compilation nothing would be checked again, because nothing has changed.
         .env("CARGO_INCREMENTAL", "0")
         .stdin(Stdio::null())
         .output()?;
@@ -117,7 +117,7 @@ fn write_crate(krate: &Path, kind: Kind) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Functions as people write them, a third with a key.
+/// Returns the source of typical functions; a third of them have a key.
 fn source(
     Kind {
         is_async,

@@ -1,5 +1,5 @@
-//! How much the attribute writes: its own code with one more macro that measures, called by a small program. Only in
-//! the compiler do tokens have a place, which the attribute writes down.
+//! Measures the size of the attribute's expansion: adds a measuring macro to a copy of the macro crate, and calls it from
+//! a small program. This must run in the compiler: only there do tokens have source positions, which the attribute records.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::scenario::bench::progress;
 const ITEM: &str = "pub async fn work(id: u64, names: &[String]) -> Result<u64, LockError> \
                     { let mut sum = id; for name in names { sum += name.len() as u64; } Ok(sum) }";
 
-/// Tokens and bytes of what goes in and of what comes out, as a text.
+/// A macro that returns the numbers of tokens and bytes of its input and of the expansion, as a text.
 const MEASURE: &str = r#"
 fn tokens(stream: proc_macro2::TokenStream) -> usize {
     stream.into_iter().map(|tree| match tree {
@@ -92,7 +92,7 @@ pub(super) fn run(bench: &mut Bench) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The root of the macro crate, with its modules where they are, and what measures.
+/// Returns the root of the macro crate, with paths to its modules, and with the measuring macro.
 fn library(macros: &Path) -> Result<String, Failure> {
     let mut library = String::from("#![allow(warnings)]\n");
     for line in fs::read_to_string(macros.join("lib.rs"))?.lines() {
@@ -104,7 +104,7 @@ fn library(macros: &Path) -> Result<String, Failure> {
             let file = file.ok_or_else(|| format!("no file of the module {name}"))?;
             library.push_str(&format!("#[path = {file:?}]\n"));
         }
-        // Their documents are elsewhere.
+        // The included documentation files are not found from this folder.
         if !["//!", "#[doc"].iter().any(|start| line.starts_with(start)) {
             library.push_str(line);
             library.push('\n');

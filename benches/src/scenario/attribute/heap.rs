@@ -1,4 +1,4 @@
-//! Allocations, counted by the other program of this package.
+//! Runs this package's other program, which counts allocations.
 
 use std::process::{Command, Stdio};
 

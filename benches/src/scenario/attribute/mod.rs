@@ -1,4 +1,4 @@
-//! S7: the attribute itself: what a call costs, what is allocated, and what it costs to compile.
+//! S7: the attribute itself: the time and allocations of a call, and the time to compile it.
 
 mod calls;
 mod compile;

@@ -1,4 +1,4 @@
-//! S10: a herd: many clients that start at once, and lose their server at once. `place.rs`: where they lock, and how that fails.
+//! S10: many clients that start at once, and lose their server at once. `place.rs` has the stores, and how they fail.
 
 mod place;
 

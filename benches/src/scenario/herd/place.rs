@@ -1,4 +1,4 @@
-//! Where a herd locks, how that place fails, and what its servers count.
+//! The store of a herd: its servers, how it fails, and the statistics of its servers.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::clock;
 use crate::measure::cpu;
 use crate::run::pin;
 
-/// As in Redis by default: nodes that share their processors with the clients are slow to answer each other.
+/// The default of Redis: nodes that share their processors with the clients are slow to answer each other.
 const NODE_TIMEOUT: Duration = Duration::from_secs(15);
 
 #[derive(Clone, Copy, Debug)]
@@ -34,18 +34,18 @@ impl Kind {
 }
 
 pub(super) enum Place {
-    /// With its data on a disk.
+    /// One server that keeps its data on disk.
     Server(Box<Redis>),
     Sentinel(Service),
     Cluster(Cluster),
 }
 
-/// Sums over the servers that run, without sentinels.
+/// Sums over the running servers, without sentinels.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Figures {
     pub(super) received: u64,
     pub(super) connections: u64,
-    /// In seconds.
+    /// Processor seconds.
     pub(super) cpu: f64,
 }
 
@@ -82,8 +82,8 @@ impl Place {
         }
     }
 
-    /// Kills a primary. With sentinels, a replica takes over by itself; elsewhere the primary is started again. Returns
-    /// from when on clients may be served again, or wait for that.
+    /// Kills a primary. With sentinels, a replica takes over by itself; otherwise the primary is started again. Returns the
+    /// time from which clients may be served again, or may wait for their turn.
     pub(super) fn strike(&mut self) -> Result<u64, Failure> {
         match self {
             Self::Server(redis) => {
