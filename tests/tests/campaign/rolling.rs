@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use auto_mutex::{Client, Config};
-use auto_mutex_tests::events::eventually;
+use auto_mutex_tests::events::{PATIENCE, happens_within};
 use auto_mutex_tests::redis::Redis;
+use auto_mutex_tests::stalls::Stalls;
 use auto_mutex_tests::worker::{Setup, Worker};
 
 use crate::arena::alone;
@@ -20,6 +21,14 @@ const LEASE: Duration = Duration::from_secs(10);
 /// cost, the next touch of the waiter behind it, and the delay of a slow machine.
 const LONGEST: Duration = Duration::from_secs(22);
 
+/// How often a restart begins again where the machine stalled the processes. Then the store may rightly have granted a lock
+/// to the next waiter.
+const ATTEMPTS: usize = 6;
+
+/// A process is not at its place in the queue of its name.
+#[derive(Debug)]
+struct Disorder(String);
+
 /// The processes, with a queue for each name that begins with the holder.
 struct Lines {
     lines: Vec<VecDeque<usize>>,
@@ -29,7 +38,7 @@ struct Lines {
 }
 
 impl Lines {
-    fn start(redis: &Redis) -> Self {
+    fn start(redis: &Redis) -> Result<Self, Disorder> {
         let config = Config::new(redis.url()).expect("a good URL");
         let config = config.namespace("suite").lease(LEASE).longest_lease(LEASE);
         let mut lines = Self {
@@ -40,48 +49,56 @@ impl Lines {
         };
         lines.workers = (0..PROCESSES).map(|_| lines.setup.launch()).collect();
         for worker in 0..PROCESSES {
-            lines.join(worker);
+            lines.join(worker)?;
         }
-        lines
+        Ok(lines)
     }
 
     /// Waits for a process that has just been started. The process takes a lock of its own, and then joins the queue of its name.
-    fn join(&mut self, worker: usize) {
+    fn join(&mut self, worker: usize) -> Result<(), Disorder> {
         let name = worker % NAMES;
         self.workers[worker].ready();
         self.workers[worker].lock(&format!("own-{worker}"));
         self.workers[worker].say(&format!("lock shared-{name}"));
         self.lines[name].push_back(worker);
-        match self.lines[name].len() {
-            1 => self.has(worker),
-            _ => self.stands_in_order(name),
+        self.stands_in_order(name, 1)?;
+        if self.lines[name].len() == 1 {
+            self.has(worker);
         }
+        Ok(())
     }
 
     fn has(&self, worker: usize) {
         self.workers[worker].got(&format!("shared-{}", worker % NAMES));
     }
 
-    /// Waits until the store has the expected queue: the remaining processes never change their order.
-    #[track_caller]
-    fn stands_in_order(&self, name: usize) {
-        let pids: Vec<_> = self.lines[name]
-            .iter()
-            .map(|it| self.workers[*it].pid())
-            .collect();
+    /// Waits until the store has exactly the expected queue, with the first process as the holder. All its processes except
+    /// the last `joining` ones are in the queue already, so they must never be missing or change their order.
+    fn stands_in_order(&self, name: usize, joining: usize) -> Result<(), Disorder> {
+        let pids = |line: &VecDeque<usize>| -> Vec<_> {
+            line.iter().map(|it| self.workers[*it].pid()).collect()
+        };
+        let expected = pids(&self.lines[name]);
+        let settled = &expected[..expected.len() - joining];
         let mutex = self.observer.mutex(format!("shared-{name}"));
-        let mut last = Vec::new();
-        eventually("the line is in order", || {
+        let mut found = Vec::new();
+        let mut disorder = false;
+        let in_order = happens_within(PATIENCE, || {
             let info = mutex.blocking_info().expect("the store answers");
             let holders = info.holders.iter().map(|holder| holder.pid);
             let waiters = info.waiters.iter().map(|waiter| waiter.pid);
-            let found: Vec<_> = holders.chain(waiters).collect();
-            if found != last {
-                eprintln!("shared-{name}: {found:?}, should be {pids:?}");
-                last.clone_from(&found);
-            }
-            found == pids
+            found = holders.chain(waiters).collect();
+            // Processes that were killed may still be in the queue.
+            let remaining = found.iter().filter(|pid| settled.contains(pid));
+            disorder = !remaining.eq(settled);
+            disorder || (found == expected && info.holders.len() == 1)
         });
+        if in_order && !disorder {
+            return Ok(());
+        }
+        Err(Disorder(format!(
+            "shared-{name}: {found:?}, should be {expected:?}"
+        )))
     }
 
     /// Ends a process in one of three ways, and starts another in its place.
@@ -99,7 +116,7 @@ impl Lines {
     }
 
     /// Replaces the holders and the first waiters of five queues. Returns the longest time without a grant in a queue.
-    fn wave(&mut self, wave: usize) -> Duration {
+    fn wave(&mut self, wave: usize) -> Result<Duration, Disorder> {
         let names: Vec<_> = (0..NAMES).filter(|name| name % 2 == wave % 2).collect();
         let leaving: Vec<_> = names
             .iter()
@@ -110,24 +127,46 @@ impl Lines {
             self.replace(wave, *worker);
         }
         for name in &names {
+            self.stands_in_order(*name, 0)?;
             self.has(self.lines[*name][0]);
         }
         let still = began.elapsed();
         for worker in leaving {
-            self.join(worker);
+            self.join(worker)?;
         }
-        still
+        Ok(still)
     }
+}
+
+/// Starts all processes, and replaces each of them once. Returns the longest time without a grant in each wave.
+fn restart() -> Result<Vec<Duration>, Disorder> {
+    let redis = Redis::start();
+    let mut lines = Lines::start(&redis)?;
+    (0..PROCESSES / NAMES)
+        .map(|wave| lines.wave(wave))
+        .collect()
 }
 
 #[test]
 fn a_rolling_restart_of_a_hundred_processes_costs_nobody_a_place() {
     let _alone = alone();
-    let redis = Redis::start();
-    let mut lines = Lines::start(&redis);
-    let still: Vec<_> = (0..PROCESSES / NAMES)
-        .map(|wave| lines.wave(wave))
-        .collect();
+    let still = (1..)
+        .find_map(|attempt| {
+            let stalls = Stalls::watch();
+            let result = restart();
+            let excused = stalls.may_have_cost_a_claim() && attempt < ATTEMPTS;
+            match result {
+                Err(disorder) if excused => {
+                    eprintln!(
+                        "attempt {attempt}, while the machine stalled: {}",
+                        disorder.0
+                    );
+                    None
+                }
+                result => Some(result.expect("all processes stay in order")),
+            }
+        })
+        .expect("the last attempt has a result");
     eprintln!("the lines stood still for {still:?}");
     for (wave, still) in still.iter().enumerate() {
         assert!(
