@@ -280,7 +280,7 @@ pub(crate) struct Man {
     pub(crate) dir: Option<PathBuf>,
 }
 
-/// Seconds, or a text like `250ms`, `2m` or `1h 30m`.
+/// Parses seconds, or a text like `250ms`, `2m` or `1h 30m`.
 fn duration(text: &str) -> Result<Duration, String> {
     if let Ok(seconds) = text.parse::<f64>() {
         let seconds = Duration::try_from_secs_f64(seconds);

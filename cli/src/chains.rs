@@ -1,7 +1,7 @@
 //! Chains of waits between processes.
 //!
-//! A process that holds a lock and waits for another one links the two. The store knows processes, not tasks. Two tasks of
-//! one process may be independent of each other, so a cycle need not be a deadlock.
+//! A process that holds one lock and waits for another links the two locks. The store knows processes, not tasks. Two
+//! tasks of one process may be independent of each other, so a cycle need not be a deadlock.
 
 use std::collections::hash_map::{Entry, HashMap};
 use std::collections::{HashSet, VecDeque};
@@ -11,37 +11,37 @@ use serde::Serialize;
 
 use crate::output::json::{self, Holder, Waiter};
 
-/// A process: its host, its pod, its id. Two pods of one host may have the same process id.
+/// A process: its host, pod and process id. Two pods of one host may have the same process id.
 pub(crate) type Party<'a> = (&'a str, Option<&'a str>, u32);
 
-/// A lock by its index, a waiter of it, and the hold that blocks this waiter.
+/// A lock by its index, a waiter of this lock, and the hold that blocks this waiter.
 type Step<'a> = (usize, &'a Wait, &'a Hold);
 
 pub(crate) fn party(who: &Who) -> Party<'_> {
     (&who.host, who.pod.as_deref(), who.pid)
 }
 
-/// The locks that have waiters.
+/// The locks that have waiters, and the processes that hold these locks or wait for them.
 pub(crate) struct Graph<'a> {
     locks: Vec<&'a Lock>,
-    /// The locks with waiters that a process holds.
+    /// For each process, the locks with waiters that it holds.
     held: HashMap<Party<'a>, Vec<usize>>,
-    /// The locks that a process waits for. The longest wait comes first.
+    /// For each process, the locks that it waits for. The longest wait comes first.
     wanted: HashMap<Party<'a>, Vec<(usize, &'a Wait)>>,
 }
 
-/// All waits that one root blocks, directly or through others.
+/// All waits that one process blocks, directly or through other processes.
 pub(crate) struct Chain<'a> {
     pub(crate) cycle: bool,
-    /// The process that waits for nobody, or a process of the cycle. `None`: the lock has no holder.
+    /// A process that waits for no other process, or a process of the cycle. `None`: the lock has no holder.
     pub(crate) root: Option<&'a Who>,
     pub(crate) branches: Vec<Branch<'a>>,
 }
 
-/// A lock, and its waiters, each with the locks that it holds itself.
+/// A lock and its waiters, each with the locks that the waiter's process holds.
 pub(crate) struct Branch<'a> {
     pub(crate) lock: &'a Lock,
-    /// The hold in this chain: the oldest one, or the one that belongs to the cycle.
+    /// The hold in this chain: the oldest hold of the lock, or the hold that belongs to the cycle.
     pub(crate) holder: Option<&'a Hold>,
     pub(crate) waiters: Vec<(&'a Wait, Vec<Branch<'a>>)>,
 }
@@ -81,7 +81,8 @@ impl<'a> Graph<'a> {
         wanted.flat_map(move |(index, wait)| {
             let holders = self.locks[*index].holders.iter();
             let others = holders.filter(move |hold| !hold.parked && party(&hold.who) != who);
-            // One permit is enough for a waiter, so it does not wait for all holders. The oldest holder stands for them.
+            // One permit is enough for a waiter, so it does not wait for all holders. The oldest holder represents
+            // them.
             let most = match self.locks[*index].kind {
                 Some(Kind::Semaphore) => 1,
                 _ => usize::MAX,
@@ -90,7 +91,8 @@ impl<'a> Graph<'a> {
         })
     }
 
-    /// All chains: first the cycles, then those whose root waits for nobody, then locks that nobody holds.
+    /// All chains: first the cycles, then the chains whose root waits for no other process, then the remaining locks. A
+    /// remaining lock has no holder, or its holder is in a cycle.
     pub(crate) fn chains(&self) -> Vec<Chain<'a>> {
         let mut done = HashSet::new();
         let mut chains = Vec::new();
@@ -130,7 +132,7 @@ impl<'a> Graph<'a> {
         chains
     }
 
-    /// The shortest cycle through `start`.
+    /// The shortest cycle of processes through `start`.
     fn cycle_of(&self, start: Party<'a>) -> Option<Vec<Step<'a>>> {
         let mut from: HashMap<Party<'a>, (Party<'a>, Step<'a>)> = HashMap::new();
         let mut next = VecDeque::from([start]);
@@ -156,7 +158,7 @@ impl<'a> Graph<'a> {
         None
     }
 
-    /// A cycle, with all waits that it blocks.
+    /// A cycle with all waiters of its locks, and the waits that the waiters outside of the cycle block.
     fn ring(&self, steps: &[Step<'a>], done: &mut HashSet<usize>) -> Chain<'a> {
         done.extend(steps.iter().map(|step| step.0));
         let mut inner: Vec<Branch<'a>> = Vec::new();
@@ -184,7 +186,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The locks of which this process is the first holder, without those that are in a chain already.
+    /// The locks of which this process is the first holder, except those that are already in a chain.
     fn held_by(&self, who: &'a Who, done: &mut HashSet<usize>) -> Vec<Branch<'a>> {
         let held = self.held.get(&party(who)).into_iter().flatten();
         let mut branches = Vec::new();
@@ -207,7 +209,7 @@ impl<'a> Graph<'a> {
         done.insert(index);
         let lock = self.locks[index];
         let waiters = lock.waiters.iter().map(|wait| {
-            // The process waits for itself. Its locks are in the chain already.
+            // The process waits for itself, so its locks are already in the chain.
             let is_itself = holder.is_some_and(|hold| party(&hold.who) == party(&wait.who));
             let branches = match is_itself {
                 true => Vec::new(),
@@ -222,8 +224,8 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The chain from the root to the process `who`: each lock, with the wait and the hold that blocks it. In the last
-    /// step, `who` waits. `true`: the chain is a cycle.
+    /// The chain that ends with the wait of `who`, from its root. Each step is a lock, a wait for this lock, and the
+    /// hold that blocks the wait. The flag is `true` if following the waits led to a cycle.
     pub(crate) fn path_to(&self, who: Party<'a>) -> (Vec<(&'a Lock, &'a Wait, &'a Hold)>, bool) {
         let mut seen = HashSet::from([who]);
         let (mut path, mut at, mut cycle) = (Vec::new(), who, false);
@@ -240,7 +242,7 @@ impl<'a> Graph<'a> {
     }
 }
 
-/// The holder that has held the lock longest, without those that are only kept for `at_least`.
+/// The holder that has held the lock longest. Holders that are only kept for `at_least` do not count.
 pub(crate) fn first_holder(lock: &Lock) -> Option<&Hold> {
     lock.holders.iter().find(|hold| !hold.parked)
 }
@@ -290,7 +292,7 @@ impl Document {
     }
 }
 
-/// The waits that a waiter blocks come directly after it.
+/// Adds a hop for each waiter, and directly after it the waits that this waiter's process blocks.
 fn add(hops: &mut Vec<Hop>, depth: usize, branches: &[Branch<'_>]) {
     for branch in branches {
         for (wait, more) in &branch.waiters {

@@ -7,15 +7,15 @@ use std::process::ExitCode;
 
 use auto_mutex::{LockError, SetupError};
 
-/// How a command without an error ended.
+/// The result of a command that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     Done,
-    /// A cycle of waiters, or a finding of doctor.
+    /// The command has found a cycle of waiters, a fault, or locks in opposite orders.
     Finding,
     /// The lock has no hold with that token.
     Precondition,
-    /// The code of a command that was run.
+    /// The exit code of the command that `run` has started, or of `run` itself.
     Code(u8),
 }
 
@@ -30,10 +30,10 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why a command failed.
+/// The reason why a command failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The output has no reader any more. That is no error.
+    /// The reader of the output is gone, which is not an error.
     Unread,
     /// Wrong usage.
     Usage(String),

@@ -23,7 +23,7 @@ use self::args::Cli;
 use self::exit::Failure;
 
 fn main() -> ExitCode {
-    // Usage errors end with 2 here, as documented.
+    // On wrong usage, clap ends the process here with the documented exit code 2.
     let cli = Cli::parse();
     match commands::run(cli) {
         Ok(exit) => exit.into(),

@@ -7,7 +7,7 @@ use crate::args::Global;
 use crate::exit::Failure;
 use crate::output::Progress;
 
-/// The configuration that the command line and the environment give.
+/// Returns the configuration from the command line and the environment.
 pub(crate) fn config(global: &Global) -> Result<Config, Failure> {
     let url = global.url.as_deref().filter(|url| !url.is_empty());
     let url = url.ok_or_else(|| {
@@ -19,7 +19,7 @@ pub(crate) fn config(global: &Global) -> Result<Config, Failure> {
     Ok(Config::new(url)?.connect_timeout(global.timeout))
 }
 
-/// Connects for reading, which changes nothing.
+/// Connects for reading, which changes nothing in the store.
 pub(crate) fn look(global: &Global) -> Result<Operator, Failure> {
     let operator = Operator::connect(config(global)?)?;
     if operator.is_here() {
@@ -30,8 +30,8 @@ pub(crate) fn look(global: &Global) -> Result<Operator, Failure> {
     Ok(operator)
 }
 
-/// Passes the state of every lock whose name matches `pattern` to `each`, batch by batch. Each name comes once. A name
-/// whose key has foreign data is left out: `doctor` reports it.
+/// Passes the state of every lock whose name matches `pattern` to `each`. The locks are read in batches, and each name
+/// is passed once. A name whose key holds foreign data is skipped, because `doctor` reports it.
 pub(crate) fn each_lock(
     operator: &Operator,
     pattern: &str,
@@ -57,10 +57,11 @@ pub(crate) fn each_lock(
     Ok(())
 }
 
-/// How many locks are read with one request.
+/// The number of locks that one request reads.
 const BATCH: usize = 256;
 
-/// The names that came already, because a scan may repeat one. Kept as hashes, because there may be many.
+/// The names that a scan has returned so far, because a scan may return a name twice. Stored as hashes, because there
+/// may be many names.
 #[derive(Default)]
 pub(crate) struct Seen {
     hashes: std::collections::HashSet<u64>,

@@ -1,5 +1,5 @@
-//! The help of every command, and wrong usage, as written in `tests/cmd`: `TRYCMD=overwrite cargo test -p auto-mutex-cli --test usage` writes
-//! it anew.
+//! Compares the help of every command, and the output on wrong usage, with the files in `tests/cmd`.
+//! `TRYCMD=overwrite cargo test -p auto-mutex-cli --test usage` rewrites these files.
 
 #[test]
 fn help_and_wrong_usage_are_as_written_down() {

@@ -8,8 +8,8 @@ use quote::ToTokens;
 pub(crate) struct Errors(Option<syn::Error>);
 
 impl Errors {
-    /// Adds an error, unless the same error was added already: an option of a block is checked for each function of
-    /// the block.
+    /// Adds an error, unless the same error was added already. The same error can come again, because an option of a
+    /// block is checked for each function of the block.
     pub(crate) fn push(&mut self, error: syn::Error) {
         match &mut self.0 {
             Some(errors) => {
@@ -23,17 +23,17 @@ impl Errors {
         }
     }
 
-    /// An error about a single place.
+    /// Adds an error about one place.
     pub(crate) fn at(&mut self, span: Span, message: impl std::fmt::Display) {
         self.push(syn::Error::new(span, message));
     }
 
-    /// An error about all of some tokens.
+    /// Adds an error about a range of tokens.
     pub(crate) fn on(&mut self, tokens: impl ToTokens, message: impl std::fmt::Display) {
         self.push(syn::Error::new_spanned(tokens, message));
     }
 
-    /// The value, or `None` with the error noted.
+    /// Returns the value; for an error, adds the error and returns `None`.
     pub(crate) fn note<T>(&mut self, result: syn::Result<T>) -> Option<T> {
         result.map_err(|error| self.push(error)).ok()
     }
@@ -42,8 +42,8 @@ impl Errors {
         self.0.is_none()
     }
 
-    /// One `compile_error!` for each error. The path has no `::core::`, which edition 2015 would look up in the
-    /// user's crate.
+    /// Returns one `compile_error!` for each error, without the prefix `::core::`. In edition 2015, the compiler would
+    /// look up that path in the user's crate.
     pub(crate) fn into_compile_errors(self) -> TokenStream {
         let errors = self.0.map(syn::Error::into_compile_error);
         let is_path = |token: &TokenTree| match token {

@@ -1,6 +1,7 @@
-//! Fuzz targets for the attributes: `fuzz/` runs them with generated input, every test run with `fuzz/corpus`.
+//! Fuzz targets for the attributes. `fuzz/` runs them with generated input; every test run runs them with
+//! `fuzz/corpus`.
 //!
-//! They must not panic or hang, and the expansion of a valid item must be valid.
+//! The attributes must not panic or hang, and the expansion of a valid item must be valid.
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use quote::quote;
@@ -11,10 +12,10 @@ use crate::errors::Errors;
 use crate::expand;
 use crate::kind::Kind;
 
-/// How deep brackets may nest. The compiler has a limit too, and syn recurses.
+/// The deepest nesting of brackets in an input. syn recurses, and the compiler also has a limit.
 const DEEPEST: usize = 24;
 
-/// `#[auto_mutex(…)] item`, or another of the attributes.
+/// Expands `#[auto_mutex(…)] item`, or an item with another of the attributes.
 pub(crate) fn attributes(bytes: &[u8]) {
     let Some((attribute, item)) = tokens(bytes).and_then(annotated) else {
         return;
@@ -30,7 +31,7 @@ pub(crate) fn attributes(bytes: &[u8]) {
     }
 }
 
-/// The text of a key.
+/// Expands attributes with the input as the text of their options, above all as the template of a key.
 pub(crate) fn templates(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;

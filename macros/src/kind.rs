@@ -1,4 +1,4 @@
-//! Which of the attributes was written.
+//! The kinds of attributes that protect a function.
 
 use proc_macro2::{Ident, Span};
 use syn::Attribute;
@@ -26,7 +26,7 @@ impl Kind {
         }
     }
 
-    /// Its name in the runtime.
+    /// The kind's name in the runtime.
     pub(crate) fn ident(self) -> Ident {
         let ident = match self {
             Self::Mutex => "Mutex",
@@ -47,7 +47,7 @@ impl Kind {
         Self::ALL.into_iter().find(|kind| kind.word() == word)
     }
 
-    /// Whether both kinds can use the same lock.
+    /// Whether an attribute of this kind and one of the kind `other` can use the same lock.
     pub(crate) fn shares_locks_with(self, other: Self) -> bool {
         let is_rw = |kind| matches!(kind, Self::Read | Self::Write);
         self == other || is_rw(self) && is_rw(other)

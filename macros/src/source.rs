@@ -1,4 +1,5 @@
-//! The user's tokens as text, and their place. Outside of the compiler, in tests and fuzzers, places are unknown.
+//! The user's tokens as text, and their place in the source. Outside of the compiler, in tests and fuzzers, places are
+//! unknown.
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 
@@ -16,7 +17,7 @@ pub(crate) fn text(tokens: TokenStream) -> String {
 #[derive(Default)]
 struct Text {
     written: String,
-    /// Where the last token ended.
+    /// The end of the last token.
     end: Option<Place>,
 }
 
@@ -37,7 +38,7 @@ impl Text {
                             continue;
                         }
                     };
-                    // Parsing does not keep the delimiters' own spans.
+                    // syn does not keep the spans of the delimiters, so they are calculated from the span of the group.
                     let (start, end) = ends(group.span());
                     self.token(open, start, (start.0, start.1 + 1));
                     self.add(group.stream());

@@ -14,7 +14,7 @@ pub(crate) fn nearest<'a>(
         .map(|(_, candidate)| candidate)
 }
 
-/// The number of characters to insert, delete, replace or swap with a neighbor.
+/// The number of characters to insert, delete, replace or swap with a neighbor, to turn `from` into `to`.
 fn distance(from: &str, to: &str) -> usize {
     let from: Vec<char> = from.chars().collect();
     let to: Vec<char> = to.chars().collect();

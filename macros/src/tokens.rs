@@ -60,7 +60,7 @@ pub(crate) fn moved(tokens: TokenStream, span: Span) -> TokenStream {
     tokens.into_iter().map(token).collect()
 }
 
-/// `{ … }` with a span of its own.
+/// `{ … }`, whose braces have the given span.
 pub(crate) fn braced(tokens: TokenStream, span: Span) -> TokenTree {
     let mut group = Group::new(Delimiter::Brace, tokens);
     group.set_span(span);
@@ -111,7 +111,7 @@ fn collect(tokens: TokenStream, words: &mut Vec<String>) {
                 collect(group.stream(), words);
             }
             TokenTree::Punct(punct) if punct.as_char() == '<' => {
-                // In an expression `::` stands before the parameters.
+                // In an expression, `::` precedes the type parameters; here it is dropped.
                 if words.len() > 2 && words.ends_with(&[":".to_owned(), ":".to_owned()]) {
                     words.truncate(words.len() - 2);
                 }

@@ -1,10 +1,11 @@
-//! Chains of real locks, of a store in this process whose members say that they are different processes.
+//! Tests of chains. The locks are read from stores in this process. Each holder and waiter is then given the host name
+//! of a process of its own.
 
 use auto_mutex::operator::Operator;
 
 use super::*;
 
-/// Locks as `LOCK: HOLDER < WAITER WAITER`, made by editing what an operator has found.
+/// Makes a lock from each line like `LOCK: HOLDER < WAITER WAITER`. The lock is read by an operator, and then edited.
 fn locks(lines: &[&str]) -> Vec<Lock> {
     lines.iter().map(|line| lock(line)).collect()
 }
@@ -42,7 +43,7 @@ fn lock(line: &str) -> Lock {
     })
 }
 
-/// Real waiters of a lock, renamed.
+/// Returns real waiters of a lock, with these host names.
 async fn waiters_of(name: &str, names: &[&str]) -> Vec<Wait> {
     let mut waiters = Vec::new();
     for (index, who) in names.iter().enumerate() {
@@ -68,7 +69,7 @@ async fn waiters_of(name: &str, names: &[&str]) -> Vec<Wait> {
     waiters
 }
 
-/// `root > lock: waiter > …`, one line for each hop, with its depth.
+/// The chains as lines: the root of a chain, then `DEPTH LOCK WAITER` for each of its hops.
 fn shown(locks: &[Lock]) -> Vec<String> {
     let graph = Graph::new(locks);
     let chains = graph.chains();

@@ -19,15 +19,15 @@ use crate::store::{Seen, look};
 /// A fault, and its remedy.
 #[derive(Debug, Serialize)]
 pub(crate) struct Finding {
-    /// Stays the same from release to release.
+    /// The kind of the fault. Ids stay the same from release to release.
     pub(crate) id: &'static str,
-    /// The server, the lock or the key; `None`: the store as a whole.
+    /// The server, lock or key with the fault; `None` means the store as a whole.
     pub(crate) subject: Option<String>,
     pub(crate) meaning: String,
     pub(crate) remedy: String,
 }
 
-/// How many findings with the same id are listed.
+/// The greatest number of findings with the same id that are listed.
 const LISTED: usize = 20;
 
 pub(crate) fn run(global: &Global, args: &Doctor) -> Outcome {
@@ -98,7 +98,8 @@ fn of_servers(servers: &[ServerAnswer], args: &Doctor) -> Vec<Finding> {
     findings
 }
 
-/// For a store whose locks are in use, so that programs must have loaded their scripts.
+/// Adds servers without the scripts of the library. The store must be in use: then programs must have loaded the
+/// scripts.
 fn of_scripts(servers: &[ServerAnswer], findings: &mut Vec<Finding>) {
     for server in servers.iter().flatten() {
         if !server.knew_scripts {
@@ -172,7 +173,7 @@ fn of_server(server: &Server, args: &Doctor, findings: &mut Vec<Finding>) {
     }
 }
 
-/// A replica confirms once a second.
+/// The longest lag that is not a finding. A replica acknowledges once a second.
 const LAG: Duration = Duration::from_secs(3);
 
 fn id_of(weakness: &Weakness) -> &'static str {
@@ -188,7 +189,7 @@ fn id_of(weakness: &Weakness) -> &'static str {
     }
 }
 
-/// Returns whether any lock is in use.
+/// Adds the faults of keys and locks, and returns whether any lock is in use.
 fn of_locks(
     operator: &Operator,
     args: &Doctor,
@@ -209,7 +210,7 @@ fn of_locks(
             });
         }
         let names = keys.into_iter().filter_map(|key| key.name);
-        // The servers of a quorum have the same names.
+        // A name is on several servers of a quorum, but is read only once.
         let names: Vec<_> = names.filter(|name| seen.is_new(name)).collect();
         for (name, lock) in names.iter().zip(operator.inspect(&names)?) {
             match lock {
@@ -237,7 +238,7 @@ fn of_locks(
     Ok(is_in_use)
 }
 
-/// Waiters that wait for too long, or for each other.
+/// Adds waiters that wait for too long, or for each other.
 fn of_waiters(waited: &[Lock], args: &Doctor, counts: &mut Counts, findings: &mut Vec<Finding>) {
     for lock in waited {
         let oldest = lock.waiters.iter().max_by_key(|wait| wait.waited);
@@ -275,7 +276,7 @@ fn of_waiters(waited: &[Lock], args: &Doctor, counts: &mut Counts, findings: &mu
     }
 }
 
-/// Counts the findings by id. The first ones are listed, the rest is only counted.
+/// Counts the findings by id. The first [`LISTED`] of an id are listed, and the rest is only counted.
 #[derive(Default)]
 struct Counts(HashMap<&'static str, usize>);
 

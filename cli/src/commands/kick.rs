@@ -13,7 +13,7 @@ use crate::output::words::{place, process, process_and_host, short};
 use crate::output::{self, stdout};
 use crate::store::look;
 
-/// The document: the hold that is broken, or would be.
+/// The document: the hold that was broken, or that would be broken without `--dry-run`.
 #[derive(Debug, Serialize)]
 struct Kicked {
     name: String,
@@ -66,7 +66,7 @@ pub(crate) fn run(global: &Global, args: &Kick) -> Outcome {
     )
 }
 
-/// The exit code says what became of the hold, also if nobody reads the report.
+/// Returns the exit code of the kick, even if the output has no reader.
 fn finished(reported: Result<(), Failure>, exit: Exit) -> Outcome {
     match reported {
         Ok(()) | Err(Failure::Unread) => Ok(exit),
@@ -74,7 +74,7 @@ fn finished(reported: Result<(), Failure>, exit: Exit) -> Outcome {
     }
 }
 
-/// A question that nobody could read must not end like a success.
+/// The failure if the question cannot be asked. A broken pipe would otherwise count as a success.
 fn cannot_ask(error: io::Error) -> Failure {
     Failure::Other(format!("cannot ask, so nothing was changed: {error}"))
 }

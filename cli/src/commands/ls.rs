@@ -23,7 +23,7 @@ const HEADINGS: [&str; 8] = [
     "OLDEST WAIT",
 ];
 
-/// Which locks are listed.
+/// The conditions for a lock to be listed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Filter {
     pub(crate) waiting: bool,

@@ -12,7 +12,7 @@ use crate::output::words::{clean, date};
 use crate::output::{stdout, table};
 use crate::store::look;
 
-/// An edge in the output.
+/// An edge of the lock order, as a document.
 #[derive(Debug, Serialize)]
 struct Shown<'a> {
     namespace: Option<&'a str>,
@@ -120,7 +120,7 @@ fn draw(out: &mut impl Write, edges: &[OrderEdge]) -> Result<(), Failure> {
             writeln!(out, "  label={};", quoted(namespace))?;
         }
         for edge in edges {
-            // Two namespaces may have the same class.
+            // The number is a part of the node, because two namespaces may have the same class.
             let node = |class: &OrderClass| quoted(&format!("{number} {}", class.class));
             for class in [&edge.before, &edge.after] {
                 writeln!(out, "  {} [label={}];", node(class), quoted(&class.class))?;
@@ -145,7 +145,7 @@ fn draw(out: &mut impl Write, edges: &[OrderEdge]) -> Result<(), Failure> {
     Ok(writeln!(out, "}}")?)
 }
 
-/// A text of Graphviz.
+/// Quotes a text for Graphviz.
 fn quoted(text: &str) -> String {
     let text = clean(text).replace('\\', "\\\\").replace('"', "\\\"");
     format!("\"{text}\"")

@@ -17,7 +17,7 @@ use crate::exit::{Exit, Failure, Outcome};
 use crate::output::complain;
 use crate::store::config;
 
-/// The exit codes if the command did not run to its end: see `run --help`.
+/// The exit codes of `run` if the command did not run to its end: see `run --help`.
 mod code {
     pub(crate) const UNAVAILABLE: u8 = 69;
     pub(crate) const HELD: u8 = 75;
@@ -26,7 +26,7 @@ mod code {
     pub(crate) const NOT_FOUND: u8 = 127;
 }
 
-/// The guard: `--semaphore` decides which one.
+/// A hold of a mutex, or of a semaphore with `--semaphore`.
 enum Guard {
     Mutex(MutexGuard),
     Permit(Permit),
@@ -54,7 +54,7 @@ impl Guard {
         }
     }
 
-    /// Releases it, and waits for the store.
+    /// Releases the lock, and waits for the store to confirm.
     async fn release(self) -> Result<(), LockError> {
         match self {
             Self::Mutex(guard) => guard.unlock().await.map(drop),
@@ -89,7 +89,7 @@ pub(crate) fn run(global: &Global, args: &Run) -> Outcome {
 }
 
 async fn under_lock(client: &Client, args: &Run) -> Outcome {
-    // Before the lock is taken, so that no signal ends this process while its command runs.
+    // The signals are caught before the lock is taken, so that no signal ends this process while its command runs.
     let mut signals = Signals::new()?;
     let taken = tokio::select! {
         taken = take(client, args) => taken,
@@ -104,7 +104,7 @@ async fn under_lock(client: &Client, args: &Run) -> Outcome {
         .args(&args.command[1..])
         .env("AUTO_MUTEX_TOKEN", guard.token().to_string())
         .process_group(0);
-    // A terminal stops a background process group that reads from it.
+    // The command gets no terminal as input: the kernel stops a background process group that reads from the terminal.
     if io::IsTerminal::is_terminal(&io::stdin()) {
         command.stdin(Stdio::null());
     }
@@ -127,7 +127,8 @@ async fn under_lock(client: &Client, args: &Run) -> Outcome {
 }
 
 async fn take(client: &Client, args: &Run) -> Result<Guard, LockError> {
-    // There is no limit by default: the lock is released when the command ends, or ends with its lease.
+    // Without `--expire`, there is no limit. The lock is released when the command ends. If this process dies, the lock
+    // ends with its lease.
     macro_rules! with_options {
         ($handle:expr) => {{
             let mut handle = match args.expire {
@@ -162,7 +163,7 @@ fn refused(error: LockError) -> Outcome {
     Ok(Exit::Code(code))
 }
 
-/// Waits for the end of the command, passes signals on to its group, and ends it if the lock is lost.
+/// Waits for the end of the command, and passes signals on to its group. Ends the command if the lock is lost.
 async fn watch(mut child: Child, guard: &Guard, signals: &mut Signals, grace: Duration) -> Outcome {
     let group = Group(child.id());
     let mut lost = std::pin::pin!(guard.lost());
@@ -181,7 +182,7 @@ async fn watch(mut child: Child, guard: &Guard, signals: &mut Signals, grace: Du
     complain(&format!("{why}: the command is ended"));
     group.send(Signal::TERM);
     let ended = patiently(child.wait(), signals, &group, grace).await;
-    // Processes that the command has started may still run.
+    // Processes that the command has started may still run, so the whole group is killed.
     group.send(Signal::KILL);
     if !ended {
         child.wait().await?;
@@ -189,7 +190,7 @@ async fn watch(mut child: Child, guard: &Guard, signals: &mut Signals, grace: Du
     Ok(Exit::Code(code::LOST))
 }
 
-/// Whether it ends within `grace`. Signals are passed on meanwhile.
+/// Whether `end` completes within `grace`. Meanwhile, signals are passed on to the group.
 async fn patiently(
     end: impl Future<Output = io::Result<ExitStatus>>,
     signals: &mut Signals,
@@ -208,20 +209,20 @@ async fn patiently(
     ended.await.is_ok()
 }
 
-/// The process group of the command, whose number is that of the command.
+/// The process group of the command. Its number is the process id of the command.
 struct Group(Option<u32>);
 
 impl Group {
     fn send(&self, signal: Signal) {
         let number = self.0.and_then(|number| i32::try_from(number).ok());
         if let Some(group) = number.and_then(Pid::from_raw) {
-            // It may have ended.
+            // The group may have ended already, so an error is ignored.
             let _ = kill_process_group(group, signal);
         }
     }
 }
 
-/// The signals that are passed on.
+/// The signals that are passed on to the command.
 struct Signals {
     term: unix::Signal,
     interrupt: unix::Signal,
@@ -254,7 +255,7 @@ fn of_status(status: ExitStatus) -> u8 {
     }
 }
 
-/// As shells say it.
+/// The exit code of a command that was ended by a signal, as in shells.
 fn by_signal(signal: i32) -> u8 {
     u8::try_from(128 + signal).unwrap_or(1)
 }

@@ -26,7 +26,7 @@ pub(crate) fn run(global: &Global, args: &Show) -> Outcome {
     Ok(Exit::Done)
 }
 
-/// The only state of an answer.
+/// Returns the state of the one lock that was asked for.
 pub(crate) fn one(states: Vec<Result<Lock, auto_mutex::LockError>>) -> Result<Lock, Failure> {
     match states.into_iter().next() {
         Some(state) => Ok(state?),
@@ -121,7 +121,7 @@ fn waiters(lock: &Lock) -> comfy_table::Table {
     table
 }
 
-/// The locks that its task holds already.
+/// The locks that the task of this holder or waiter already holds.
 fn holds(who: &auto_mutex::operator::Who) -> String {
     match who.holds.as_slice() {
         [] => "-".to_owned(),

@@ -10,7 +10,7 @@ use crate::output::json::{self, List};
 use crate::output::words::clean;
 use crate::output::{stdout, table};
 
-/// What `auto_mutex::operator::sites_json` writes.
+/// The document that `auto_mutex::operator::sites_json` returns.
 #[derive(Debug, Deserialize)]
 struct Written {
     schema_version: u32,

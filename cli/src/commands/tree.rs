@@ -13,7 +13,7 @@ use crate::output::words::{place, process, short};
 use crate::output::{Progress, stdout};
 use crate::store::{each_lock, look};
 
-/// How many waiters of one lock are shown. Further ones are shown only if they block others.
+/// The number of waiters of one lock that are always shown. Further waiters are shown only if they block others.
 const SHOWN: usize = 5;
 
 /// The document of `tree` and `why`.

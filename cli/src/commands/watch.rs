@@ -1,7 +1,8 @@
 //! `auto-mutex watch`: the events of a lock, found by reading its state at an interval.
 //!
 //! The store sends messages only to the channels of the members that they concern. If this command subscribed to such a
-//! channel, the store would take it for that member. So a hold that is shorter than the interval may be missed.
+//! channel, the store would mistake the command for that member. Therefore the command polls, and may miss a hold that
+//! is shorter than the interval.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -19,7 +20,7 @@ use crate::output::words::{date, place, process, short};
 use crate::output::{is_unread, stdout};
 use crate::store::look;
 
-/// An event between two reads.
+/// An event that happened between two reads.
 #[derive(Debug, Serialize)]
 pub(crate) struct Event {
     pub(crate) at: String,
@@ -70,13 +71,13 @@ fn write_event(out: &mut impl Write, global: &Global, event: &Event) -> Result<(
             "{}  {:8}  {}",
             event.at, event.event, event.words
         )?),
-        // One document would have no end.
+        // A single JSON document would never end, so each event is a document of its own.
         Format::Json | Format::Jsonl => json::write(out, &Versioned::new(event), true),
     }
 }
 
-/// The events between two reads, in their only possible order: ends of holds, then grants, then new waiters. At the first
-/// read, one event for each holder and waiter.
+/// The events between two reads, in their only possible order: ends of holds, then grants, then new waiters. The first
+/// read gives one event for each holder and waiter.
 pub(crate) fn events(before: Option<&Lock>, after: &Lock) -> Vec<Event> {
     let none = (Vec::new(), Vec::new());
     let (held, waited) = before.map_or(none, |lock| (lock.holders.clone(), lock.waiters.clone()));
@@ -84,7 +85,7 @@ pub(crate) fn events(before: Option<&Lock>, after: &Lock) -> Vec<Event> {
         let passed = after.asked.duration_since(lock.asked);
         passed.unwrap_or_default()
     });
-    // Tokens of a name only grow while the store knows the name.
+    // The tokens of a name grow while the store knows the name. A smaller token shows that the store has forgotten it.
     let is_forgotten = before.is_some_and(|before| after.token < before.token);
     let is_known = |ticket: &str| {
         let holders = after.holders.iter().map(|hold| &hold.ticket);
@@ -102,7 +103,7 @@ pub(crate) fn events(before: Option<&Lock>, after: &Lock) -> Vec<Event> {
         if is_released {
             events.push(of_hold("released", after, hold));
         } else if ends && !hold.parked {
-            // If the lease cannot have ended yet, the hold was released.
+            // If the lease cannot have ended yet, the hold was released, or the store has forgotten the lock.
             let word = match hold.lease_left > passed {
                 true if is_forgotten => "lost",
                 true => "released",

@@ -14,14 +14,15 @@ use crate::output::words::{clean, place, process, short};
 use crate::output::{Progress, stdout};
 use crate::store::look;
 
-/// One step of a chain: a lock, its holder, its waiter.
+/// One step of a chain: a lock, its holder, and a waiter for this lock.
 type Step<'a> = (&'a Lock, Option<&'a Hold>, Option<&'a Wait>);
 
 pub(crate) fn run(global: &Global, args: &Why) -> Outcome {
     let operator = look(global)?;
     let locks = waited_for(&operator, &Progress::new())?;
     let graph = Graph::new(&locks);
-    // A name may look like HOST:PID. If there is such a process, the process is meant.
+    // The name of a lock may look like HOST:PID. If a process with this host and id is known, the command explains the
+    // process.
     let asked = process_of(&args.subject);
     let process = asked.and_then(|(machine, pid)| known(&locks, machine, pid));
     let subject;
@@ -70,13 +71,13 @@ fn steps_of<'a>(path: Vec<(&'a Lock, &'a Wait, &'a Hold)>) -> Vec<Step<'a>> {
         .collect()
 }
 
-/// `HOST:PID` or `POD:PID`
+/// Splits `HOST:PID` or `POD:PID`.
 fn process_of(subject: &str) -> Option<(&str, u32)> {
     let (machine, pid) = subject.rsplit_once(':')?;
     Some((machine, pid.parse().ok()?))
 }
 
-/// The process with this id on this host or in this pod.
+/// Finds the process with this id on this host or in this pod, among the holders and waiters of `locks`.
 fn known<'a>(locks: &'a [Lock], machine: &str, pid: u32) -> Option<Party<'a>> {
     let mut all = locks.iter().flat_map(|lock| {
         let holders = lock.holders.iter().map(|hold| &hold.who);

@@ -9,10 +9,10 @@ use serde::Serialize;
 use super::words::date;
 use crate::exit::Failure;
 
-/// Increases with each change that could break a reader.
+/// The version of the documents. It increases with each change that could break a reader.
 pub(crate) const SCHEMA_VERSION: u32 = 1;
 
-/// Writes one document and ends the line. `in_one_line`: without line breaks inside.
+/// Writes one document and a line break. With `in_one_line`, the document itself contains no line break.
 pub(crate) fn write(
     out: &mut impl Write,
     value: &impl Serialize,
@@ -25,7 +25,7 @@ pub(crate) fn write(
     Ok(out.write_all(b"\n")?)
 }
 
-/// Writes `{"schema_version":1,"NAME":[…]}` item by item, or one document per line.
+/// Writes `{"schema_version":1,"NAME":[…]}` item by item; with `is_lines`, writes each item as a document in one line.
 pub(crate) struct List<'a, W: Write> {
     out: &'a mut W,
     is_lines: bool,
@@ -66,7 +66,7 @@ impl<'a, W: Write> List<'a, W> {
     }
 }
 
-/// A document with the version in front.
+/// A document that begins with the version.
 #[derive(Debug, Serialize)]
 pub(crate) struct Versioned<T> {
     schema_version: u32,
@@ -111,7 +111,7 @@ impl Listed {
     }
 }
 
-/// One lock with everything about it.
+/// All details of one lock.
 #[derive(Debug, Serialize)]
 pub(crate) struct Shown {
     pub(crate) name: String,
@@ -140,7 +140,7 @@ impl Shown {
     }
 }
 
-/// A process, and the site in its program.
+/// A process, and the place in its program that asked for the lock.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Process {
     pub(crate) host: String,

@@ -1,4 +1,4 @@
-//! Output: results on standard output, everything else on standard error.
+//! Output: results go to standard output, everything else to standard error.
 
 pub(crate) mod json;
 pub(crate) mod table;
@@ -10,25 +10,26 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// Standard output. A pipe that nobody reads any more is an error that ends the command quietly.
+/// Standard output. A pipe without a reader is an error that ends the command quietly.
 pub(crate) type Out = BufWriter<StdoutLock<'static>>;
 
 pub(crate) fn stdout() -> Out {
     BufWriter::new(io::stdout().lock())
 }
 
-/// An error for people.
+/// Writes an error for people to standard error.
 pub(crate) fn complain(error: &impl std::fmt::Display) {
     let _ = writeln!(io::stderr(), "auto-mutex: {error}");
 }
 
-/// Whether standard output may be coloured: it is a terminal, and nobody has set `NO_COLOR`.
+/// Whether standard output may be coloured: it is a terminal, and `NO_COLOR` is unset or empty.
 pub(crate) fn may_color() -> bool {
     let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     !refused && io::stdout().is_terminal()
 }
 
-/// Whether standard output is a pipe without a reader. Without this query, only the next write would show it.
+/// Whether standard output is a pipe without a reader. Without this query, the command would notice that only at its
+/// next write.
 pub(crate) fn is_unread() -> bool {
     let out = io::stdout();
     let mut polled = [PollFd::new(&out, PollFlags::empty())];
@@ -36,7 +37,7 @@ pub(crate) fn is_unread() -> bool {
     found.is_ok() && polled[0].revents().contains(PollFlags::ERR)
 }
 
-/// The number of names so far, on standard error: if that is a terminal, and the command takes long.
+/// Shows the number of names so far on standard error, if that is a terminal and the command takes long.
 pub(crate) struct Progress {
     started: Instant,
     shown: Cell<Option<Instant>>,
@@ -57,7 +58,7 @@ impl Progress {
         }
     }
 
-    /// Writes nothing.
+    /// A progress that writes nothing.
     pub(crate) fn silent() -> Self {
         let progress = Self::new();
         progress.is_on.set(false);
@@ -76,14 +77,14 @@ impl Progress {
         }
     }
 
-    /// Removes the line.
+    /// Removes the progress line.
     pub(crate) fn end(&self) {
         if self.shown.take().is_some() {
             let _ = write!(io::stderr(), "\r\x1b[K");
         }
     }
 
-    /// Removes the line for good if results come on the same terminal.
+    /// Removes the progress line for good if results are written to a terminal too.
     pub(crate) fn make_room(&self) {
         if self.is_on.get() && io::stdout().is_terminal() {
             self.end();

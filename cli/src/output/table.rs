@@ -1,4 +1,4 @@
-//! Tables for people: columns without lines, as `ps` and `kubectl` have them.
+//! Tables for people: columns without borders, as in `ps` and `kubectl`.
 
 use std::io::Write;
 
@@ -21,7 +21,7 @@ pub(crate) fn table(headings: &[&str]) -> Table {
     table
 }
 
-/// Writes a table; no line ends with spaces.
+/// Writes a table. No line ends with spaces.
 pub(crate) fn write(out: &mut impl Write, table: &Table, indent: &str) -> Result<(), Failure> {
     for (index, line) in table.to_string().lines().enumerate() {
         let line = line.trim_end();
@@ -33,7 +33,8 @@ pub(crate) fn write(out: &mut impl Write, table: &Table, indent: &str) -> Result
     Ok(())
 }
 
-/// A table that is written row by row, for more rows than should be kept. The first rows decide the widths of the columns.
+/// A table that is written row by row, because it may have too many rows to keep in memory. The first rows determine
+/// the widths of the columns.
 pub(crate) struct Stream<'a, W: Write> {
     out: &'a mut W,
     headings: Vec<String>,
@@ -42,7 +43,7 @@ pub(crate) struct Stream<'a, W: Write> {
 }
 
 impl<'a, W: Write> Stream<'a, W> {
-    /// How many rows are kept before the first is written.
+    /// The number of rows that are kept before the first row is written.
     const LOOKED_AT: usize = 1000;
 
     pub(crate) fn new(out: &'a mut W, headings: &[&str]) -> Self {
@@ -54,7 +55,7 @@ impl<'a, W: Write> Stream<'a, W> {
         }
     }
 
-    /// Whether the next row is written at once.
+    /// Whether the next call of `row` writes anything.
     pub(crate) fn is_about_to_write(&self) -> bool {
         self.widths.is_some() || self.kept.len() + 1 >= Self::LOOKED_AT
     }
@@ -71,7 +72,7 @@ impl<'a, W: Write> Stream<'a, W> {
         }
     }
 
-    /// Writes what was kept.
+    /// Determines the widths of the columns, and writes the headings and the rows that were kept.
     fn settle(&mut self) -> Result<(), Failure> {
         let kept = std::mem::take(&mut self.kept);
         let headings = std::mem::take(&mut self.headings);
@@ -100,7 +101,7 @@ impl<'a, W: Write> Stream<'a, W> {
         Ok(())
     }
 
-    /// Writes the rest, also if there are few rows or none.
+    /// Ends the table. A table of few rows or none is written only now.
     pub(crate) fn end(mut self) -> Result<(), Failure> {
         if self.widths.is_none() {
             self.settle()?;

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use auto_mutex::operator::{Kind, Who};
 
-/// `350ms`, `58s`, `2m13s`, `3h05m`, `2d04h`
+/// A duration: `350ms`, `58s`, `2m13s`, `3h05m`, `2d04h`.
 pub(crate) fn short(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {
@@ -17,12 +17,12 @@ pub(crate) fn short(time: Duration) -> String {
     }
 }
 
-/// As RFC 3339, with milliseconds.
+/// A time as in RFC 3339, with milliseconds.
 pub(crate) fn date(time: SystemTime) -> String {
     humantime::format_rfc3339_millis(time).to_string()
 }
 
-/// Foreign text, without characters that control the terminal.
+/// Escapes the characters of foreign text that could control the terminal.
 pub(crate) fn clean(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_unsafe) {
         return text.into();
@@ -34,12 +34,12 @@ pub(crate) fn clean(text: &str) -> Cow<'_, str> {
     shown.collect::<String>().into()
 }
 
-/// A name as one word of a shell: a part of it may be the input of a user.
+/// Quotes a name as one word of a shell, because a part of the name may be the input of a user.
 pub(crate) fn quoted(name: &str) -> String {
     format!("'{}'", name.replace('\'', r"'\''"))
 }
 
-/// Control characters, and those that turn the direction of text.
+/// Whether the character is a control character, or changes the direction of text.
 fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -71,7 +71,7 @@ pub(crate) fn place(who: &Who) -> String {
     }
 }
 
-/// `2/5`; for a readers-writer lock the number of readers, or `writer`.
+/// The used units: `2/5`, or for a readers-writer lock the number of readers or `writer`.
 pub(crate) fn used(kind: Option<Kind>, used: u64, capacity: Option<u32>) -> String {
     match (kind, capacity) {
         (Some(Kind::RwLock), Some(capacity)) if used >= u64::from(capacity) => "writer".to_owned(),

@@ -1,4 +1,4 @@
-//! [`Guard`]: which requests may read, and which may break holds.
+//! [`Guard`] decides which requests may read, and which may break holds.
 
 use std::net::IpAddr;
 
@@ -13,7 +13,7 @@ pub(crate) struct Guard {
 }
 
 impl Guard {
-    /// `None`: to listen on this address, a token is required.
+    /// Returns `None` if listening on this address requires a token, and there is none.
     pub(crate) fn new(listens_on: IpAddr, token: Option<String>) -> Option<Self> {
         (listens_on.is_loopback() || token.is_some()).then_some(Self { listens_on, token })
     }
@@ -28,8 +28,9 @@ impl Guard {
         !self.listens_on.is_loopback()
     }
 
-    /// Checks every request, also for the page itself. A foreign page could make its own host name resolve to this machine
-    /// (DNS rebinding), and so read the answers. But its requests have that name in the header `Host`.
+    /// Checks the header `Host` of every request, even of requests for the page itself. A foreign page could make its
+    /// own host name resolve to this machine (DNS rebinding), and so read the answers. But its requests carry the
+    /// foreign name in `Host`.
     pub(crate) fn may_come(&self, headers: &HeaderMap) -> Result<(), StatusCode> {
         if self.reading_needs_token() {
             return Ok(());
@@ -75,7 +76,7 @@ impl Guard {
     }
 }
 
-/// Takes the same time wherever the two differ.
+/// Compares two texts. The time does not depend on the position of the first difference.
 fn are_equal(a: &[u8], b: &[u8]) -> bool {
     let different = a
         .iter()

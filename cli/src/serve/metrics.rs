@@ -1,4 +1,5 @@
-//! The last snapshot in the text format of Prometheus. No label contains a name, host or token, because there may be many.
+//! The last snapshot in the text format of Prometheus. No label contains a name, host or token, because there may be
+//! too many different values.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,7 +10,7 @@ use auto_mutex::operator::Lock;
 use super::snapshot::Snapshot;
 use crate::output::json;
 
-/// Sums over the locks of one kind.
+/// Sums and maxima over the locks of one kind.
 #[derive(Default)]
 struct Sums {
     locks: usize,
@@ -74,7 +75,7 @@ pub(crate) fn text(snapshot: &Snapshot) -> String {
     out
 }
 
-/// The sums of each kind of lock.
+/// The values for each kind of lock.
 fn sums(locks: &[Lock]) -> BTreeMap<&'static str, Sums> {
     let mut kinds: BTreeMap<_, Sums> = BTreeMap::new();
     for lock in locks {

@@ -31,7 +31,7 @@ const HTML: &str = include_str!("page/index.html");
 const STYLE: &str = include_str!("page/style.css");
 const SCRIPT: &str = include_str!("page/page.js");
 
-/// Loads nothing from other servers, and may not be in a frame of another page.
+/// The policy for browsers: the page loads nothing from other servers, and cannot be in a frame of another page.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; \
                       form-action 'none'; frame-ancestors 'none'";
 
@@ -71,7 +71,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .with_state(shared)
 }
 
-/// Checks the name of this machine in each request, and restricts what browsers do with the answer.
+/// Checks the header `Host` of each request, and restricts what browsers do with the answer.
 async fn come(State(shared): AppState, request: Request, next: Next) -> Response {
     let mut response = match shared.guard.may_come(request.headers()) {
         Ok(()) => next.run(request).await,
@@ -130,7 +130,7 @@ fn trouble(status: StatusCode, error: impl ToString) -> Response {
     json(status, &Trouble { error })
 }
 
-/// The mode for the page.
+/// The mode of the server, which the page asks for.
 #[derive(Serialize)]
 struct Mode {
     reading_needs_token: bool,
@@ -204,7 +204,7 @@ async fn tree(State(shared): AppState) -> Response {
     json(StatusCode::OK, &Tree { chains })
 }
 
-/// A hold to break. The token is a text, as in all documents.
+/// The body of a request to break a hold. The token is a text, as in all documents.
 #[derive(Deserialize)]
 struct Kick {
     name: String,
@@ -232,7 +232,7 @@ async fn kick(State(shared): AppState, headers: HeaderMap, body: String) -> Resp
     let kicked = spawn_blocking(move || operator.kick(&lock, token)).await;
     match kicked {
         Ok(Ok(kicked)) => {
-            // Like the exit code 4 of `kick`: the lock has no hold with that token.
+            // The lock has no hold with that token. The command `kick` then has the exit code 4.
             let status = if kicked {
                 StatusCode::OK
             } else {

@@ -1,4 +1,4 @@
-//! [`Snapshot`]: the result of the last read.
+//! [`Snapshot`]: the result of the last read of the store.
 
 use std::sync::Arc;
 use std::thread::sleep;
@@ -14,19 +14,19 @@ use crate::output::json::{Listed, Versioned};
 use crate::output::words::date;
 use crate::store::each_lock;
 
-/// The most locks and chains that the page gets.
+/// The greatest numbers of locks and chains that the page gets.
 const SHOWN: usize = 500;
 const SHOWN_CHAINS: usize = 50;
 
-/// The result of the last read.
+/// The result of the last read of the store.
 pub(crate) struct Snapshot {
     pub(crate) locks: Vec<Lock>,
     pub(crate) chains: Vec<Document>,
-    /// How long the read took.
+    /// The duration of the last read.
     pub(crate) took: Duration,
-    /// Why the last read failed. The rest is from the read before.
+    /// The reason why the last read failed. The locks and chains are then those of the read before.
     pub(crate) trouble: Option<String>,
-    /// For the page.
+    /// The event for the page, as JSON.
     pub(crate) update: String,
 }
 
@@ -43,7 +43,7 @@ struct Update<'a> {
 }
 
 impl Snapshot {
-    /// Before the first read.
+    /// The empty snapshot before the first read.
     pub(crate) fn first(operator: &Operator) -> Self {
         Self::of(operator.place(), Vec::new(), Duration::ZERO, None)
     }
@@ -85,7 +85,7 @@ impl Snapshot {
     }
 }
 
-/// Reads the store at an interval, until there is no receiver.
+/// Reads the store at an interval, until all receivers are dropped.
 pub(crate) fn keep(operator: &Operator, every: Duration, sender: &watch::Sender<Arc<Snapshot>>) {
     while !sender.is_closed() {
         let began = Instant::now();

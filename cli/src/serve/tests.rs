@@ -1,4 +1,4 @@
-//! The text for Prometheus and the event for the page. `tests/real/serve.rs` tests the routes.
+//! Tests of the text for Prometheus and the event for the page. `tests/real/serve.rs` tests the routes.
 
 use std::time::Duration;
 

@@ -9,9 +9,9 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::output::words::process_and_host;
 
-/// The length of the history.
+/// The number of reads that the history keeps.
 const HISTORY: usize = 200;
-/// The lines of a page.
+/// The number of lines by which PgUp and PgDn move the selection.
 const PAGE: isize = 10;
 
 /// The column by which the table is sorted.
@@ -40,7 +40,7 @@ impl Sort {
         Self::ALL[index.map_or(0, |index| (index + 1) % Self::ALL.len())]
     }
 
-    /// The greatest first; names in their order.
+    /// The greatest value comes first. Locks with equal values are in the order of their names.
     fn compare(self, a: &Lock, b: &Lock) -> Ordering {
         let names = a.name.cmp(&b.name);
         match self {
@@ -56,14 +56,14 @@ impl Sort {
     }
 }
 
-/// Whether the program ends after a key.
+/// Whether `top` goes on or ends after a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     GoOn,
     End,
 }
 
-/// What `top` shows.
+/// The state of `top`.
 pub(crate) struct App {
     pub(crate) place: String,
     pub(crate) has_color: bool,
@@ -77,11 +77,11 @@ pub(crate) struct App {
     /// Whether the queue of the selected lock is shown.
     pub(crate) has_queue: bool,
     pub(crate) has_help: bool,
-    /// The selected lock. It stays selected when the order changes.
+    /// The name of the selected lock, which stays selected when the order changes.
     selected: Option<String>,
-    /// The number of all waiters, at each read.
+    /// The number of all waiters at each read, the oldest read first.
     pub(crate) history: VecDeque<u64>,
-    /// Why the last read failed.
+    /// The reason why the last read failed.
     pub(crate) trouble: Option<String>,
     pub(crate) has_looked: bool,
 }
@@ -125,7 +125,7 @@ impl App {
         }
     }
 
-    /// The locks that are shown, in order.
+    /// The locks that pass the filter, in the order of the table.
     pub(crate) fn shown(&self) -> Vec<&Lock> {
         let filter = self.filter.to_lowercase();
         let has_filter = |lock: &&Lock| {
@@ -147,7 +147,7 @@ impl App {
         self.locks.len()
     }
 
-    /// The selected line of those that are shown.
+    /// The index of the selected lock in `shown`. If the selected lock is not shown, the first line is selected.
     pub(crate) fn line(&self, shown: &[&Lock]) -> Option<usize> {
         let selected = self.selected.as_ref();
         let line = selected.and_then(|name| shown.iter().position(|lock| lock.name == *name));
@@ -204,7 +204,7 @@ impl App {
         self.selected = shown.get(next).map(|lock| lock.name.clone());
     }
 
-    /// How long the oldest of all waiters has waited.
+    /// The longest of all waits.
     pub(crate) fn oldest_wait(&self) -> Option<Duration> {
         self.locks.iter().filter_map(Lock::oldest_wait).max()
     }

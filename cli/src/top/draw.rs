@@ -10,11 +10,11 @@ use ratatui::widgets::{Block, Borders, Cell, Clear, Paragraph, Row, Sparkline, T
 use super::app::App;
 use crate::output::words::{clean, place, process, quoted, short, used};
 
-/// The most lines for the queue of a lock.
+/// The height of the pane that shows the queue of the selected lock.
 const QUEUE: u16 = 9;
-/// The least width for all columns.
+/// The least width of a terminal in which all columns are shown.
 const NARROW: u16 = 60;
-/// The width of the history.
+/// The width of the history, in characters.
 const HISTORY: u16 = 24;
 
 pub(crate) fn draw(frame: &mut Frame<'_>, app: &App) {
@@ -96,7 +96,7 @@ fn draw_table(frame: &mut Frame<'_>, app: &App, shown: &[&Lock], line: Option<us
     );
     let titles = ["NAME", "KIND", "USED", "HOLDER", "HELD", "WAIT", "OLDEST"];
     let header = Row::new(columns(is_narrow, titles));
-    // Only the visible rows, because there may be a hundred thousand.
+    // Only the visible rows are built, because there may be a hundred thousand locks.
     let height = usize::from(area.height.saturating_sub(1)).max(1);
     let first = line.map_or(0, |line| line.saturating_sub(height / 2));
     let first = first.min(shown.len().saturating_sub(height));
@@ -112,7 +112,7 @@ fn draw_table(frame: &mut Frame<'_>, app: &App, shown: &[&Lock], line: Option<us
     frame.render_stateful_widget(table, area, &mut state);
 }
 
-/// The columns that are shown: in a narrow terminal not the kind, the use and the holder.
+/// The columns that are shown. A narrow terminal omits the kind, the use and the holder.
 fn columns<T>(is_narrow: bool, all: [T; 7]) -> impl Iterator<Item = T> {
     let all = all.into_iter().enumerate();
     all.filter(move |(index, _)| !is_narrow || !(1..=3).contains(index))

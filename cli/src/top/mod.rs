@@ -1,6 +1,7 @@
 //! `auto-mutex top`: a live table of all locks.
 //!
-//! `app.rs` has the state and the effects of keys, `draw.rs` draws the state. Neither knows a terminal or a store.
+//! `app.rs` has the state and the effects of keys, and `draw.rs` draws the state. Neither of them uses a terminal or a
+//! store.
 
 mod app;
 mod draw;
@@ -24,10 +25,10 @@ use crate::exit::{Exit, Failure, Outcome};
 use crate::output::{Progress, may_color};
 use crate::store::{each_lock, look};
 
-/// How long a key or a new state may wait.
+/// The longest delay until a key or a new state is shown, and the shortest pause between two reads.
 const SOON: Duration = Duration::from_millis(50);
 
-/// The locks, or why they could not be read.
+/// The locks, or the reason why they could not be read.
 type Looked = Result<Vec<Lock>, String>;
 
 pub(crate) fn run(global: &Global, args: &Top) -> Outcome {

@@ -1,5 +1,5 @@
-//! The picture of `top` in the README and the guide, made from what `top` draws. `AUTO_MUTEX_BLESS=1 cargo test -p
-//! auto-mutex-cli picture` writes it.
+//! Draws the picture of `top` for the README and the guide, with the code that draws `top`, and tests that the file is
+//! up to date. `AUTO_MUTEX_BLESS=1 cargo test -p auto-mutex-cli picture` writes the file.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -33,7 +33,7 @@ fn the_picture_shows_what_is_drawn() {
     let picture = svg(terminal.backend().buffer());
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../runtime/src/guide/top.svg");
     if !file.parent().is_some_and(Path::exists) {
-        // In the published package.
+        // The published package does not contain the guide.
         return;
     }
     if std::env::var_os("AUTO_MUTEX_BLESS").is_some() {
@@ -46,7 +46,7 @@ fn the_picture_shows_what_is_drawn() {
     );
 }
 
-/// Real locks, with names, hosts and times of a shop.
+/// Real locks, edited to have the names, hosts and times of an imaginary shop.
 fn scene() -> Vec<Lock> {
     let found = locks("top-picture");
     let (free, busy) = (&found[0], &found[1]);

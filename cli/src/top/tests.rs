@@ -1,4 +1,4 @@
-//! What `top` draws on a terminal of 80 columns, and the effects of keys.
+//! Tests of the screen of `top`, on a terminal of 80 columns, and of the effects of keys.
 
 use auto_mutex::Client;
 use auto_mutex::operator::{Lock, Operator};
@@ -10,7 +10,7 @@ use ratatui::style::Color;
 use super::app::{App, Step};
 use super::draw::draw;
 
-/// Locks `a`, `b` and `c` of a store, `b` with two waiters.
+/// The locks `a`, `b` and `c` of a store. `b` has two waiters.
 pub(super) fn locks(store: &str) -> Vec<Lock> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -40,7 +40,7 @@ pub(super) fn locks(store: &str) -> Vec<Lock> {
             }
         };
         waiting.iter().for_each(tokio::task::JoinHandle::abort);
-        // The name of this machine might match a filter.
+        // The real name of this machine is replaced, because it might match a filter.
         for lock in &mut locks {
             let holders = lock.holders.iter_mut().map(|hold| &mut hold.who);
             for who in holders.chain(lock.waiters.iter_mut().map(|wait| &mut wait.who)) {
@@ -57,7 +57,7 @@ fn app(store: &str, has_color: bool) -> App {
     app
 }
 
-/// The lines on the screen, and whether any cell has a colour.
+/// The lines on the screen, and whether any character has a colour.
 fn seen(app: &mut App, width: u16) -> (Vec<String>, bool) {
     let mut terminal = Terminal::new(TestBackend::new(width, 24)).unwrap();
     terminal.draw(|frame| draw(frame, app)).unwrap();
@@ -129,7 +129,7 @@ fn keys_sort_filter_select_and_end() {
     assert_eq!(order(&app), ["b"]);
     assert_eq!(press(&mut app, "\x1b"), Step::GoOn);
     assert_eq!(order(&app).len(), 3);
-    // The selection stays on its lock.
+    // The selected lock stays selected when the order is reversed.
     press(&mut app, "↓");
     press(&mut app, "r");
     let shown = app.shown();
@@ -154,7 +154,7 @@ fn help_and_trouble_are_shown() {
         head.contains("cannot look: the server is gone\\u{1b}"),
         "{head}"
     );
-    // The last state is still there.
+    // The locks of the last successful read are still there.
     assert_eq!(app.count(), 3);
 }
 

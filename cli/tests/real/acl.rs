@@ -1,4 +1,5 @@
-//! `acl`: a user with exactly this rule can run every command, and with one right less some command fails.
+//! Tests of `acl`. A user with exactly the printed rule can run every command. Without any one of the operator's
+//! additional rights, `doctor` fails.
 
 use auto_mutex_tests::redis::{Options, Redis};
 

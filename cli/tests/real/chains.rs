@@ -1,11 +1,11 @@
-//! `tree` and `why`, with real processes that wait for each other.
+//! Tests of `tree` and `why`, with real processes that wait for each other.
 
 use auto_mutex_tests::redis::Redis;
 use serde_json::Value;
 
 use super::rig::{Other, are_waiting, document, written};
 
-/// Of each hop its lock, holder and waiter.
+/// For each hop, its lock and the process ids of its holder and waiter.
 fn hops(chain: &Value) -> Vec<(String, u64, u64)> {
     let hops = chain["hops"].as_array().unwrap().iter();
     hops.map(|hop| {
@@ -43,7 +43,7 @@ fn a_chain_is_followed_to_its_root() {
     let lines: Vec<_> = drawn.lines().collect();
     assert!(lines[0].contains(&root.pid().to_string()), "{drawn}");
     assert!(lines[1].starts_with("└─ a (mutex), held"), "{drawn}");
-    // By name, and by process.
+    // The subject is a lock, then a process.
     let host = tree["chains"][0]["hops"][0]["holder"]["host"]
         .as_str()
         .unwrap();
@@ -62,7 +62,7 @@ fn a_chain_is_followed_to_its_root() {
         "{said}"
     );
     assert!(lines[2].contains("waits for b for"), "{said}");
-    // Nobody waits for the last one's lock.
+    // `c` is the lock of the last process, and has no waiter.
     let said = written(&url, &["why", "c"], 0);
     assert!(said.ends_with("Nobody waits for c.\n"), "{said}");
     assert!(written(&url, &["why", "free"], 0).starts_with("Nobody holds free."));

@@ -1,4 +1,4 @@
-//! `doctor`
+//! Tests of `doctor`.
 
 use auto_mutex_tests::redis::{Options, Redis};
 use serde_json::Value;
@@ -12,7 +12,7 @@ fn ids(document: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// A server on which nothing is to be found.
+/// The options of a server without any fault.
 fn good() -> Options {
     Options::default()
         .persistent()
@@ -55,7 +55,7 @@ fn what_is_wrong_has_an_id_a_meaning_and_a_remedy() {
         said.contains("remedy: ") && said.ends_with("findings.\n"),
         "{said}"
     );
-    // Neither the foreign key nor the one without an end is in the way of others.
+    // The foreign key, which also has no time to live, does not keep `ls` from listing the other locks.
     let listed = document(&shop.url, &["ls"], 0);
     assert_eq!(listed["locks"].as_array().unwrap().len(), 3);
 }
@@ -66,11 +66,11 @@ fn scripts_that_programs_must_have_loaded_are_missed() {
     let client = client(&shop.url);
     drop(client.mutex("kept").at_least("1h").blocking_lock().unwrap());
     client.blocking_shutdown();
-    // A server with the same locks, to which no program has loaded scripts.
+    // The copied server has the same locks, but no program has loaded the scripts there.
     let copied = copy(&shop.redis);
     let found = document(&copied.url(), &["doctor"], 3);
     assert!(ids(&found).contains(&"scripts"), "{found}");
-    // Now it has them.
+    // The first `doctor` has loaded the scripts.
     let found = document(&copied.url(), &["doctor"], 3);
     assert!(!ids(&found).contains(&"scripts"), "{found}");
 }

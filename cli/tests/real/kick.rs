@@ -1,11 +1,11 @@
-//! `kick`
+//! Tests of `kick`.
 
 use std::io::Write as _;
 use std::process::Stdio;
 
 use super::rig::{Shop, client, command, document, output, text};
 
-/// Whether the hold of `orders:7` is still the first one.
+/// Whether `orders:7` is still held with the token of its first hold.
 fn is_held_by_the_first(shop: &Shop, token: u64) -> bool {
     shop.token("orders:7") == token
 }
@@ -31,7 +31,7 @@ fn exactly_the_hold_with_the_token_is_broken() {
     assert_eq!(kicked["kicked"], true);
     assert_eq!(kicked["holder"]["token"], right);
     assert_eq!(kicked["next"]["place"], 1);
-    // The next one holds it; the same kick again hits nobody.
+    // The next waiter holds the lock now, and the same kick again breaks no hold.
     assert!(!is_held_by_the_first(&shop, token));
     let next = shop.token("orders:7");
     document(

@@ -1,4 +1,4 @@
-//! `ls` and `show`
+//! Tests of `ls` and `show`.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::Stdio;
@@ -34,7 +34,7 @@ fn locks_of_all_kinds_are_listed() {
     );
     assert_eq!(lock("book")["kind"], "rw_lock");
     assert!(lock("book")["oldest_wait_ms"].is_null());
-    // For people.
+    // The table for people shows the same lock.
     let table = written(&shop.url, &["ls"], 0);
     assert!(table.starts_with("NAME"), "{table}");
     let line = table
@@ -101,7 +101,7 @@ fn everything_about_a_lock_is_shown() {
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    // A name that nobody uses is no error.
+    // It is not an error to show an unused name.
     let shown = document(&shop.url, &["show", "nothing"], 0);
     assert!(shown["kind"].is_null() && shown["holders"].as_array().unwrap().is_empty());
 }
@@ -110,7 +110,7 @@ fn everything_about_a_lock_is_shown() {
 fn a_closed_pipe_ends_it_quietly() {
     let shop = Shop::open();
     let client = client(&shop.url);
-    // More than a pipe holds.
+    // The output of so many locks is larger than the buffer of a pipe.
     let held: Vec<_> = (0..1500)
         .map(|number| {
             client
@@ -126,7 +126,7 @@ fn a_closed_pipe_ends_it_quietly() {
         .unwrap();
     let mut some = [0; 100];
     child.stdout.take().unwrap().read_exact(&mut some).unwrap();
-    // Its reader is gone now.
+    // The previous statement has dropped the reader of the pipe.
     let ended = child.wait_with_output().unwrap();
     assert_eq!(
         (ended.status.code(), text(&ended.stderr).as_str()),
@@ -171,7 +171,7 @@ fn what_is_wrong_is_said_by_the_exit_code_and_no_password_is_shown() {
             assert!(output.stdout.is_empty());
         }
     }
-    // The help shows where the URL comes from, and not what it is.
+    // The help names the variable that the URL comes from, and does not show its value.
     let help = written("redis://user:canary@h", &["ls", "--help"], 0);
     assert!(
         help.contains("AUTO_MUTEX_URL") && !help.contains("canary"),
@@ -182,7 +182,7 @@ fn what_is_wrong_is_said_by_the_exit_code_and_no_password_is_shown() {
 #[test]
 fn a_hundred_thousand_names_are_listed_with_little_memory() {
     let shop = Shop::open();
-    // Idle names, as the library leaves them: its own would take minutes.
+    // Writes idle names in the format of the library. Using so many locks through the library would take minutes.
     let fill = "for number = 1, 100000 do redis.call('SET', 'auto_mutex:{many:' .. number .. '}', '1 i ' .. struct.pack('<d', number), 'EX', 600) end";
     shop.redis.command(&["EVAL", fill, "0"]);
     let mut child = command(&shop.url, &["ls", "--all", "many:*", "-o", "jsonl"])
@@ -191,7 +191,7 @@ fn a_hundred_thousand_names_are_listed_with_little_memory() {
         .unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let before_end = lines.by_ref().take(99_000).map(Result::unwrap).count();
-    // It has more to write than a pipe holds, so it is still there.
+    // The rest of the output is larger than the buffer of a pipe, so the process still runs.
     let status = std::fs::read_to_string(format!("/proc/{}/status", child.id()));
     let peak = status.ok().and_then(|status| {
         let line = status
@@ -201,7 +201,7 @@ fn a_hundred_thousand_names_are_listed_with_little_memory() {
             .to_owned();
         line.strip_suffix(" kB")?.parse::<u64>().ok()
     });
-    // Other systems do not say it.
+    // Other systems do not have this file.
     if cfg!(target_os = "linux") {
         assert!(peak.unwrap() < 100_000, "{peak:?} kB");
     }

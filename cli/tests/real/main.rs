@@ -1,4 +1,5 @@
-//! The command as used, against real servers: a test takes locks through the library, runs `auto-mutex`, and reads what it writes.
+//! Tests of the command against real servers. A test takes locks through the library, runs `auto-mutex`, and reads its
+//! output.
 
 mod acl;
 mod chains;

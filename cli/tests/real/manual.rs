@@ -1,4 +1,4 @@
-//! `completions`, `man` and `sites`: none needs a store.
+//! Tests of `completions`, `man` and `sites`, which do not need a store.
 
 use auto_mutex::{LockError, auto_mutex};
 use serde_json::Value;
@@ -19,7 +19,7 @@ fn completions_and_pages_are_written() {
             "{shell}"
         );
     }
-    // Which characters are escaped is up to the generator.
+    // The generator decides which characters it escapes, so the test ignores backslashes.
     let page = written("", &["man"], 0).replace('\\', "");
     for part in [".TH auto-mutex 1", "Exit codes", "AUTO_MUTEX_URL"] {
         assert!(page.contains(part), "{part}: {page}");
@@ -40,7 +40,7 @@ fn completions_and_pages_are_written() {
 
 #[test]
 fn the_sites_of_a_program_are_listed() {
-    // It is in the list without a call.
+    // The function is in the list of sites without being called.
     let _ = close;
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("sites.json");

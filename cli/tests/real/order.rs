@@ -1,4 +1,4 @@
-//! `order`: the graph of the lock order, inverted edges marked.
+//! Tests of `order`, which shows the graph of the lock order and marks inverted edges.
 
 use auto_mutex::{Client, Config};
 use auto_mutex_tests::events::{LONG, eventually};
@@ -21,7 +21,7 @@ fn nest(client: &Client, outer: &'static str, inner: &'static str) {
     nested.expect("the outer lock").expect("the inner lock");
 }
 
-/// Waits until the store has so many edges.
+/// Waits until the store has `count` edges.
 #[track_caller]
 fn has_edges(url: &str, count: usize) {
     let operator = auto_mutex::operator::Operator::connect(url).expect("an operator");
@@ -72,7 +72,7 @@ fn opposite_orders_are_marked_and_are_a_finding() {
         &serde_json::from_str(lines.lines().next().unwrap()).unwrap(),
     );
 
-    // One namespace.
+    // The edges of one namespace.
     let found = document(&url, &["order", "--namespace", "prod"], 3);
     assert_eq!(found["edges"].as_array().unwrap().len(), 2);
     assert_eq!(
@@ -82,7 +82,7 @@ fn opposite_orders_are_marked_and_are_a_finding() {
         1
     );
 
-    // The picture.
+    // The graph for Graphviz.
     let dot = written(&url, &["order", "--dot"], 3);
     assert!(
         dot.starts_with("digraph lock_order {") && dot.ends_with("}\n"),

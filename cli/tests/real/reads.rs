@@ -1,10 +1,10 @@
-//! Looking changes nothing on the server.
+//! Tests that commands which only read change nothing on the server.
 
 use auto_mutex_tests::redis::Redis;
 
 use super::rig::{Shop, copy, document, output};
 
-/// A digest of the value of every key, and whether it has an end.
+/// For every key, a digest of its value, and whether the key has a time to live.
 fn dump(redis: &Redis) -> Vec<String> {
     const DUMP: &str = "local all = {} \
                         for _, key in ipairs(redis.call('KEYS', '*')) do \
@@ -32,7 +32,8 @@ const READS: [&[&str]; 13] = [
 
 #[test]
 fn no_key_is_changed_by_looking() {
-    // Holders and waiters renew, which is a write: the keys are copied to a server that nobody uses.
+    // Holders and waiters renew, which is a write. So the commands read a copy of the keys, on a server that has no
+    // clients.
     let shop = Shop::open();
     let copy = copy(&shop.redis);
     let copied = copy.url();
@@ -46,7 +47,7 @@ fn no_key_is_changed_by_looking() {
         );
         assert_eq!(dump(&copy), known, "{args:?}");
     }
-    // They were real looks.
+    // The commands have read real locks.
     let listed = document(&copied, &["ls", "--all"], 0);
     assert!(listed["locks"].as_array().unwrap().len() >= 3, "{listed}");
 }

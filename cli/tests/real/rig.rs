@@ -1,4 +1,4 @@
-//! What the tests share: a server, the command, and other processes that lock.
+//! The rig of these tests: a server, the command, and other processes that take locks.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, Command, Output, Stdio};
@@ -9,7 +9,7 @@ use auto_mutex_tests::events::{LONG, eventually};
 use auto_mutex_tests::redis::Redis;
 use serde_json::Value;
 
-/// The command with this store, and nothing of the environment of the tests that could change what it writes.
+/// The command with this store. Variables of the test's environment that could change the output are removed.
 pub(crate) fn command(url: &str, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_auto-mutex"));
     command
@@ -21,13 +21,13 @@ pub(crate) fn command(url: &str, args: &[&str]) -> Command {
     command
 }
 
-/// What the command writes, and how it ends.
+/// Runs the command, and returns its output and its exit status.
 pub(crate) fn output(url: &str, args: &[&str]) -> Output {
     let output = command(url, args).output();
     output.expect("auto-mutex runs")
 }
 
-/// The standard output of a command that ends with `code`.
+/// Runs the command, checks that its exit code is `code`, and returns its standard output.
 #[track_caller]
 pub(crate) fn written(url: &str, args: &[&str], code: i32) -> String {
     let output = output(url, args);
@@ -36,7 +36,7 @@ pub(crate) fn written(url: &str, args: &[&str], code: i32) -> String {
     out
 }
 
-/// The document that a command writes which ends with `code`.
+/// Like [`written`], but returns the output as a JSON document.
 #[track_caller]
 pub(crate) fn document(url: &str, args: &[&str], code: i32) -> Value {
     let args: Vec<_> = args.iter().copied().chain(["-o", "json"]).collect();
@@ -48,14 +48,14 @@ pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// A client with a lease that no test outlives.
+/// A client whose lease is longer than any test.
 pub(crate) fn client(url: &str) -> Client {
     let config = Config::new(url).expect("a good URL");
     let config = config.lease(LONG).connect_timeout(60);
     Client::connect(config.restart_guard(false)).expect("a client")
 }
 
-/// Another server with the same keys.
+/// Starts another server with the same keys.
 #[track_caller]
 pub(crate) fn copy(redis: &Redis) -> Redis {
     let copy = Redis::start();
@@ -67,7 +67,7 @@ pub(crate) fn copy(redis: &Redis) -> Redis {
     copy
 }
 
-/// Waits until so many wait for a lock.
+/// Waits until the lock has `count` waiters.
 #[track_caller]
 pub(crate) fn are_waiting(url: &str, name: &str, count: usize) {
     let operator = Operator::connect(url).expect("an operator");
@@ -87,18 +87,18 @@ pub(crate) fn is_held(url: &str, name: &str) {
     });
 }
 
-/// Another process that holds one lock, and waits for another one then, until it is dropped. This very test program is started
-/// again for it: see [`other_process`].
+/// Another process. It holds one lock, and waits for further locks on request, until the value is dropped. The process
+/// runs this test program again: see [`other_process`].
 pub(crate) struct Other(Child);
 
 impl Other {
-    /// Returns when it holds a lock.
+    /// Starts a process, and returns when it holds the lock `held`.
     #[track_caller]
     pub(crate) fn start(url: &str, held: &str) -> Self {
         Self::in_pod(url, held, "")
     }
 
-    /// Like [`start`](Self::start), in a pod of this name.
+    /// Like [`start`](Self::start), but in a pod of this name.
     #[track_caller]
     pub(crate) fn in_pod(url: &str, held: &str, pod: &str) -> Self {
         let program = std::env::current_exe().expect("this program");
@@ -119,7 +119,7 @@ impl Other {
         Self(child)
     }
 
-    /// From now on it waits for another lock too.
+    /// Makes the process wait for another lock too.
     #[track_caller]
     pub(crate) fn wants(&mut self, name: &str) {
         let stdin = self.0.stdin.as_mut().expect("a piped stdin");
@@ -138,7 +138,7 @@ impl Drop for Other {
     }
 }
 
-/// No test: the other process.
+/// Not a test, but the program of the other process.
 #[test]
 #[ignore = "started by tests, as another process"]
 fn other_process() {
@@ -159,7 +159,8 @@ fn other_process() {
     }
 }
 
-/// A server with some locks: `orders:7` is held, and two wait for it; a permit of `pool` is held, and `book` is read.
+/// A server with some locks: `orders:7` is held and has two waiters, a permit of `pool` is held, and `book` has a
+/// reader.
 pub(crate) struct Shop {
     pub(crate) redis: Redis,
     pub(crate) url: String,
@@ -189,7 +190,8 @@ impl Shop {
             let other = self::client(&url);
             clients.push(other.clone());
             waiting.push(std::thread::spawn(move || {
-                // Until its client is shut down.
+                // Waits for the lock, or until the client is shut down. A granted guard is never dropped, so the hold
+                // remains.
                 std::mem::forget(other.mutex("orders:7").blocking_lock());
             }));
             are_waiting(&url, "orders:7", count);
@@ -203,7 +205,7 @@ impl Shop {
         }
     }
 
-    /// The token of the only hold of a lock.
+    /// The token of the first hold of a lock.
     pub(crate) fn token(&self, name: &str) -> u64 {
         let shown = document(&self.url, &["show", name], 0);
         let token = shown["holders"][0]["token"].as_str().expect("a token");

@@ -1,4 +1,4 @@
-//! `run`
+//! Tests of `run`.
 
 use std::process::{Command, Output, Stdio};
 
@@ -17,7 +17,7 @@ fn run(url: &str, args: &[&str]) -> Output {
 fn the_command_runs_under_the_lock_and_knows_its_token() {
     let redis = Redis::start();
     let url = redis.url();
-    // No shell of ours: it asks by itself who holds the lock.
+    // The command under the lock is `auto-mutex show`, which reports its own hold.
     let program = env!("CARGO_BIN_EXE_auto-mutex");
     let shown = run(&url, &["cron", "--", program, "show", "cron", "-o", "json"]);
     assert_eq!(shown.status.code(), Some(0), "{shown:?}");
@@ -46,7 +46,7 @@ fn the_command_runs_under_the_lock_and_knows_its_token() {
         (&shown["kind"], &shown["capacity"]),
         (&"semaphore".into(), &2.into())
     );
-    // It is free again.
+    // The lock is free after the command has ended.
     let shown = document(&url, &["show", "cron"], 0);
     assert!(shown["holders"].as_array().unwrap().is_empty());
 }
@@ -103,7 +103,7 @@ fn who_comes_second_does_not_run() {
         ],
     );
     assert_eq!(text(&ran.stdout), "ran\n");
-    // It is kept, although the command has ended.
+    // With `--at-least`, the lock is kept after the command has ended.
     let refused = run(&url, &["cron", "--block", "0", "--", "echo", "ran"]);
     assert_eq!(refused.status.code(), Some(75));
 }
@@ -114,7 +114,7 @@ fn a_command_whose_lock_is_lost_is_ended_with_all_that_it_has_started() {
     let url = redis.url();
     let folder = tempfile::tempdir().unwrap();
     let started = folder.path().join("started");
-    // It ignores SIGTERM, and so does what it has started.
+    // The command ignores SIGTERM, and so does the process that it starts.
     let script =
         "trap '' TERM; sleep 1000 & echo $! > \"$0.new\"; mv \"$0.new\" \"$0\"; wait; wait";
     let child = command(
@@ -181,7 +181,7 @@ fn signals_are_passed_on_and_the_lock_is_released() {
             .code(),
         Some(0)
     );
-    // While it waits for the lock, it just ends.
+    // While `run` waits for the lock, a signal ends it at once.
     let client = client(&url);
     let _guard = client.mutex("cron").blocking_lock().unwrap();
     let mut waiting: std::process::Child = Command::new(env!("CARGO_BIN_EXE_auto-mutex"))

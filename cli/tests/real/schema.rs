@@ -1,4 +1,4 @@
-//! Every document is as `schema/auto-mutex.schema.json` says.
+//! Tests that every document fits `schema/auto-mutex.schema.json`.
 
 use auto_mutex_tests::redis::Redis;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ fn schema() -> Value {
     serde_json::from_str(include_str!("../../schema/auto-mutex.schema.json")).expect("a schema")
 }
 
-/// Checks `document` against a definition of the schema.
+/// Checks `document` against the definition `name` of the schema.
 #[track_caller]
 pub(super) fn fits(name: &str, document: &Value) {
     let mut schema = schema();

@@ -1,4 +1,4 @@
-//! `serve`
+//! Tests of `serve`.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -11,7 +11,7 @@ use super::rig::{Shop, command, output};
 
 const TOKEN: &str = "a-token-of-sixteen-and-more";
 
-/// A page, and the address it listens on.
+/// A running `auto-mutex serve`, and the address that it listens on.
 struct Page {
     child: Child,
     address: String,
@@ -35,7 +35,7 @@ impl Page {
         Self { child, address }
     }
 
-    /// The status, the head and the body of the answer.
+    /// Sends a request, and returns the status, the head in lower case, and the body of the answer.
     fn ask(&self, request: &str) -> (u16, String, String) {
         self.ask_as(request, &self.address)
     }
@@ -94,7 +94,7 @@ fn the_page_takes_nothing_from_elsewhere() {
         for elsewhere in ["https://", "//cdn", "innerHTML", "eval("] {
             assert!(!body.contains(elsewhere), "{path}: {elsewhere}");
         }
-        // The one address in it names a format.
+        // The only URL in these files is the XML namespace of SVG.
         assert!(
             body.matches("http://").count() == body.matches("http://www.w3.org/2000/svg").count(),
             "{path}"
@@ -213,7 +213,7 @@ fn beyond_this_machine_it_wants_a_token() {
     assert_eq!(refused.status.code(), Some(2), "{refused:?}");
 }
 
-/// What a browser makes of the page.
+/// Checks the document that a browser makes from the page.
 #[test]
 #[ignore = "needs Chromium: cargo test -p auto-mutex-cli --test real -- --ignored in_a_browser"]
 fn the_table_and_the_tree_are_drawn_in_a_browser() {

@@ -1,4 +1,4 @@
-//! Every kind of store: cluster, quorum, sentinels.
+//! Tests of the commands on a cluster, a quorum and the primary of sentinels.
 
 use auto_mutex_tests::cluster::{Cluster, Shape};
 use auto_mutex_tests::redis::{Options, Redis};
@@ -7,7 +7,7 @@ use auto_mutex_tests::stores::quorum_url;
 
 use super::rig::{are_waiting, client, document, output};
 
-/// Holds twenty locks, waits for one of them, lists all, shows and kicks the one.
+/// Holds twenty locks, and waits for one of them. Then lists all locks, and shows and kicks the lock with the waiter.
 fn works_on(url: &str) {
     let (client, other) = (client(url), client(url));
     let names: Vec<_> = (0..20).map(|number| format!("n:{number:02}")).collect();

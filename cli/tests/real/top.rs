@@ -1,4 +1,4 @@
-//! `top` in a real terminal, that of tmux, where it is installed.
+//! Tests of `top` in a real terminal, which is that of tmux. Without tmux, the test of the table is skipped.
 
 use std::process::{Command, Output};
 
@@ -6,7 +6,7 @@ use auto_mutex_tests::events::eventually;
 
 use super::rig::{Shop, output, text};
 
-/// A terminal of 80 columns.
+/// A tmux server with one terminal of 80 columns. The text is the name of the server's socket.
 struct Terminal(String);
 
 impl Terminal {
@@ -46,7 +46,7 @@ fn it_shows_locks_and_obeys_keys() {
     }
     let shop = Shop::open();
     let program = env!("CARGO_BIN_EXE_auto-mutex");
-    // What is there after its end is seen too.
+    // The terminal remains after the end of `top`, so that the test can see its content then.
     let command = format!(
         "AUTO_MUTEX_URL={} {program} top --every 100ms; echo it has ended; cat",
         shop.url
@@ -69,7 +69,7 @@ fn it_shows_locks_and_obeys_keys() {
     });
     terminal.keys(&["q"]);
     eventually("it ends", || terminal.screen().contains("it has ended"));
-    // The terminal is as it was.
+    // The terminal no longer shows the table.
     assert!(
         !terminal.screen().contains("locks, "),
         "{}",

@@ -1,4 +1,4 @@
-//! `watch`
+//! Tests of `watch`.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Stdio};
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::rig::{are_waiting, client, command};
 
-/// A watch of `w`, and what it says.
+/// A running `auto-mutex watch` of the lock `w`, and the lines of its output.
 struct Watching {
     child: Child,
     lines: std::io::Lines<BufReader<std::process::ChildStdout>>,

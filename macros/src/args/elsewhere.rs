@@ -3,7 +3,7 @@
 use super::word::{example, misplaced};
 use crate::kind::Kind;
 
-/// The words, without underscores and in small letters, and the options that they may mean.
+/// The words, in small letters and without underscores, and the options that each of them may mean.
 const MEANT: &[(&str, &[&str])] = &[
     ("timeout", &["block", "expire"]),
     (
@@ -62,7 +62,7 @@ const MEANT: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Words without a matching option, and the reason.
+/// Words without a matching option, and the hint for each of them.
 const NOWHERE: &[(&str, &str)] = &[
     (
         "lease leasems",
@@ -86,7 +86,7 @@ const NOWHERE: &[(&str, &str)] = &[
     ),
 ];
 
-/// What the options of [`MEANT`] say.
+/// The meaning of each option that [`MEANT`] names, for the hint.
 const MEANINGS: &[(&str, &str)] = &[
     ("expire", "how long to hold at most"),
     ("block", "how long to wait"),
@@ -110,7 +110,7 @@ const MEANINGS: &[(&str, &str)] = &[
     ("client", "the client to use"),
 ];
 
-/// What to write instead of `word`, if it is known.
+/// A hint for `word`: the option to write instead, or the reason why there is none. `None` if the word is unknown.
 pub(super) fn hint(word: &str, kind: Kind) -> Option<String> {
     let plain = word.replace('_', "").to_lowercase();
     let is_in = |words: &str| words.split(' ').any(|known| known == plain);

@@ -1,7 +1,7 @@
-//! How the fixed texts of a name are escaped. The runtime escapes the other parts (`runtime/src/name`). The runtime's
-//! tests include this file, and compare both escapings for every character.
+//! Escapes the fixed texts of a name. The runtime escapes the other parts (`runtime/src/name`). The runtime's tests
+//! include this file, and compare both functions for every character.
 
-/// One part of a name, as the runtime escapes it: each byte but the graphic ones of ASCII without `:`, `{`, `}` and `%`.
+/// Escapes one part of a name, as the runtime does: `:`, `{`, `}`, `%`, and all bytes that are not graphic ASCII.
 pub(super) fn escape(part: &str) -> String {
     let mut escaped = String::with_capacity(part.len());
     for byte in part.bytes() {

@@ -9,14 +9,14 @@ use crate::tokens::bare_expr;
 /// The value of `on_timeout` or `on_error`.
 #[derive(Clone)]
 pub(crate) enum Handler {
-    /// Returns the default.
+    /// Returns the default of the return type.
     Skip(Span),
     /// Panics with the error's text.
     Panic(Span),
     /// Calls a function.
     Path {
         path: ExprPath,
-        /// The unambiguous path of the function in the block, if `path` could mean another one.
+        /// The unambiguous path of the function in the block, if `path` could also mean another function.
         own: Option<TokenStream>,
     },
     /// Runs the closure's body in place.
@@ -67,7 +67,7 @@ impl Handler {
     }
 }
 
-/// Whether the closure returns a future.
+/// Whether the closure returns a future, which has to be awaited.
 pub(crate) fn is_awaited(closure: &ExprClosure) -> bool {
     closure.asyncness.is_some() || matches!(bare_expr(&closure.body), Expr::Async(_))
 }
@@ -77,7 +77,7 @@ fn forms(option: &str) -> String {
     format!("`{option}` takes the path of a function, a closure (`{closure}`), `skip` or `panic`")
 }
 
-/// A closure for the option.
+/// An example of a closure for the option.
 fn closure(option: &str) -> String {
     match option {
         "on_error" => "on_error = |error| …".to_owned(),

@@ -15,7 +15,7 @@ use crate::tokens::{find_word, ours};
 /// One part of a name.
 #[derive(Clone)]
 pub(crate) enum Part {
-    /// Always the same.
+    /// A fixed text.
     Text(LitStr),
     /// The value of an expression.
     Value(Expr),
@@ -27,7 +27,7 @@ pub(crate) enum Part {
     },
 }
 
-/// A parameter, or a field of it.
+/// The parameter that a placeholder names, or a field of this parameter.
 #[derive(Clone)]
 pub(crate) struct Place {
     pub(super) path: Vec<String>,
@@ -51,7 +51,7 @@ pub(super) fn check_parts(
     }
 }
 
-/// Reports `self` where there is none.
+/// Reports the use of `self` in a function without a receiver.
 pub(super) fn check_value(value: &Expr, params: &Params, errors: &mut Errors) {
     if !params.has_self()
         && let Some(span) = find_word(value.to_token_stream(), "self")
@@ -61,7 +61,7 @@ pub(super) fn check_value(value: &Expr, params: &Params, errors: &mut Errors) {
 }
 
 impl Part {
-    /// The part in the template of a name: texts are escaped, what varies is in braces.
+    /// The part as the template of a name shows it: fixed texts are escaped, and variable parts are in braces.
     pub(crate) fn shown(&self) -> String {
         match self {
             Self::Text(text) => escape(&text.value()),
@@ -126,7 +126,7 @@ impl ToTokens for Place {
                 dot.set_span(self.span);
                 tokens.extend([TokenTree::from(dot)]);
             }
-            // With a field of our span, the compiler does not propose to replace the whole template.
+            // If the field had the user's span, the compiler would propose to replace the whole template.
             let span = if i > 0 { ours(self.span) } else { self.span };
             let name = name(word, span).map(TokenTree::from);
             tokens.extend(name.or_else(|| {
@@ -138,13 +138,13 @@ impl ToTokens for Place {
     }
 }
 
-/// The index of a tuple's field, if `word` is one.
+/// The index of a tuple's field, if `word` is an index.
 pub(super) fn index(word: &str) -> Option<usize> {
     let digits = word.chars().all(|c| c.is_ascii_digit());
     word.parse().ok().filter(|_| digits)
 }
 
-/// The identifier for `word`, if it can be one: `type` becomes `r#type`, `self` stays, `crate` is none.
+/// The identifier for `word`: `type` becomes `r#type`, `self` stays, and `crate` gives `None`.
 pub(super) fn name(word: &str, span: Span) -> Option<Ident> {
     if word == "self" {
         return Some(Ident::new(word, span));

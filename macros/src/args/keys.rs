@@ -1,5 +1,5 @@
-//! Which locks a call takes. `key` is an expression, a tuple of expressions, or a template like `"{user}:{order.id}"`;
-//! `keys` is a list of such keys, or an expression to iterate over.
+//! The keys of the locks that a call takes. `key` is an expression, a tuple of expressions, or a template like
+//! `"{user}:{order.id}"`. `keys` is a list of such keys, or an expression to iterate over.
 
 use quote::ToTokens;
 use syn::{Error, Expr, ExprArray, ExprLit, Lit, Result, UnOp};
@@ -15,7 +15,7 @@ use crate::tokens::bare_expr;
 /// The value of `key`.
 #[derive(Clone)]
 pub(crate) enum Key {
-    /// `()`: no key, and none inherited from the block.
+    /// `()`: no key, not even the key of the block.
     Dropped,
     /// The parts of the key, in order.
     Parts(Vec<Part>),
@@ -77,7 +77,7 @@ fn element(value: &Expr) -> Result<Part> {
 pub(crate) enum Keys {
     /// The parts of each key.
     List(Vec<Vec<Part>>),
-    /// Yields keys of one part each.
+    /// An expression that yields the keys; each key has one part.
     Each(Expr),
 }
 
@@ -119,7 +119,7 @@ impl Keys {
         }
     }
 
-    /// The keys in the template of a name.
+    /// The keys as the template of a name shows them.
     pub(crate) fn shown(&self) -> String {
         let keys = match self {
             Self::List(keys) => {
@@ -135,7 +135,7 @@ impl Keys {
     }
 }
 
-/// Whether the expression is a place in memory. The body may use that place too, so the expansion only borrows it.
+/// Whether the expression is a place in memory. The body may use the same place, so the expansion only borrows it.
 pub(crate) fn is_place(value: &Expr) -> bool {
     match value {
         Expr::Path(_) | Expr::Field(_) | Expr::Index(_) => true,
@@ -146,7 +146,7 @@ pub(crate) fn is_place(value: &Expr) -> bool {
     }
 }
 
-/// `[a, b]`, or a reference to it.
+/// The elements of `[a, b]` or `&[a, b]`; `None` for another expression.
 fn list(value: &Expr) -> Option<&ExprArray> {
     match bare_expr(value) {
         Expr::Array(list) => Some(list),

@@ -24,10 +24,10 @@ pub(crate) enum Count {
     Given(Expr),
 }
 
-/// The shortest time that an option accepts. The resolution of a store is a millisecond.
+/// The shortest time that an option accepts. Stores count in milliseconds.
 #[derive(Clone, Copy)]
 pub(crate) enum Least {
-    /// Zero is allowed: with zero a call does not wait.
+    /// Zero is allowed; a call with zero does not wait.
     Zero,
     Milliseconds(u32),
 }
@@ -110,12 +110,12 @@ impl Count {
     }
 }
 
-/// Whether it is a literal without a unit.
+/// Whether the value is a literal without a unit.
 fn is_number(value: &Expr) -> bool {
     matches!(bare_expr(value), Expr::Lit(ExprLit { lit, .. }) if !matches!(lit, Lit::Str(_)))
 }
 
-/// The seconds that a literal stands for.
+/// The number of seconds that a literal gives.
 fn literal(option: &str, lit: &Lit) -> Result<f64> {
     let wrong = |message: String| Error::new(lit.span(), message);
     let (digits, suffix) = match lit {

@@ -3,7 +3,7 @@
 use super::{Guard, OnLost, Options, word};
 
 impl Options {
-    /// These options, with the block's as defaults.
+    /// Returns these options, with the options of the block as defaults.
     pub(crate) fn over(self, block: &Self) -> Self {
         let block = block.without(|word| self.rules_out(word, block));
         Self {
@@ -41,11 +41,11 @@ impl Options {
         }
     }
 
-    /// Whether the block's `word` does not apply to a function with these options.
+    /// Whether the option `word` of the block does not apply to a function with these options.
     fn rules_out(&self, word: &str, block: &Self) -> bool {
         let given = |word| self.word(word).is_some();
         let excluded = match word {
-            // Queueing and polling exclude each other, so the function's choice replaces that of the block.
+            // Queueing and polling exclude each other, so the function's choice replaces the choice of the block.
             "block" => given("retries") || given("interval"),
             "retries" | "interval" => given("block"),
             "key" => given("keys"),
@@ -74,7 +74,8 @@ impl Options {
                     "was" => left.was = None,
                     "owner" => left.owner = None,
                     "permits" => left.permits = None,
-                    // `over` overrides these, or they are not for functions.
+                    // For these options, `over` prefers the function's value, or the option does not apply to
+                    // functions.
                     _ => {}
                 }
             }

@@ -1,7 +1,7 @@
 //! The options between the parentheses of an attribute.
 //!
-//! Each option is parsed on its own, so that one wrong option does not hide the next. Conflicts between options are
-//! checked here too; whether an option suits the function is not.
+//! Each option is parsed on its own, so that one wrong option does not hide the next. This module also reports
+//! conflicts between options; `expand` checks whether an option suits the function.
 
 mod elsewhere;
 mod escape;
@@ -36,7 +36,7 @@ pub(crate) struct Options {
     pub(crate) kind: Kind,
     /// The place of the attribute.
     pub(crate) span: Span,
-    /// In the order given.
+    /// The options as they were written, in the same order.
     given: Vec<Given>,
     pub(crate) expire: Option<Length>,
     pub(crate) block: Option<Length>,
@@ -50,23 +50,23 @@ pub(crate) struct Options {
     pub(crate) name: Option<LitStr>,
     pub(crate) key: Option<Key>,
     pub(crate) keys: Option<Keys>,
-    /// `key` or `keys` are inherited from the block.
+    /// Whether `key` or `keys` can only come from the block.
     key_inherited: bool,
     pub(crate) was: Option<LitStr>,
     pub(crate) owner: Option<Expr>,
-    /// Why the order of its locks is meant.
+    /// The reason why the order of the function's locks is intended.
     pub(crate) order: Option<LitStr>,
     pub(crate) permits: Option<Count>,
     pub(crate) guard: Option<Guard>,
     pub(crate) client: Option<Expr>,
     pub(crate) runtime: Option<Path>,
-    /// Only the marked functions of a block are protected.
+    /// The option `explicit`: only the marked functions of a block are protected.
     pub(crate) explicit: Option<Span>,
     /// See [`word::DONE`].
     pub(crate) done: bool,
 }
 
-/// Stands for the namespace at the beginning of an old name. The runtime replaces it.
+/// The placeholder for the namespace at the beginning of an old name. The runtime replaces it.
 const NAMESPACE: &str = "{namespace}:";
 
 /// An option as it was written.
@@ -77,7 +77,7 @@ struct Given {
 }
 
 impl Given {
-    /// The option's word as it was written: `text` begins with it.
+    /// The option's word as the user wrote it, perhaps an alias: `text` begins with this word.
     fn written(&self) -> &str {
         let ends = |c: char| c != '_' && !c.is_alphanumeric();
         self.text.split(ends).next().unwrap_or_default()
@@ -100,7 +100,7 @@ pub(crate) struct Guard {
 }
 
 impl Options {
-    /// No options.
+    /// Options of which none is set.
     pub(crate) fn of(kind: Kind, span: Span) -> Self {
         Self {
             kind,
@@ -131,7 +131,7 @@ impl Options {
         }
     }
 
-    /// Reports conflicts between options, and names that do not exist.
+    /// Reports conflicts between options, and names of parameters that do not exist.
     pub(crate) fn check(&self, params: &Params, errors: &mut Errors) {
         self.check_kind(errors);
         if let (Some(retries), Some(_)) = (self.word("retries"), self.word("block")) {
@@ -215,12 +215,12 @@ impl Options {
             .flatten()
     }
 
-    /// Whether several locks are taken.
+    /// Whether the call takes several locks.
     pub(crate) fn takes_several(&self) -> bool {
         self.keys.is_some() || self.was.is_some()
     }
 
-    /// The word as it was written, if the option was given.
+    /// The name of the option with the span of the written word, if the option was given.
     fn word(&self, option: &str) -> Option<&Ident> {
         let mut words = self.given.iter().map(|given| &given.word);
         words.find(|word| *word == option)
@@ -253,7 +253,7 @@ impl OnLost {
         }
     }
 
-    /// Whether this function itself asks for `cancel`.
+    /// Whether the function's own attribute asks for `cancel`.
     pub(crate) fn insists_on_cancel(&self) -> bool {
         !self.finish && !self.inherited
     }

@@ -14,10 +14,10 @@ use crate::kind::Kind;
 use crate::source;
 use crate::tokens::bare_expr;
 
-/// A shorter hold would end before it could be used. The runtime has the same limit.
+/// The shortest `expire`: a shorter hold would end before it could be used. The runtime has the same limit.
 const EXPIRE: Least = Least::Milliseconds(10);
 
-/// The next number is the capacity of a readers-writer lock.
+/// The greatest number of permits. One more is the capacity of a readers-writer lock.
 const MOST_PERMITS: u32 = (1 << 30) - 1;
 
 impl Options {
@@ -50,7 +50,7 @@ impl Options {
         options
     }
 
-    /// `word = value`, or a bare word.
+    /// Parses `word = value`, or a word without a value.
     fn option(&mut self, input: ParseStream) -> Result<()> {
         if !input.peek(Ident::peek_any) {
             return Err(Error::new(input.span(), word::missing(input)));
@@ -154,7 +154,7 @@ impl Options {
     }
 }
 
-/// The tokens from one place to another.
+/// The tokens between two places.
 fn between(start: Cursor, end: Cursor) -> TokenStream {
     let mut place = start;
     let mut tokens = TokenStream::new();
@@ -167,12 +167,12 @@ fn between(start: Cursor, end: Cursor) -> TokenStream {
     tokens
 }
 
-/// What else the error for a value of `ns`, `name` or `was` says.
+/// The hint at the end of the error for a wrong value of `ns`, `name` or `was`.
 const FIXED: &str = "what varies from call to call belongs in `key`";
-/// The same for `order`.
+/// The hint at the end of the error for a wrong value of `order`.
 const REASON: &str = "it says why this order of locks is meant";
 
-/// A non-empty text. The error for another value ends with `hint`.
+/// Parses a non-empty text. The error for a value that is not a text ends with `hint`.
 fn literal(option: &str, example: &str, value: &Expr, hint: &str) -> Result<LitStr> {
     let Expr::Lit(ExprLit {
         lit: Lit::Str(text),
@@ -193,7 +193,7 @@ fn literal(option: &str, example: &str, value: &Expr, hint: &str) -> Result<LitS
     Ok(text.clone())
 }
 
-/// The value of `was`: a whole name.
+/// Parses the value of `was`: a whole name, with its namespace.
 fn old_name(example: &str, value: &Expr) -> Result<LitStr> {
     let name = literal("was", example, value, FIXED)?;
     if !name.value().contains(':') {

@@ -8,7 +8,7 @@ use super::elsewhere;
 use crate::kind::Kind;
 use crate::suggest;
 
-/// Every option with an example. [`misplaced`] says which attributes accept it.
+/// Every option with an example. [`misplaced`] decides which attributes accept an option.
 const KNOWN: &[(&str, &str)] = &[
     ("expire", "expire = 100"),
     ("block", "block = 10"),
@@ -31,17 +31,17 @@ const KNOWN: &[(&str, &str)] = &[
     ("crate", "crate = ::my_crate::auto_mutex"),
 ];
 
-/// The option without a value, for blocks.
+/// The option `explicit`, which has no value and is for blocks only.
 pub(crate) const EXPLICIT: &str = "explicit";
 
 /// Marks attributes that were already expanded. They stay on the item, so that the compiler counts the user's import
 /// of the attribute as used. Users never write this word.
 pub(crate) const DONE: &str = "__auto_mutex_done";
 
-/// Options that may be written in two ways: the second word is the option's name elsewhere in this crate.
+/// Options with a second name. The second word of a pair is the option's name elsewhere in this crate.
 const ALIASES: &[(&str, &str)] = &[("namespace", "ns")];
 
-/// The option that `word` stands for.
+/// The option that `word` names, directly or as an alias.
 pub(crate) fn option(word: &str) -> &str {
     let alias = ALIASES.iter().find(|(alias, _)| *alias == word);
     alias.map_or(word, |(_, option)| option)
@@ -69,7 +69,7 @@ pub(crate) fn missing(input: ParseStream) -> &'static str {
     }
 }
 
-/// The error for an option that this attribute does not accept; `None` if it does.
+/// The error for an option that this attribute does not accept; `None` if the attribute accepts it.
 pub(crate) fn misplaced(word: &str, kind: Kind) -> Option<&'static str> {
     Some(match (word, kind) {
         ("permits", Kind::Mutex) => {

@@ -11,7 +11,7 @@ use crate::flavor::Returns;
 use crate::item::Argument;
 use crate::tokens::{braced, moved, ours, private, private_at, whole};
 
-/// What the answers of a function depend on.
+/// The properties of a function that determine its answers.
 pub(crate) struct Answers<'a> {
     pub(crate) options: &'a Options,
     pub(crate) returns: &'a Returns,
@@ -27,7 +27,7 @@ pub(crate) struct Answers<'a> {
 }
 
 impl Answers<'_> {
-    /// The arms behind `Ok`, for a `match` on a `Result<_, LockError>`.
+    /// The arms after the one for `Ok`, for a `match` on a `Result<_, LockError>`.
     pub(crate) fn arms(&self) -> Result<TokenStream> {
         let span = Span::mixed_site();
         let private = private(self.options.runtime.as_ref());
@@ -35,7 +35,7 @@ impl Answers<'_> {
         Ok(quote_spanned!(span=> #timeout #private::Err(__error) => #error,))
     }
 
-    /// The arm for a timeout and the answer to `__error`, or the errors of both.
+    /// Returns the arm for a timeout and the answer to `__error`, or all compile errors about these two.
     pub(crate) fn both(
         &self,
         wrap: impl Fn(TokenStream) -> TokenStream,
@@ -125,8 +125,8 @@ impl Answers<'_> {
     /// Input:  `Self::busy` for `on_timeout`
     /// Output: `return { Self::busy(self, month) }`; in a future `answer(Self::busy(self, month)).await`
     ///
-    /// The path becomes `own(Self::busy, <Self as Book>::busy)` if it could mean a function outside of the block.
-    /// For `on_error`, a function of a type may be a method: `on_error(Self::failed, self, __error)`.
+    /// The path becomes `own(Self::busy, <Self as Book>::busy)` if it could mean a function outside of the block. For
+    /// `on_error`, a function of a type may be a method, so the call is `on_error(Self::failed, self, __error)`.
     fn call(
         &self,
         option: &str,
@@ -186,7 +186,7 @@ fn is_of_type(path: &ExprPath) -> bool {
     path.qself.is_some() || of.is_some_and(|of| is_type(of.ident.unraw().to_string()))
 }
 
-/// Whether an answer to a timeout may use what the body consumes.
+/// Whether the handler of a timeout may use arguments that the body consumes.
 pub(crate) fn uses_arguments(handler: Option<&Handler>, arguments: usize) -> bool {
     match handler {
         Some(Handler::Path { .. }) => arguments > 0,
@@ -198,7 +198,7 @@ pub(crate) fn uses_arguments(handler: Option<&Handler>, arguments: usize) -> boo
 /// Input:  `busy()`
 /// Output: `{ return { busy() }; }`
 ///
-/// The braces have our span, so that lints do not apply to them. The answer may diverge.
+/// The braces have a span of this crate, so that lints do not apply to them. The answer may diverge.
 pub(crate) fn returned(answer: TokenStream) -> TokenStream {
     let span = Span::mixed_site();
     let block = braced(answer, span);

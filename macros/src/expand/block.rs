@@ -21,7 +21,7 @@ pub(crate) fn expand(mut block: Block, mut defaults: Options, mut errors: Errors
     for second in block.attrs.iter().filter(|attribute| is_mark(attribute)) {
         errors.on(second, second_mark(defaults.kind, second));
     }
-    // `Err` for items other than functions.
+    // In `members`, functions are `Ok`, and other items are `Err`.
     let explicit = defaults.explicit.is_some();
     let mut members = Vec::new();
     for member in std::mem::take(&mut block.members) {
@@ -88,7 +88,7 @@ impl Candidate {
         marked || self.is_by_default(defaults) && !answering.contains(&self.name())
     }
 
-    /// Its own options and the block's.
+    /// The function's own options, with those of the block as defaults.
     fn options(&self, defaults: &Options) -> Options {
         match &self.marks.options {
             Some(options) => options.clone().over(defaults),

@@ -11,12 +11,12 @@ use crate::flavor::{AsyncBlock, Returns};
 use crate::item::{Body, Function};
 use crate::tokens::{braced, ours, private_at};
 
-/// What the expansion of a function depends on.
+/// The properties of a function that determine its expansion.
 pub(super) struct Expansion<'a> {
     pub(super) options: &'a Options,
     pub(super) owner: Option<&'a str>,
     pub(super) answers: Answers<'a>,
-    /// Takes parameters apart that handlers get whole.
+    /// Statements that take apart the parameters that handlers get whole.
     pub(super) prelude: TokenStream,
     pub(super) returns: &'a Returns,
     pub(super) private: TokenStream,
@@ -35,7 +35,7 @@ impl Expansion<'_> {
     /// }
     /// ```
     ///
-    /// The body stays in place: a closure around it could not return what it borrows.
+    /// The body is not moved into a closure: a closure could not return a reference to what it borrows.
     pub(super) fn sync(&self, function: &Function, body: &Body) -> syn::Result<TokenStream> {
         let Self { private, span, .. } = self;
         let request = self.request(function, TokenStream::new());
@@ -72,8 +72,8 @@ impl Expansion<'_> {
     /// ```
     ///
     /// The body is pinned in place: each move of a future copies everything that it stores, and each copy needs stack.
-    /// If the answer to a timeout may use what the body consumes, or the body uses the guard, the lock is acquired in a
-    /// separate step.
+    /// The lock is acquired in a separate step if the body uses the guard, or if a handler may use what the body
+    /// consumes.
     pub(super) fn in_future(
         &self,
         function: &Function,
@@ -142,7 +142,8 @@ impl Expansion<'_> {
                 __result
             }
         };
-        // If the handler were awaited in an arm of the `match`, the future would store it beside the body.
+        // If the handler were awaited in an arm of the `match`, the future would need space for the body and the
+        // handler at once.
         if matches!(self.options.on_error, Some(Handler::Path { .. })) {
             let (timeout, error) = self.answers.both(returned)?;
             return Ok(quote_spanned! {*span=>
@@ -224,7 +225,7 @@ impl Expansion<'_> {
         })
     }
 
-    /// `async { EDGE BODY }`, not `move`: moving would store every argument twice.
+    /// `async { EDGE BODY }`, without `move`, because moving would store every argument twice.
     fn future(&self, body: &Body) -> TokenStream {
         let span = ours(body.span);
         let edge = self.edge();
@@ -233,8 +234,8 @@ impl Expansion<'_> {
         quote_spanned!(span=> async #braces)
     }
 
-    /// Tells the compiler the return type of an async block, so that coercions, `?` and type errors work as in the
-    /// function.
+    /// A statement that gives the compiler the return type of an async block, so that coercions, `?` and type errors
+    /// work as in the function.
     fn edge(&self) -> TokenStream {
         let Some(ty) = &self.returns.ty else {
             return TokenStream::new();
@@ -243,7 +244,7 @@ impl Expansion<'_> {
         quote_spanned!(*span=> if false { return #private::never::<#ty>(); })
     }
 
-    /// `let mut __request = …;`, and the parameters that are taken apart. `edge` comes before the options.
+    /// `let mut __request = …;`, and the statements that take parameters apart. `edge` precedes the options.
     fn request(&self, function: &Function, edge: TokenStream) -> TokenStream {
         let prelude = &self.prelude;
         request(function, self.options, self.owner, quote!(#prelude #edge))
@@ -256,7 +257,7 @@ impl Expansion<'_> {
         };
         let Self { private, span, .. } = self;
         let ident = &guard.ident;
-        // If the guard is inherited from the block, some functions need not use it.
+        // If the guard is inherited from the block, some functions do not use it.
         let allow = guard.inherited.then(|| quote!(#[allow(unused_variables)]));
         quote_spanned! {*span=>
             #[allow(unused_imports)]

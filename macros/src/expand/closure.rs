@@ -26,7 +26,7 @@ impl Answers<'_> {
         }
         let span = Span::mixed_site();
         let bindings = self.bindings(option, closure)?;
-        // An async block that is awaited in place runs as a part of the protected future.
+        // The statements of an async block are inserted in place, so they run as a part of the protected future.
         let body = match bare_expr(&closure.body) {
             Expr::Async(block) => quiet(&block.block),
             Expr::Block(block) if block.label.is_none() => quiet(&block.block),
@@ -78,8 +78,8 @@ impl Answers<'_> {
         let mut values: Vec<TokenStream> = error.into_iter().collect();
         let first = usize::from(is_error);
         for (argument, input) in arguments.iter().zip(inputs.iter().skip(first)) {
-            // The compiler reports the error at the closure's parameter: if the body has consumed the argument, the
-            // mistake is here.
+            // If the body has consumed the argument, the compiler reports the error at the closure's parameter, where
+            // the mistake is.
             values.push(moved(argument.for_closure()?, start(input)));
         }
         let mut patterns = Vec::new();
@@ -121,7 +121,7 @@ fn closure_forms(option: &str, behind_self: &[&Argument]) -> String {
     }
 }
 
-/// The block with braces of our span, so that lints about braces do not apply.
+/// The block, whose braces get a span of this crate, so that lints about braces do not apply.
 fn quiet(block: &syn::Block) -> TokenStream {
     let statements = block.stmts.iter().map(ToTokens::to_token_stream).collect();
     let span = ours(block.brace_token.span.join());

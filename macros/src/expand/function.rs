@@ -13,7 +13,7 @@ use crate::flavor::{Flavor, Returns};
 use crate::item::{Arguments, Function, Params, forwarded, is_mark, second_mark};
 use crate::tokens::{bare_type, braced, find_word, private};
 
-/// A function that carries the attribute itself.
+/// Expands a function that carries the attribute itself.
 pub(crate) fn annotated(function: Function, options: &Options, errors: &mut Errors) -> TokenStream {
     if let Some(second) = function.attrs.iter().find(|attribute| is_mark(attribute)) {
         errors.on(second, second_mark(options.kind, second));
@@ -22,7 +22,7 @@ pub(crate) fn annotated(function: Function, options: &Options, errors: &mut Erro
     protect(function, options, None, errors)
 }
 
-/// A function, alone or of a block, with all of its options; `owner` is the type in the block's header.
+/// Expands a function, alone or of a block, with all of its options; `owner` is the type in the block's header.
 pub(crate) fn protect(
     mut function: Function,
     options: &Options,
@@ -121,7 +121,7 @@ fn check_flavor(flavor: &Flavor, options: &Options, errors: &mut Errors) {
     }
 }
 
-/// Refuses return types that contain something that would run only after the lock is released.
+/// Refuses return types that contain a future or a stream, which would run only after the lock is released.
 fn check_later(returns: &Returns, errors: &mut Errors) {
     if let Some((span, what)) = returns.later {
         let instead = match what {

@@ -1,8 +1,8 @@
-//! Handlers that are functions of the same block. Such a function takes no lock: it would wait for the lock that its
-//! caller did not get, and its own handler would call it again.
+//! Handlers that are functions of the same block. Such a function takes no lock. Otherwise it would wait for the lock
+//! that its caller did not get, and its own handler would call it again.
 //!
-//! That applies only if the path certainly means the block's function. If the path could mean another function, the
-//! user has to write an unambiguous path.
+//! That applies only if the handler's path certainly means the block's function. If the path could mean another
+//! function, the user has to write an unambiguous path.
 
 use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 use quote::ToTokens;
@@ -15,7 +15,7 @@ use crate::errors::Errors;
 use crate::item::{Function, Header, Named};
 use crate::tokens::words;
 
-/// The functions of a block that take no lock because handlers call them.
+/// Returns the names of the functions of a block that take no lock, because handlers call them.
 pub(super) fn answering<'a>(
     functions: impl Iterator<Item = &'a mut Candidate>,
     defaults: &mut Options,
@@ -84,13 +84,13 @@ pub(super) fn refuse_circle(
                             errors.on(path, may_be_itself(option, &name));
                             false
                         }
-                        // For functions without an attribute of their own, `answering` has already reported it.
+                        // For functions without an attribute of their own, `answering` has already reported the path.
                         Named::Unclear => candidate.marks.options.is_some(),
                         Named::Another => false,
                     }
             }
-            // If the closure is in the function's own attribute, it calls the function on purpose. Only a closure
-            // inherited from the block is refused.
+            // A closure in the function's own attribute calls the function on purpose. Only a closure inherited from
+            // the block is refused.
             Handler::Closure(closure) => inherited && calls(closure, option, &candidate.function),
             Handler::Skip(_) | Handler::Panic(_) => false,
         };
@@ -108,7 +108,7 @@ pub(super) fn refuse_circle(
     }
 }
 
-/// Refuses a handler of `fn close`, outside of annotated blocks, that is or may be `close` itself.
+/// For a function outside of annotated blocks: refuses a handler that is, or may be, the function itself.
 pub(super) fn refuse_itself(function: &Function, options: &Options, errors: &mut Errors) {
     let name = function.sig.ident.unraw().to_string();
     for (option, handler) in options.handlers() {
@@ -122,7 +122,7 @@ pub(super) fn refuse_itself(function: &Function, options: &Options, errors: &mut
         if [format!("Self::{name}"), format!("<Self>::{name}")].contains(&spelled) {
             refuse(option, &name, handler, errors);
         } else if spelled != name || !function.knows_self() {
-            // A single word names a free function, not a method.
+            // A single word is allowed in a function that knows `Self`: it names a free function, not the method.
             errors.on(path, may_be_itself(option, &name));
         }
     }
@@ -143,13 +143,13 @@ fn refuse(option: &str, name: &str, handler: &Handler, errors: &mut Errors) {
     }
 }
 
-/// The function that a path ends in.
+/// The last word of a path, which names the function.
 fn last(path: &ExprPath) -> Option<&Ident> {
     path.path.segments.last().map(|segment| &segment.ident)
 }
 
-/// Whether a closure, given for a whole block, calls `function` by `self`, or `Self`, or the parameter that gets
-/// `self`.
+/// Whether a closure, given for a whole block, calls `function` through `self`, through `Self`, or through the
+/// parameter that gets `self`.
 fn calls(closure: &ExprClosure, option: &str, function: &Function) -> bool {
     let name = function.sig.ident.unraw().to_string();
     let mut callers = vec!["self.".to_owned(), "Self::".to_owned()];

@@ -18,7 +18,7 @@ use crate::fallback;
 use crate::item::Item;
 use crate::kind::Kind;
 
-/// `#[auto_mutex(args)] item`, or another of the attributes.
+/// Expands `#[auto_mutex(args)] item`, or an item with another of the attributes.
 pub(crate) fn protecting(kind: Kind, args: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let options = Options::parse(kind, Span::call_site(), args, &mut errors);
@@ -39,7 +39,8 @@ pub(crate) fn protecting(kind: Kind, args: TokenStream, item: TokenStream) -> To
     }
 }
 
-/// `#[no_auto_mutex(args)] item` outside of an annotated block, which would have removed it.
+/// Reports `#[no_auto_mutex(args)] item` outside of an annotated block. Inside, the block would have removed the
+/// attribute.
 pub(crate) fn no_auto_mutex(args: TokenStream, item: TokenStream) -> TokenStream {
     if args.to_string() == DONE {
         return item;

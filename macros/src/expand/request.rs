@@ -20,7 +20,7 @@ use crate::tokens::{ours, private, private_at, whole};
 /// Request::part(&mut __request, &(month));
 /// ```
 ///
-/// `edge` comes before the options, which may use `?`.
+/// `edge` precedes the options, because their values may use `?`.
 pub(crate) fn request(
     function: &Function,
     options: &Options,

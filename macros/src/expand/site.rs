@@ -1,4 +1,4 @@
-//! The static description of an annotated function, submitted to the list of all.
+//! The static description of an annotated function, submitted to the list of all sites.
 
 use std::time::Duration;
 
@@ -73,7 +73,7 @@ pub(super) fn site(function: &Function, options: &Options, owner: Option<&str>) 
     }
 }
 
-/// What the name of the lock begins with.
+/// The part of the lock's name before the function's name.
 fn owner_of(function: &Function, options: &Options, owner: Option<&str>) -> TokenStream {
     let span = Span::mixed_site();
     if let Some(name) = &options.name {

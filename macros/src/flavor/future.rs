@@ -1,4 +1,4 @@
-//! Recognizes return types that are written as futures. Futures under other names are found by the compiler.
+//! Recognizes return types that are written as futures. The compiler finds futures under other names.
 
 use syn::{GenericArgument, PathArguments, Type, TypeParamBound, TypePath};
 

@@ -1,4 +1,4 @@
-//! How the body of a function runs, at the call or in a future, and what it returns.
+//! The flavor of a function: whether its body runs at the call or in a future, and what it returns.
 
 mod block;
 mod future;
@@ -12,16 +12,16 @@ pub(crate) use returns::Returns;
 
 use crate::item::{Body, Function};
 
-/// How the body runs.
+/// The way in which a body runs.
 pub(crate) enum Flavor {
-    /// At the call.
+    /// The body runs at the call.
     Sync,
-    /// `async fn`.
+    /// The body runs in the future of an `async fn`.
     Async,
     /// A function whose body is exactly an async block (as `#[async_trait]` leaves it).
     Block(AsyncBlock),
-    /// A function that makes a future in some other way: its own code runs at the call, and only the future
-    /// can be protected.
+    /// A function that makes a future in some other way. Its own code runs at the call, and the lock can protect only
+    /// the future.
     Made { boxed: bool },
 }
 
@@ -52,7 +52,7 @@ impl Flavor {
         matches!(self, Self::Sync)
     }
 
-    /// Whether one of these attributes has expanded the body before.
+    /// Whether an attribute of this crate has expanded the body before.
     pub(crate) fn is_protected(&self, body: &Body) -> bool {
         let tokens: &TokenStream = match self {
             Self::Block(block) => &block.body.tokens,

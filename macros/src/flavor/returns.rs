@@ -9,17 +9,18 @@ use crate::tokens::{bare_type, ours, whole};
 
 /// The return type of the body.
 pub(crate) struct Returns {
-    /// The type, with `_` for each `impl Trait`; `None` if that is all there is, or for `!`, which cannot be named.
+    /// The type, with `_` for each `impl Trait` in it. `None` for a type that is itself `impl Trait`, and for `!`,
+    /// which cannot be named.
     pub(crate) ty: Option<TokenStream>,
     pub(crate) span: Span,
-    /// Whether it is spelled `Result<…>`, or omitted, so that it cannot be a future.
+    /// Whether the type is spelled `Result<…>` or omitted, so that it cannot be a future.
     pub(crate) is_result: bool,
-    /// See [`later`].
+    /// The place and kind of the first future or stream in the type: see [`later`].
     pub(crate) later: Option<(Span, &'static str)>,
 }
 
 impl Returns {
-    /// `()`, if no type is written; `span` is where it would be.
+    /// The return type `()` of a function that writes none. Errors about the type point at `span`.
     pub(super) fn nothing(span: Span) -> Self {
         Self {
             ty: Some(quote_spanned!(ours(span)=> ())),
@@ -42,7 +43,7 @@ impl Returns {
         };
         let ty = match ty {
             Type::ImplTrait(_) | Type::Never(_) => None,
-            // `<A + B as T>` is not a path.
+            // The parentheses are necessary, because `<A + B as T>` is not a path.
             Type::TraitObject(_) => Some(quote_spanned!(ours(span)=> (#ty))),
             ty => Some(without_impl(ty.clone()).into_token_stream()),
         };
@@ -55,7 +56,7 @@ impl Returns {
     }
 }
 
-/// The first place in a return type that names something that runs after the call: a future or a stream.
+/// Finds the first future or stream in a return type. Its code would run after the call.
 fn later(ty: &Type) -> Option<(Span, &'static str)> {
     let name = |path: &Path| match path.segments.last()?.ident.to_string().as_str() {
         "Future" | "BoxFuture" | "LocalBoxFuture" => Some((whole(path), "future")),

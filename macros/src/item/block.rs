@@ -12,7 +12,7 @@ use crate::tokens::braced;
 pub(crate) struct Block {
     /// The attributes of the block, including inner ones (`#![…]`).
     pub(crate) attrs: Vec<Attribute>,
-    /// Everything before the braces.
+    /// Everything between the attributes and the braces.
     head: TokenStream,
     pub(crate) header: Header,
     span: Span,

@@ -29,7 +29,7 @@ pub(crate) struct Body {
 }
 
 impl Function {
-    /// Whether the tokens after attributes and visibility begin a function.
+    /// Whether the tokens after the attributes and the visibility begin a function.
     pub(crate) fn is_next(input: ParseStream) -> bool {
         let ahead = input.fork();
         let mut first = true;
@@ -51,7 +51,7 @@ impl Function {
         }
     }
 
-    /// The function as it was, without the attributes that were taken out.
+    /// The function with its original body, without the attributes that were removed from it.
     pub(crate) fn untouched(&self) -> TokenStream {
         match &self.body {
             Some(body) => self.with_body(braced(body.tokens.clone(), body.span)),
@@ -71,7 +71,7 @@ impl Function {
         quote!(#(#attrs)* #visibility #default #sig #body)
     }
 
-    /// Whether the signature shows that the function has a `Self`.
+    /// Whether the signature shows that the function may use the type `Self`.
     ///
     /// The body does not count, since editing a body must not rename a lock. Additions of `#[async_trait]` to the
     /// signature depend on the body, so they do not count either.
@@ -122,7 +122,8 @@ impl Function {
         }
     }
 
-    /// The attribute that makes `main` or a test sync must have been expanded before.
+    /// Reports an attribute like `#[tokio::main]` that comes after ours: it has to be expanded first, because it makes
+    /// the function sync. Also reports an `async fn main` without such an attribute.
     fn check_runtime(&self, kind: Kind, errors: &mut Errors) {
         let attribute = kind.word();
         let runtime = self.attrs.iter().find(|attribute| {
@@ -150,7 +151,7 @@ impl Function {
 }
 
 impl Body {
-    /// `{ … }` with a span of ours, so that lints about braces do not apply.
+    /// `{ … }` with a span of this crate, so that lints about braces do not apply.
     pub(crate) fn group(&self) -> TokenTree {
         braced(self.tokens.clone(), ours(self.span))
     }

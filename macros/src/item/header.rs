@@ -32,14 +32,14 @@ pub(crate) enum Named {
     This,
     /// The function of the block, unless the type has another function of that name outside of the trait.
     OfType,
-    /// Only the compiler knows.
+    /// A function that only the compiler can determine.
     Unclear,
     /// Another function.
     Another,
 }
 
 impl Header {
-    /// The header is parsed with empty braces behind it.
+    /// Parses the header, with empty braces appended, because syn parses only complete blocks.
     pub(super) fn parse(head: TokenStream) -> Result<Self> {
         let empty = Group::new(Delimiter::Brace, TokenStream::new());
         let tokens = quote!(#head #empty);
@@ -74,7 +74,7 @@ impl Header {
         matches!(self, Self::Own { .. })
     }
 
-    /// The type's bare identifier, if the header spells one.
+    /// The bare identifier of the type, if the header spells an identifier.
     pub(crate) fn owner(&self) -> Option<String> {
         let (Self::Own { generics, ty } | Self::Implementation { generics, ty, .. }) = self else {
             return None;
@@ -96,7 +96,7 @@ impl Header {
             quote!(#leading #(#segments)::*)
         };
         match &path.qself {
-            // Without a type before it, the word names another function: an associated function cannot be imported.
+            // A single word names another function, because an associated function cannot be imported.
             None if last == 0 => Named::Another,
             None if self.is_own_path(&before(last)) => self.of_type(),
             None => Named::Unclear,

@@ -14,11 +14,11 @@ use crate::tokens::start;
 /// The attributes of this crate on a function of a block.
 #[derive(Default)]
 pub(crate) struct Marks {
-    /// Those of `#[auto_mutex(…)]`, or of another attribute that protects.
+    /// The options of `#[auto_mutex(…)]`, or of another attribute that protects a function.
     pub(crate) options: Option<Options>,
     /// `#[no_auto_mutex]`
     pub(crate) left_out: bool,
-    /// The attributes again, marked as [`DONE`]: without them, the user's import would be unused.
+    /// The same attributes, marked as [`DONE`]: without them, the compiler would report the user's import as unused.
     pub(crate) passed: TokenStream,
 }
 
@@ -101,7 +101,7 @@ fn twice(kind: Kind) -> String {
     format!("`#[{attribute}]` is given twice: put all options into one")
 }
 
-/// Whether it is one of this crate's attributes.
+/// Whether the attribute is one of this crate's.
 pub(crate) fn is_mark(attribute: &Attribute) -> bool {
     let last = attribute.path().segments.last();
     last.is_some_and(|segment| is_word(&segment.ident.to_string()))
@@ -117,14 +117,14 @@ fn is_done(tokens: &TokenStream) -> bool {
     tokens.to_string() == DONE
 }
 
-/// The compiler evaluates `cfg_attr` too late for the block to see what is in it.
+/// Reports our attributes inside `cfg_attr`, which the compiler evaluates only after it has expanded the block.
 fn refuse_conditional(attribute: &Attribute, errors: &mut Errors) {
     if let Meta::List(list) = &attribute.meta {
         refuse_inside(list, errors);
     }
 }
 
-/// One `cfg_attr` may be inside another.
+/// Recursive, because one `cfg_attr` may be inside another.
 fn refuse_inside(list: &MetaList, errors: &mut Errors) {
     if !list.path.is_ident("cfg_attr") {
         return;

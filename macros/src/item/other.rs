@@ -19,7 +19,7 @@ pub(crate) struct Other {
     hides: Option<Hides>,
 }
 
-/// Where an unprotected function may be.
+/// A place where an unprotected function may be.
 enum Hides {
     /// In the expansion of a macro.
     Macro,
@@ -48,7 +48,7 @@ impl Other {
         Ok(Self { attrs, item, hides })
     }
 
-    /// The item again. Reports an error if it may contain a function and is not marked as needing no lock.
+    /// Returns the item's tokens. Reports an error if the item may contain a function and lacks `#[no_auto_mutex]`.
     pub(crate) fn expand(
         mut self,
         kind: Kind,
@@ -109,7 +109,7 @@ fn code(tokens: TokenStream) -> Option<Span> {
                     return Some(span);
                 }
             }
-            // Not `fn(…)`, which is a type.
+            // `fn(…)` without a name is a type.
             TokenTree::Ident(word) if word == "fn" => {
                 if let Some(TokenTree::Ident(_)) = tokens.peek() {
                     return Some(word.span());
@@ -131,7 +131,7 @@ fn code(tokens: TokenStream) -> Option<Span> {
     None
 }
 
-/// Whether an expression may begin after `token`: then `|` begins a closure, otherwise it is an `or`.
+/// Whether an expression may begin after `token`. If so, `|` begins a closure; otherwise `|` is an operator.
 fn comes_before_a_value(token: &TokenTree) -> bool {
     match token {
         TokenTree::Ident(word) => ["move", "async", "static", "return", "break"]

@@ -29,7 +29,7 @@ impl Params {
         }
     }
 
-    /// The first parameter that `text` names in braces like a template.
+    /// The first parameter that `text` names in braces, as a template would.
     pub(crate) fn placeholder_in(&self, text: &str) -> Option<&str> {
         self.names()
             .find(|param| text.contains(&format!("{{{param}}}")))
@@ -54,11 +54,12 @@ impl Params {
 pub(crate) struct Arguments {
     /// In order, `self` first.
     pub(crate) values: Vec<Argument>,
-    /// Statements that take references apart; each of these references is now a parameter with a name.
+    /// Statements with the patterns of reference parameters. In the signature, each of these parameters has a name
+    /// instead.
     pub(crate) prelude: TokenStream,
 }
 
-/// The value of a whole argument, or the part of its pattern that drops something.
+/// `Ok`: an expression for a whole argument. `Err`: the place in the argument's pattern that drops a part of the value.
 type Value = std::result::Result<TokenStream, TokenStream>;
 
 /// One argument of a handler.
@@ -71,7 +72,7 @@ pub(crate) struct Argument {
 }
 
 impl Argument {
-    /// The value, for a function that gets all arguments.
+    /// The argument's value for a handler that is given by its path.
     pub(crate) fn for_path(&self) -> Result<TokenStream> {
         let conditions = &self.conditions;
         let value = self.value(
@@ -81,7 +82,7 @@ impl Argument {
         Ok(quote!(#(#conditions)* #value))
     }
 
-    /// The value, for a closure that gets all arguments.
+    /// The argument's value for a handler that is a closure with arguments.
     pub(crate) fn for_closure(&self) -> Result<TokenStream> {
         self.value(
             "a closure with arguments gets all of them, and this pattern drops a part of one: \
@@ -89,7 +90,7 @@ impl Argument {
         )
     }
 
-    /// As in a closure's list of parameters.
+    /// The argument as a closure's list of parameters would name it.
     pub(crate) fn shown(&self) -> String {
         self.pattern.to_string()
     }
@@ -101,7 +102,7 @@ impl Argument {
     }
 }
 
-/// The function's parameters as arguments for handlers. Those without a name get one.
+/// Returns the function's parameters as arguments for handlers, and gives names to parameters without one.
 pub(crate) fn forwarded(sig: &mut Signature) -> Arguments {
     let mut arguments = Arguments::default();
     for (i, input) in sig.inputs.iter_mut().enumerate() {
@@ -124,8 +125,8 @@ pub(crate) fn forwarded(sig: &mut Signature) -> Arguments {
                 if matches!(&*param.pat, Pat::Wild(_)) {
                     name(param, i);
                 } else if is_reference && !is_name {
-                    // The pattern binds parts of the value behind the reference. The reference itself can be copied
-                    // for the handler.
+                    // The pattern binds only parts of the value behind the reference. With a name, the whole reference
+                    // can be passed to the handler.
                     name(param, i);
                     let ident = &param.pat;
                     let prelude = quote_spanned!(ours(start(&pattern))=> #(#conditions)* let #pattern = #ident;);
@@ -147,7 +148,8 @@ pub(crate) fn forwarded(sig: &mut Signature) -> Arguments {
 /// Input:  `(a, b)`, for the parameter `(a, b): (u32, Pair)`
 /// Output: `{ let __whole: (u32, Pair) = (a, b); __whole }`
 ///
-/// If the type hides a reference, the parts that the pattern binds have other types, so this does not compile.
+/// If the pattern matches through a reference in the type, the bound parts have other types. Then the output does not
+/// compile.
 fn whole(value: TokenStream, param: &PatType) -> TokenStream {
     let ty = &param.ty;
     let is_simple = matches!(&*param.pat, Pat::Ident(_) | Pat::Paren(_));
@@ -157,7 +159,7 @@ fn whole(value: TokenStream, param: &PatType) -> TokenStream {
     quote_spanned!(ours(start(&param.pat))=> { let __whole: #ty = #value; __whole })
 }
 
-/// Gives the parameter a name instead of its pattern.
+/// Replaces the parameter's pattern by a name.
 fn name(param: &mut PatType, index: usize) {
     let ident = Ident::new(&format!("__arg{index}"), ours(start(&param.pat)));
     *param.pat = Pat::Ident(PatIdent {
@@ -170,7 +172,7 @@ fn name(param: &mut PatType, index: usize) {
 }
 
 /// Input:  the pattern `Point { x, y: (a, b) }`
-/// Output: the expression `Point { x, y: (a, b) }`, or the pattern that drops a part
+/// Output: the expression `Point { x, y: (a, b) }`; `Err` if a part of the pattern drops something
 fn value(pattern: &Pat) -> Value {
     let all = |patterns: &mut dyn Iterator<Item = &Pat>| {
         patterns
