@@ -1,9 +1,18 @@
 //! Tests of chains. The locks are read from stores in this process. Each holder and waiter is then given the host name
 //! of a process of its own.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use auto_mutex::operator::Operator;
 
 use super::*;
+
+/// Returns the URL of a new memory store. Tests run at the same time, so each lock has a store of its own.
+fn store(what: &str) -> String {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    format!("memory://{what}-{number}")
+}
 
 /// Makes a lock from each line like `LOCK: HOLDER < WAITER WAITER`. The lock is read by an operator, and then edited.
 fn locks(lines: &[&str]) -> Vec<Lock> {
@@ -17,7 +26,7 @@ fn lock(line: &str) -> Lock {
         holders.split_whitespace().collect(),
         waiters.split_whitespace().collect(),
     );
-    let url = format!("memory://chains-{name}-{}", line.len());
+    let url = store("chains");
     let client = auto_mutex::Client::connect(url.as_str()).unwrap();
     let permits = u32::try_from(holders.len().max(1)).unwrap();
     let semaphore = client.semaphore(name, permits).block(0);
@@ -38,16 +47,16 @@ fn lock(line: &str) -> Lock {
             hold.who.host = (*who).to_owned();
             hold.who.pid = 1;
         }
-        found.waiters = waiters_of(name, &waiters).await;
+        found.waiters = waiters_of(&waiters).await;
         found
     })
 }
 
 /// Returns real waiters of a lock, with these host names.
-async fn waiters_of(name: &str, names: &[&str]) -> Vec<Wait> {
+async fn waiters_of(names: &[&str]) -> Vec<Wait> {
     let mut waiters = Vec::new();
     for (index, who) in names.iter().enumerate() {
-        let url = format!("memory://waiters-{name}-{index}-{}", names.len());
+        let url = store("waiters");
         let holder = auto_mutex::Client::connect(url.as_str()).unwrap();
         let _guard = holder.mutex("m").lock().await.unwrap();
         let other = auto_mutex::Client::connect(url.as_str()).unwrap();

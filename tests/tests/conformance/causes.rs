@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use auto_mutex::{LockError, LossCause};
 use auto_mutex_tests::events::soon;
+use auto_mutex_tests::stalls::Stalls;
 use auto_mutex_tests::stores::{BRIEF, TestStore};
 
 #[track_caller]
@@ -17,16 +18,27 @@ fn cause(error: LockError) -> LossCause {
 pub(crate) async fn expire_is_the_cause_however_the_lease_is_renewed(store: &dyn TestStore) {
     let (long, brief) = (store.member(), store.brief_member());
     let guards = [
-        // The lease is cut to `expire`; the lease equals `expire`; the lease is renewed until `expire`.
+        // The lease is cut to `expire`; the lease equals `expire`.
         long.mutex("a").expire(BRIEF / 8).lock().await.unwrap(),
         brief.mutex("b").expire(BRIEF).lock().await.unwrap(),
-        brief.mutex("c").expire(BRIEF * 3 / 2).lock().await.unwrap(),
     ];
     for guard in guards {
         soon("the end", guard.lost()).await;
         assert_eq!(cause(guard.check().unwrap_err()), LossCause::Expired);
         let error = guard.unlock().await.unwrap_err();
         assert_eq!(cause(error), LossCause::Expired);
+    }
+    // The lease is renewed until `expire`. A machine that stalls may prevent the renewals.
+    loop {
+        let stalls = Stalls::watch();
+        let guard = brief.mutex("c").expire(BRIEF * 3 / 2).lock().await.unwrap();
+        soon("the end", guard.lost()).await;
+        let cause = cause(guard.check().unwrap_err());
+        if cause == LossCause::Expired {
+            break;
+        }
+        assert_eq!(cause, LossCause::NotRenewed);
+        assert!(stalls.may_have_cost_a_claim(), "lost without a stall");
     }
     // A refresh with a shorter `expire`, and a lock whose grant came by message.
     let guard = long.mutex("d").lock().await.unwrap();
