@@ -71,7 +71,7 @@ impl Transition<'_> {
                     at(warning);
                 }
                 for refresher in &held.refreshers {
-                    at(refresher.deadline);
+                    at(refresher.ends(self.spared()));
                 }
                 for bound in held.bounds.iter().filter_map(Weak::upgrade) {
                     at(bound.expires());
@@ -108,6 +108,7 @@ impl Transition<'_> {
     }
 
     fn due_held(&mut self) {
+        let spared = self.spared();
         for index in 0..self.state.tickets.len() {
             let ticket = &self.state.tickets[index];
             let Some(held) = ticket.held() else {
@@ -121,13 +122,13 @@ impl Transition<'_> {
             if ticket.again <= self.now {
                 self.send(index);
             }
-            let late = |asked: &Refresher| asked.deadline <= self.now;
+            let late = |asked: &Refresher| asked.ends(spared) <= self.now;
             let held = self.state.tickets[index].held();
             let silence = held
                 .filter(|held| held.refreshers.iter().any(late))
                 .map(|_| self.unavailable(self.silence()));
             if let Some(held) = self.state.tickets[index].held_mut() {
-                held.due(self.now, silence.as_ref(), self.wakes);
+                held.due(self.now, spared, silence.as_ref(), self.wakes);
             }
         }
     }
@@ -311,8 +312,14 @@ impl Transition<'_> {
 
 impl Held {
     /// Notifies the callers whose bound has ended. If the store does not answer (`silence`), fails the callers whose
-    /// store timeout is over.
-    fn due(&mut self, now: Instant, silence: Option<&LockError>, wakes: &mut DeferredWakes) {
+    /// store timeout is over. `spared` is the end of the extra time that the store has to answer.
+    fn due(
+        &mut self,
+        now: Instant,
+        spared: Instant,
+        silence: Option<&LockError>,
+        wakes: &mut DeferredWakes,
+    ) {
         let watched = self.bounds.len();
         let goes_on = |bound: Arc<Bound>| !bound.is_over(now);
         self.bounds
@@ -325,7 +332,7 @@ impl Held {
         };
         for late in self
             .refreshers
-            .extract_if(.., |asked| asked.deadline <= now)
+            .extract_if(.., |asked| asked.ends(spared) <= now)
         {
             let _ = late.promise.complete(Err(silence.clone()), wakes);
         }

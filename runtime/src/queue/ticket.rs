@@ -140,6 +140,13 @@ pub(super) struct Refresher {
     pub(super) promise: Confirmed,
 }
 
+impl Refresher {
+    /// When the caller gets an error. `spared` is the end of the extra time that the store has to answer.
+    pub(super) fn ends(&self, spared: Instant) -> Instant {
+        self.deadline.max(spared)
+    }
+}
+
 impl Waiting {
     /// Whether a grant of this ticket may serve `waiter`. The ticket was made at `since`. The store may already have
     /// granted it, and other tickets after it with greater tokens. So a waiter that came after `since` must not get the

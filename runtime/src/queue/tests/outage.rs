@@ -3,7 +3,7 @@
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use super::{Rig, SECOND, lock, poll, queued};
+use super::{Rig, SECOND, granted, lock, poll, queued};
 use crate::error::{LockError, StoreError, StoreErrorKind};
 use crate::queue::{Patience, Want};
 use crate::store::{Events, Node, Op, Reply, Share};
@@ -128,6 +128,30 @@ fn who_refreshes_is_told_when_no_answer_comes() {
         "{told:?}"
     );
     assert!(hold.is_valid(), "by its own clock");
+}
+
+#[test]
+fn a_refresh_has_time_for_its_answer_after_the_machine_was_suspended() {
+    for answers in [true, false] {
+        let mut rig = Rig::patient(1);
+        let hold = rig.take(&Rig::want());
+        let refreshed = hold.local().refresh(&hold, 5 * SECOND).unwrap().unwrap();
+        let touch = rig.next();
+        rig.pass(3 * SECOND);
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(refreshed.poll(&mut cx).is_pending());
+        if answers {
+            rig.answer(touch, granted());
+        } else {
+            rig.pass(SECOND);
+        }
+        match refreshed.poll(&mut cx) {
+            Poll::Ready(Ok(())) => assert!(answers),
+            Poll::Ready(Err(LockError::Unavailable { .. })) => assert!(!answers),
+            told => panic!("{told:?}"),
+        }
+        assert!(hold.is_valid());
+    }
 }
 
 #[test]
