@@ -73,11 +73,13 @@ impl Transition<'_> {
         self.send_again(|query| is_harmless_twice(&query.op));
     }
 
+    /// Resends the queries that `which` selects, except those that may not be sent again. The next timer fails these.
     fn send_again(&mut self, which: impl Fn(&Query) -> bool) {
-        let mut again = Vec::new();
-        for query in self.state.queries.iter_mut().filter(|query| which(query)) {
+        let (mut again, now) = (Vec::new(), self.now);
+        let queries = self.state.queries.iter_mut();
+        for query in queries.filter(|query| now < query.latest && which(query)) {
             query.again = Instant::NEVER;
-            query.sent = self.now;
+            query.sent = now;
             again.push((query.id, query.op.clone()));
         }
         for (id, op) in again {

@@ -3,6 +3,7 @@
 use std::task::{Context, Poll, Waker};
 
 use super::{Rig, SECOND, lock};
+use crate::clock::by_hand;
 use crate::error::{LockError, StoreErrorKind};
 use crate::queue::Answered;
 use crate::store::{Events, NameRecord, Node, Op, Reply, Signal, Ticket};
@@ -39,6 +40,27 @@ fn a_signal_is_not_sent_again_when_the_store_may_have_forgotten_it() {
         told(&asked),
         Some(Err(LockError::Unavailable { .. }))
     ));
+}
+
+#[test]
+fn a_signal_that_was_refused_is_not_sent_again_after_a_long_suspension() {
+    for reconnects in [true, false] {
+        let mut rig = Rig::new();
+        let asked = ask(&rig, &signal());
+        // The store may have executed an earlier copy of the signal.
+        rig.refuse(rig.next());
+        if reconnects {
+            by_hand::set(rig.now.after(29 * SECOND));
+            rig.member.connected(Node::ONLY, 2);
+            assert!(rig.is_silent(), "it would be signalled twice");
+        }
+        rig.pass(29 * SECOND);
+        assert!(rig.is_silent(), "it would be signalled twice");
+        assert!(matches!(
+            told(&asked),
+            Some(Err(LockError::Unavailable { .. }))
+        ));
+    }
 }
 
 #[test]
