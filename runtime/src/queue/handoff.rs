@@ -67,12 +67,14 @@ impl Transition<'_> {
             && !held.owned
     }
 
-    /// Removes the first waiter if it requests exactly the units of `before`, and these are all units of the name. If
-    /// `before` had fewer units, the store may have granted the others, or signals, with a greater token.
+    /// Removes the first waiter if it requests exactly what `before` has, and that is all units of the name. If `before`
+    /// had fewer units, the store may have granted the others, or signals, with a greater token. A waiter that disagrees
+    /// on the kind of the lock is left to the store, which refuses it.
     fn take_next_of(&mut self, before: &Hold) -> Option<Arc<Waiter>> {
         let (grant, waiters) = (before.grant(), &mut self.state.waiters);
         let share = &waiters.front()?.want.share;
-        let same = (share.units, share.capacity) == (grant.units, grant.capacity);
+        let same = (share.units, share.capacity, share.takes)
+            == (grant.units, grant.capacity, grant.takes);
         (same && share.excludes_all()).then(|| waiters.pop_front())?
     }
 

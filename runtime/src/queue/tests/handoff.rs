@@ -70,6 +70,22 @@ fn nothing_is_handed_on_between_those_of_an_owner_that_the_store_knows_and_other
 }
 
 #[test]
+fn nothing_is_handed_on_between_a_mutex_and_a_semaphore_of_the_same_name() {
+    let mutex = Rig::want();
+    let mut permit = Rig::want();
+    permit.share.takes = true;
+    for (from, to) in [(&mutex, &permit), (&permit, &mutex)] {
+        let rig = Rig::new();
+        let first = rig.take(from);
+        let mut second = rig.enter(to);
+        rig.next();
+        first.local().release(&first);
+        assert!(poll(&mut second).is_none(), "the store must refuse it");
+        assert!(rig.released());
+    }
+}
+
+#[test]
 fn a_ticket_that_waits_keeps_its_place_between_two_waiters() {
     let rig = Rig::new();
     let first = rig.take(&Rig::want());
