@@ -12,6 +12,7 @@ use super::waiter::Waiter;
 use crate::clock::Instant;
 use crate::error::LockError;
 use crate::observe::{Watch, warn_of_timeout};
+use crate::wait::block_on;
 
 /// How many missed grants a call tolerates. A grant is missed if it has ended before the call's task or thread runs.
 const MISSES: u32 = 5;
@@ -131,30 +132,22 @@ impl Acquire {
     #[inline]
     pub(crate) fn blocking(mut self) -> Result<Arc<Hold>, LockError> {
         let Some(mut watch) = self.watch.take() else {
-            return self.block();
+            // If the lock was granted at once, no future is needed.
+            return match self.leave() {
+                Stage::Obtained(hold) => Ok(hold),
+                stage => {
+                    self.stage = stage;
+                    block_on(self)
+                }
+            };
         };
+        // The span stays entered while the thread sleeps.
         let result = {
             let _entered = watch.enter();
-            self.block()
+            block_on(self)
         };
         watch.done(&result);
         result
-    }
-
-    fn block(&mut self) -> Result<Arc<Hold>, LockError> {
-        loop {
-            let (queue, waiter) = match self.leave() {
-                Stage::Waiting(queue, waiter) => (queue, waiter),
-                Stage::Obtained(hold) => return Ok(hold),
-                Stage::Over => return Err(LockError::ShutDown),
-            };
-            let hold = waiter.blocking_wait();
-            let hold = hold.inspect_err(|error| self.tell(&queue, &waiter, error))?;
-            if waiter.want.relies || hold.is_valid() {
-                return Ok(hold);
-            }
-            self.missed(&queue, &waiter, &hold)?;
-        }
     }
 
     /// Polls until the lock is obtained, the call fails, or the wait is pending. A missed grant starts a new wait.

@@ -186,11 +186,6 @@ impl Waiter {
             let _ = self.registered.complete((), wakes);
         }
     }
-
-    /// Blocks the thread until the lock is obtained or the wait fails.
-    pub(crate) fn blocking_wait(&self) -> Result<Arc<Hold>, LockError> {
-        self.promise.blocking_wait()
-    }
 }
 
 #[cfg(test)]
