@@ -19,14 +19,12 @@ mod tests;
 mod waits;
 
 pub(crate) use self::detector::{Detector, Todo, Verdict};
-#[cfg(repository)]
-#[cfg(test)]
-pub(crate) use self::graph::{Wait, WaitingHold};
+pub(crate) use self::graph::{Wait, WaitId, WaitingHold};
 #[cfg(repository)]
 #[cfg(test)]
 pub(crate) use self::probe::Answer;
 pub(crate) use self::probe::Probe;
-pub(crate) use self::waits::{HeldLock, Registered, TaskWait, WaitView, Waiting};
+pub(crate) use self::waits::{HeldLock, Registered, TaskWait, Waiting};
 
 /// The reaction of a client to deadlocks: see [`Config::deadlock`](crate::Config::deadlock).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -5,15 +5,13 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use super::Deadlock;
 use super::graph::{Wait, WaitId, WaitingHold};
 use crate::config::Endpoint;
 use crate::error::LockError;
-use crate::name::Name;
 use crate::process::forks;
-use crate::store::{SharedStr, Ticket};
+use crate::store::Ticket;
 
 /// A lock that a task holds.
 pub(crate) trait HeldLock: Send + Sync {
@@ -22,13 +20,8 @@ pub(crate) trait HeldLock: Send + Sync {
     /// Whether the lock is in the store at `endpoint`, which other clients of this process may use, too.
     fn is_at(&self, endpoint: &Endpoint) -> bool;
     fn ticket(&self) -> Ticket;
-    /// The place where the lock was taken, encoded for the store.
-    fn meta(&self) -> SharedStr;
-    fn token(&self) -> u64;
-    /// The units of the capacity that the hold uses.
-    fn units(&self) -> u32;
-    fn held(&self) -> Duration;
-    fn is_held(&self) -> bool;
+    /// The hold at this moment, without the waits of its task; `None` if it has ended.
+    fn view(&self) -> Option<WaitingHold>;
 }
 
 /// A call that waits.
@@ -39,21 +32,10 @@ pub(crate) trait Waiting: Send + Sync {
     fn mode(&self) -> Deadlock;
     /// See [`HeldLock::is_at`].
     fn is_at(&self, endpoint: &Endpoint) -> bool;
-    /// The wait at this moment; `None` if the call no longer waits.
-    fn view(&self) -> Option<WaitView>;
+    /// The wait at this moment, which has the identity `id`; `None` if the call no longer waits.
+    fn view(&self, id: WaitId) -> Option<Wait>;
     /// Ends the wait with `error`, if the call still waits.
     fn fail(&self, error: LockError);
-}
-
-/// A wait at one moment.
-#[derive(Debug)]
-pub(crate) struct WaitView {
-    pub(crate) name: Name,
-    pub(crate) units: u32,
-    /// See [`Wait::after`].
-    pub(crate) after: Option<Ticket>,
-    pub(crate) waited: Duration,
-    pub(crate) meta: SharedStr,
 }
 
 /// A wait of a task, and the locks that the task holds.
@@ -79,16 +61,7 @@ impl TaskWait {
 
     /// The wait at this moment; `None` if it is over.
     pub(crate) fn wait(&self) -> Option<Wait> {
-        let view = self.waiting.view()?;
-        Some(Wait {
-            id: self.id,
-            name: view.name,
-            units: view.units,
-            after: view.after,
-            waited: view.waited,
-            meta: view.meta,
-            mode: self.mode(),
-        })
+        self.waiting.view(self.id)
     }
 
     /// The holds of the task in the store of `client`, each with the waits of its task there.
@@ -111,19 +84,13 @@ pub(crate) fn waits_of(client: u64, endpoint: &Endpoint, ticket: Ticket) -> Opti
     for task in found.iter().filter(is_here) {
         let same = |hold: &&Arc<dyn HeldLock>| hold.client() == client && hold.ticket() == ticket;
         // If the ticket was handed to another waiter of this process, this hold has ended.
-        let hold = task.holds.iter().find(same).filter(|hold| hold.is_held());
+        let hold = task.holds.iter().find(same).and_then(|hold| hold.view());
         let (Some(hold), Some(wait)) = (hold, task.wait()) else {
             continue;
         };
-        let held = held.get_or_insert_with(|| WaitingHold {
-            ticket,
-            token: hold.token(),
-            units: hold.units(),
-            held: hold.held(),
-            meta: hold.meta(),
-            waits: Vec::new(),
-        });
-        if held.token == hold.token() {
+        let token = hold.token;
+        let held = held.get_or_insert(hold);
+        if held.token == token {
             held.waits.push(wait);
         }
     }

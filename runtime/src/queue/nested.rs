@@ -1,7 +1,6 @@
 //! Waits of tasks that hold other locks, and their holds, as the search for deadlocks sees them.
 
 use std::sync::{Arc, Weak};
-use std::time::Duration;
 
 use super::hold::Hold;
 use super::lock_queue::{LockQueue, State};
@@ -9,9 +8,9 @@ use super::ticket::Ticket;
 use super::waiter::{Patience, Waiter};
 use crate::clock::Instant;
 use crate::config::Endpoint;
-use crate::deadlock::{Deadlock, HeldLock, Registered, WaitView, Waiting};
+use crate::deadlock::{Deadlock, HeldLock, Registered, Wait, WaitId, Waiting, WaitingHold};
 use crate::error::LockError;
-use crate::store::{SharedStr, Ticket as TicketId};
+use crate::store::Ticket as TicketId;
 
 /// A waiter whose task holds locks.
 struct NestedWait {
@@ -99,16 +98,18 @@ impl Waiting for NestedWait {
         queue.is_some_and(|queue| queue.is_at(endpoint))
     }
 
-    fn view(&self) -> Option<WaitView> {
+    fn view(&self, id: WaitId) -> Option<Wait> {
         let (queue, waiter) = (self.queue.upgrade()?, self.waiter.upgrade()?);
         let state = queue.lock();
         let index = state.find_waiter(&waiter)?;
-        Some(WaitView {
+        Some(Wait {
+            id,
             name: queue.name().clone(),
             units: waiter.want.share.units,
             after: state.ticket_up_to(index),
             waited: waiter.waited(Instant::now()),
             meta: waiter.want.meta.clone(),
+            mode: self.mode,
         })
     }
 
@@ -132,23 +133,15 @@ impl HeldLock for Hold {
         self.grant().ticket
     }
 
-    fn meta(&self) -> SharedStr {
-        self.grant().meta.clone()
-    }
-
-    fn token(&self) -> u64 {
-        self.grant().token
-    }
-
-    fn units(&self) -> u32 {
-        self.weight()
-    }
-
-    fn held(&self) -> Duration {
-        self.held()
-    }
-
-    fn is_held(&self) -> bool {
-        self.is_valid()
+    fn view(&self) -> Option<WaitingHold> {
+        let grant = self.grant();
+        self.is_valid().then(|| WaitingHold {
+            ticket: grant.ticket,
+            token: grant.token,
+            units: self.weight(),
+            held: self.held(),
+            meta: grant.meta.clone(),
+            waits: Vec::new(),
+        })
     }
 }

@@ -15,11 +15,12 @@ use crate::config::Endpoint;
 use crate::deadlock::Deadlock;
 use crate::deadlock::detector::{Detector, Todo, Verdict};
 use crate::deadlock::probe::Probe;
-use crate::deadlock::waits::{HeldLock, Registered, WaitView, Waiting};
+use crate::deadlock::graph::{self, WaitId, WaitingHold};
+use crate::deadlock::waits::{HeldLock, Registered, Waiting};
 use crate::dice::Dice;
 use crate::error::LockError;
 use crate::name::Name;
-use crate::store::{MemberId, NameRecord, SharedStr, Ticket};
+use crate::store::{MemberId, NameRecord, Ticket};
 
 /// The parameters of a schedule.
 #[derive(Clone, Copy)]
@@ -106,22 +107,18 @@ impl HeldLock for Held {
     fn ticket(&self) -> Ticket {
         self.ticket
     }
-    fn meta(&self) -> SharedStr {
-        "h 1 s".into()
-    }
-    fn token(&self) -> u64 {
-        self.token
-    }
-    fn units(&self) -> u32 {
-        self.units
-    }
-    fn held(&self) -> Duration {
-        Duration::ZERO
-    }
-    fn is_held(&self) -> bool {
+    fn view(&self) -> Option<WaitingHold> {
         let world = lock(&self.world);
         let holders = &world.locks[self.name].holders;
-        holders.iter().any(|holder| holder.0 == self.ticket)
+        holders.iter().find(|holder| holder.0 == self.ticket)?;
+        Some(WaitingHold {
+            ticket: self.ticket,
+            token: self.token,
+            units: self.units,
+            held: Duration::ZERO,
+            meta: "h 1 s".into(),
+            waits: Vec::new(),
+        })
     }
 }
 
@@ -135,16 +132,18 @@ impl Waiting for Wait {
     fn is_at(&self, _: &Endpoint) -> bool {
         true
     }
-    fn view(&self) -> Option<WaitView> {
+    fn view(&self, id: WaitId) -> Option<graph::Wait> {
         let world = lock(&self.world);
         let queue = &world.locks[self.name].queue;
         queue.iter().find(|waiter| waiter.0 == self.ticket)?;
-        Some(WaitView {
+        Some(graph::Wait {
+            id,
             name: self.named.clone(),
             units: self.units,
             after: Some(self.ticket),
             waited: self.since.until(world.now),
             meta: "h 1 s".into(),
+            mode: self.mode,
         })
     }
     fn fail(&self, _: LockError) {
