@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::graph::{Cycle, WaitId, WaitingHold};
 use super::probe::{Answer, Probe};
-use super::search::{Outcome, Question, Search};
+use super::search::{Outcome, Search, Todo};
 use super::waits::{TaskWait, waits_of};
 use crate::clock::Instant;
 use crate::config::Endpoint;
@@ -32,28 +32,6 @@ const PATIENT: u32 = 4;
 const REMEMBERED: usize = 64;
 /// The longest time between two searches.
 const LONGEST: Duration = Duration::from_secs(60);
-
-/// Something that the client must do for a search.
-#[derive(Debug)]
-pub(crate) enum Todo {
-    /// Inspect the name, and report the result with [`Detector::inspected`].
-    Inspect { round: u64, name: Name },
-    /// Send a message about the name.
-    Send {
-        name: Name,
-        member: MemberId,
-        probe: Probe,
-    },
-    /// Report or end a deadlock.
-    Judge(Verdict),
-}
-
-/// A deadlock whose chosen wait belongs to this client.
-#[derive(Debug)]
-pub(crate) struct Verdict {
-    pub(crate) cycle: Cycle,
-    pub(crate) wait: Arc<TaskWait>,
-}
 
 /// See the [module](self).
 #[derive(Debug)]
@@ -216,13 +194,13 @@ impl Detector {
         &self,
         round: u64,
         now: Instant,
-        step: impl FnOnce(&mut Search) -> Vec<Question>,
+        step: impl FnOnce(&mut Search) -> Vec<Todo>,
     ) -> Vec<Todo> {
         let mut state = lock(&self.state);
         let Some(search) = state.searches.get_mut(&round) else {
             return Vec::new();
         };
-        let mut todos: Vec<Todo> = questions(round, step(search)).collect();
+        let mut todos = step(search);
         if search.is_complete() {
             self.end_round(state, round, now, &mut todos);
         }
@@ -299,9 +277,9 @@ impl State {
         mut search: Search,
         holds: Vec<WaitingHold>,
         now: Instant,
-    ) -> impl Iterator<Item = Todo> + use<> {
+    ) -> Vec<Todo> {
         let (id, round) = (search.root(), search.round());
-        let asked = search.begin(holds);
+        let todos = search.begin(holds);
         self.plan(id, now.after(ROUND));
         if let Some(look) = self.looks.get_mut(&id) {
             // Two threads may have begun a search around this wait at the same time.
@@ -310,7 +288,7 @@ impl State {
             }
             self.searches.insert(round, search);
         }
-        questions(round, asked)
+        todos
     }
 
     /// Handles a deadlock that `wait` is a part of. Returns what the client must do about it, if anything.
@@ -332,7 +310,7 @@ impl State {
         let mut tokens: Vec<u64> = tokens.collect();
         tokens.sort_unstable();
         let is_new = self.looks.get_mut(&id)?.reported.insert(tokens);
-        is_new.then_some(Todo::Judge(Verdict { cycle, wait }))
+        is_new.then_some(Todo::Judge { cycle, wait })
     }
 
     fn forget(&mut self, id: WaitId) {
@@ -370,20 +348,4 @@ impl State {
         }
         self.plan(id, now.after(pause));
     }
-}
-
-/// The questions of a round, as requests and messages.
-fn questions(round: u64, questions: Vec<Question>) -> impl Iterator<Item = Todo> + use<> {
-    questions.into_iter().map(move |question| match question {
-        Question::Inspect(name) => Todo::Inspect { round, name },
-        Question::Ask {
-            name,
-            member,
-            tickets,
-        } => Todo::Send {
-            name,
-            member,
-            probe: Probe::Ask { round, tickets },
-        },
-    })
 }

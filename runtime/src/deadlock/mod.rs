@@ -18,12 +18,13 @@ mod search;
 mod tests;
 mod waits;
 
-pub(crate) use self::detector::{Detector, Todo, Verdict};
+pub(crate) use self::detector::Detector;
 pub(crate) use self::graph::{Wait, WaitId, WaitingHold};
 #[cfg(repository)]
 #[cfg(test)]
 pub(crate) use self::probe::Answer;
 pub(crate) use self::probe::Probe;
+pub(crate) use self::search::Todo;
 pub(crate) use self::waits::{HeldLock, Registered, TaskWait, Waiting};
 
 /// The reaction of a client to deadlocks: see [`Config::deadlock`](crate::Config::deadlock).

@@ -6,26 +6,30 @@
 //! moment.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use super::graph::{Cycle, Graph, Wait, WaitId, WaitingHold};
-use super::probe::{Answer, MOST_TICKETS};
+use super::probe::{Answer, MOST_TICKETS, Probe};
+use super::waits::TaskWait;
 use crate::name::Name;
 use crate::store::{MemberId, NameRecord, Ticket};
 
 /// The maximum number of names in one round. Waits for further names count as waits that will end.
 const MOST_NAMES: usize = 256;
 
-/// A question of a search.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Question {
-    /// Ask the store for the state of the name.
-    Inspect(Name),
-    /// Ask a client which locks the tasks of these tickets wait for.
-    Ask {
+/// Something that the client must do for a search.
+#[derive(Debug)]
+pub(crate) enum Todo {
+    /// Inspect the name, and report the result with [`Detector::inspected`](super::Detector::inspected).
+    Inspect { round: u64, name: Name },
+    /// Send a message about the name.
+    Send {
         name: Name,
         member: MemberId,
-        tickets: Vec<Ticket>,
+        probe: Probe,
     },
+    /// Report or end a deadlock, because its chosen wait belongs to this client.
+    Judge { cycle: Cycle, wait: Arc<TaskWait> },
 }
 
 /// See the [module](self).
@@ -77,31 +81,31 @@ impl Search {
     }
 
     /// Begins a round with the holds of the task.
-    pub(super) fn begin(&mut self, holds: Vec<WaitingHold>) -> Vec<Question> {
-        let mut questions = Vec::new();
+    pub(super) fn begin(&mut self, holds: Vec<WaitingHold>) -> Vec<Todo> {
+        let mut todos = Vec::new();
         for hold in holds {
             self.asked.insert(hold.ticket);
-            self.learn(hold, &mut questions);
+            self.learn(hold, &mut todos);
         }
-        questions
+        todos
     }
 
     /// Takes the store's answer about a name. Returns the questions that follow from it.
-    pub(super) fn inspected(&mut self, name: &Name, record: &NameRecord) -> Vec<Question> {
-        let mut questions = Vec::new();
+    pub(super) fn inspected(&mut self, name: &Name, record: &NameRecord) -> Vec<Todo> {
+        let mut todos = Vec::new();
         if !self.names.contains(name) || self.graph.knows(name) {
-            return questions;
+            return todos;
         }
         self.graph.add_name(name, record);
         for wait in self.graph.waits_for(name) {
-            self.ask(&wait, &mut questions);
+            self.ask(&wait, &mut todos);
         }
-        questions
+        todos
     }
 
     /// Takes the answer of a client to a question of this round. Returns the questions that follow from it.
-    pub(super) fn answered(&mut self, answer: Answer) -> Vec<Question> {
-        let mut questions = Vec::new();
+    pub(super) fn answered(&mut self, answer: Answer) -> Vec<Todo> {
+        let mut todos = Vec::new();
         for ticket in answer.free {
             self.is_answer(ticket);
         }
@@ -112,10 +116,10 @@ impl Search {
         }
         for hold in answer.holds {
             if self.is_answer(hold.ticket) {
-                self.learn(hold, &mut questions);
+                self.learn(hold, &mut todos);
             }
         }
-        questions
+        todos
     }
 
     /// Whether `ticket` was asked about, and this is the first answer about it.
@@ -123,35 +127,38 @@ impl Search {
         self.asked.contains(&ticket) && self.answered.insert(ticket)
     }
 
-    fn learn(&mut self, hold: WaitingHold, questions: &mut Vec<Question>) {
+    fn learn(&mut self, hold: WaitingHold, todos: &mut Vec<Todo>) {
         let waits = hold.waits.clone();
         self.answered.insert(hold.ticket);
         self.graph.add_hold(hold);
         for wait in waits {
             match self.graph.knows(&wait.name) {
-                true => self.ask(&wait, questions),
-                false => self.inspect(&wait.name, questions),
+                true => self.ask(&wait, todos),
+                false => self.inspect(&wait.name, todos),
             }
         }
     }
 
-    fn inspect(&mut self, name: &Name, questions: &mut Vec<Question>) {
+    fn inspect(&mut self, name: &Name, todos: &mut Vec<Todo>) {
         if self.names.len() < MOST_NAMES && self.names.insert(name.clone()) {
-            questions.push(Question::Inspect(name.clone()));
+            todos.push(Todo::Inspect {
+                round: self.round,
+                name: name.clone(),
+            });
         }
     }
 
     /// Asks about each ticket that may block `wait`, unless it was asked about before.
-    fn ask(&mut self, wait: &Wait, questions: &mut Vec<Question>) {
+    fn ask(&mut self, wait: &Wait, todos: &mut Vec<Todo>) {
         for (member, ticket) in self.graph.in_the_way_of(wait) {
             if !self.asked.insert(ticket) {
                 continue;
             }
-            let same = questions.iter_mut().find_map(|question| match question {
-                Question::Ask {
+            let same = todos.iter_mut().find_map(|todo| match todo {
+                Todo::Send {
                     name,
                     member: to,
-                    tickets,
+                    probe: Probe::Ask { tickets, .. },
                 } if *to == member && *name == wait.name && tickets.len() < MOST_TICKETS => {
                     Some(tickets)
                 }
@@ -159,10 +166,13 @@ impl Search {
             });
             match same {
                 Some(tickets) => tickets.push(ticket),
-                None => questions.push(Question::Ask {
+                None => todos.push(Todo::Send {
                     name: wait.name.clone(),
                     member,
-                    tickets: vec![ticket],
+                    probe: Probe::Ask {
+                        round: self.round,
+                        tickets: vec![ticket],
+                    },
                 }),
             }
         }

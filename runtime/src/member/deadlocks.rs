@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::{ClientCore, NameQueue};
 use crate::clock::Instant;
-use crate::deadlock::{Deadlock, Probe, TaskWait, Todo, Verdict};
-use crate::error::LockError;
+use crate::deadlock::{Deadlock, Probe, TaskWait, Todo};
+use crate::error::{DeadlockHop, LockError};
 use crate::name::Name;
 use crate::observe::ACQUIRE;
 use crate::store::{Answer, MemberId, Op, Reply, Request};
@@ -53,7 +53,7 @@ impl<Q: NameQueue> ClientCore<Q> {
                     Some(own) => todos.extend(own),
                     None => self.probe(name, member, &probe),
                 },
-                Todo::Judge(verdict) => judge(&verdict),
+                Todo::Judge { cycle, wait } => judge(cycle.hops(), &wait),
             }
         }
         self.store.flush();
@@ -126,10 +126,8 @@ impl<Q: NameQueue> ClientCore<Q> {
 }
 
 /// Reports a deadlock, and ends it if the client is configured to do so.
-fn judge(verdict: &Verdict) {
-    let Verdict { cycle, wait } = verdict;
-    let hops = cycle.hops();
-    let error = LockError::Deadlock { cycle: hops };
+fn judge(cycle: Vec<DeadlockHop>, wait: &TaskWait) {
+    let error = LockError::Deadlock { cycle };
     let fails = wait.mode() == Deadlock::Fail;
     let report = error.clone();
     wait::tell(move || {

@@ -16,8 +16,8 @@ use auto_mutex_model::deadlock::world::{Action, Record, World};
 use super::probes::record;
 use crate::deadlock::Deadlock;
 use crate::deadlock::graph::{Wait, WaitingHold};
-use crate::deadlock::probe::Answer;
-use crate::deadlock::search::{Outcome, Question, Search};
+use crate::deadlock::probe::{Answer, Probe};
+use crate::deadlock::search::{Outcome, Search, Todo};
 use crate::dice::Dice;
 use crate::name::Name;
 use crate::store::{MemberId, NameRecord, Ticket};
@@ -103,17 +103,21 @@ impl Twin {
             ModelAnswer::Held { token, units, wait } => hold(*ticket, *token, *units, wait),
             _ => panic!("the search begins with a hold"),
         });
-        let questions = self.search.begin(holds.collect());
-        self.asks(questions);
+        let todos = self.search.begin(holds.collect());
+        self.asks(todos);
     }
 
-    fn asks(&mut self, questions: Vec<Question>) {
-        for question in questions {
-            match question {
-                Question::Inspect(name) => {
+    fn asks(&mut self, todos: Vec<Todo>) {
+        for todo in todos {
+            match todo {
+                Todo::Inspect { name, .. } => {
                     self.names.insert(name.as_str().to_owned());
                 }
-                Question::Ask { tickets, .. } => self.tickets.extend(tickets),
+                Todo::Send {
+                    probe: Probe::Ask { tickets, .. },
+                    ..
+                } => self.tickets.extend(tickets),
+                other => panic!("no question: {other:?}"),
             }
         }
     }
@@ -126,8 +130,8 @@ impl Twin {
             waiters: records(&known.waiters),
             ..NameRecord::default()
         };
-        let questions = self.search.inspected(&name(of), &record);
-        self.asks(questions);
+        let todos = self.search.inspected(&name(of), &record);
+        self.asks(todos);
     }
 
     fn answered(&mut self, of: u16, answer: &ModelAnswer, round: u64) {
@@ -147,8 +151,8 @@ impl Twin {
             }
         }
         self.tickets.remove(&ticket(of));
-        let questions = self.search.answered(translated);
-        self.asks(questions);
+        let todos = self.search.answered(translated);
+        self.asks(todos);
     }
 
     /// Asserts that both searches have the same open questions.

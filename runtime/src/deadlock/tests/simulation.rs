@@ -13,10 +13,11 @@ use super::probes::record;
 use crate::clock::Instant;
 use crate::config::Endpoint;
 use crate::deadlock::Deadlock;
-use crate::deadlock::detector::{Detector, Todo, Verdict};
+use crate::deadlock::detector::Detector;
+use crate::deadlock::graph::{self, Cycle, WaitId, WaitingHold};
 use crate::deadlock::probe::Probe;
-use crate::deadlock::graph::{self, WaitId, WaitingHold};
-use crate::deadlock::waits::{HeldLock, Registered, Waiting};
+use crate::deadlock::search::Todo;
+use crate::deadlock::waits::{HeldLock, Registered, TaskWait, Waiting};
 use crate::dice::Dice;
 use crate::error::LockError;
 use crate::name::Name;
@@ -383,7 +384,7 @@ impl World {
                     let text = probe.text();
                     self.send(|| Event::Probe(member, to, name.clone(), text.clone()));
                 }
-                Todo::Judge(verdict) => self.judge(&verdict),
+                Todo::Judge { cycle, wait } => self.judge(&cycle, &wait),
             }
         }
         let (now, next) = (self.now(), self.detectors[member].next());
@@ -393,7 +394,7 @@ impl World {
     }
 
     /// Checks a deadlock that a member has reported.
-    fn judge(&mut self, verdict: &Verdict) {
+    fn judge(&mut self, cycle: &Cycle, wait: &TaskWait) {
         // If messages may be late, the deadlock may have ended in the last seconds, because another member has reported
         // it.
         let now = self.now();
@@ -406,34 +407,28 @@ impl World {
             .filter(lately)
             .map(|(_, stuck)| stuck.clone());
         let known: Vec<HashSet<Ticket>> = known.chain([self.stuck_holds()]).collect();
-        let steps = &verdict.cycle.steps;
+        let steps = &cycle.steps;
         let all_in =
             |stuck: &HashSet<Ticket>| steps.iter().all(|step| stuck.contains(&step.hold.ticket));
         assert!(
             known.iter().any(all_in),
             "seed {:#x}: a false report: {:?}",
             self.seed,
-            verdict.cycle
+            cycle
         );
-        let mut tokens: Vec<u64> = verdict
-            .cycle
-            .steps
-            .iter()
-            .map(|step| step.hold.token)
-            .collect();
+        let mut tokens: Vec<u64> = steps.iter().map(|step| step.hold.token).collect();
         tokens.sort_unstable();
         assert!(
             self.reported.insert(tokens),
             "seed {:#x}: reported twice: {:?}",
             self.seed,
-            verdict.cycle
+            cycle
         );
         self.verdicts += 1;
-        if verdict.wait.mode() == Deadlock::Fail {
-            let error = LockError::Deadlock {
-                cycle: verdict.cycle.hops(),
-            };
-            verdict.wait.fail(error);
+        if wait.mode() == Deadlock::Fail {
+            wait.fail(LockError::Deadlock {
+                cycle: cycle.hops(),
+            });
         }
     }
 
