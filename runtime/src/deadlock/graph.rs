@@ -204,8 +204,7 @@ impl Graph {
         // Several cycles may go through one semaphore, and all clients must choose the same wait.
         let members = self.entangled(root, &blocked);
         let waits = members.iter().filter_map(|ticket| {
-            let hold = &self.holds[ticket];
-            let stuck = hold.waits.iter().filter(|wait| !self.ends(wait, &blocked));
+            let stuck = self.stuck(*ticket, &blocked);
             self.step(*ticket, stuck.min_by_key(|wait| wait.id)?)
         });
         let youngest = |step: &Step| (step.wait.mode, step.hold.token, step.hold.ticket);
