@@ -61,7 +61,7 @@ impl Transition<'_> {
         match &ticket.state {
             TicketState::Waiting(_) => {}
             TicketState::Attempting(attempt) => {
-                if !attempt.resting {
+                if !ticket.is_resting() {
                     at(self.attempt_ends(ticket.log.since, attempt));
                 }
             }
@@ -275,7 +275,8 @@ impl Transition<'_> {
             let Some(attempt) = ticket.attempting() else {
                 continue;
             };
-            if !attempt.resting && self.attempt_ends(ticket.log.since, attempt) <= self.now {
+            let rests = ticket.is_resting();
+            if !rests && self.attempt_ends(ticket.log.since, attempt) <= self.now {
                 let away = self.unreachable().map(|outage| outage.1);
                 let trouble = attempt.trouble.clone();
                 let source = away.or(trouble).unwrap_or_else(unanswered);
@@ -284,7 +285,9 @@ impl Transition<'_> {
                 let error = self.unavailable(source);
                 waiter.fail(error, self.wakes);
             } else if ticket.again <= self.now {
-                self.state.tickets[index].end_rest(self.now);
+                if rests {
+                    self.state.tickets[index].log.since = self.now;
+                }
                 self.send(index);
             }
         }

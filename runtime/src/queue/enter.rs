@@ -64,7 +64,7 @@ impl LockQueue {
 
     /// Removes a waiter that gives up. If the waiter was already granted, releases its hold.
     pub(super) fn give_up(self: &Arc<Self>, waiter: &Arc<Waiter>) {
-        if let Some(hold) = self.withdraw(waiter, |step, attempt| step.drop_attempt(attempt)) {
+        if let Some(hold) = self.withdraw(waiter, |step, attempt| step.withdraw(attempt)) {
             self.give_back(&hold);
         }
     }
@@ -74,7 +74,7 @@ impl LockQueue {
     pub(super) fn give_up_confirmed(self: &Arc<Self>, waiter: &Arc<Waiter>) -> Option<Unlocked> {
         let mut confirmed = None;
         let granted = self.withdraw(waiter, |step, attempt| {
-            confirmed = step.give_up_attempt(attempt);
+            confirmed = step.withdraw_confirmed(attempt);
         });
         match granted {
             Some(hold) => Some(self.give_back_confirmed(&hold)),
@@ -115,7 +115,6 @@ impl Transition<'_> {
             waiter,
             adopts,
             number,
-            resting: false,
             trouble: None,
         };
         self.begin(lease, TicketState::Attempting(attempt));
@@ -182,7 +181,7 @@ impl Transition<'_> {
             match attempt.filter(|attempt| same(&attempt.waiter)) {
                 Some(attempt) => {
                     others.push(attempt.waiter.clone());
-                    self.drop_attempt(index);
+                    self.withdraw(index);
                 }
                 None => index += 1,
             }
@@ -218,7 +217,7 @@ impl Transition<'_> {
             match ticket.attempting() {
                 Some(attempt) if which(&attempt.waiter.want) => {
                     attempt.waiter.fail(error.clone(), self.wakes);
-                    self.drop_attempt(index);
+                    self.withdraw(index);
                 }
                 _ => index += 1,
             }

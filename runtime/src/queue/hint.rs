@@ -92,7 +92,10 @@ impl Transition<'_> {
         let mut order: Vec<_> = (0..self.state.tickets.len()).collect();
         order.sort_by_key(|&index| self.state.tickets[index].rank());
         for index in order {
-            self.send(index);
+            // The first request of a resting attempt is sent later.
+            if !self.state.tickets[index].is_resting() {
+                self.send(index);
+            }
         }
         self.ask_queries_again();
     }

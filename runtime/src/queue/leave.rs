@@ -262,8 +262,13 @@ impl Transition<'_> {
         }
     }
 
-    /// Removes the ticket at `index` from the store, in any of its states there, because no caller needs it.
+    /// Removes the ticket at `index`, in any of its states, because no caller needs it: at once if the store cannot know
+    /// it, otherwise when the store has answered the release.
     pub(super) fn withdraw(&mut self, index: usize) {
+        if self.state.tickets[index].is_resting() {
+            self.state.tickets.remove(index);
+            return;
+        }
         let leaving = self.unused(self.now);
         self.leave(index, leaving);
     }
@@ -274,37 +279,22 @@ impl Transition<'_> {
         }
     }
 
-    /// Like [`withdraw`](Self::withdraw), for an attempt. Returns a promise that completes when the store has removed
-    /// the ticket. The caller waits no longer than it would have waited for the answer to the attempt.
-    fn withdraw_confirmed(&mut self, index: usize) -> Unlocked {
+    /// Like [`withdraw`](Self::withdraw), for an attempt. If the store must remove the ticket, returns a promise that
+    /// completes when it has done so. The caller waits no longer than it would have waited for the answer to the
+    /// attempt.
+    pub(super) fn withdraw_confirmed(&mut self, index: usize) -> Option<Unlocked> {
+        let ticket = &self.state.tickets[index];
+        if ticket.is_resting() {
+            self.state.tickets.remove(index);
+            return None;
+        }
         let promise = Arc::new(Promise::new());
-        let since = self.state.tickets[index].log.since;
         let leaving = Leaving {
-            unlocker: Some((since.after(self.queue.moment()), promise.clone())),
+            unlocker: Some((ticket.log.since.after(self.queue.moment()), promise.clone())),
             ..self.unused(self.now)
         };
         self.leave(index, leaving);
-        promise
-    }
-
-    /// Like [`drop_attempt`](Self::drop_attempt), but returns a promise to wait on if the store must remove a ticket.
-    pub(super) fn give_up_attempt(&mut self, index: usize) -> Option<Unlocked> {
-        match self.state.tickets[index].attempting() {
-            Some(attempt) if attempt.resting => {
-                self.state.tickets.remove(index);
-                None
-            }
-            _ => Some(self.withdraw_confirmed(index)),
-        }
-    }
-
-    /// Ends the attempt at `index` without a result. Between two attempts, the store has no ticket of it, so nothing is
-    /// sent.
-    pub(super) fn drop_attempt(&mut self, index: usize) {
-        match self.state.tickets[index].attempting() {
-            Some(attempt) if attempt.resting => drop(self.state.tickets.remove(index)),
-            _ => self.withdraw(index),
-        }
+        Some(promise)
     }
 
     /// The state of a leaving ticket whose grant, if it has one, was not used.

@@ -232,9 +232,7 @@ impl Transition<'_> {
         if ticket.held().is_some() {
             ticket.again = renewal;
         }
-        if let Some(op) = op {
-            self.submit(op);
-        }
+        self.submit(op);
     }
 
     /// Adds a ticket and sends its first request.

@@ -72,8 +72,6 @@ pub(super) struct Attempting {
     pub(super) adopts: Option<TicketId>,
     /// The number of this attempt of the waiter, from 1.
     pub(super) number: u32,
-    /// The attempt has failed. The next one begins at the time `again`, with a new ticket id.
-    pub(super) resting: bool,
     /// Why the store did not serve the last request.
     pub(super) trouble: Option<StoreError>,
 }
@@ -244,16 +242,10 @@ impl Ticket {
         attempt.is_some_and(|attempt| Arc::ptr_eq(&attempt.waiter, waiter))
     }
 
-    /// Begins the next attempt, with a new ticket id, if the ticket pauses between two attempts.
-    pub(super) fn end_rest(&mut self, now: Instant) {
-        if let TicketState::Attempting(attempt) = &mut self.state
-            && attempt.resting
-        {
-            attempt.resting = false;
-            attempt.number += 1;
-            attempt.trouble = None;
-            self.log = SendLog::new(now);
-        }
+    /// Whether the store cannot know the ticket, because no request of it was sent yet. An attempt rests until its first
+    /// request is sent at the time `again`; a ticket in another state never rests.
+    pub(super) fn is_resting(&self) -> bool {
+        self.log.count() == 0
     }
 
     /// The order in which the requests of tickets are sent again on a new connection: waiting tickets first, in the
@@ -267,28 +259,22 @@ impl Ticket {
         }
     }
 
-    /// The request to send at `now`, for the first time or again (a second copy is harmless). `None` if there is
-    /// nothing to send. `lease` is the client's lease.
-    pub(super) fn request(&mut self, now: Instant, lease: Duration) -> Option<Op> {
-        if self.attempting().is_some_and(|attempt| attempt.resting) {
-            return None;
-        }
+    /// The request to send at `now`, for the first time or again (a second copy is harmless). `lease` is the client's
+    /// lease.
+    pub(super) fn request(&mut self, now: Instant, lease: Duration) -> Op {
         self.again = Instant::NEVER;
-        if let TicketState::Leaving(leaving) = &mut self.state {
-            leaving.sent = now;
-        }
-        match &self.state {
+        match &mut self.state {
             TicketState::Waiting(waiting) => match &waiting.waiter {
                 Some(waiter) if !waiting.queued => {
                     let (share, meta) = (waiting.share.clone(), waiter.want.meta.clone());
-                    Some(self.acquire(now, lease, Mode::Queue, share, meta))
+                    self.acquire(now, lease, Mode::Queue, share, meta)
                 }
-                _ => Some(self.touch_waiting(now, lease)),
+                _ => self.touch_waiting(now, lease),
             },
             TicketState::Attempting(attempt) => {
                 let want = &attempt.waiter.want;
                 let (share, meta) = (want.share.clone(), want.meta.clone());
-                Some(match attempt.adopts {
+                match attempt.adopts {
                     Some(old) => Op::Adopt {
                         old,
                         ticket: self.log.id,
@@ -298,15 +284,21 @@ impl Ticket {
                         meta,
                     },
                     None => self.acquire(now, lease, Mode::Try, share, meta),
-                })
+                }
             }
-            TicketState::Held(_) => self.renew(now, lease),
-            TicketState::Leaving(leaving) => Some(Op::Release {
-                ticket: self.log.id,
-                park: now.until(leaving.park_until),
-                tomb: self.log.late,
-                used: leaving.used.unwrap_or(0),
-            }),
+            TicketState::Held(held) => {
+                let (hold, units) = (held.next_lease(now, lease), held.hold.given_back());
+                self.touch(now, lease, hold, units.unwrap_or(0))
+            }
+            TicketState::Leaving(leaving) => {
+                leaving.sent = now;
+                Op::Release {
+                    ticket: self.log.id,
+                    park: now.until(leaving.park_until),
+                    tomb: self.log.late,
+                    used: leaving.used.unwrap_or(0),
+                }
+            }
         }
     }
 
@@ -332,32 +324,19 @@ impl Ticket {
     /// The request that renews the place of a waiting ticket.
     pub(super) fn touch_waiting(&mut self, now: Instant, lease: Duration) -> Op {
         self.again = Instant::NEVER;
+        self.touch(now, lease, self.lease, 0)
+    }
+
+    /// The request that renews the place of a waiting ticket, or renews the lease of a holder, or claims a grant. `lease`
+    /// is the client's lease, `hold` the lease that the ticket asks for.
+    fn touch(&mut self, now: Instant, lease: Duration, hold: Duration, units: u32) -> Op {
         Op::Touch {
             ticket: self.log.id,
             counter: self.log.next(now),
-            units: 0,
-            hold: self.lease,
-            place: lease,
-        }
-    }
-
-    /// Renews the lease of a holder, or claims a grant.
-    fn renew(&mut self, now: Instant, lease: Duration) -> Option<Op> {
-        let TicketState::Held(held) = &mut self.state else {
-            return None;
-        };
-        let hold = lease
-            .min(held.hold.expires_in(now))
-            .max(now.until(held.leased))
-            .max(Duration::from_millis(1));
-        held.leased = now.after(hold);
-        Some(Op::Touch {
-            ticket: self.log.id,
-            counter: self.log.next(now),
-            units: held.hold.given_back().unwrap_or(0),
+            units,
             hold,
             place: lease,
-        })
+        }
     }
 }
 
@@ -378,6 +357,16 @@ impl Held {
             refreshers: Vec::new(),
             bounds: Vec::new(),
         }
+    }
+
+    /// The lease that the next renewal or claim asks for. `lease` is the client's lease.
+    fn next_lease(&mut self, now: Instant, lease: Duration) -> Duration {
+        let hold = lease
+            .min(self.hold.expires_in(now))
+            .max(now.until(self.leased))
+            .max(Duration::from_millis(1));
+        self.leased = now.after(hold);
+        hold
     }
 
     /// Confirms the renewal `counter` to the callers that wait for it or for an earlier one.

@@ -99,14 +99,13 @@ impl Transition<'_> {
         {
             let next = self.now.after(interval);
             if next < waiter.deadline {
-                let resting = Attempting {
+                // The next attempt rests until `next`.
+                let resting = TicketState::Attempting(Attempting {
                     waiter,
                     adopts: None,
-                    number,
-                    resting: true,
+                    number: number + 1,
                     trouble: None,
-                };
-                let resting = TicketState::Attempting(resting);
+                });
                 let mut resting = Ticket::new(self.now, ticket.lease, resting);
                 resting.again = next;
                 self.forget(index);
