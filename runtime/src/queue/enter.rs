@@ -89,9 +89,6 @@ impl LockQueue {
         waiter: &Arc<Waiter>,
         attempted: impl FnOnce(&mut Transition<'_>, usize),
     ) -> Option<Arc<Hold>> {
-        if self.member().is_forked() {
-            return None;
-        }
         let mut granted = None;
         self.step(|step| {
             granted = waiter.promise.close(step.wakes);

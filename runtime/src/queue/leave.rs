@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::due::BRIEF;
 use super::hold::Hold;
 use super::lock_queue::{LockQueue, Transition};
-use super::ticket::{Confirmed, Held, Leaving, Refresher, Ticket, TicketState, Unlocked, Unlocker};
+use super::ticket::{Confirmed, Held, Leaving, Refresher, TicketState, Unlocked, Unlocker};
 use crate::clock::Instant;
 use crate::config::SHORTEST_EXPIRE;
 use crate::error::{LockError, LossCause};
@@ -66,16 +66,12 @@ impl LockQueue {
         store_timeout: Duration,
     ) -> Unlocked {
         let promise = Arc::new(Promise::new());
-        let forked = self.member().is_forked();
-        if forked
-            || self
-                .step(|step| {
-                    let valid = hold.end(step.now, step.wakes);
-                    let unlocker = (step.now.after(store_timeout), promise.clone());
-                    step.release(hold, valid, returns, Some(unlocker));
-                })
-                .is_none()
-        {
+        let released = self.step(|step| {
+            let valid = hold.end(step.now, step.wakes);
+            let unlocker = (step.now.after(store_timeout), promise.clone());
+            step.release(hold, valid, returns, Some(unlocker));
+        });
+        if released.is_none() {
             let _ = promise.complete(Ok(None), &mut DeferredWakes::default());
         }
         hold.finish();
@@ -90,9 +86,6 @@ impl LockQueue {
     /// Ends the hold here but keeps it in the store, so that another client can adopt it. Returns `false` if the hold
     /// has already ended.
     pub(crate) fn hand_over(self: &Arc<Self>, hold: &Arc<Hold>) -> bool {
-        if self.member().is_forked() {
-            return false;
-        }
         let over = self.step(|step| {
             let index = step.find_hold(hold)?;
             if !hold.end(step.now, step.wakes) {
@@ -109,9 +102,6 @@ impl LockQueue {
 
     /// Asks the store to renew the lease now. `None` if the hold is lost or released.
     pub(crate) fn renew(self: &Arc<Self>, hold: &Arc<Hold>) -> Option<Confirmed> {
-        if self.member().is_forked() {
-            return None;
-        }
         let promise = Arc::new(Promise::new());
         self.step(|step| {
             let index = step.find_hold(hold)?;
@@ -166,21 +156,16 @@ impl LockQueue {
 
     /// Makes the engine wake the listeners of `hold` when one of `bounds` ends, too.
     pub(crate) fn watch(self: &Arc<Self>, hold: &Arc<Hold>, bounds: &Bounds) {
-        if self.member().is_forked() {
-            return;
-        }
         self.step(|step| {
-            let tickets = step.state.tickets.iter_mut();
-            let mut held = tickets.filter_map(Ticket::held_mut);
-            if let Some(held) = held.find(|held| Arc::ptr_eq(&held.hold, hold)) {
-                let watched = &mut held.bounds;
-                watched.retain(|known| known.strong_count() > 0);
-                for bound in bounds.all().iter().map(Arc::downgrade) {
-                    if !watched.iter().any(|known| known.ptr_eq(&bound)) {
-                        watched.push(bound);
-                    }
+            let index = step.find_hold(hold)?;
+            let watched = &mut step.state.tickets[index].held_mut()?.bounds;
+            watched.retain(|known| known.strong_count() > 0);
+            for bound in bounds.all().iter().map(Arc::downgrade) {
+                if !watched.iter().any(|known| known.ptr_eq(&bound)) {
+                    watched.push(bound);
                 }
             }
+            Some(())
         });
     }
 }

@@ -172,11 +172,15 @@ impl LockQueue {
         (!state.retired).then_some(state)
     }
 
-    /// Runs one transition; `None` if the name was retired.
+    /// Runs one transition; `None` if the name was retired, or in a forked child, which has only a copy of the queue.
     pub(super) fn step<T>(
         self: &Arc<Self>,
         run: impl FnOnce(&mut Transition<'_>) -> T,
     ) -> Option<T> {
+        // At the fork, another thread of the parent may have locked the mutex.
+        if self.member.is_forked() {
+            return None;
+        }
         let state = self.open()?;
         Some(self.go_on(state, Instant::now(), DeferredWakes::default(), run))
     }
