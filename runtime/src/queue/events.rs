@@ -1,16 +1,17 @@
-//! Events that the client reports to the queue of a name: answers, messages, timers, draining, shutdown.
+//! What the client reports to the queue of a name (answers, messages, timers, draining, shutdown), and what it asks the
+//! queue: what is held, how long renewals take, which tickets are here.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::due::STOOD_STILL;
 use super::lock_queue::LockQueue;
-use super::ticket::TicketState;
+use super::ticket::{Ticket, TicketState};
 use crate::clock::Instant;
 use crate::error::{LockError, LossCause};
 use crate::member::{Caller, ClientCore, HeldName, Load, NameQueue};
 use crate::name::Name;
-use crate::store::{Answer, Message, Ticket};
+use crate::store::{Answer, Message, Ticket as TicketId};
 
 impl NameQueue for LockQueue {
     fn new(name: Name, member: Arc<ClientCore<Self>>) -> Arc<Self> {
@@ -70,19 +71,41 @@ impl NameQueue for LockQueue {
     }
 
     fn load(&self) -> Load {
-        self.load()
+        let state = self.lock();
+        let held = || {
+            state
+                .tickets
+                .iter()
+                .filter(|ticket| ticket.held().is_some())
+        };
+        let attempting = |ticket: &&Ticket| ticket.attempting().is_some();
+        Load {
+            held: held().count(),
+            waiting: state.waiters.len() + state.tickets.iter().filter(attempting).count(),
+            oldest_renewal: held().filter_map(|ticket| ticket.log.unanswered()).min(),
+        }
     }
 
-    fn knows(&self, ticket: Ticket) -> bool {
-        self.has_ticket(ticket)
+    fn knows(&self, ticket: TicketId) -> bool {
+        self.lock().find(ticket).is_some()
     }
 
-    fn waits_with(&self, ticket: Ticket) -> bool {
-        self.has_waiting(ticket)
+    fn waits_with(&self, ticket: TicketId) -> bool {
+        let state = self.lock();
+        let found = state.find(ticket).map(|index| &state.tickets[index]);
+        found.is_some_and(|ticket| ticket.waiting().is_some())
     }
 
     fn held(&self) -> Vec<HeldName> {
-        self.held()
+        let (state, now) = (self.lock(), Instant::now());
+        let held = state.tickets.iter().filter_map(Ticket::held);
+        held.map(|held| HeldName {
+            name: self.name().clone(),
+            meta: held.hold.grant().meta.clone(),
+            held: held.hold.since().until(now),
+            caller: held.hold.caller(),
+        })
+        .collect()
     }
 
     fn drain(self: &Arc<Self>, holders: &HashSet<Caller>) {

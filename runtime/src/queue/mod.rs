@@ -24,8 +24,7 @@
 //! | `leave` | a hold ends: release, refresh, withdrawing |
 //! | `handoff` | a lease is passed to the next waiter here |
 //! | `uncontended`, `recent` | the fast path for an uncontended name |
-//! | `events` | events of the client: answers, messages, timers, draining, shutdown |
-//! | `load` | what is held, and how long renewals take, for reports |
+//! | `events` | events of the client: answers, messages, timers, draining, shutdown; and what the client asks |
 //! | `answer` | the store answers a request |
 //! | `hint` | the store sends a message |
 //! | `due` | a timer fires |
@@ -48,7 +47,6 @@ mod home;
 #[cfg(all(test, shuttle, repository))]
 mod interleavings;
 mod leave;
-mod load;
 mod lock_queue;
 mod nested;
 mod places;

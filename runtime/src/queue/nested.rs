@@ -49,18 +49,6 @@ impl LockQueue {
         self.member().settings().endpoint.is_same_store(endpoint)
     }
 
-    /// Whether this queue has the ticket.
-    pub(super) fn has_ticket(&self, ticket: TicketId) -> bool {
-        self.lock().find(ticket).is_some()
-    }
-
-    /// Whether the ticket waits in this queue.
-    pub(super) fn has_waiting(&self, ticket: TicketId) -> bool {
-        let state = self.lock();
-        let found = state.find(ticket).map(|index| &state.tickets[index]);
-        found.is_some_and(|ticket| ticket.waiting().is_some())
-    }
-
     /// Ends the wait of `waiter` with `error`, if it still waits.
     fn fail_waiter(self: &Arc<Self>, waiter: &Arc<Waiter>, error: LockError) {
         self.step(|step| {
