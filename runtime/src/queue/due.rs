@@ -126,7 +126,7 @@ impl Transition<'_> {
             let held = self.state.tickets[index].held();
             let silence = held
                 .filter(|held| held.refreshers.iter().any(late))
-                .map(|_| self.unavailable(self.silence()));
+                .map(|_| self.unavailable(self.silence(None)));
             if let Some(held) = self.state.tickets[index].held_mut() {
                 held.due(self.now, spared, silence.as_ref(), self.wakes);
             }
@@ -244,17 +244,20 @@ impl Transition<'_> {
 
     /// When the store stopped answering, and the cause; `None` if no answer is missing.
     fn outage(&self) -> Option<(Instant, StoreError)> {
-        self.unreachable().or_else(|| {
-            let (_, waiting) = self.unanswered()?;
-            let trouble = waiting.trouble.clone().unwrap_or_else(unanswered);
-            Some((waiting.unanswered_since, trouble))
-        })
+        let since = self.silent_since()?;
+        let trouble = self
+            .unanswered()
+            .and_then(|(_, waiting)| waiting.trouble.as_ref());
+        Some((since, self.silence(trouble)))
     }
 
-    /// The error that explains a missing answer.
-    pub(super) fn silence(&self) -> StoreError {
-        self.unreachable()
-            .map_or_else(unanswered, |outage| outage.1)
+    /// The error that explains a missing answer. `trouble`: why the store did not serve the request before.
+    pub(super) fn silence(&self, trouble: Option<&StoreError>) -> StoreError {
+        match (self.unreachable(), trouble) {
+            (Some((_, outage)), _) => outage,
+            (None, Some(trouble)) => trouble.clone(),
+            (None, None) => StoreError::disconnected("the store did not answer in time"),
+        }
     }
 
     /// When the queue stops waiting for the answer to an attempt that was made at `since`.
@@ -277,9 +280,7 @@ impl Transition<'_> {
             };
             let rests = ticket.is_resting();
             if !rests && self.attempt_ends(ticket.log.since, attempt) <= self.now {
-                let away = self.unreachable().map(|outage| outage.1);
-                let trouble = attempt.trouble.clone();
-                let source = away.or(trouble).unwrap_or_else(unanswered);
+                let source = self.silence(attempt.trouble.as_ref());
                 let waiter = attempt.waiter.clone();
                 self.withdraw(index);
                 let error = self.unavailable(source);
@@ -306,7 +307,7 @@ impl Transition<'_> {
                 self.send(index);
             }
             if let Some((_, promise)) = late {
-                let error = self.unavailable(self.silence());
+                let error = self.unavailable(self.silence(None));
                 let _ = promise.complete(Err(error), self.wakes);
             }
         }
@@ -340,8 +341,4 @@ impl Held {
             let _ = late.promise.complete(Err(silence.clone()), wakes);
         }
     }
-}
-
-fn unanswered() -> StoreError {
-    StoreError::disconnected("the store did not answer in time")
 }

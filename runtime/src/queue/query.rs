@@ -98,7 +98,7 @@ impl Transition<'_> {
         if !self.state.queries.iter().any(late) {
             return;
         }
-        let error = self.unavailable(self.silence());
+        let error = self.unavailable(self.silence(None));
         for query in self.state.queries.extract_if(.., |query| late(query)) {
             let _ = query.promise.complete(Err(error.clone()), self.wakes);
         }
