@@ -26,7 +26,26 @@ impl Transition<'_> {
         };
         let ticket = &mut self.state.tickets[index];
         match (&ticket.state, message) {
-            (TicketState::Waiting(_), Message::Grant { .. }) => self.told_grant(index, message),
+            (
+                TicketState::Waiting(_),
+                &Message::Grant {
+                    token,
+                    counter,
+                    hold,
+                    ref signal,
+                    ..
+                },
+            ) => {
+                let granted = Granted {
+                    token,
+                    counter,
+                    valid: ticket.log.validity(counter, hold.min(ticket.lease)),
+                    provisional: true,
+                    lease: hold,
+                    signal: signal.clone(),
+                };
+                self.told_grant(index, &granted);
+            }
             (TicketState::Waiting(_), Message::Ask { .. }) => self.send(index),
             (TicketState::Waiting(_), Message::Near { .. }) => {
                 ticket.again = ticket
@@ -49,42 +68,21 @@ impl Transition<'_> {
     }
 
     /// Handles a grant of the waiting ticket at `index`, which the store made during another client's operation.
-    fn told_grant(&mut self, index: usize, message: &Message) {
-        let &Message::Grant {
-            token,
-            counter,
-            hold,
-            ref signal,
-            ..
-        } = message
-        else {
-            return;
-        };
+    fn told_grant(&mut self, index: usize, granted: &Granted) {
         let closing = self.closing();
         let closed = closing.is_some_and(|closing| self.now < closing.until);
         let ticket = &mut self.state.tickets[index];
-        let valid = ticket.log.validity(counter, hold.min(ticket.lease));
         let plausible = ticket
             .waiting()
-            .is_some_and(|waiting| is_plausible(waiting, token, hold));
-        if self.now >= valid || closed || !plausible {
+            .is_some_and(|waiting| is_plausible(waiting, granted));
+        if self.now >= granted.valid || closed || !plausible {
             // The grant came too late to be proved valid, or a correct store would not send it now. So a touch asks the
             // store.
             let op = ticket.touch_waiting(self.now, self.queue.lease());
             return self.submit(op);
         }
-        ticket.log.executed(counter);
-        self.granted(
-            index,
-            &Granted {
-                token,
-                counter,
-                valid,
-                provisional: true,
-                lease: hold,
-                signal: signal.clone(),
-            },
-        );
+        ticket.log.executed(granted.counter);
+        self.granted(index, granted);
     }
 
     /// Resends every request that may not have arrived. Waiting tickets keep the order of their waiters.
@@ -101,10 +99,11 @@ impl Transition<'_> {
     }
 }
 
-/// Whether a store that follows the protocol could send this grant to a `waiting` ticket.
-fn is_plausible(waiting: &Waiting, token: u64, hold: Duration) -> bool {
+/// Whether a store that follows the protocol could send the grant to a `waiting` ticket.
+fn is_plausible(waiting: &Waiting, granted: &Granted) -> bool {
+    let token = granted.token;
     let last = waiting.holder.as_ref().map_or(0, |holder| holder.token);
     // If the owner of the ticket already holds the name, the grant has the token of that hold.
     let later = token > last || token == last && !waiting.share.owner.is_empty();
-    hold <= CLAIM && later && token < TOKENS_END
+    granted.lease <= CLAIM && later && token < TOKENS_END
 }
