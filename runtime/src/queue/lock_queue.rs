@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::ticket::{Ticket, TicketState};
 use super::waiter::{Waiter, Want};
 use crate::clock::Instant;
-use crate::error::LockError;
+use crate::error::{LockError, StoreError};
 use crate::lease::{RenewalSchedule, Terms};
 use crate::member::ClientCore;
 use crate::name::Name;
@@ -282,12 +282,20 @@ impl Transition<'_> {
         }
     }
 
-    /// Tells the observer how long the store took to answer `op`, which was sent at `sent`.
-    pub(super) fn note_answer(&mut self, op: [(&'static str, &'static str); 1], sent: Instant) {
+    /// Tells the observer how long the store took to answer `op`, which was sent at `sent`. A lost connection is no
+    /// answer.
+    pub(super) fn note_answer(
+        &mut self,
+        op: [(&'static str, &'static str); 1],
+        sent: Instant,
+        result: &Result<Reply, StoreError>,
+    ) {
+        let answered = !matches!(result, Err(error) if error.is_disconnected());
         let (member, took) = (&self.queue.member, sent.until(self.now));
         // An answer that took no time came from no server: a store that is not connected yet (`connect_lazily`) answers
         // a release itself.
         if let Some(observer) = member.observer()
+            && answered
             && !took.is_zero()
             && !member.store().is_here()
         {

@@ -49,10 +49,8 @@ impl Transition<'_> {
             return;
         };
         let harmless_twice = is_harmless_twice(&queries[index].op);
-        let answered = (operation(&queries[index].op), queries[index].sent);
-        if !matches!(&result, Err(error) if error.is_disconnected()) {
-            self.note_answer(answered.0, answered.1);
-        }
+        let (operation, sent) = (operation(&queries[index].op), queries[index].sent);
+        self.note_answer(operation, sent, &result);
         let result = match result {
             Ok(reply) => Ok(reply),
             // The query is sent again when the connection is back.

@@ -65,9 +65,8 @@ impl Transition<'_> {
             result,
         };
         if let Some(index) = self.state.find(ticket) {
-            let answered = !matches!(&asked.result, Err(error) if error.is_disconnected());
-            if answered && let Some(sent) = self.state.tickets[index].log.at(counter) {
-                self.note_answer(operation, sent);
+            if let Some(sent) = self.state.tickets[index].log.at(counter) {
+                self.note_answer(operation, sent, &asked.result);
             }
             self.answer_ticket(index, acquires, asked);
         }

@@ -26,9 +26,7 @@ impl Transition<'_> {
             return;
         };
         let (held, unanswered, sent) = (leaving.held, leaving.unanswered, leaving.sent);
-        if !matches!(&result, Err(error) if error.is_disconnected()) {
-            self.note_answer(operation, sent);
-        }
+        self.note_answer(operation, sent, &result);
         match result {
             Ok(Reply::Released { free }) => self.left(index, Ok(held.then_some(free))),
             // An earlier copy of the release may have removed the ticket: then the local clock decides whether the lock
