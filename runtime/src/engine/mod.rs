@@ -172,13 +172,7 @@ impl Starter {
 impl Drop for Starter {
     fn drop(&mut self) {
         // This has no effect if another result was sent before.
-        self.send(Err(failed("it ended at once")));
-    }
-}
-
-fn failed(reason: impl ToString) -> SetupError {
-    SetupError::Engine {
-        reason: reason.to_string(),
+        self.send(Err(SetupError::engine("it ended at once")));
     }
 }
 
@@ -231,7 +225,7 @@ pub(crate) fn start(settings: Settings) -> Result<Starting, SetupError> {
         {
             Ok(runtime) => runtime,
             Err(error) => {
-                starter.send(Err(failed(error)));
+                starter.send(Err(SetupError::engine(error)));
                 return;
             }
         };
@@ -245,6 +239,6 @@ pub(crate) fn start(settings: Settings) -> Result<Starting, SetupError> {
     thread::Builder::new()
         .name("auto-mutex".to_owned())
         .spawn(body)
-        .map_err(failed)?;
+        .map_err(SetupError::engine)?;
     Ok(Starting { result, given_up })
 }

@@ -165,6 +165,13 @@ pub enum SetupError {
 }
 
 impl SetupError {
+    /// [`SetupError::Engine`] for this `reason`.
+    pub(crate) fn engine(reason: impl ToString) -> Self {
+        Self::Engine {
+            reason: reason.to_string(),
+        }
+    }
+
     /// Whether the same set-up may succeed later without any change to the configuration. This is so if the server
     /// cannot be reached, or has another fault that ends by itself.
     pub(crate) fn is_passing(&self) -> bool {

@@ -16,13 +16,10 @@ pub(super) struct Worker(mpsc::Sender<Job>);
 
 impl Worker {
     pub(super) fn start(mut inspector: Inspector) -> Result<Self, SetupError> {
-        let failed = |error: std::io::Error| SetupError::Engine {
-            reason: error.to_string(),
-        };
         let runtime = Builder::new_current_thread()
             .enable_all()
             .build()
-            .map_err(failed)?;
+            .map_err(SetupError::engine)?;
         let (sender, jobs) = mpsc::channel::<Job>();
         thread::Builder::new()
             .name("auto-mutex-operator".to_owned())
@@ -31,7 +28,7 @@ impl Worker {
                     job(&runtime, &mut inspector);
                 }
             })
-            .map_err(failed)?;
+            .map_err(SetupError::engine)?;
         Ok(Self(sender))
     }
 
@@ -45,10 +42,8 @@ impl Worker {
             // An error means that the caller is gone.
             let _ = sender.send(runtime.block_on(job(inspector)));
         }));
-        let ended = |()| SetupError::Engine {
-            reason: "it has ended".to_owned(),
-        };
-        sent.map_err(|_| ended(()))?;
-        result.recv().map_err(|_| ended(()))
+        let ended = || SetupError::engine("it has ended");
+        sent.map_err(|_| ended())?;
+        result.recv().map_err(|_| ended())
     }
 }

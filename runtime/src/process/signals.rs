@@ -77,21 +77,15 @@ fn checked(limit: impl IntoDuration) -> Result<Duration, SetupError> {
             option,
             reason: reason.into(),
         },
-        other => failed(other),
+        other => SetupError::engine(other),
     })
-}
-
-fn failed(reason: impl ToString) -> SetupError {
-    SetupError::Engine {
-        reason: reason.to_string(),
-    }
 }
 
 fn handle_within(new: Duration) -> Result<(), SetupError> {
     let mut limit = LIMIT.lock().unwrap_or_else(PoisonError::into_inner);
     if limit.is_none() {
-        let signals = Signals::new([SIGTERM, SIGINT]).map_err(failed)?;
-        start("auto-mutex-signals", move || handle(signals)).map_err(failed)?;
+        let signals = Signals::new([SIGTERM, SIGINT]).map_err(SetupError::engine)?;
+        start("auto-mutex-signals", move || handle(signals)).map_err(SetupError::engine)?;
     }
     *limit = Some(new);
     Ok(())
