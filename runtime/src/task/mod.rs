@@ -85,19 +85,25 @@ pub(crate) fn enter_body(holds: &Holds) -> Body {
     }
 }
 
+/// The frames of the running task, the outermost first.
+#[inline]
+fn frames(stack: &[Frame]) -> impl DoubleEndedIterator<Item = &Frame> {
+    // Mostly there is none, and the task need not be known.
+    let task = match stack {
+        [] => None,
+        _ => tokio::task::try_id(),
+    };
+    stack.iter().filter(move |frame| frame.task == task)
+}
+
 /// The holds of the protected calls around the running code, the outermost first. They may belong to any client;
 /// `which` selects among them. Allocates only if a hold is found. `which` must not run other code, because the stack is
 /// borrowed.
 #[inline]
 pub(crate) fn holds(mut which: impl FnMut(&Hold) -> bool) -> Vec<Arc<Hold>> {
     let found = STACK.try_with(|stack| {
-        let stack = stack.borrow();
         let mut holds: Vec<Arc<Hold>> = Vec::new();
-        if stack.is_empty() {
-            return holds;
-        }
-        let task = tokio::task::try_id();
-        for frame in stack.iter().filter(|frame| frame.task == task) {
+        for frame in frames(&stack.borrow()) {
             let hold = &frame.hold;
             let known = holds.iter().any(|known| Arc::ptr_eq(known, hold));
             if !known && !hold.is_released() && which(hold) {
@@ -121,14 +127,10 @@ pub(crate) fn find(
 ) -> Option<Holds> {
     let found = STACK.try_with(|stack| {
         let stack = stack.borrow();
-        if stack.is_empty() {
-            return None;
-        }
-        let task = tokio::task::try_id();
-        let frames = stack.iter().rev();
         let is_meant = |hold: &Hold| hold.client_id() == client && hold.name() == name;
-        let mut found = frames
-            .filter(|frame| frame.task == task && is_meant(&frame.hold) && suits(&frame.hold));
+        let mut found = frames(&stack)
+            .rev()
+            .filter(|frame| is_meant(&frame.hold) && suits(&frame.hold));
         let first = found.next()?;
         let chosen = match best(&first.hold) {
             true => first,
@@ -143,15 +145,8 @@ pub(crate) fn find(
 #[inline]
 pub(crate) fn is_inside(client: u64) -> bool {
     let inside = STACK.try_with(|stack| {
-        let stack = stack.borrow();
-        if stack.is_empty() {
-            return false;
-        }
-        let task = tokio::task::try_id();
-        let is_around = |frame: &Frame| {
-            frame.task == task && frame.hold.client_id() == client && frame.hold.is_valid()
-        };
-        stack.iter().any(is_around)
+        frames(&stack.borrow())
+            .any(|frame| frame.hold.client_id() == client && frame.hold.is_valid())
     });
     inside.unwrap_or(false)
 }
