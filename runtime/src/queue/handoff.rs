@@ -108,7 +108,7 @@ impl Transition<'_> {
     /// - This process holds only a part of the units. The spare ticket would block a waiter of another process for
     ///   which enough units are free.
     /// - The ticket waits for a signal. A signal that is granted to a spare ticket would reach its receiver late.
-    /// - The request can be granted beside others: see [`Waiting::may_serve`](super::ticket::Waiting::may_serve).
+    /// - The request can be granted beside others: see [`Ticket::may_serve`].
     /// - The client drains, so no new waiters come.
     pub(super) fn keeps_spare(&self) -> bool {
         let whole = |held: &Held| held.hold.weight() == held.hold.grant().capacity;

@@ -2,7 +2,7 @@
 //!
 //! A mutex has one waiting ticket, which serves the waiter that is first at the time of the grant. Waiters that could
 //! hold together, for example readers, have a ticket each, which serves no later waiter: see
-//! [`Waiting::may_serve`](super::ticket::Waiting::may_serve).
+//! [`Ticket::may_serve`].
 
 use std::collections::HashSet;
 use std::sync::Arc;

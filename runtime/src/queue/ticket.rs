@@ -145,16 +145,6 @@ impl Refresher {
     }
 }
 
-impl Waiting {
-    /// Whether a grant of this ticket may serve `waiter`. The ticket was made at `since`. The store may already have
-    /// granted it, and other tickets after it with greater tokens. So a waiter that came after `since` must not get the
-    /// smaller token.
-    pub(super) fn may_serve(&self, since: Instant, waiter: &Waiter) -> bool {
-        let share = &waiter.want.share;
-        *share == self.share && (share.excludes_all() || waiter.started <= since)
-    }
-}
-
 impl Ticket {
     pub(super) fn new(now: Instant, lease: Duration, state: TicketState) -> Self {
         Self {
@@ -230,10 +220,14 @@ impl Ticket {
         }
     }
 
-    /// Whether the ticket waits, and its grant may serve `waiter`.
+    /// Whether the ticket waits, and its grant may serve `waiter`. The store may already have granted the ticket, and
+    /// other tickets after it with greater tokens. So a waiter that came after the ticket was made must not get the
+    /// smaller token.
     pub(super) fn may_serve(&self, waiter: &Waiter) -> bool {
-        let waiting = self.waiting();
-        waiting.is_some_and(|waiting| waiting.may_serve(self.log.since, waiter))
+        let share = &waiter.want.share;
+        let is_same = |waiting: &Waiting| waiting.share == *share;
+        self.waiting().is_some_and(is_same)
+            && (share.excludes_all() || waiter.started <= self.log.since)
     }
 
     /// Whether the ticket is the attempt of `waiter`.
