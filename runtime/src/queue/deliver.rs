@@ -87,7 +87,7 @@ impl Transition<'_> {
             return false;
         }
         let (claim, renew) = (self.claim_at(granted.valid), self.next_renewal());
-        let wanted = self.lease_for(want);
+        let wanted = self.queue.lease_of(want.terms);
         if let Some(index) = self.state.find(id) {
             let ticket = &mut self.state.tickets[index];
             // The ticket may have been requested for an earlier waiter, with a shorter lease.

@@ -107,7 +107,7 @@ impl LockQueue {
 impl Transition<'_> {
     /// Tries to take the lock if it is free, or to take over the hold `adopts`.
     pub(super) fn attempt(&mut self, waiter: Arc<Waiter>, adopts: Option<TicketId>, number: u32) {
-        let lease = self.lease_for(&waiter.want);
+        let lease = self.queue.lease_of(waiter.want.terms);
         let attempt = Attempting {
             waiter,
             adopts,

@@ -37,7 +37,8 @@ impl Transition<'_> {
             }
             self.count(Metric::Handover, hold.grant().labels());
             // The previous holder's `expire` may have made the lease shorter than this waiter needs.
-            let cut = self.queue.lease_of(before.terms()) < self.lease_for(&waiter.want);
+            let lease_of = |terms| self.queue.lease_of(terms);
+            let cut = lease_of(before.terms()) < lease_of(waiter.want.terms);
             let claim = self.claim_at(before.valid());
             if let Some(index) = self.state.find(id) {
                 let ticket = &mut self.state.tickets[index];

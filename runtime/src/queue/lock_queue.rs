@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::ticket::{Ticket, TicketState};
-use super::waiter::{Waiter, Want};
+use super::waiter::Waiter;
 use crate::clock::Instant;
 use crate::error::{LockError, StoreError};
 use crate::lease::{RenewalSchedule, Terms};
@@ -139,6 +139,7 @@ impl LockQueue {
         self.member.settings().lease
     }
 
+    /// The lease that a request with these `terms` asks for.
     pub(super) fn lease_of(&self, terms: Terms) -> Duration {
         let lease = self.lease();
         terms.expire.map_or(lease, |expire| expire.min(lease))
@@ -304,10 +305,6 @@ impl Transition<'_> {
                 observer.record(Metric::StoreOperationDuration, &op, took);
             });
         }
-    }
-
-    pub(super) fn lease_for(&self, want: &Want) -> Duration {
-        self.queue.lease_of(want.terms)
     }
 
     pub(super) fn next_renewal(&self) -> Instant {

@@ -61,7 +61,7 @@ impl Transition<'_> {
 
     /// Adds a ticket that waits for `waiter`. The store has not answered the waiter's request since `unanswered_since`.
     fn begin_waiting(&mut self, waiter: Arc<Waiter>, unanswered_since: Instant) {
-        let lease = self.lease_for(&waiter.want);
+        let lease = self.queue.lease_of(waiter.want.terms);
         let waiting = Waiting {
             share: waiter.want.share.clone(),
             waiter: Some(waiter),
