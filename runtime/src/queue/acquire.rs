@@ -45,12 +45,7 @@ enum Stage {
 
 impl Acquire {
     pub(super) fn new(queue: Arc<LockQueue>, waiter: Arc<Waiter>) -> Self {
-        Self {
-            stage: Stage::Waiting(queue, waiter),
-            misses: MISSES,
-            watch: None,
-            is_call: false,
-        }
+        Self::at(Stage::Waiting(queue, waiter))
     }
 
     /// Marks `entered` as a call of the program, not a part of another call. `watch` counts the call as waiting from
@@ -79,8 +74,13 @@ impl Acquire {
     /// A call whose lock was granted at once.
     #[inline]
     pub(super) fn obtained(hold: Arc<Hold>) -> Self {
+        Self::at(Stage::Obtained(hold))
+    }
+
+    #[inline]
+    fn at(stage: Stage) -> Self {
         Self {
-            stage: Stage::Obtained(hold),
+            stage,
             misses: MISSES,
             watch: None,
             is_call: false,

@@ -458,27 +458,26 @@ impl Hold {
     }
 
     pub(crate) fn lost_error(&self) -> LockError {
+        self.lost_by(self.cause())
+    }
+
+    fn lost_by(&self, cause: LossCause) -> LockError {
         LockError::Lost {
             name: self.name().to_string(),
             held: self.held(),
-            cause: self.cause(),
+            cause,
         }
     }
 
     /// The error of an unlock when the store answers that the lock was lost before the release. The hold itself may
     /// already be marked as released.
     pub(crate) fn unlock_error(&self) -> LockError {
-        let cause = match self.cause() {
+        self.lost_by(match self.cause() {
             // The lease may have ended while the release was in flight.
             LossCause::Released if Instant::now() >= self.deadline() => self.cause_of_end(),
             LossCause::Released => LossCause::Forgotten,
             cause => cause,
-        };
-        LockError::Lost {
-            name: self.name().to_string(),
-            held: self.held(),
-            cause,
-        }
+        })
     }
 
     /// Adds a guard; `false` if the last guard was dropped, which has released the hold.
