@@ -72,9 +72,7 @@ impl Budget {
 
     /// How long the call tolerates an unresponsive store.
     pub(super) fn silence(&self) -> Option<Duration> {
-        let (Patience::Queue(time)
-        | Patience::Once { silence: time }
-        | Patience::Poll { block: time, .. }) = self.patience;
+        let time = self.patience.silence();
         time.map(|time| time.saturating_sub(self.waited()))
     }
 

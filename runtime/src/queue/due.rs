@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::lock_queue::Transition;
 use super::ticket::{Attempting, Held, Refresher, Ticket, TicketState, Waiting};
-use super::waiter::{Patience, Waiter};
+use super::waiter::Waiter;
 use crate::clock::Instant;
 use crate::error::{LockError, LossCause, StoreError};
 use crate::lease::Bound;
@@ -263,12 +263,8 @@ impl Transition<'_> {
     /// When the queue stops waiting for the answer to an attempt that was made at `since`.
     fn attempt_ends(&self, since: Instant, attempt: &Attempting) -> Instant {
         let store_timeout = self.queue.member().settings().store_timeout;
-        let silence = match attempt.waiter.want.patience {
-            Patience::Queue(time)
-            | Patience::Once { silence: time }
-            | Patience::Poll { block: time, .. } => time.unwrap_or(store_timeout),
-        };
-        let silence = store_timeout.min(silence.max(BRIEF));
+        let silence = attempt.waiter.want.patience.silence();
+        let silence = store_timeout.min(silence.unwrap_or(store_timeout).max(BRIEF));
         since.after(silence).max(self.spared())
     }
 

@@ -42,6 +42,15 @@ impl Patience {
         !matches!(self, Self::Once { .. })
     }
 
+    /// How long a call tolerates an unresponsive store; `None`: as long as `store_timeout` says.
+    pub(crate) fn silence(self) -> Option<Duration> {
+        match self {
+            Self::Queue(time) | Self::Once { silence: time } | Self::Poll { block: time, .. } => {
+                time
+            }
+        }
+    }
+
     /// How a call with the option `block` waits.
     pub(crate) fn block(block: Option<Duration>) -> Self {
         match block {
