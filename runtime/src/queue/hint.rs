@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::deliver::Granted;
 use super::lock_queue::Transition;
 use super::ticket::{TicketState, Waiting};
+use crate::clock::Instant;
 use crate::store::Message;
 use crate::store::limits::{CLAIM_MS, NEAR_MS, TOKENS_END};
 
@@ -78,6 +79,7 @@ impl Transition<'_> {
         if self.now >= granted.valid || closed || !plausible {
             // The grant came too late to be proved valid, or a correct store would not send it now. So a touch asks the
             // store.
+            ticket.again = Instant::NEVER;
             let op = ticket.touch_waiting(self.now, self.queue.lease());
             return self.submit(op);
         }

@@ -234,9 +234,10 @@ impl Transition<'_> {
         let (lease, renewal) = (self.queue.lease(), self.next_renewal());
         let ticket = &mut self.state.tickets[index];
         let op = ticket.request(self.now, lease);
-        if ticket.held().is_some() {
-            ticket.again = renewal;
-        }
+        ticket.again = match ticket.held() {
+            Some(_) => renewal,
+            None => Instant::NEVER,
+        };
         self.submit(op);
     }
 

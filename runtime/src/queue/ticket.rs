@@ -256,7 +256,6 @@ impl Ticket {
     /// The request to send at `now`, for the first time or again (a second copy is harmless). `lease` is the client's
     /// lease.
     pub(super) fn request(&mut self, now: Instant, lease: Duration) -> Op {
-        self.again = Instant::NEVER;
         match &mut self.state {
             TicketState::Waiting(waiting) => match &waiting.waiter {
                 Some(waiter) if !waiting.queued => {
@@ -317,7 +316,6 @@ impl Ticket {
 
     /// The request that renews the place of a waiting ticket.
     pub(super) fn touch_waiting(&mut self, now: Instant, lease: Duration) -> Op {
-        self.again = Instant::NEVER;
         self.touch(now, lease, self.lease, 0)
     }
 
