@@ -176,26 +176,21 @@ impl Drop for Starter {
     }
 }
 
-/// The output of `opening`; `None` if the caller gives up first.
-async fn unless_given_up<T>(opening: impl Future<Output = T>, given_up: &Promise<()>) -> Option<T> {
-    let mut opening = pin!(opening);
-    poll_fn(|cx| match given_up.poll(cx) {
-        Poll::Ready(()) => Poll::Ready(None),
-        Poll::Pending => opening.as_mut().poll(cx).map(Some),
-    })
-    .await
-}
-
 /// Opens the store, gives the member to the caller, and runs the engine until its end.
 fn serve(runtime: &Runtime, settings: Settings, starter: Starter) {
     let id = MemberId::random();
-    let opening = unless_given_up(store::open(&settings, id), &starter.given_up);
-    let opened = match runtime.block_on(opening) {
+    let given_up = async {
+        starter.given_up.wait().await;
+        None
+    };
+    let opening = async { Some(store::open(&settings, id).await) };
+    let opened = match runtime.block_on(wait::first(given_up, opening)) {
         Some(Ok(opened)) => opened,
         Some(Err(error)) => {
             starter.send(Err(error));
             return;
         }
+        // The caller has given up.
         None => return,
     };
     let store = opened.store().clone();
