@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::hold::{Grant, Hold, Rare};
 use super::lock_queue::{LockQueue, Transition};
-use super::ticket::{Held, TicketState};
+use super::ticket::{Granted, Held, TicketState};
 use super::waiter::{Waiter, Want};
 use crate::clock::Instant;
 use crate::observe::spans_are_on;
@@ -15,22 +15,6 @@ use crate::store::{SharedStr, Ticket as TicketId};
 /// The delay before this process claims a grant that came as a message. Most bodies end sooner, and then only the
 /// release is sent. The store waits two seconds for the claim.
 const CLAIM_WITHIN: Duration = Duration::from_millis(20);
-
-/// The content of a grant.
-pub(super) struct Granted {
-    /// The store's time of the grant in microseconds. The fencing token is computed from it.
-    pub(super) token: u64,
-    /// The counter of the ticket's last request that the store had executed when it granted.
-    pub(super) counter: u64,
-    /// Until when the grant can be proved valid.
-    pub(super) valid: Instant,
-    /// The grant came as a message and must be claimed.
-    pub(super) provisional: bool,
-    /// The length of the granted lease.
-    pub(super) lease: Duration,
-    /// The signal that was granted instead of a unit.
-    pub(super) signal: Option<Arc<str>>,
-}
 
 /// How a caller got its grant.
 pub(super) struct How<'a> {

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use super::deliver::Granted;
 use super::lock_queue::Transition;
-use super::ticket::{TicketState, Waiting};
+use super::ticket::{Granted, TicketState, Waiting};
 use crate::clock::Instant;
 use crate::store::Message;
 use crate::store::limits::{CLAIM_MS, NEAR_MS, TOKENS_END};

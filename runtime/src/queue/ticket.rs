@@ -6,7 +6,6 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use super::deliver::Granted;
 use super::hold::Hold;
 use super::send_log::SendLog;
 use super::slow::Warned;
@@ -119,6 +118,22 @@ pub(super) struct Leaving {
     pub(super) sent: Instant,
     /// The caller that waits for the answer, and its deadline.
     pub(super) unlocker: Option<Unlocker>,
+}
+
+/// The content of a grant.
+pub(super) struct Granted {
+    /// The store's time of the grant in microseconds. The fencing token is computed from it.
+    pub(super) token: u64,
+    /// The counter of the ticket's last request that the store had executed when it granted.
+    pub(super) counter: u64,
+    /// Until when the grant can be proved valid.
+    pub(super) valid: Instant,
+    /// The grant came as a message and must be claimed.
+    pub(super) provisional: bool,
+    /// The length of the granted lease.
+    pub(super) lease: Duration,
+    /// The signal that was granted instead of a unit.
+    pub(super) signal: Option<Arc<str>>,
 }
 
 /// A promise of the store's confirmation that a hold is valid.

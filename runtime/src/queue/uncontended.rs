@@ -8,11 +8,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::deliver::{Granted, How};
+use super::deliver::How;
 use super::hold::Hold;
 use super::lock_queue::{LockQueue, State};
 use super::send_log::SendLog;
-use super::ticket::{Held, Ticket, TicketState};
+use super::ticket::{Granted, Held, Ticket, TicketState};
 use super::waiter::Want;
 use crate::clock::Instant;
 use crate::store::{Mode, Op, Share};

@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use super::{Asked, RETRY, nonsense, too_many};
 use crate::error::{LockError, LossCause, StoreError, StoreErrorKind};
-use crate::queue::deliver::Granted;
 use crate::queue::lock_queue::Transition;
-use crate::queue::ticket::{Attempting, Ticket, TicketState};
+use crate::queue::ticket::{Attempting, Granted, Ticket, TicketState};
 use crate::queue::waiter::Patience;
 use crate::store::{HolderRecord, Meta, Reply};
 
