@@ -28,7 +28,7 @@
 //! | `answer` | the store answers a request |
 //! | `hint` | the store sends a message |
 //! | `due` | a timer fires |
-//! | `slow` | warnings about long waits and holds |
+//! | `slow`, `warned` | warnings about long waits and holds; when the next one is due |
 //! | `nested` | waits and holds, as the search for deadlocks sees them |
 //! | `query` | asking about a name, breaking its lock |
 //! | `home` | the thread or runtime of a caller |
@@ -63,6 +63,7 @@ mod tests;
 mod ticket;
 mod uncontended;
 mod waiter;
+mod warned;
 
 pub(crate) use acquire::Acquire;
 pub(crate) use hold::Hold;

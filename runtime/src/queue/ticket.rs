@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use super::hold::Hold;
 use super::send_log::SendLog;
-use super::slow::Warned;
 use super::waiter::Waiter;
+use super::warned::Warned;
 use crate::clock::Instant;
 use crate::error::{LockError, StoreError};
 use crate::lease::Bound;

@@ -6,7 +6,7 @@ use std::thread::ThreadId;
 use std::time::Duration;
 
 use super::hold::Hold;
-use super::slow::Warned;
+use super::warned::Warned;
 use crate::clock::Instant;
 use crate::deadlock::Registered;
 use crate::error::LockError;
