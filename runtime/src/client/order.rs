@@ -78,7 +78,7 @@ impl Client {
     /// ```
     #[track_caller]
     pub fn assert_lock_order(&self) {
-        check([self.member().clone()]);
+        check(self.member().order().circles());
     }
 }
 
@@ -111,5 +111,7 @@ pub fn lock_order() -> Vec<OrderEdge> {
 /// ```
 #[track_caller]
 pub fn assert_lock_order() {
-    check(members());
+    let members = members();
+    let circles = members.iter().flat_map(|member| member.order().circles());
+    check(circles.collect());
 }
