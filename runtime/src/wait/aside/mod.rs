@@ -59,10 +59,8 @@ impl Drop for Entered {
     }
 }
 
+/// Calls `run` with the queues of this thread's engine. Only an engine's thread calls this.
 fn with<T>(run: impl FnOnce(&Aside) -> T) -> Option<T> {
-    if !IS_ENGINE.get() {
-        return None;
-    }
     ASIDE.with_borrow(|aside| aside.as_ref().map(run))
 }
 
@@ -92,21 +90,23 @@ pub(crate) fn tell(event: impl FnOnce() + Send + 'static) {
 }
 
 pub(super) fn tell_boxed(event: Job) {
-    match IS_ENGINE.get() {
-        true => drop(with(|aside| aside.events.push(event))),
-        false => event(),
-    }
+    run(event, |aside| &aside.events);
 }
 
 /// Calls `report`, which reports a metric to an observer.
 pub(crate) fn observe(report: Job) {
+    run(report, |aside| &aside.metrics);
+}
+
+/// Runs `job` on the thread of the engine's `lane`, or at once if this is no engine's thread.
+fn run(job: Job, lane: impl FnOnce(&Aside) -> &Lane) {
     match IS_ENGINE.get() {
-        true => drop(with(|aside| aside.metrics.push(report))),
-        false => report(),
+        true => drop(with(|aside| lane(aside).push(job))),
+        false => job(),
     }
 }
 
-/// Whether the subscriber has received all events of this thread.
+/// Whether the subscriber has received all events of this engine's thread.
 pub(crate) fn has_told() -> bool {
     with(|aside| aside.events.is_idle()).unwrap_or(true)
 }
