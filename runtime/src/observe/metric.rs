@@ -21,7 +21,7 @@
 /// | `outcome` | `acquired`, `timeout` (`block` or `retries` were over), `busy` (the call did not wait), `unavailable`, `lost` (each grant was over before the call could see it), `cancelled` (its future was dropped), `refused` (it cannot succeed: the name is another kind of lock, for example, or the client drains or was shut down) |
 /// | `via` | `local` if the grant needed no request to the store; otherwise `store` |
 /// | `cause` | a [`LossCause`](crate::LossCause): `not_renewed`, `expired`, `forced`, `forgotten`, `released`, `shut_down`, `forked` |
-/// | `operation` | `acquire`, `touch`, `release`, `adopt`, `force`, `kick`, `refresh`, `signal`, `delete`, `inspect`, `probe` |
+/// | `operation` | `acquire`, `touch`, `release`, `adopt`, `force`, `kick`, `refresh`, `signal`, `delete`, `inspect` |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Metric {
@@ -40,7 +40,8 @@ pub enum Metric {
     RenewalFailures,
     /// Releases that handed the lock to the next waiter of the same process, without the store.
     Handover,
-    /// How long the store took to answer a request. A store in this process answers at once, and is not measured.
+    /// How long the store took to answer a request. A store in this process answers at once, and is not measured. Nor
+    /// are the requests of searches for deadlocks.
     StoreOperationDuration,
     /// The number of servers that the clients of this process are connected to. For a cluster, each primary counts. A
     /// quorum counts as one server while a majority can be reached. A store in this process counts as one, too.
