@@ -169,6 +169,5 @@ fn take_again(released: &Hold, blocking: bool) -> Result<Acquire, LockError> {
         meta: &want.meta,
         may_wait: true,
     });
-    let entered = member.with_queue(released.name(), |local| local.enter(&want));
-    Acquire::call(entered.flatten(), watch)
+    Acquire::call(Acquire::enter(member, released.name(), &mut want), watch)
 }

@@ -209,19 +209,8 @@ impl<'a> AcquireTarget<'a> {
 
     /// The request to the queue. Notes what it is [`within`].
     pub(crate) fn join(&self, want: &mut Want) -> Result<Acquire, LockError> {
-        let member = self.client.member();
         want.within = within(self.client.id(), want.blocking);
-        let entered = member.with_queue(&self.name, |local| local.enter(want))?;
-        let nested = || {
-            want.within
-                .caller
-                .is_some_and(|caller| member.has_taken(caller))
-        };
-        if matches!(entered, Err(LockError::ShutDown)) && member.is_draining() && nested() {
-            want.within.body = true;
-            return member.with_queue(&self.name, |local| local.enter(want))?;
-        }
-        entered
+        Acquire::enter(self.client.member(), &self.name, want)
     }
 
     /// The call has obtained `hold`, one of `holds`.

@@ -125,8 +125,7 @@ impl Client {
         let meta = Meta::write(member.machine(), member.pid(), ticket.name(), None);
         let share = ONE_OF_ONE.share();
         let within = within(self.id(), blocking);
-        let nested = |caller| member.has_taken(caller);
-        if member.is_draining() && !within.body && !within.caller.is_some_and(nested) {
+        if member.is_draining() && !within.is_nested(|caller| member.has_taken(caller)) {
             return Err(LockError::ShutDown);
         }
         let want = Want {

@@ -8,9 +8,11 @@ use std::task::{Context, Poll, ready};
 use super::hold::Hold;
 use super::lock_queue::LockQueue;
 use super::ticket::Unlocked;
-use super::waiter::Waiter;
+use super::Member;
+use super::waiter::{Waiter, Want};
 use crate::clock::Instant;
 use crate::error::LockError;
+use crate::name::Name;
 use crate::observe::{Watch, warn_of_timeout};
 use crate::wait::block_on;
 
@@ -46,6 +48,22 @@ enum Stage {
 impl Acquire {
     pub(super) fn new(queue: Arc<LockQueue>, waiter: Arc<Waiter>) -> Self {
         Self::at(Stage::Waiting(queue, waiter))
+    }
+
+    /// Enters the queue of `name`. While the client drains, only a nested call may wait. Whether a caller has taken
+    /// another lock by hand is looked up only if the queue refuses the call, because that visits each name.
+    pub(crate) fn enter(
+        member: &Arc<Member>,
+        name: &Name,
+        want: &mut Want,
+    ) -> Result<Self, LockError> {
+        let entered = member.with_queue(name, |queue| queue.enter(want))?;
+        let is_nested = || want.within.is_nested(|caller| member.has_taken(caller));
+        if matches!(entered, Err(LockError::ShutDown)) && member.is_draining() && is_nested() {
+            want.within.body = true;
+            return member.with_queue(name, |queue| queue.enter(want))?;
+        }
+        entered
     }
 
     /// Marks `entered` as a call of the program, not a part of another call. `watch` counts the call as waiting from
@@ -195,9 +213,8 @@ impl Acquire {
             hold.local().give_back(hold);
         }
         self.misses = self.misses.checked_sub(1).ok_or(lost)?;
-        let want = waiter.again(hold.grant().attempts, Instant::now());
-        let member = queue.member();
-        let mut next = member.with_queue(queue.name(), |queue| queue.enter(&want))??;
+        let mut want = waiter.again(hold.grant().attempts, Instant::now());
+        let mut next = Self::enter(queue.member(), queue.name(), &mut want)?;
         self.stage = next.leave();
         Ok(())
     }

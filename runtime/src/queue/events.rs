@@ -109,7 +109,12 @@ impl NameQueue for LockQueue {
     }
 
     fn drain(self: &Arc<Self>, holders: &HashSet<Caller>) {
-        self.step(|step| step.fail(&LockError::ShutDown, |want| !want.within.is_nested(holders)));
+        let has_taken = |caller| holders.contains(&caller);
+        self.step(|step| {
+            step.fail(&LockError::ShutDown, |want| {
+                !want.within.is_nested(has_taken)
+            });
+        });
     }
 
     fn close(self: &Arc<Self>) {

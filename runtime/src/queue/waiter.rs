@@ -1,6 +1,5 @@
 //! One local waiter: its request, and how long it waits.
 
-use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 use std::thread::ThreadId;
 use std::time::Duration;
@@ -102,9 +101,9 @@ pub(crate) struct Within {
 }
 
 impl Within {
-    /// Whether the call belongs to such a body. `holders` are the callers that hold a lock.
-    pub(super) fn is_nested(&self, holders: &HashSet<Caller>) -> bool {
-        self.body || self.caller.is_some_and(|caller| holders.contains(&caller))
+    /// Whether the call belongs to such a body. `has_taken` says whether a caller holds a lock that it took by hand.
+    pub(crate) fn is_nested(&self, has_taken: impl FnOnce(Caller) -> bool) -> bool {
+        self.body || self.caller.is_some_and(has_taken)
     }
 }
 

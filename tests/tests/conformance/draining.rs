@@ -139,6 +139,35 @@ pub(crate) async fn a_nested_wait_goes_on(store: &dyn TestStore) {
     assert!(drained.is_complete(), "{drained}");
 }
 
+pub(crate) async fn a_nested_wait_for_a_notification_goes_on(store: &dyn TestStore) {
+    let (client, other) = (store.member(), store.member());
+    // By hand: the task holds another lock while it waits for the notification, and then for its mutex.
+    let body = tokio::spawn({
+        let client = client.clone();
+        async move {
+            let _first = client.mutex("first").lock().await?;
+            let guard = client.mutex("m").lock().await?;
+            drop(client.condvar("m").wait(guard).await?);
+            Ok::<_, LockError>(())
+        }
+    });
+    becomes("it waits without its mutex", async || {
+        let health = client.health();
+        (health.held, health.waiting) == (1, 1)
+    })
+    .await;
+    let draining = tokio::spawn({
+        let client = client.clone();
+        async move { client.drain_until(pending()).await }
+    });
+    drains(&client).await;
+    assert_eq!(client.health().waiting, 1);
+    assert!(other.condvar("m").notify_one().await.unwrap());
+    soon("the body ends", body).await.unwrap().unwrap();
+    let drained = soon("nothing is held", draining).await.unwrap();
+    assert!(drained.is_complete(), "{drained}");
+}
+
 pub(crate) async fn a_body_that_does_not_end_is_reported_and_cut_off(store: &dyn TestStore) {
     let (client, other) = (store.member(), store.member());
     let guard = client.mutex("by-hand").lock().await.unwrap();

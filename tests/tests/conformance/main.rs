@@ -74,6 +74,7 @@ auto_mutex_tests::conformance! {
         who_holds_goes_on_and_who_waits_is_sent_away,
         bodies_take_nested_locks_until_they_end,
         a_nested_wait_goes_on,
+        a_nested_wait_for_a_notification_goes_on,
         a_body_that_does_not_end_is_reported_and_cut_off,
         a_drain_may_be_cut_short;
     owners:
