@@ -9,13 +9,14 @@ use once_cell::sync::OnceCell;
 use super::{Client, Drained, Health, scope};
 use crate::config::{Config, IntoDuration};
 use crate::error::{LockError, SetupError};
+use crate::process::PerProcess;
 use crate::sync::Mutex;
 use crate::wait::lock;
 
 static GLOBAL: OnceCell<Client> = OnceCell::new();
 /// Locked during set-up. If two threads call `setup` at the same time, the second one waits and does not connect in
 /// vain.
-static SETTING_UP: Mutex<()> = Mutex::new(());
+static SETTING_UP: PerProcess<Mutex<()>> = PerProcess::new([const { Mutex::new(()) }; 8]);
 
 /// Connects the global client to a store, given by a URL or a [`Config`]. Call it once, at the top of `main`.
 ///
@@ -39,7 +40,7 @@ where
     C: TryInto<Config>,
     SetupError: From<C::Error>,
 {
-    let _one_at_a_time = lock(&SETTING_UP);
+    let _one_at_a_time = lock(SETTING_UP.get());
     if GLOBAL.get().is_some() {
         return Err(SetupError::AlreadySetUp);
     }

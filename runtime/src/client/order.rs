@@ -1,24 +1,30 @@
 //! The lock order of one client, and of all clients of the process.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::Client;
 use crate::order::{OrderEdge, check};
+use crate::process::PerProcess;
 use crate::queue::Member;
 
 /// The clients of this process. Clients that no longer exist are removed when another client is made.
-static CLIENTS: Mutex<Vec<Weak<Member>>> = Mutex::new(Vec::new());
+static CLIENTS: PerProcess<Mutex<Vec<Weak<Member>>>> =
+    PerProcess::new([const { Mutex::new(Vec::new()) }; 8]);
+
+fn clients() -> MutexGuard<'static, Vec<Weak<Member>>> {
+    let clients = CLIENTS.get().lock();
+    clients.unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Adds a client to the list of the process.
 pub(super) fn watch(member: &Arc<Member>) {
-    let mut clients = CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut clients = clients();
     clients.retain(|client| client.strong_count() > 0);
     clients.push(Arc::downgrade(member));
 }
 
 fn members() -> Vec<Arc<Member>> {
-    let clients = CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
-    clients.iter().filter_map(Weak::upgrade).collect()
+    clients().iter().filter_map(Weak::upgrade).collect()
 }
 
 impl Client {

@@ -10,7 +10,7 @@ use super::Deadlock;
 use super::graph::{Wait, WaitId, WaitingHold};
 use crate::config::Endpoint;
 use crate::error::LockError;
-use crate::process::forks;
+use crate::process::PerProcess;
 use crate::store::Ticket;
 
 /// A lock that a task holds.
@@ -100,13 +100,12 @@ pub(crate) fn waits_of(client: u64, endpoint: &Endpoint, ticket: Ticket) -> Opti
 /// The waits of a task, by the client and the ticket of each of its holds.
 type Waits = BTreeMap<(u64, Ticket), Vec<Arc<TaskWait>>>;
 
-/// A forked child uses another list than its parent, because a thread of the parent may have locked the parent's list
-/// at the fork.
-static WAITS: [Mutex<Waits>; 8] = [const { Mutex::new(Waits::new()) }; 8];
+static WAITS: PerProcess<Mutex<Waits>> =
+    PerProcess::new([const { Mutex::new(Waits::new()) }; 8]);
 
 fn lock() -> MutexGuard<'static, Waits> {
-    let waits = &WAITS[forks() as usize % WAITS.len()];
-    waits.lock().unwrap_or_else(PoisonError::into_inner)
+    let waits = WAITS.get().lock();
+    waits.unwrap_or_else(PoisonError::into_inner)
 }
 
 /// An entry of the list. Dropping this value removes the entry.

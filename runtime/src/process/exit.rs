@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 use std::thread;
 use std::time::Duration;
 
+use super::PerProcess;
 use crate::clock::Instant;
 
 /// How long the end of the process may be delayed.
@@ -21,7 +22,7 @@ const LEAST_PAUSES: u32 = 50;
 const FIRST_PAUSE: Duration = Duration::from_micros(50);
 const LAST_PAUSE: Duration = Duration::from_millis(5);
 
-static WATCHED: Watched = Watched::new();
+static WATCHED: PerProcess<Watched> = PerProcess::new([const { Watched::new() }; 8]);
 
 /// An object that ends with the process.
 pub(crate) trait EndsWithProcess: Send + Sync {
@@ -45,17 +46,17 @@ pub(crate) fn watch(member: &Arc<impl EndsWithProcess + 'static>) {
             "cannot watch the end of the process: locks that are held at that time are free when their lease ends"
         );
     }
-    WATCHED.add(member.clone());
+    WATCHED.get().add(member.clone());
 }
 
 /// Releases the locks of all clients. Called at exit, while the engines still run.
 pub(super) fn flush() {
-    WATCHED.flush();
+    WATCHED.get().flush();
 }
 
 /// Lets the bodies of all clients end, for `limit` at most. Returns a text for each lock that is still held.
 pub(super) fn drain(limit: Duration) -> Vec<String> {
-    WATCHED.drain(limit)
+    WATCHED.get().drain(limit)
 }
 
 /// The clients of the process.

@@ -10,10 +10,12 @@ use std::sync::LazyLock;
 
 use super::{Owner, Site, list};
 use crate::name::NameBuilder;
+use crate::process::PerProcess;
 use crate::sync::Mutex;
 use crate::wait::lock;
 
-static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
+static KNOWN: PerProcess<LazyLock<Mutex<Known>>> =
+    PerProcess::new([const { LazyLock::new(Mutex::default) }; 8]);
 
 /// The names that have been derived so far.
 #[derive(Default)]
@@ -36,7 +38,7 @@ type Duplicates = (String, Vec<&'static Site>);
 
 /// Compares the names that are known without a call, under the namespace of a new client.
 pub(crate) fn find_duplicates(namespace: Option<&str>) {
-    let found = lock(&KNOWN).find(list::all(), namespace);
+    let found = lock(KNOWN.get()).find(list::all(), namespace);
     found.iter().for_each(warn);
 }
 
@@ -47,7 +49,7 @@ pub(super) fn note_type(site: &'static Site, self_type: &'static str, scope: &Na
         return;
     }
     let _ = first_type.set(self_type);
-    let found = lock(&KNOWN).add_type(site, self_type, scope);
+    let found = lock(KNOWN.get()).add_type(site, self_type, scope);
     if let Some(found) = found {
         warn(&found);
     }

@@ -1,9 +1,12 @@
-//! `test-fork URL`: forks while it holds a lock, and reports what parent and child may do then.
+//! `test-fork URL`: forks while it holds a lock, and reports what parent and child may do then. Then forks children while
+//! other threads lock the library's list of clients; each child makes a client of its own.
 //!
-//! Output lines: `child lock …`, `child guard …`, `child gone`, `parent check …`, `parent unlocked …`.
+//! Output lines: `child lock …`, `child guard …`, `child gone`, `parent check …`, `parent unlocked …`, `children connected`.
 
 use std::io::Write;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 use auto_mutex::{Client, LockError};
 
@@ -33,9 +36,37 @@ fn main() -> ExitCode {
             say("child gone");
             say(&format!("parent check {}", guard.check().is_ok()));
             say(&format!("parent unlocked {:?}", guard.blocking_unlock()));
+            children_connect();
+            say("children connected");
             ExitCode::SUCCESS
         }
     }
+}
+
+/// Forks children, one after the other. Probably many of them find the parent's list of clients locked. A child that waits
+/// for that list never ends.
+fn children_connect() {
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    drop(auto_mutex::lock_order());
+                }
+            });
+        }
+        for _ in 0..50 {
+            match os::fork() {
+                None => {
+                    drop(Client::connect("memory://").expect("a client of the child"));
+                    // Does not leave the scope, because its threads exist only in the parent.
+                    std::process::exit(0);
+                }
+                Some(child) => os::wait(child),
+            }
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
 }
 
 fn forked<T>(result: &Result<T, LockError>) -> String {

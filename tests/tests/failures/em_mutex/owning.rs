@@ -137,6 +137,7 @@ fn em_mutex_12_a_forked_child_may_neither_lock_nor_release() {
             "child gone",
             "parent check true",
             "parent unlocked Ok(true)",
+            "children connected",
         ],
     );
 }
