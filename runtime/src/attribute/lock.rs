@@ -69,22 +69,22 @@ impl<L> Call<L> {
     }
 }
 
-/// Implements [`Lock`] for the guard of one name. `$demand` says how much of the name to take.
+/// Implements [`Lock`] for the guard of one name. `$share` says how much of the name to take.
 macro_rules! single {
-    ($guard:ident, $demand:expr) => {
+    ($guard:ident, $share:expr) => {
         impl Lock for $guard {
             fn acquire(
                 request: Request<Self>,
             ) -> impl Future<Output = Result<Self, LockError>> + Send {
                 let mut call = Call::Asked(request);
                 poll_fn(move |cx| {
-                    let start = |request: &Request<Self>| request.start($demand(request)?, false);
+                    let start = |request: &Request<Self>| request.start($share(request)?, false);
                     call.poll(start, cx).map_ok(Self::new)
                 })
             }
 
             fn blocking_acquire(request: Request<Self>) -> Result<Self, LockError> {
-                let holding = request.start($demand(&request)?, true)?.blocking()?;
+                let holding = request.start($share(&request)?, true)?.blocking()?;
                 log_obtained(holding.first());
                 Ok(Self::new(holding))
             }

@@ -7,13 +7,13 @@ use std::time::Duration;
 use super::value::{IsClient, IsDuration, IsPermits, KeyList, KeyPart, KeyPlace, OwnerName};
 use crate::client::Client;
 use crate::error::LockError;
-use crate::handle::{AcquireTarget, Demand, Options, Taking};
+use crate::handle::{AcquireTarget, Options, Taking};
 use crate::multi::MultiGuard;
 use crate::mutex::MutexGuard;
 use crate::name::{Name, NameBuilder};
 use crate::semaphore::{self, Permit};
 use crate::site::{OfClient, Site};
-use crate::store::{Meta, Owner, SharedStr};
+use crate::store::{Meta, Owner, Share, SharedStr};
 
 /// At the beginning of `was`, this text stands for the namespace. Without a namespace, it stands for nothing.
 const NAMESPACE: &str = "{namespace}:";
@@ -181,9 +181,9 @@ impl<L> Request<L> {
         Ok((client, options))
     }
 
-    /// Asks for `demand` of the lock.
+    /// Asks for `share` of the lock.
     #[inline]
-    pub(super) fn start(&self, demand: Demand, blocking: bool) -> Result<Taking, LockError> {
+    pub(super) fn start(&self, share: Share, blocking: bool) -> Result<Taking, LockError> {
         let (client, options) = self.terms()?;
         client.member().check()?;
         let known = self.known(&client);
@@ -195,7 +195,7 @@ impl<L> Request<L> {
         let owner = owner.map(|owner| Owner::Here(owner.into()));
         let meta = self.meta(known, &client);
         let target = AcquireTarget::new(Cow::Borrowed(&*client), name, meta, owner.as_ref());
-        target.start(&options, demand, None, blocking)
+        target.start(&options, share, None, blocking)
     }
 
     fn keyed(&self, known: Option<&OfClient>, client: &Client) -> Result<Name, LockError> {
@@ -338,14 +338,14 @@ impl Request<Permit> {
     }
 
     /// One of the permits.
-    pub(super) fn permit(&self) -> Result<Demand, LockError> {
+    pub(super) fn permit(&self) -> Result<Share, LockError> {
         if self.permits == 0 {
             return Err(LockError::InvalidOption {
                 option: "permits",
                 reason: "zero lets nobody in: give at least one",
             });
         }
-        semaphore::demand(1, self.permits)
+        semaphore::share(1, self.permits)
     }
 }
 

@@ -1,12 +1,11 @@
 //! The parts that the handles and guards of all locks share.
 //!
 //! A [`Handle`] has the [`Address`] of one name, and remembers which locks were last taken through it. A call resolves
-//! it to an [`AcquireTarget`], and gets a [`Holding`], which every guard wraps. The [`Demand`] says how much of the
-//! name to take, and [`Options`] how. This folder does not know what distinguishes a mutex from a semaphore. The public
+//! it to an [`AcquireTarget`], and gets a [`Holding`], which every guard wraps. The [`Share`](crate::store::Share)
+//! says how much of the name to take, and [`Options`] how. This folder does not know what distinguishes a mutex from a semaphore. The public
 //! methods that are the same for all locks are written once, in macros: [`options`], [`query`], [`guard`].
 
 mod address;
-mod demand;
 mod guard;
 mod holding;
 mod info;
@@ -23,7 +22,6 @@ mod tests;
 use std::sync::Arc;
 
 pub(crate) use self::address::Address;
-pub(crate) use self::demand::Demand;
 pub(crate) use self::guard::{guard_methods, single_guard_methods, unlock_methods};
 pub use self::holding::Guard;
 pub(crate) use self::holding::Holding;

@@ -1,9 +1,10 @@
 //! Taking a lock of any kind.
 
-use super::{Demand, Handle, Holding, Options};
+use super::{Handle, Holding, Options};
 use crate::error::LockError;
 use crate::observe::ACQUIRE;
 use crate::queue::{Acquire, Hold, Patience};
+use crate::store::Share;
 
 /// A call that has begun.
 pub(crate) enum Taking {
@@ -24,12 +25,8 @@ impl Taking {
 }
 
 impl Handle {
-    pub(crate) async fn take(
-        &self,
-        options: &Options,
-        demand: Demand,
-    ) -> Result<Holding, LockError> {
-        let taking = self.resolve()?.start(options, demand, None, false)?;
+    pub(crate) async fn take(&self, options: &Options, share: Share) -> Result<Holding, LockError> {
+        let taking = self.resolve()?.start(options, share, None, false)?;
         let holding = match taking {
             Taking::Obtained(holding) => holding,
             Taking::Waiting(acquire) => Holding::new(acquire.await?),
@@ -41,9 +38,9 @@ impl Handle {
     pub(crate) fn blocking_take(
         &self,
         options: &Options,
-        demand: Demand,
+        share: Share,
     ) -> Result<Holding, LockError> {
-        let taking = self.resolve()?.start(options, demand, None, true)?;
+        let taking = self.resolve()?.start(options, share, None, true)?;
         Ok(self.keep(taking.blocking()?, true))
     }
 
@@ -51,10 +48,10 @@ impl Handle {
     pub(crate) async fn try_take(
         &self,
         options: &Options,
-        demand: Demand,
+        share: Share,
     ) -> Result<Option<Holding>, LockError> {
         let none = Some(Patience::NONE);
-        let taking = self.resolve()?.start(options, demand, none, false);
+        let taking = self.resolve()?.start(options, share, none, false);
         let taken = match taking {
             Ok(Taking::Obtained(holding)) => Ok(holding),
             Ok(Taking::Waiting(acquire)) => acquire.await.map(Holding::new),
@@ -66,10 +63,10 @@ impl Handle {
     pub(crate) fn blocking_try_take(
         &self,
         options: &Options,
-        demand: Demand,
+        share: Share,
     ) -> Result<Option<Holding>, LockError> {
         let none = Some(Patience::NONE);
-        let taking = self.resolve()?.start(options, demand, none, true);
+        let taking = self.resolve()?.start(options, share, none, true);
         let taken = taking.and_then(Taking::blocking);
         unless_taken(taken.map(|holding| self.keep(holding, true)))
     }

@@ -5,9 +5,9 @@ use std::slice;
 use std::sync::Arc;
 
 use super::last::Last;
-use super::{Demand, Holding, Options, Taking, log_obtained};
+use super::{Holding, Options, Taking, log_obtained};
 use crate::client::Client;
-use crate::error::LockError;
+use crate::error::{LockError, LockKind};
 use crate::lease::Terms;
 use crate::member::Caller;
 use crate::name::Name;
@@ -51,19 +51,19 @@ impl<'a> AcquireTarget<'a> {
     pub(crate) fn start(
         &self,
         options: &Options,
-        demand: Demand,
+        share: Share,
         patience: Option<Patience>,
         blocking: bool,
     ) -> Result<Taking, LockError> {
         let (terms, own) = options.apply(self.client.member().settings())?;
-        if let Some(mut holding) = self.held_already(options.reentrant, demand, blocking)? {
+        if let Some(mut holding) = self.held_already(options.reentrant, &share, blocking)? {
             holding.check()?;
             holding.nest(terms.expire);
             holding.keep(terms.at_least);
             return Ok(Taking::Obtained(holding));
         }
         let patience = patience.unwrap_or(own);
-        let mut want = self.want(demand, terms, patience, options.label(), blocking);
+        let mut want = self.want(share, terms, patience, options.label(), blocking);
         self.name_owner(&mut want)?;
         if patience.waits() && task::is_inside(self.client.id()) {
             self.note_order(want.label, slice::from_ref(&*self.name));
@@ -107,17 +107,17 @@ impl<'a> AcquireTarget<'a> {
     pub(crate) fn held_already(
         &self,
         reentrant: bool,
-        demand: Demand,
+        share: &Share,
         blocking: bool,
     ) -> Result<Option<Holding>, LockError> {
         // A hold that its handle has unlocked does not count.
         let held = |hold: &Hold| !hold.is_released();
-        let enough = |hold: &Hold| hold.units() >= demand.units;
+        let enough = |hold: &Hold| hold.units() >= share.units;
         let inside = task::find(self.client.id(), &self.name, held, enough);
         // Guards taken by hand may be dropped in any order, so none of them is nested in another.
         let by_hand = || self.last.filter(|_| reentrant)?.of_caller(blocking, enough);
         match inside.or_else(|| by_hand().map(Holds::from)) {
-            Some(holds) => self.shared(holds, reentrant, demand),
+            Some(holds) => self.shared(holds, reentrant, share),
             None => Ok(None),
         }
     }
@@ -127,12 +127,12 @@ impl<'a> AcquireTarget<'a> {
         &self,
         holds: Holds,
         reentrant: bool,
-        demand: Demand,
+        share: &Share,
     ) -> Result<Option<Holding>, LockError> {
         let hold = holds.first();
         let found = hold.grant();
-        if found.capacity != demand.capacity {
-            let expected = (demand.capacity, demand.takes_token);
+        if found.capacity != share.capacity {
+            let expected = (share.capacity, share.takes);
             let found = (found.capacity, found.takes);
             return Err(LockError::mismatch(self.name.to_string(), expected, found));
         }
@@ -140,12 +140,14 @@ impl<'a> AcquireTarget<'a> {
             (Some(owner), Some(other)) => owner == other,
             _ => reentrant,
         };
-        if shares && hold.units() >= demand.units {
+        if shares && hold.units() >= share.units {
             // If another thread drops the last guard before the call can share the hold, the call waits like any
             // other.
             return Ok(hold.share().then(|| Holding::new(holds)));
         }
-        if demand.may_add {
+        // A task that has some permits of a semaphore may ask for more of them. For any other lock it would wait for
+        // itself.
+        if LockKind::of(share.capacity, share.takes) == LockKind::Semaphore {
             return Ok(None);
         }
         let name = self.name.to_string();
@@ -163,13 +165,13 @@ impl<'a> AcquireTarget<'a> {
     #[inline]
     pub(crate) fn enter(
         &self,
-        demand: Demand,
+        share: Share,
         (terms, label): (Terms, &'static str),
         patience: Patience,
         blocking: bool,
         held: &[Arc<Hold>],
     ) -> Result<Acquire, LockError> {
-        let mut want = self.want(demand, terms, patience, label, blocking);
+        let mut want = self.want(share, terms, patience, label, blocking);
         self.name_owner(&mut want)?;
         note_holds(&mut want, self.client.id(), held);
         self.join(&mut want)
@@ -179,14 +181,13 @@ impl<'a> AcquireTarget<'a> {
     #[inline]
     fn want(
         &self,
-        demand: Demand,
+        share: Share,
         terms: Terms,
         patience: Patience,
         label: &'static str,
         blocking: bool,
     ) -> Want {
-        let (share, meta) = (demand.share(), self.meta.clone());
-        want(share, terms, patience, meta, label, blocking)
+        want(share, terms, patience, self.meta.clone(), label, blocking)
     }
 
     /// Makes `want` the request of the owner, if there is one.

@@ -108,14 +108,14 @@ impl<'a> Call<'a> {
         let (terms, patience) = options.apply(targets[0].client.member().settings())?;
         let mut slots = Vec::with_capacity(targets.len());
         for target in &targets {
-            let held = target.held_already(options.reentrant, ONE_OF_ONE, blocking)?;
+            let held = target.held_already(options.reentrant, &ONE_OF_ONE, blocking)?;
             held.as_ref().map_or(Ok(()), Holding::check)?;
             slots.push(held.map_or(Slot::Nothing, Slot::Shared));
         }
         let (first, names) = (&targets[0], Names(&targets));
         let meta = first.meta();
         let watch = Watch::begin(first.client.member().observer(), || observe::Call {
-            labels: LockLabels::of(options.label(), &ONE_OF_ONE.share()),
+            labels: LockLabels::of(options.label(), &ONE_OF_ONE),
             name: &names,
             meta: &meta,
             may_wait: patience.waits(),

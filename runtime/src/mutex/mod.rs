@@ -14,15 +14,11 @@ pub use ticket::Ticket;
 
 use crate::client::Client;
 use crate::error::kind;
-use crate::handle::{Demand, Handle, Options, option_methods, query_methods};
+use crate::handle::{Handle, Options, option_methods, query_methods};
+use crate::store::Share;
 
-/// The demand of a mutex: its only unit.
-pub(crate) const ONE_OF_ONE: Demand = Demand {
-    units: 1,
-    capacity: kind::MUTEX,
-    takes_token: false,
-    may_add: false,
-};
+/// The share of the holder of a mutex: its only unit.
+pub(crate) const ONE_OF_ONE: Share = Share::of(1, kind::MUTEX);
 
 /// A lock with at most one holder at a time in the whole cluster.
 ///

@@ -123,14 +123,13 @@ impl Client {
         };
         let patience = Patience::Once { silence: None };
         let meta = Meta::write(member.machine(), member.pid(), ticket.name(), None);
-        let share = ONE_OF_ONE.share();
         let within = within(self.id(), blocking);
         if member.is_draining() && !within.is_nested(|caller| member.has_taken(caller)) {
             return Err(LockError::ShutDown);
         }
         let want = Want {
             within,
-            ..want(share, terms, patience, meta, BY_HAND, blocking)
+            ..want(ONE_OF_ONE, terms, patience, meta, BY_HAND, blocking)
         };
         member.with_queue(&ticket.name, |local| local.adopt(ticket.id, want.clone()))
     }

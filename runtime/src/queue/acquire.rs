@@ -5,10 +5,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use super::Member;
 use super::hold::Hold;
 use super::lock_queue::LockQueue;
 use super::ticket::Unlocked;
-use super::Member;
 use super::waiter::{Waiter, Want};
 use crate::clock::Instant;
 use crate::error::LockError;

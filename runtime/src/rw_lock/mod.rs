@@ -10,21 +10,14 @@ pub use guard::{RwLockReadGuard, RwLockWriteGuard};
 
 use crate::client::Client;
 use crate::error::kind;
-use crate::handle::{Demand, Handle, Options, option_methods, query_methods};
+use crate::handle::{Handle, Options, option_methods, query_methods};
+use crate::store::Share;
 
-/// The demand of a reader.
-pub(crate) const ONE_OF_ALL: Demand = Demand {
-    units: 1,
-    capacity: kind::RW_LOCK,
-    takes_token: false,
-    may_add: false,
-};
+/// The share of a reader.
+pub(crate) const ONE_OF_ALL: Share = Share::of(1, kind::RW_LOCK);
 
-/// The demand of a writer.
-pub(crate) const ALL_OF_ALL: Demand = Demand {
-    units: kind::RW_LOCK,
-    ..ONE_OF_ALL
-};
+/// The share of a writer.
+pub(crate) const ALL_OF_ALL: Share = Share::of(kind::RW_LOCK, kind::RW_LOCK);
 
 /// A lock that any number of readers, or one writer, may hold at a time in the whole cluster.
 ///

@@ -42,7 +42,7 @@ impl Semaphore {
     ///
     /// Like [`acquire`](Self::acquire).
     pub async fn acquire_many(&self, n: u32) -> Result<Permit, LockError> {
-        let taken = self.handle.take(&self.options, self.demand(n)?).await;
+        let taken = self.handle.take(&self.options, self.share(n)?).await;
         taken.map(Permit::new)
     }
 
@@ -52,7 +52,7 @@ impl Semaphore {
     ///
     /// The errors of [`acquire_many`](Self::acquire_many) and [`blocking_acquire`](Self::blocking_acquire).
     pub fn blocking_acquire_many(&self, n: u32) -> Result<Permit, LockError> {
-        let taken = self.handle.blocking_take(&self.options, self.demand(n)?);
+        let taken = self.handle.blocking_take(&self.options, self.share(n)?);
         taken.map(Permit::new)
     }
 
@@ -88,7 +88,7 @@ impl Semaphore {
     ///
     /// Like [`acquire`](Self::acquire).
     pub async fn try_acquire_many(&self, n: u32) -> Result<Option<Permit>, LockError> {
-        let tried = self.handle.try_take(&self.options, self.demand(n)?).await?;
+        let tried = self.handle.try_take(&self.options, self.share(n)?).await?;
         Ok(tried.map(Permit::new))
     }
 
@@ -100,7 +100,7 @@ impl Semaphore {
     pub fn blocking_try_acquire_many(&self, n: u32) -> Result<Option<Permit>, LockError> {
         let tried = self
             .handle
-            .blocking_try_take(&self.options, self.demand(n)?)?;
+            .blocking_try_take(&self.options, self.share(n)?)?;
         Ok(tried.map(Permit::new))
     }
 

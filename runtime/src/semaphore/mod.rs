@@ -12,7 +12,8 @@ pub use permit::Permit;
 
 use crate::client::Client;
 use crate::error::{LockError, kind};
-use crate::handle::{Demand, Handle, Options, option_methods, query_methods};
+use crate::handle::{Handle, Options, option_methods, query_methods};
+use crate::store::Share;
 
 /// A fixed number of permits for the whole cluster.
 ///
@@ -84,9 +85,9 @@ impl Semaphore {
         self
     }
 
-    /// The demand for `units` of the permits.
-    fn demand(&self, units: u32) -> Result<Demand, LockError> {
-        demand(units, self.permits)
+    /// The share of `units` of the permits.
+    fn share(&self, units: u32) -> Result<Share, LockError> {
+        share(units, self.permits)
     }
 
     fn check(&self) -> Result<(), LockError> {
@@ -94,8 +95,8 @@ impl Semaphore {
     }
 }
 
-/// The demand for `units` of `permits`.
-pub(crate) fn demand(units: u32, permits: u32) -> Result<Demand, LockError> {
+/// The share of `units` of `permits`.
+pub(crate) fn share(units: u32, permits: u32) -> Result<Share, LockError> {
     check(permits)?;
     if units == 0 {
         return Err(invalid("asked for none: acquire at least one"));
@@ -104,11 +105,10 @@ pub(crate) fn demand(units: u32, permits: u32) -> Result<Demand, LockError> {
     if units > permits.max(1) {
         return Err(invalid("more permits asked for than the semaphore has"));
     }
-    Ok(Demand {
-        units,
-        capacity: permits,
-        takes_token: units == 1,
-        may_add: true,
+    Ok(Share {
+        // A signalled token will do instead of the permit.
+        takes: units == 1,
+        ..Share::of(units, permits)
     })
 }
 

@@ -29,12 +29,12 @@ pub(crate) struct Share {
 
 impl Share {
     /// Some units of a capacity, without an owner or signals.
-    pub(crate) fn of(units: u32, capacity: u32) -> Self {
+    pub(crate) const fn of(units: u32, capacity: u32) -> Self {
         Self {
             units,
             capacity,
             takes: false,
-            owner: SharedStr::default(),
+            owner: SharedStr::EMPTY,
         }
     }
 

@@ -13,6 +13,10 @@ pub(crate) enum SharedStr {
     Shared(Arc<str>),
 }
 
+impl SharedStr {
+    pub(crate) const EMPTY: Self = Self::Fixed("");
+}
+
 impl Deref for SharedStr {
     type Target = str;
 
@@ -26,7 +30,7 @@ impl Deref for SharedStr {
 
 impl Default for SharedStr {
     fn default() -> Self {
-        Self::Fixed("")
+        Self::EMPTY
     }
 }
 
