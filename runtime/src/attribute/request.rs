@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
-use std::time::Duration;
 
 use super::value::{IsClient, IsDuration, IsPermits, KeyList, KeyPart, KeyPlace, OwnerName};
 use crate::client::Client;
@@ -17,9 +16,6 @@ use crate::store::{Meta, Owner, Share, SharedStr};
 
 /// At the beginning of `was`, this text stands for the namespace. Without a namespace, it stands for nothing.
 const NAMESPACE: &str = "{namespace}:";
-
-/// The default of `interval`.
-const INTERVAL: Duration = Duration::from_millis(10);
 
 /// The request of a call. It borrows nothing, so it may be kept across an await.
 #[derive(Debug)]
@@ -43,21 +39,19 @@ pub struct Request<L> {
 /// The options of a call: those of its site, and those that only the call knows.
 #[derive(Debug)]
 struct Given {
-    /// All options except `retries` and `interval`.
     options: Options,
-    retries: Option<u32>,
-    interval: Option<Duration>,
     was: Option<&'static str>,
     owner: Option<String>,
 }
 
-/// The options that the site says, except `retries` and `interval`.
+/// The options that the site says.
 #[inline]
 fn options_of(site: &'static Site) -> Options {
-    let [expire, block, at_least, _] = site.lengths();
+    let [expire, block, at_least, interval] = site.lengths();
     Options {
         expire,
         block,
+        interval,
         at_least: at_least.unwrap_or_default(),
         reentrant: true,
         label: Some(site.label()),
@@ -68,22 +62,10 @@ fn options_of(site: &'static Site) -> Options {
 impl Given {
     /// The options of the site, to add some.
     fn by(site: &'static Site) -> Self {
-        let [.., interval] = site.lengths();
         Self {
             options: options_of(site),
-            retries: None,
-            interval,
             was: None,
             owner: None,
-        }
-    }
-
-    /// All options of how the lock is taken.
-    fn options(&self) -> Options {
-        let interval = self.interval.unwrap_or(INTERVAL);
-        Options {
-            retries: self.retries.map(|retries| (retries, interval)),
-            ..self.options
         }
     }
 }
@@ -142,13 +124,13 @@ impl<L> Request<L> {
 
     /// `retries = …`
     pub fn retries(&mut self, retries: u32) {
-        self.given().retries = Some(retries);
+        self.given().options.retries = Some(retries);
     }
 
     /// `interval = …`, an expression
     pub fn interval<D: IsDuration>(&mut self, interval: D) {
-        let given = self.given();
-        given.interval = given.options.length("interval", interval.length());
+        let options = &mut self.given().options;
+        options.interval = options.length("interval", interval.length());
     }
 
     /// Adds a part to the key.
@@ -175,7 +157,7 @@ impl<L> Request<L> {
             None => Client::in_force()?,
         };
         let options = match &self.given {
-            Some(given) => given.options(),
+            Some(given) => given.options,
             None => options_of(self.site),
         };
         Ok((client, options))

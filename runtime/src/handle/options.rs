@@ -11,14 +11,19 @@ use crate::queue::Patience;
 /// An `expire` that never ends.
 pub(crate) const FOREVER: Duration = Duration::MAX;
 
+/// The default of `interval`.
+const INTERVAL: Duration = Duration::from_millis(10);
+
 /// How a lock is taken. The client's settings fill in what is `None`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Options {
     /// How long a holder may hold at most.
     pub(crate) expire: Option<Duration>,
     pub(crate) block: Option<Duration>,
-    /// How often to try again, and after which pause.
-    pub(crate) retries: Option<(u32, Duration)>,
+    /// How often to try again instead of waiting in the queue.
+    pub(crate) retries: Option<u32>,
+    /// The pause before each of the `retries`.
+    pub(crate) interval: Option<Duration>,
     /// The store keeps the lock at least this long after the grant, also when it is released earlier.
     pub(crate) at_least: Duration,
     pub(crate) reentrant: bool,
@@ -65,19 +70,19 @@ impl Options {
             None => settings.expire,
         };
         let block = self.block.or(settings.block);
-        let patience = match self.retries {
-            Some((_, interval)) if interval.is_zero() => {
+        let patience = match (self.retries, self.interval.unwrap_or(INTERVAL)) {
+            (None, _) => Patience::block(block),
+            (Some(_), Duration::ZERO) => {
                 return Err(LockError::InvalidOption {
                     option: "interval",
                     reason: "retrying without a pause would only load the store: use more than zero",
                 });
             }
-            Some((retries, interval)) => Patience::Poll {
+            (Some(retries), interval) => Patience::Poll {
                 retries,
                 interval,
                 block,
             },
-            None => Patience::block(block),
         };
         let terms = Terms {
             expire,
@@ -142,8 +147,8 @@ macro_rules! option_methods {
             /// costs less; this option is for code that was written for a library that polls.
             pub fn retries(mut self, n: u32, interval: impl $crate::config::IntoDuration) -> Self {
                 let interval = $crate::config::length(interval);
-                let interval = self.options.length("interval", interval);
-                self.options.retries = interval.map(|interval| (n, interval));
+                self.options.retries = Some(n);
+                self.options.interval = self.options.length("interval", interval);
                 self
             }
 
