@@ -234,11 +234,7 @@ impl Client {
         let names = member.store().pings();
         let ask = |name| {
             if let Some((_, source)) = member.outage(name) {
-                return Err(LockError::Unavailable {
-                    name: name.to_string(),
-                    server: member.settings().endpoint.servers(),
-                    source,
-                });
+                return Err(member.settings().endpoint.unavailable(name, source));
             }
             member.with_queue(name, |local| LockQueue::query(local, &Op::Inspect))
         };

@@ -1,4 +1,4 @@
-//! [`Endpoint`]: where the store is and how to log in there, as a URL says it.
+//! [`Endpoint`]: where the store is and how to log in there, as a URL says it. Also the errors that name the store.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,7 +7,8 @@ use std::time::Duration;
 use super::dialer::Dialer;
 use super::secret::Secret;
 use crate::credentials::{Given, Granted, ServerKind, Source};
-use crate::error::StoreError;
+use crate::error::{LockError, StoreError, StoreErrorKind};
+use crate::name::Name;
 
 /// Where the locks live.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -221,6 +222,35 @@ impl Endpoint {
             ),
             Self::Cluster(cluster) => listed(&mut cluster.nodes.iter()),
             Self::Quorum(nodes) => listed(&mut nodes.iter().map(|node| &node.address)),
+        }
+    }
+
+    /// The error of a call for `name` that failed with `source` at this store.
+    pub(crate) fn lock_error(&self, name: &Name, source: StoreError) -> LockError {
+        match source.kind() {
+            StoreErrorKind::Foreign => LockError::ForeignKey {
+                name: name.to_string(),
+            },
+            StoreErrorKind::Unsupported => LockError::Unsupported {
+                name: name.to_string(),
+                what: source.to_string(),
+                store: self.scheme(),
+            },
+            StoreErrorKind::Unreplicated { wanted, reached } => LockError::NotReplicated {
+                name: name.to_string(),
+                wanted,
+                reached,
+            },
+            _ => self.unavailable(name, source),
+        }
+    }
+
+    /// Like [`lock_error`](Self::lock_error), for an error that only says that the store did not serve the call.
+    pub(crate) fn unavailable(&self, name: &Name, source: StoreError) -> LockError {
+        LockError::Unavailable {
+            name: name.to_string(),
+            server: self.servers(),
+            source,
         }
     }
 

@@ -43,7 +43,7 @@ pub use self::sites::sites_json;
 use self::worker::Worker;
 use crate::client::Client;
 use crate::config::{Config, Settings};
-use crate::error::{LockError, SetupError, StoreError, StoreErrorKind, with_sources};
+use crate::error::{LockError, SetupError, StoreError, with_sources};
 use crate::handle::freed;
 use crate::name::Name;
 use crate::store::limits::TOKENS_OF_A_GRANT;
@@ -116,7 +116,7 @@ impl Operator {
             .worker
             .run(async move |inspector| inspector.inspect(&names).await)??;
         let mut found = asked.iter().zip(snapshot.names).map(|(name, state)| {
-            let record = state.map_err(|error| self.error_of(name, error))?;
+            let record = state.map_err(|error| self.settings.endpoint.lock_error(name, error))?;
             Ok(Lock::new(name, &record, snapshot.now))
         });
         let states = parsed.into_iter().map(|name| {
@@ -144,7 +144,10 @@ impl Operator {
     /// broken the hold; or the client could not connect.
     pub fn kick(&self, name: &str, token: u64) -> Result<bool, LockError> {
         let name = parse(name)?;
-        let client = self.client().map_err(|error| self.failed(&name, &error))?;
+        let client = self.client().map_err(|error| {
+            let source = StoreError::disconnected(with_sources(&error));
+            self.settings.endpoint.unavailable(&name, source)
+        })?;
         let op = Op::Kick {
             token: token / TOKENS_OF_A_GRANT,
         };
@@ -187,22 +190,6 @@ impl Operator {
         }
         let client = Client::with(self.settings.without_holds())?;
         Ok(self.client.get_or_init(|| client))
-    }
-
-    fn error_of(&self, name: &Name, source: StoreError) -> LockError {
-        let (name, server) = (name.to_string(), self.place());
-        match source.kind() {
-            StoreErrorKind::Foreign => LockError::ForeignKey { name },
-            _ => LockError::Unavailable {
-                name,
-                server,
-                source,
-            },
-        }
-    }
-
-    fn failed(&self, name: &Name, error: &SetupError) -> LockError {
-        self.error_of(name, StoreError::disconnected(with_sources(error)))
     }
 }
 

@@ -93,30 +93,13 @@ impl Transition<'_> {
     }
 
     pub(super) fn lock_error(&self, error: StoreError) -> LockError {
-        match error.kind() {
-            StoreErrorKind::Foreign => LockError::ForeignKey {
-                name: self.queue.name().to_string(),
-            },
-            StoreErrorKind::Unsupported => LockError::Unsupported {
-                name: self.queue.name().to_string(),
-                what: error.to_string(),
-                store: self.queue.member().settings().endpoint.scheme(),
-            },
-            StoreErrorKind::Unreplicated { wanted, reached } => LockError::NotReplicated {
-                name: self.queue.name().to_string(),
-                wanted,
-                reached,
-            },
-            _ => self.unavailable(error),
-        }
+        let endpoint = &self.queue.member().settings().endpoint;
+        endpoint.lock_error(self.queue.name(), error)
     }
 
     pub(in crate::queue) fn unavailable(&self, source: StoreError) -> LockError {
-        LockError::Unavailable {
-            name: self.queue.name().to_string(),
-            server: self.queue.member().settings().endpoint.servers(),
-            source,
-        }
+        let endpoint = &self.queue.member().settings().endpoint;
+        endpoint.unavailable(self.queue.name(), source)
     }
 
     /// The error if the name is in use with other settings. `found`: its capacity, and whether its tickets take tokens.
