@@ -26,27 +26,14 @@ impl Handle {
         Ok(inside(&Hold::is_valid).or_else(|| self.last.as_ref()?.holds()))
     }
 
-    /// The owner of the lock, if not the calling task.
-    #[inline]
-    pub(super) fn owner(&self) -> Result<Option<&Owner>, LockError> {
-        match &self.owner {
-            Some(Owner::Here(owner) | Owner::Anywhere(owner)) if owner.is_empty() => {
-                Err(LockError::InvalidOption {
-                    option: "owner",
-                    reason: "it is empty: name somebody, or leave it out",
-                })
-            }
-            owner => Ok(owner.as_ref()),
-        }
-    }
-
     /// Asks the store about an owner in the whole cluster, whose holds may be in other processes. `None` for other
     /// owners.
     fn ask_about_owner(
         &self,
         op: impl FnOnce(SharedStr) -> Op,
     ) -> Result<Option<Answered>, LockError> {
-        match self.owner()? {
+        self.owner.as_ref().map_or(Ok(()), Owner::check)?;
+        match &self.owner {
             Some(Owner::Anywhere(owner)) => {
                 let op = op(escape(owner).to_string().into());
                 self.ask(&op).map(Some)

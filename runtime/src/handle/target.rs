@@ -196,12 +196,7 @@ impl<'a> AcquireTarget<'a> {
         let Some(owner) = self.owner else {
             return Ok(());
         };
-        if owner.name().is_empty() {
-            return Err(LockError::InvalidOption {
-                option: "owner",
-                reason: "it is empty: name somebody, or leave it out",
-            });
-        }
+        owner.check()?;
         want.share.owner = Owner::in_store(self.owner);
         want.meta = Meta::owned(&self.meta, owner);
         want.owner = Some(owner.clone());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use super::{HolderRecord, SharedStr, TicketRecord};
-use crate::error::{HoldKind, Holder};
+use crate::error::{HoldKind, Holder, LockError};
 use crate::name::Name;
 
 /// The owner that a call names in place of its task.
@@ -20,6 +20,17 @@ impl Owner {
     pub(crate) fn name(&self) -> &str {
         match self {
             Self::Here(name) | Self::Anywhere(name) => name,
+        }
+    }
+
+    /// Rejects an owner without a name.
+    pub(crate) fn check(&self) -> Result<(), LockError> {
+        match self.name() {
+            "" => Err(LockError::InvalidOption {
+                option: "owner",
+                reason: "it is empty: name somebody, or leave it out",
+            }),
+            _ => Ok(()),
         }
     }
 
