@@ -35,6 +35,8 @@ pub trait IntoDuration: sealed::ToDuration {}
 
 impl<T: sealed::ToDuration> IntoDuration for T {}
 
+/// A shorter grant would mostly have ended when its reply arrives.
+pub(super) const SHORTEST_EXPIRE: Duration = Duration::from_millis(10);
 const NEGATIVE: &str = "it is negative";
 const HUGE: &str = "it is more than a hundred years";
 
@@ -64,6 +66,23 @@ pub(crate) fn argument(
     value: impl IntoDuration,
 ) -> Result<Duration, LockError> {
     length(value).map_err(|reason| LockError::InvalidOption { option, reason })
+}
+
+/// For the new `expire` of one call of `refresh`.
+pub(crate) fn refreshed(value: impl IntoDuration) -> Result<Duration, LockError> {
+    check_expire("refresh", argument("refresh", value)?)
+}
+
+/// Rejects an `expire` of one call, given as `option`, that is too short.
+#[inline]
+pub(crate) fn check_expire(option: &'static str, expire: Duration) -> Result<Duration, LockError> {
+    if expire < SHORTEST_EXPIRE {
+        return Err(LockError::InvalidOption {
+            option,
+            reason: "shorter than 10 ms: it would be over before it could be used",
+        });
+    }
+    Ok(expire)
 }
 
 /// For `block`: as [`length`], and warns once of a long time without a unit. Such a number may be intended, because a
@@ -218,6 +237,23 @@ mod tests {
             let reason = length(text).expect_err(text);
             assert!(reason.contains("unit"), "{text}: {reason}");
         }
+    }
+
+    #[test]
+    fn nobody_can_hold_for_less_than_ten_milliseconds() {
+        let shortest = Duration::from_millis(10);
+        let short = refreshed(shortest - Duration::from_nanos(1));
+        assert!(
+            matches!(
+                short,
+                Err(LockError::InvalidOption {
+                    option: "refresh",
+                    ..
+                })
+            ),
+            "{short:?}"
+        );
+        assert_eq!(refreshed(shortest).unwrap(), shortest);
     }
 
     #[test]

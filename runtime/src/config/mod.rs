@@ -18,14 +18,14 @@ use std::io;
 
 pub(crate) use dialer::{DialedStream, Dialer};
 pub use duration::IntoDuration;
-pub(crate) use duration::{Span, argument, block, length};
+pub(crate) use duration::{Span, argument, block, check_expire, length, refreshed};
 #[cfg(feature = "tls-no-provider")]
 pub(crate) use endpoint::Tls;
 pub(crate) use endpoint::{
     Access, Address, ClusterEndpoint, Endpoint, Login, RedisEndpoint, SentinelEndpoint, Transport,
 };
 pub(crate) use secret::Secret;
-pub(crate) use settings::{Replicas, SHORTEST_EXPIRE, Settings};
+pub(crate) use settings::{Replicas, Settings};
 
 use tokio::io::{AsyncRead, AsyncWrite};
 

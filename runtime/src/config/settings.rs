@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use super::Config;
-use super::duration::Span;
+use super::duration::{SHORTEST_EXPIRE, Span};
 use super::endpoint::Endpoint;
 use super::unit;
 use crate::deadlock::Deadlock;
@@ -12,8 +12,6 @@ use crate::error::SetupError;
 use crate::observe::SharedObserver;
 use crate::store::limits::{LONGEST_LEASE, TOKENS_OF_A_GRANT};
 
-/// A shorter grant would mostly have ended when its reply arrives.
-pub(crate) const SHORTEST_EXPIRE: Duration = Duration::from_millis(10);
 const SHORTEST_LEASE: Duration = Duration::from_millis(100);
 const DEFAULT_LEASE: Duration = Duration::from_secs(10);
 const DEFAULT_EXPIRE: Duration = Duration::from_secs(24 * 60 * 60);

@@ -53,8 +53,9 @@ macro_rules! guard_methods {
                 &self,
                 expire: impl $crate::config::IntoDuration,
             ) -> Result<(), $crate::error::LockError> {
-                let expire = $crate::config::argument("refresh", expire)?;
-                self.holding.refresh(expire).await
+                self.holding
+                    .refresh($crate::config::refreshed(expire)?)
+                    .await
             }
 
             /// Like [`refresh`](Self::refresh), but blocks the thread. The errors are the same.
@@ -62,8 +63,7 @@ macro_rules! guard_methods {
                 &self,
                 expire: impl $crate::config::IntoDuration,
             ) -> Result<(), $crate::error::LockError> {
-                let expire = $crate::config::argument("refresh", expire)?;
-                self.holding.blocking_refresh(expire)
+                $crate::wait::block_on(self.refresh(expire))
             }
         }
 
@@ -149,7 +149,7 @@ macro_rules! unlock_methods {
 
             /// Like [`unlock`](Self::unlock), but blocks the thread. The errors are the same.
             pub fn blocking_unlock(self) -> Result<bool, $crate::error::LockError> {
-                self.holding.blocking_unlock()
+                $crate::wait::block_on(self.unlock())
             }
         }
     };

@@ -10,8 +10,7 @@ use crate::clock::Instant;
 use crate::error::LockError;
 use crate::lease::{Bounds, Terms};
 use crate::observe::HOLD;
-use crate::queue::{Confirmed, Hold, Holds, Unlocked, check_refresh};
-use crate::wait::block_on;
+use crate::queue::{Confirmed, Hold, Holds, Unlocked};
 
 /// The holds of one guard. Dropping it releases them in the background.
 #[derive(Debug)]
@@ -140,16 +139,11 @@ impl Holding {
         Ok(())
     }
 
-    pub(crate) fn blocking_refresh(&self, expire: Duration) -> Result<(), LockError> {
-        block_on(self.refresh(expire))
-    }
-
     /// Sends all requests before any answer is awaited.
     fn refreshing(&self, expire: Duration) -> Result<Vec<Confirmed>, LockError> {
-        check_refresh(expire)?;
         self.holds.restart_bounds(expire)?;
         let refresh = |hold: &Arc<Hold>| {
-            let confirmed = hold.local().refresh(hold, expire)?;
+            let confirmed = hold.local().refresh(hold, expire);
             confirmed.ok_or_else(|| hold.lost_error())
         };
         self.holds.all().iter().map(refresh).collect()
@@ -176,10 +170,6 @@ impl Holding {
         }
         held?;
         lost.map_or(Ok(released), Err)
-    }
-
-    pub(crate) fn blocking_unlock(self) -> Result<bool, LockError> {
-        block_on(self.unlock())
     }
 
     /// Like dropping a holding with one hold, but returns a promise that completes when the store has confirmed.

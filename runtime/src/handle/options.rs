@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::config::{SHORTEST_EXPIRE, Settings, Span};
+use crate::config::{Settings, Span, check_expire};
 use crate::error::LockError;
 use crate::lease::Terms;
 use crate::observe::BY_HAND;
@@ -59,14 +59,8 @@ impl Options {
             return Err(LockError::InvalidOption { option, reason });
         }
         let expire = match self.expire {
-            Some(expire) if expire < SHORTEST_EXPIRE => {
-                return Err(LockError::InvalidOption {
-                    option: "expire",
-                    reason: "shorter than 10 ms: it would be over before it could be used",
-                });
-            }
             Some(FOREVER) => None,
-            Some(expire) => Some(expire),
+            Some(expire) => Some(check_expire("expire", expire)?),
             None => settings.expire,
         };
         let block = self.block.or(settings.block);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::Handle;
 use crate::error::{LockError, LossCause};
 use crate::name::escape;
-use crate::queue::{Answered, Confirmed, Hold, Holds, Unlocked, check_refresh};
+use crate::queue::{Answered, Confirmed, Hold, Holds, Unlocked};
 use crate::store::{Meta, Op, Owner, Reply, SharedStr};
 use crate::task;
 
@@ -67,7 +67,6 @@ impl Handle {
 
     /// Restarts `expire` in other processes; `None` if the owner can hold the lock only in this process.
     pub(crate) fn refresh_owner(&self, expire: Duration) -> Result<Option<Answered>, LockError> {
-        check_refresh(expire)?;
         self.ask_about_owner(|owner| Op::Refresh { owner, expire })
     }
 
@@ -97,10 +96,9 @@ impl Handle {
         let Some(holds) = self.held_here()? else {
             return Err(self.not_held()?);
         };
-        check_refresh(expire)?;
         holds.restart_bounds(expire)?;
         let hold = holds.first();
-        let confirmed = hold.local().refresh(hold, expire)?;
+        let confirmed = hold.local().refresh(hold, expire);
         confirmed.ok_or_else(|| hold.lost_error())
     }
 

@@ -4,7 +4,7 @@
 
 use super::MultiLock;
 use super::names::in_order;
-use crate::config::{IntoDuration, argument};
+use crate::config::{IntoDuration, refreshed};
 use crate::error::LockError;
 use crate::handle::{Handle, LockInfo, freed, inspected, owned};
 use crate::store::Op;
@@ -93,7 +93,7 @@ impl MultiLock {
     ///
     /// `expire` restarts with the call, whether or not the future completes.
     pub async fn refresh(&self, expire: impl IntoDuration) -> Result<(), LockError> {
-        let expire = argument("refresh", expire)?;
+        let expire = refreshed(expire)?;
         for confirmed in self.each(|handle| handle.refresh(expire))? {
             confirmed.wait().await?;
         }

@@ -1,7 +1,7 @@
 //! Acting on a mutex through its handle, without its guard.
 
 use super::Mutex;
-use crate::config::{IntoDuration, argument};
+use crate::config::{IntoDuration, refreshed};
 use crate::error::LockError;
 use crate::handle::{freed, owned};
 use crate::wait::block_on;
@@ -44,7 +44,7 @@ impl Mutex {
     ///
     /// `expire` restarts with the call, whether or not the future completes.
     pub async fn refresh(&self, expire: impl IntoDuration) -> Result<(), LockError> {
-        let expire = argument("refresh", expire)?;
+        let expire = refreshed(expire)?;
         match self.handle.refresh_owner(expire)? {
             Some(asked) => self.handle.told(&asked.wait().await?),
             None => self.handle.refresh(expire)?.wait().await,

@@ -8,8 +8,7 @@ use super::hold::Hold;
 use super::lock_queue::{LockQueue, Transition};
 use super::ticket::{Confirmed, Held, Leaving, Refresher, TicketState, Unlocked, Unlocker};
 use crate::clock::Instant;
-use crate::config::SHORTEST_EXPIRE;
-use crate::error::{LockError, LossCause};
+use crate::error::LossCause;
 use crate::lease::{Bounds, Terms};
 use crate::store::Ticket as TicketId;
 use crate::store::limits::TOKENS_OF_A_GRANT;
@@ -129,13 +128,12 @@ impl LockQueue {
         self: &Arc<Self>,
         hold: &Arc<Hold>,
         expire: Duration,
-    ) -> Result<Option<Confirmed>, LockError> {
-        check_refresh(expire)?;
+    ) -> Option<Confirmed> {
         if !hold.is_valid() {
-            return Ok(None);
+            return None;
         }
         hold.restart(Some(expire), Instant::now());
-        Ok(self.renew(hold))
+        self.renew(hold)
     }
 
     /// Restarts `expire`, because the call that has `hold` begins now, or waits for more locks.
@@ -168,17 +166,6 @@ impl LockQueue {
             Some(())
         });
     }
-}
-
-/// Rejects an `expire` that is too short.
-pub(crate) fn check_refresh(expire: Duration) -> Result<(), LockError> {
-    if expire < SHORTEST_EXPIRE {
-        return Err(LockError::InvalidOption {
-            option: "refresh",
-            reason: "shorter than 10 ms: it would be over before it could be used",
-        });
-    }
-    Ok(())
 }
 
 impl Transition<'_> {

@@ -69,7 +69,6 @@ pub(crate) use acquire::Acquire;
 pub(crate) use hold::Hold;
 pub(crate) use holds::Holds;
 pub(crate) use home::home;
-pub(crate) use leave::check_refresh;
 pub(crate) use lock_queue::{Answered, LockQueue, Member};
 pub(crate) use ticket::{Confirmed, Unlocked};
 pub(crate) use waiter::{Past, Patience, Want, Within};

@@ -16,6 +16,7 @@ use crate::handle::Holding;
 use crate::lease::Terms;
 use crate::queue::{Acquire, Hold, Past, Patience, Want, Within};
 use crate::store::{Owner, Share};
+use crate::wait::block_on;
 
 /// A request without a limit for the wait.
 pub(super) fn want(units: u32, capacity: u32) -> Want {
@@ -147,7 +148,7 @@ pub(super) fn leave(hold: Arc<Hold>) {
     let holding = Holding::new(hold);
     match roll(3) {
         0 => drop(holding),
-        1 => match holding.blocking_unlock() {
+        1 => match block_on(holding.unlock()) {
             // The store forgets nothing here, but a shutdown or the end of the lease may have come first.
             Ok(_)
             | Err(LockError::Lost {

@@ -242,7 +242,7 @@ impl World {
                         "{index} refreshes {} for {expire:?}",
                         hold.grant().token
                     ));
-                    hold.local().refresh(&hold, expire).unwrap()
+                    hold.local().refresh(&hold, expire)
                 };
                 self.nodes[index].renewals.extend(renewal);
             }

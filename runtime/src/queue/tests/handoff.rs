@@ -298,7 +298,7 @@ fn a_refresh_for_less_leaves_what_is_handed_on_its_lease() {
     let first = rig.take(&Rig::want());
     let mut second = rig.enter(&Rig::want());
     rig.answer(rig.next(), queued());
-    let confirmed = first.local().refresh(&first, SECOND).unwrap();
+    let confirmed = first.local().refresh(&first, SECOND);
     let renewal = rig.next();
     let Op::Touch { hold: kept, .. } = renewal.op else {
         panic!("{renewal:?}");

@@ -1,7 +1,5 @@
 //! Requests that end a hold or a part of it: releases, also those that meet foreign data, handovers, and downgrades.
 
-use std::time::Duration;
-
 use super::{Rig, SECOND, granted};
 use crate::clock::by_hand;
 use crate::error::{LockError, StoreErrorKind};
@@ -84,26 +82,4 @@ fn the_store_is_told_what_is_given_back() {
     rig.answer(rig.next(), Reply::Released { free: 5 });
     assert!(hold.local().downgrade(&hold, 1).is_none());
     assert!(hold.local().is_done());
-}
-
-#[test]
-fn nobody_can_hold_for_less_than_ten_milliseconds() {
-    let rig = Rig::new();
-    let hold = rig.take(&Rig::want());
-    let shortest = Duration::from_millis(10);
-    let short = hold
-        .local()
-        .refresh(&hold, shortest - Duration::from_nanos(1));
-    assert!(
-        matches!(
-            short,
-            Err(LockError::InvalidOption {
-                option: "refresh",
-                ..
-            })
-        ),
-        "{short:?}"
-    );
-    assert!(hold.local().refresh(&hold, shortest).unwrap().is_some());
-    assert!(!hold.local().is_done(), "it is held");
 }
