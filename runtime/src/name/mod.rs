@@ -37,6 +37,14 @@ pub(crate) fn unescape(part: &str) -> String {
     percent_decode_str(part).decode_utf8_lossy().into_owned()
 }
 
+/// Whether each `%` begins an escape.
+pub(crate) fn is_escaped(text: &str) -> bool {
+    text.split('%').skip(1).all(|rest| {
+        let digits = rest.as_bytes().get(..2);
+        digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+    })
+}
+
 /// A complete name, checked and escaped. Cheap to clone and to look up: its hash is computed once.
 #[derive(Clone)]
 pub(crate) struct Name {

@@ -45,7 +45,7 @@ use crate::client::Client;
 use crate::config::{Config, Settings};
 use crate::error::{LockError, SetupError, StoreError, with_sources};
 use crate::handle::freed;
-use crate::name::Name;
+use crate::name::{Name, is_escaped};
 use crate::store::limits::TOKENS_OF_A_GRANT;
 use crate::store::{Inspector, Op};
 pub use crate::store::{Replica, Server};
@@ -207,14 +207,6 @@ fn parse(name: &str) -> Result<Name, LockError> {
         Some(name) => Ok(name),
         None => Name::verbatim(None, name),
     }
-}
-
-/// Whether each `%` begins an escape.
-fn is_escaped(name: &str) -> bool {
-    name.split('%').skip(1).all(|rest| {
-        let digits = rest.as_bytes().get(..2);
-        digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
-    })
 }
 
 #[cfg(repository)]

@@ -3,6 +3,7 @@
 use percent_encoding::percent_decode_str;
 
 use crate::error::SetupError;
+use crate::name::is_escaped;
 
 /// An empty text means database 0.
 pub(super) fn database(text: &str) -> Result<u32, SetupError> {
@@ -25,14 +26,10 @@ pub(super) fn number<T: std::str::FromStr>(text: &str) -> Option<T> {
 pub(super) fn decode(text: &str) -> Result<String, SetupError> {
     // The decoder accepts a stray `%`. Here a stray `%` is an error, because it is a sign of a password that was not
     // escaped.
-    let escapes = text.split('%').skip(1);
-    for escape in escapes {
-        let hex = escape.as_bytes().get(..2);
-        if !hex.is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit)) {
-            return Err(invalid(
-                "a `%` is not followed by two hexadecimal digits; write `%25` for the character itself",
-            ));
-        }
+    if !is_escaped(text) {
+        return Err(invalid(
+            "a `%` is not followed by two hexadecimal digits; write `%25` for the character itself",
+        ));
     }
     match percent_decode_str(text).decode_utf8() {
         Ok(text) => Ok(text.into_owned()),
