@@ -279,6 +279,14 @@ impl LockError {
         }
     }
 
+    /// The call asked for more permits than the semaphore has.
+    pub(crate) fn too_many_permits() -> Self {
+        Self::InvalidOption {
+            option: "permits",
+            reason: "more permits asked for than the semaphore has",
+        }
+    }
+
     /// Whether waiting helps: another caller held the lock, or the store grants nothing yet.
     pub(crate) fn is_passing(&self) -> bool {
         let closed = matches!(self, Self::Unavailable { source, .. } if source.kind() == StoreErrorKind::NotGrantingYet);

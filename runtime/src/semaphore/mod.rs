@@ -103,7 +103,7 @@ pub(crate) fn share(units: u32, permits: u32) -> Result<Share, LockError> {
     }
     // A semaphore without permits grants only tokens, one at a time.
     if units > permits.max(1) {
-        return Err(invalid("more permits asked for than the semaphore has"));
+        return Err(LockError::too_many_permits());
     }
     Ok(Share {
         // A signalled token will do instead of the permit.

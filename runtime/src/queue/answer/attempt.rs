@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Asked, RETRY, nonsense, too_many};
+use super::{Asked, RETRY, nonsense};
 use crate::error::{LockError, LossCause, StoreError, StoreErrorKind};
 use crate::queue::lock_queue::Transition;
 use crate::queue::ticket::{Attempting, Granted, Ticket, TicketState};
@@ -141,7 +141,7 @@ impl Transition<'_> {
             Reply::Mismatch { capacity, takes } => {
                 self.mismatch(&attempt.waiter.want.share, (*capacity, *takes))
             }
-            Reply::TooMany => too_many(),
+            Reply::TooMany => LockError::too_many_permits(),
             other => self.unavailable(nonsense(other)),
         }
     }

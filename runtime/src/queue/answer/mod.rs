@@ -115,13 +115,6 @@ impl Transition<'_> {
     }
 }
 
-fn too_many() -> LockError {
-    LockError::InvalidOption {
-        option: "permits",
-        reason: "more permits asked for than the semaphore has",
-    }
-}
-
 fn nonsense(reply: &Reply) -> StoreError {
     StoreError::new(
         StoreErrorKind::Protocol,

@@ -1,6 +1,6 @@
 //! Handles the answer to a request of a waiting ticket.
 
-use super::{Asked, RETRY, nonsense, too_many};
+use super::{Asked, RETRY, nonsense};
 use crate::error::{LockError, StoreError, StoreErrorKind};
 use crate::queue::lock_queue::Transition;
 use crate::store::Reply;
@@ -53,7 +53,7 @@ impl Transition<'_> {
                 self.forget(index);
             }
             Reply::TooMany => {
-                self.refuse(index, too_many());
+                self.refuse(index, LockError::too_many_permits());
                 self.forget(index);
             }
             other => {
