@@ -4,7 +4,6 @@ use std::fmt;
 use std::time::{Duration, SystemTime};
 
 use crate::error::{HoldKind, Holder, apart};
-use crate::store::limits::TOKENS_OF_A_GRANT;
 use crate::store::{Meta, NameRecord};
 
 /// The state of a lock when the store was asked. It may change at any time.
@@ -104,8 +103,7 @@ impl LockInfo {
                 .collect(),
             owner: holders.clone().find_map(|holder| Meta::owner(&holder.meta)),
             waiters: waiters.collect(),
-            fencing_token: (record.token > 0)
-                .then(|| record.token.saturating_mul(TOKENS_OF_A_GRANT)),
+            fencing_token: record.last_token(),
             expires_in: holders.map(|holder| holder.left).min(),
         }
     }

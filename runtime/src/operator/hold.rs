@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::error::apart;
 use crate::store::limits::TOKENS_OF_A_GRANT;
-use crate::store::{Meta, TicketRecord};
+use crate::store::{Meta, TicketRecord, time_of};
 
 /// A process that holds or waits, and the site in its program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -104,7 +104,7 @@ impl Hold {
             token: ticket.token.saturating_mul(TOKENS_OF_A_GRANT),
             units: ticket.units,
             parked: ticket.parked,
-            since: time(ticket.since),
+            since: time_of(ticket.since),
             held: since(ticket, now),
             lease_left: ticket.left,
             who: Who::of(ticket, capacity),
@@ -128,18 +128,12 @@ impl Wait {
             ticket: ticket.ticket.to_string(),
             units: ticket.units,
             passed_over: ticket.passed_over,
-            since: time(ticket.since),
+            since: time_of(ticket.since),
             waited: since(ticket, now),
             place_left: ticket.left,
             who: Who::of(ticket, capacity),
         }
     }
-}
-
-/// A time of the store, which counts microseconds.
-pub(super) fn time(micros: u64) -> SystemTime {
-    let time = SystemTime::UNIX_EPOCH.checked_add(Duration::from_micros(micros));
-    time.unwrap_or(SystemTime::UNIX_EPOCH)
 }
 
 fn since(ticket: &TicketRecord, now: u64) -> Duration {

@@ -3,11 +3,10 @@
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
-use super::hold::time;
-use super::{Hold, TOKENS_OF_A_GRANT, Wait};
+use super::{Hold, Wait};
 use crate::error::LockKind;
 use crate::name::Name;
-use crate::store::NameRecord;
+use crate::store::{NameRecord, time_of};
 
 /// The kind of a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -63,11 +62,9 @@ pub struct Lock {
 impl Lock {
     pub(super) fn new(name: &Name, record: &NameRecord, now: u64) -> Self {
         let capacity = record.capacity.unwrap_or(0);
-        let tickets = record.holders.iter().chain(&record.waiters);
-        let takes = tickets.clone().next().is_some_and(|first| first.takes);
         let kind = record.capacity.map(|capacity| match capacity {
             0 => Kind::Condvar,
-            capacity => match LockKind::of(capacity, takes) {
+            capacity => match LockKind::of(capacity, record.takes()) {
                 LockKind::Mutex => Kind::Mutex,
                 LockKind::Semaphore => Kind::Semaphore,
                 LockKind::RwLock => Kind::RwLock,
@@ -79,7 +76,7 @@ impl Lock {
             kind,
             capacity: record.capacity,
             used: record.used,
-            token: (record.token > 0).then(|| record.token.saturating_mul(TOKENS_OF_A_GRANT)),
+            token: record.last_token(),
             signals: record.signals,
             holders: record
                 .holders
@@ -89,7 +86,7 @@ impl Lock {
             waiters: waiters
                 .map(|(place, ticket)| Wait::new(place, ticket, capacity, now))
                 .collect(),
-            asked: time(now),
+            asked: time_of(now),
         }
     }
 

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use super::edge::{OrderClass, OrderEdge, OrderProgram};
 use super::{circle, report};
-use crate::name::unescape;
+use crate::store::Meta;
 
 /// The class of a held lock, and the class of a lock that is asked for while the first one is held.
 pub(super) type Key = (Arc<str>, Arc<str>);
@@ -127,12 +127,9 @@ impl Graph {
 
 impl Edge {
     pub(super) fn program(&self) -> OrderProgram {
-        let (host, pod) = match self.machine.split_once(',') {
-            Some((host, pod)) => (host, Some(unescape(pod))),
-            None => (&*self.machine, None),
-        };
+        let (host, pod) = Meta::host_and_pod(&self.machine);
         OrderProgram {
-            host: unescape(host),
+            host,
             pod,
             pid: self.pid,
             package: self.package.to_string(),

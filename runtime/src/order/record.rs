@@ -6,11 +6,10 @@
 //! while the field of a claim does.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
 
 use super::graph::{Edge, Graph, Key, Place};
 use crate::name::{Name, escape, unescape};
-use crate::store::OrderRecord;
+use crate::store::{OrderRecord, time_of};
 
 /// The prefix of the names for the edges of a namespace. Names of users never begin with a colon.
 pub(crate) const NAME: &str = ":order";
@@ -83,17 +82,11 @@ fn read(record: &OrderRecord) -> Option<(Key, Edge)> {
             "" => None,
             reason => Some(unescape(reason).into()),
         },
-        since: at(record.since),
+        since: time_of(record.since),
         is_own: false,
     };
     let key = (unescape(before).into(), unescape(after).into());
     Some((key, edge))
-}
-
-/// A time of the store, which counts microseconds.
-fn at(micros: u64) -> SystemTime {
-    let time = SystemTime::UNIX_EPOCH.checked_add(Duration::from_micros(micros));
-    time.unwrap_or(SystemTime::UNIX_EPOCH)
 }
 
 impl Graph {
@@ -114,6 +107,8 @@ impl Graph {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, SystemTime};
+
     use super::super::graph::key;
     use super::*;
 

@@ -20,10 +20,8 @@ impl Semaphore {
     pub async fn available(&self) -> Result<u32, LockError> {
         let record = self.inspect().await?;
         if let Some(found) = record.capacity.filter(|found| *found != self.permits) {
-            let mut tickets = record.holders.iter().chain(&record.waiters);
-            let takes = tickets.next().is_some_and(|ticket| ticket.takes);
-            let expected = (self.permits, true);
-            return Err(LockError::mismatch(self.name()?, expected, (found, takes)));
+            let (expected, found) = ((self.permits, true), (found, record.takes()));
+            return Err(LockError::mismatch(self.name()?, expected, found));
         }
         Ok(free(&record, self.permits))
     }

@@ -66,6 +66,15 @@ impl Meta {
         }
     }
 
+    /// The inverse of [`machine`](Self::machine).
+    pub(crate) fn host_and_pod(machine: &str) -> (String, Option<String>) {
+        use crate::name::unescape;
+        match machine.split_once(POD) {
+            Some((host, pod)) => (unescape(host), Some(unescape(pod))),
+            None => (unescape(machine), None),
+        }
+    }
+
     /// Writes a record without locks. `machine` is a result of [`machine`](Self::machine).
     pub(crate) fn write(machine: &str, pid: u32, site: &str, owner: Option<&Owner>) -> SharedStr {
         let text = format!("{machine} {pid} {}", crate::name::escape(site));
@@ -113,21 +122,16 @@ impl Meta {
     /// Reads the requester from the record of a holder; `None` if this library did not write the record.
     pub(crate) fn read(record: &HolderRecord) -> Option<Holder> {
         let caller = Self::caller(&record.meta)?;
-        Some(Holder {
-            since: at(record.token),
-            ..caller
-        })
+        // Each grant raises the token by at least a microsecond, so fast grants bring the token ahead of the clock.
+        let since = time_of(record.token).min(SystemTime::now());
+        Some(Holder { since, ..caller })
     }
 
     /// Like [`read`](Self::read), without the time.
     pub(crate) fn caller(meta: &str) -> Option<Holder> {
         use crate::name::unescape;
         let mut words = meta.split(' ');
-        let machine = words.next()?;
-        let (host, pod) = match machine.split_once(POD) {
-            Some((host, pod)) => (host, Some(unescape(pod))),
-            None => (machine, None),
-        };
+        let (host, pod) = Self::host_and_pod(words.next()?);
         let pid = words.next()?.parse().ok()?;
         let site = unescape(words.next()?);
         let mut holds = Vec::new();
@@ -139,7 +143,7 @@ impl Meta {
             }
         }
         Some(Holder {
-            host: unescape(host),
+            host,
             pod,
             pid,
             site,
@@ -179,11 +183,9 @@ impl Meta {
 }
 
 /// Converts a time of the store, in microseconds.
-fn at(micros: u64) -> SystemTime {
-    // Each grant raises the token by at least a microsecond, so fast grants bring the token ahead of the clock.
+pub(crate) fn time_of(micros: u64) -> SystemTime {
     let time = SystemTime::UNIX_EPOCH.checked_add(Duration::from_micros(micros));
-    let now = SystemTime::now();
-    time.map_or(now, |time| time.min(now))
+    time.unwrap_or(SystemTime::UNIX_EPOCH)
 }
 
 /// The rest of the word that begins with `mark`.

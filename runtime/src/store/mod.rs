@@ -30,7 +30,7 @@ pub(crate) use self::id::{MemberId, Ticket, TicketMap};
 pub(crate) use self::inspector::{Inspector, Position};
 pub use self::inspector::{Replica, Server};
 pub(crate) use self::loan::{Clock, Loan};
-pub(crate) use self::meta::{Meta, Owner};
+pub(crate) use self::meta::{Meta, Owner, time_of};
 pub(crate) use self::op::{Mode, Op, Share, Signal};
 pub(crate) use self::open::open;
 pub(crate) use self::redis::rights;

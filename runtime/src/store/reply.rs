@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::limits::TOKENS_OF_A_GRANT;
 use super::{MemberId, SharedStr, Ticket};
 
 /// The answer of a store to an [`Op`].
@@ -126,6 +127,20 @@ pub(crate) struct NameRecord {
     pub(crate) holders: Vec<TicketRecord>,
     /// The waiters, in order of place.
     pub(crate) waiters: Vec<TicketRecord>,
+}
+
+impl NameRecord {
+    /// The last fencing token that was given, as callers see it; `None` if it is forgotten.
+    pub(crate) fn last_token(&self) -> Option<u64> {
+        (self.token > 0).then(|| self.token.saturating_mul(TOKENS_OF_A_GRANT))
+    }
+
+    /// Whether the first ticket of the name accepts a signal instead of a unit. Together with the capacity, this shows the
+    /// kind of lock.
+    pub(crate) fn takes(&self) -> bool {
+        let mut tickets = self.holders.iter().chain(&self.waiters);
+        tickets.next().is_some_and(|ticket| ticket.takes)
+    }
 }
 
 /// A message on a member's channel. It is a hint: see `docs/protocol.md`.
