@@ -12,7 +12,7 @@ use crate::mutex::MutexGuard;
 use crate::name::{Name, NameBuilder};
 use crate::semaphore::{self, Permit};
 use crate::site::{OfClient, Site};
-use crate::store::{Meta, Owner, Share, SharedStr};
+use crate::store::{Owner, Share, SharedStr};
 
 /// At the beginning of `was`, this text stands for the namespace. Without a namespace, it stands for nothing.
 const NAMESPACE: &str = "{namespace}:";
@@ -218,8 +218,7 @@ impl<L> Request<L> {
     }
 
     fn write_meta(&self, client: &Client) -> SharedStr {
-        let member = client.member();
-        Meta::write(member.machine(), member.pid(), &self.site.place(), None)
+        client.member().meta(&self.site.place())
     }
 
     fn finish(&self, name: NameBuilder) -> Result<Name, LockError> {

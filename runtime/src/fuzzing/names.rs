@@ -24,7 +24,8 @@ pub fn names(bytes: &[u8]) {
         name.iter().for_each(sendable);
     }
     let owner = Owner::Anywhere(namespace.into());
-    let meta = Meta::write(&Meta::machine(namespace, None), 1, rest, Some(&owner));
+    let meta = Meta::write(&Meta::machine(namespace, None), 1, rest);
+    let meta = Meta::owned(&meta, &owner);
     assert_eq!(Meta::owner(&meta).as_deref(), Some(namespace));
     assert!(Meta::names(&meta, namespace));
     assert_eq!(unescape(&escape(&text).to_string()), text);

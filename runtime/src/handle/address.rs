@@ -8,7 +8,7 @@ use super::AcquireTarget;
 use crate::client::Client;
 use crate::error::LockError;
 use crate::name::Name;
-use crate::store::{Meta, SharedStr};
+use crate::store::SharedStr;
 
 /// A client, or the one in force where the address is used, and a name.
 #[derive(Clone, Debug)]
@@ -33,12 +33,11 @@ struct Resolved {
 
 impl Resolved {
     fn new(client: &Client, text: &str, at: &Location<'_>) -> Result<Self, LockError> {
-        let member = client.member();
         let site = format!("{text} at {}:{}", at.file(), at.line());
         Ok(Self {
             client: client.id(),
             name: Name::verbatim(client.namespace(), text)?,
-            meta: Meta::write(member.machine(), member.pid(), &site, None),
+            meta: client.member().meta(&site),
         })
     }
 }

@@ -33,7 +33,9 @@ use crate::name::Name;
 use crate::observe::{Metric, SharedObserver};
 use crate::order::LockOrder;
 use crate::process::{self, EndsWithProcess};
-use crate::store::{Answer, Events, GrantBlock, Message, Node, Op, Request, RequestId, Store};
+use crate::store::{
+    Answer, Events, GrantBlock, Message, Meta, Node, Op, Request, RequestId, SharedStr, Store,
+};
 use crate::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use crate::sync::{Condvar, Mutex, PoisonError};
 use crate::wait::{self, lock};
@@ -116,13 +118,9 @@ impl<Q: NameQueue> ClientCore<Q> {
         self.id
     }
 
-    /// The machine that this process runs on, encoded for the store: see [`Meta`](crate::store::Meta).
-    pub(crate) fn machine(&self) -> &str {
-        &self.machine
-    }
-
-    pub(crate) fn pid(&self) -> u32 {
-        self.pid
+    /// Identifies a caller of this process at `site`, without an owner: see [`Meta`].
+    pub(crate) fn meta(&self, site: &str) -> SharedStr {
+        Meta::write(&self.machine, self.pid, site)
     }
 
     /// The order in which the client's locks are taken.

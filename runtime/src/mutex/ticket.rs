@@ -14,7 +14,7 @@ use crate::member::Caller;
 use crate::name::Name;
 use crate::observe::BY_HAND;
 use crate::queue::{Acquire, Hold, Patience, Want};
-use crate::store::{self, Meta};
+use crate::store;
 
 /// A text that stands for a held lock: another process can take the lock over with [`Client::adopt`].
 ///
@@ -122,7 +122,7 @@ impl Client {
             at_least: Duration::ZERO,
         };
         let patience = Patience::Once { silence: None };
-        let meta = Meta::write(member.machine(), member.pid(), ticket.name(), None);
+        let meta = member.meta(ticket.name());
         let within = within(self.id(), blocking);
         if member.is_draining() && !within.is_nested(|caller| member.has_taken(caller)) {
             return Err(LockError::ShutDown);

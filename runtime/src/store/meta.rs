@@ -75,13 +75,9 @@ impl Meta {
         }
     }
 
-    /// Writes a record without locks. `machine` is a result of [`machine`](Self::machine).
-    pub(crate) fn write(machine: &str, pid: u32, site: &str, owner: Option<&Owner>) -> SharedStr {
-        let text = format!("{machine} {pid} {}", crate::name::escape(site));
-        match owner {
-            Some(owner) => Self::owned(&text, owner),
-            None => text.into(),
-        }
+    /// Writes a record without an owner and locks. `machine` is a result of [`machine`](Self::machine).
+    pub(crate) fn write(machine: &str, pid: u32, site: &str) -> SharedStr {
+        format!("{machine} {pid} {}", crate::name::escape(site)).into()
     }
 
     /// Appends an owner to `meta`.
@@ -227,12 +223,12 @@ mod tests {
             ),
         ] {
             let machine = Meta::machine("node-1", pod);
-            let meta = Meta::write(&machine, 7, "f at x", None);
+            let meta = Meta::write(&machine, 7, "f at x");
             assert_eq!(&*meta, words);
             let holder = read(meta).unwrap();
             assert_eq!((&*holder.host, holder.pod.as_deref()), ("node-1", pod));
             assert_eq!((holder.pid, &*holder.site), (7, "f at x"));
-            let meta = Meta::write(&machine, 7, "f", Some(&owner));
+            let meta = Meta::owned(&Meta::write(&machine, 7, "f"), &owner);
             let holder = read(Meta::holding(&meta, &names(&["n:a,b"]))).unwrap();
             assert_eq!(holder.pod.as_deref(), pod);
             assert_eq!(holder.owner.as_deref(), Some("me"));
@@ -243,7 +239,7 @@ mod tests {
     #[test]
     fn strange_machines_do_no_harm() {
         let machine = Meta::machine("a b:c", Some("x, y"));
-        let holder = read(Meta::write(&machine, 7, "f", None)).unwrap();
+        let holder = read(Meta::write(&machine, 7, "f")).unwrap();
         assert_eq!(
             (&*holder.host, holder.pod.as_deref()),
             ("a b:c", Some("x, y"))
@@ -252,7 +248,7 @@ mod tests {
 
     #[test]
     fn what_the_task_holds_comes_last_and_hides_nothing() {
-        let plain = Meta::write("host", 7, "a::b at src/b.rs:41", None);
+        let plain = Meta::write("host", 7, "a::b at src/b.rs:41");
         let owner = Owner::Anywhere("night shift".into());
         let owned = Meta::owned(&plain, &owner);
         for (meta, owner) in [(&plain, None), (&owned, Some("night shift"))] {
@@ -280,10 +276,10 @@ mod tests {
     fn a_record_names_eight_locks_at_most() {
         let many: Vec<String> = (0..20).map(|n| format!("n:{n}")).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
-        let meta = Meta::holding(&Meta::write("h", 1, "s", None), &names(&many));
+        let meta = Meta::holding(&Meta::write("h", 1, "s"), &names(&many));
         assert_eq!(Meta::caller(&meta).unwrap().holds, many[..8]);
         let (long, rest) = ("n:".to_owned() + &"x".repeat(900), "n:y".repeat(50));
-        let meta = Meta::write("h", 1, "s", None);
+        let meta = Meta::write("h", 1, "s");
         let meta = Meta::holding(&meta, &names(&[long.as_str(), rest.as_str(), "n:z"]));
         assert_eq!(Meta::caller(&meta).unwrap().holds, [long]);
     }
