@@ -68,17 +68,16 @@ pub(crate) struct ClusterEndpoint {
 pub(crate) struct Access {
     pub(crate) login: Login,
     pub(crate) db: u32,
+    pub(crate) transport: Transport,
+}
+
+/// How a connection is made, without its login.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Transport {
     /// `None`: plain TCP.
     pub(crate) tls: Option<Tls>,
     /// `None`: the library connects by itself.
     pub(crate) dialer: Option<Dialer>,
-}
-
-/// How a connection is made, without its login.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Transport<'a> {
-    pub(crate) tls: Option<&'a Tls>,
-    pub(crate) dialer: Option<&'a Dialer>,
 }
 
 /// A user and password, or the provider that returns them.
@@ -161,7 +160,7 @@ impl Endpoint {
     /// Uses `dialer` for all connections by TCP.
     pub(super) fn set_dialer(&mut self, dialer: &Dialer) {
         for access in self.accesses_mut() {
-            access.dialer = Some(dialer.clone());
+            access.transport.dialer = Some(dialer.clone());
         }
     }
 
@@ -263,16 +262,7 @@ impl Endpoint {
     /// The TLS options, if the connections to the servers use TLS.
     pub(crate) fn tls(&self) -> Option<&Tls> {
         let mut accesses = self.accesses().into_iter();
-        accesses.find_map(|access| access.tls.as_ref())
-    }
-}
-
-impl Access {
-    pub(crate) fn transport(&self) -> Transport<'_> {
-        Transport {
-            tls: self.tls.as_ref(),
-            dialer: self.dialer.as_ref(),
-        }
+        accesses.find_map(|access| access.transport.tls.as_ref())
     }
 }
 

@@ -35,13 +35,9 @@ impl TryFrom<&redis::ConnectionInfo> for Config {
 
     fn try_from(info: &redis::ConnectionInfo) -> Result<Self, SetupError> {
         let (address, tls) = address(info.addr())?;
-        Ok(Self::at(Endpoint::Redis(RedisEndpoint {
-            address,
-            access: Access {
-                tls,
-                ..access(info.redis_settings())?
-            },
-        })))
+        let mut access = access(info.redis_settings())?;
+        access.transport.tls = tls;
+        Ok(Self::at(Endpoint::Redis(RedisEndpoint { address, access })))
     }
 }
 

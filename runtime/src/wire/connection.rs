@@ -35,7 +35,7 @@ impl Connection {
     /// Connects; a TLS failure is a [`TlsError`] inside the error.
     pub(in super::super) async fn open(
         address: &Address,
-        transport: Transport<'_>,
+        transport: &Transport,
         limits: Limits,
     ) -> io::Result<Self> {
         // The future is on the heap, because it is large and part of many futures. In a debug build, a thread's stack

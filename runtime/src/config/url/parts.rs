@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::authority::{host_and_port, login, non_empty};
 use super::text::{database, decode, invalid};
-use crate::config::endpoint::{Access, Address, Login, Tls};
+use crate::config::endpoint::{Access, Address, Login, Tls, Transport};
 use crate::config::secret::Secret;
 use crate::error::SetupError;
 
@@ -69,8 +69,7 @@ impl<'a> Url<'a> {
         Ok(Access {
             login,
             db,
-            tls,
-            dialer: None,
+            transport: Transport { tls, dialer: None },
         })
     }
 

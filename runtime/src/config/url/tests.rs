@@ -271,10 +271,10 @@ fn urls_of_clusters_and_quorums() {
 #[test]
 fn urls_with_tls() {
     let tls_of = |url| match parse(url).unwrap() {
-        Endpoint::Redis(endpoint) => endpoint.access.tls,
-        Endpoint::Sentinel(endpoint) => endpoint.access.tls,
-        Endpoint::Cluster(endpoint) => endpoint.access.tls,
-        Endpoint::Quorum(nodes) => nodes[0].access.tls.clone(),
+        Endpoint::Redis(endpoint) => endpoint.access.transport.tls,
+        Endpoint::Sentinel(endpoint) => endpoint.access.transport.tls,
+        Endpoint::Cluster(endpoint) => endpoint.access.transport.tls,
+        Endpoint::Quorum(nodes) => nodes[0].access.transport.tls.clone(),
         Endpoint::Memory { .. } => None,
     };
     let plain = Some(Tls::default());

@@ -65,16 +65,16 @@ pub(in super::super) enum Writing {
 /// Connects, within `limits`.
 pub(in super::super) async fn open(
     address: &Address,
-    transport: Transport<'_>,
+    transport: &Transport,
     limits: Limits,
 ) -> io::Result<(Reading, Writing)> {
     match address {
-        Address::Tcp { host, port } => match transport.tls {
+        Address::Tcp { host, port } => match &transport.tls {
             None => Ok(split(
-                Socket::connect(host, *port, transport.dialer, limits).await?,
+                Socket::connect(host, *port, transport.dialer.as_ref(), limits).await?,
             )),
             #[cfg(feature = "tls-no-provider")]
-            Some(tls) => secure(host, *port, tls, transport.dialer, limits).await,
+            Some(tls) => secure(host, *port, tls, transport.dialer.as_ref(), limits).await,
             // `store::open` rejects this case earlier.
             #[cfg(not(feature = "tls-no-provider"))]
             Some(_) => Err(io::ErrorKind::Unsupported.into()),

@@ -35,8 +35,7 @@ pub(super) async fn open(
     name: Option<&str>,
     limits: Limits,
 ) -> Result<Greeted, ConnectError> {
-    let (mut connection, granted) =
-        dial(address, &access.login, access.transport(), limits).await?;
+    let (mut connection, granted) = dial(address, &access.login, &access.transport, limits).await?;
     let mut hello = command(&granted);
     if let Some(name) = name {
         hello.arg("SETNAME").arg(name);
@@ -62,7 +61,7 @@ pub(super) async fn open(
 pub(in super::super) async fn dial(
     address: &Address,
     login: &Login,
-    transport: Transport<'_>,
+    transport: &Transport,
     limits: Limits,
 ) -> Result<(Connection, Granted), ConnectError> {
     let connection = Connection::open(address, transport, limits).await?;

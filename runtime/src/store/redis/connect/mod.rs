@@ -182,7 +182,7 @@ impl Connector {
     }
 
     fn too_late(&self) -> ConnectError {
-        let dialer = match self.access.dialer {
+        let dialer = match self.access.transport.dialer {
             Some(_) => "the dialer has not returned, ",
             None => "",
         };
@@ -199,9 +199,9 @@ impl Connector {
         let Route::Fixed(address) = &self.route else {
             return None;
         };
-        let transport = self.access.transport();
+        let transport = &self.access.transport;
         if transport.tls.is_none() {
-            return wire::speaks_tls(address, transport.dialer)
+            return wire::speaks_tls(address, transport.dialer.as_ref())
                 .await
                 .then_some(TlsError::Required);
         }

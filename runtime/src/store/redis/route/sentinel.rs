@@ -37,7 +37,7 @@ impl Primary {
 pub(super) async fn open(
     address: &Address,
     login: &Login,
-    transport: Transport<'_>,
+    transport: &Transport,
     limits: Limits,
 ) -> Result<(Connection, Granted), ConnectError> {
     let (mut sentinel, granted) = hello::dial(address, login, transport, limits).await?;

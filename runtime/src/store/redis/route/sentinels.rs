@@ -192,7 +192,7 @@ async fn ask(endpoint: SentinelEndpoint, address: Address, limits: Limits) -> (A
         ..
     } = &endpoint;
     let asking = async {
-        let transport = access.transport();
+        let transport = &access.transport;
         let (mut asked, _) = sentinel::open(&address, login, transport, limits).await?;
         let Some(primary) = sentinel::primary(&mut asked, service).await? else {
             return Ok(None);

@@ -60,7 +60,7 @@ async fn listen(
 ) -> Result<Infallible, ConnectError> {
     let endpoint = &sentinels.endpoint;
     let limits = Limits::new(LONGEST, SENTINEL_SILENCE);
-    let transport = endpoint.access.transport();
+    let transport = &endpoint.access.transport;
     let login = &endpoint.login;
     let (mut connection, granted) = sentinel::open(address, login, transport, limits).await?;
     let mut renewal = Renewal::new(login, address, LONGEST, granted);

@@ -118,7 +118,7 @@ async fn scripts_that_another_client_has_loaded_are_not_waited_for() {
     run::<()>(&mut admin, &["SET", key, "another"]);
     let address = server.endpoint("").address;
     let opened =
-        wire::Connection::open(&address, Transport::default(), Limits::new(LONG, LONG)).await;
+        wire::Connection::open(&address, &Transport::default(), Limits::new(LONG, LONG)).await;
     let (mut connection, scripts) = (opened.unwrap(), Scripts::of_server());
     let missing = scripts.texts().collect();
     let member = MemberId::random();
