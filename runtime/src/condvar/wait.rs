@@ -96,7 +96,7 @@ impl Condvar {
     ) -> Result<(MutexGuard, WaitTimeoutResult), LockError> {
         let place = self.register(&guard, timeout, blocking)?;
         place.registered().await;
-        let (released, origin) = (guard.holds().first().clone(), guard.holding.origin());
+        let (released, last) = (guard.holds().first().clone(), guard.holding.last.clone());
         drop(guard);
         let notified = place.await;
         let timed_out = matches!(notified, Err(LockError::Timeout { .. }));
@@ -112,7 +112,7 @@ impl Condvar {
         // Dropped only after the lock is taken: a call that gives up before that, or dies, has not used the
         // notification.
         drop(notification.map(Holding::leave));
-        let holding = Holding::again(hold, origin, blocking);
+        let holding = Holding::again(hold, last, blocking);
         Ok((MutexGuard::new(holding), WaitTimeoutResult(timed_out)))
     }
 
@@ -135,10 +135,7 @@ impl Condvar {
             takes: true,
             ..Share::of(1, SIGNALS_ONLY)
         };
-        let terms = Terms {
-            expire: None,
-            at_least: Duration::ZERO,
-        };
+        let terms = Terms::default();
         let patience = Patience::Queue(timeout.map(|timeout| timeout.max(SHORTEST)));
         target.join(&mut Want {
             relies: true,

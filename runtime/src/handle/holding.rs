@@ -21,7 +21,7 @@ pub(crate) struct Holding {
     /// The caller has not received the guard yet.
     unused: bool,
     /// What the handle that took the lock remembers.
-    pub(super) last: Option<Arc<Last>>,
+    pub(crate) last: Option<Arc<Last>>,
 }
 
 /// Implemented by every guard, for the expansions of the attributes.
@@ -30,9 +30,6 @@ pub trait Guard {
     /// The guard's holds.
     fn holds(&self) -> &Holds;
 }
-
-/// The handle through which a lock was taken.
-pub(crate) struct Origin(Option<Arc<Last>>);
 
 impl Holding {
     /// For a guard that each of `holds` already counts.
@@ -54,19 +51,16 @@ impl Holding {
         holding
     }
 
-    /// Replaces a holding that came from `origin`. The handle of `origin` then remembers the new holding instead.
-    pub(crate) fn again(hold: Arc<Hold>, origin: Origin, blocking: bool) -> Self {
-        if let Some(last) = &origin.0 {
+    /// Replaces a holding that was taken through the handle with `last`. The handle then remembers the new holding
+    /// instead.
+    pub(crate) fn again(hold: Arc<Hold>, last: Option<Arc<Last>>, blocking: bool) -> Self {
+        if let Some(last) = &last {
             last.remember(&hold, &Holds::from(hold.clone()), blocking);
         }
         hold.begin();
         let mut holding = Self::new(hold);
-        holding.last = origin.0;
+        holding.last = last;
         holding
-    }
-
-    pub(crate) fn origin(&self) -> Origin {
-        Origin(self.last.clone())
     }
 
     /// Joins several holdings into one.

@@ -11,7 +11,7 @@ use crate::wait::lock;
 
 /// The holds that were taken and may still be valid, and by which task.
 #[derive(Default)]
-pub(super) struct Last(Mutex<Obtained>);
+pub(crate) struct Last(Mutex<Obtained>);
 
 #[derive(Default)]
 struct Obtained {

@@ -9,19 +9,17 @@
 //! that fails waits up to a second for the store to confirm the releases, so that its caller finds the other locks
 //! free.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::MultiGuard;
 use super::budget::Budget;
 use super::names::in_order;
-use crate::clock::Instant;
 use crate::error::LockError;
 use crate::handle::{AcquireTarget, Holding, Options};
 use crate::lease::Terms;
 use crate::mutex::ONE_OF_ONE;
-use crate::name::write_list;
+use crate::name::NameList;
 use crate::observe::{self, LockLabels, Watch, warn_of_timeout};
 use crate::queue::{Acquire, Hold, Patience, Unlocked};
 use crate::task;
@@ -74,15 +72,6 @@ impl Slot {
     }
 }
 
-/// The names of a call, for its span.
-struct Names<'a, 'b>(&'a [AcquireTarget<'b>]);
-
-impl fmt::Display for Names<'_, '_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_list(f, self.0.iter().map(|target| &*target.name))
-    }
-}
-
 struct Call<'a> {
     /// In order of name, without duplicates.
     targets: Vec<AcquireTarget<'a>>,
@@ -112,7 +101,8 @@ impl<'a> Call<'a> {
             held.as_ref().map_or(Ok(()), Holding::check)?;
             slots.push(held.map_or(Slot::Nothing, Slot::Shared));
         }
-        let (first, names) = (&targets[0], Names(&targets));
+        let first = &targets[0];
+        let names = NameList(targets.iter().map(|target| &*target.name));
         let meta = first.meta();
         let watch = Watch::begin(first.client.member().observer(), || observe::Call {
             labels: LockLabels::of(options.label(), &ONE_OF_ONE),
@@ -242,13 +232,9 @@ impl<'a> Call<'a> {
         if let Some(watch) = &mut self.watch {
             watch.waits();
         }
-        let unlimited = Terms {
-            expire: None,
-            at_least: Duration::ZERO,
-        };
         for slot in &self.slots {
             if let Slot::Own(holding) = slot {
-                holding.restart(unlimited);
+                holding.restart(Terms::default());
             }
         }
         let acquire = self.enter(index, patience)?;
@@ -306,7 +292,7 @@ impl<'a> Call<'a> {
         for slot in self.slots {
             match slot {
                 Slot::Own(holding) if !self.waits => {
-                    holding.first().keep(self.terms.at_least, Instant::now());
+                    holding.keep(self.terms.at_least);
                     parts.push(holding);
                 }
                 Slot::Own(holding) => {

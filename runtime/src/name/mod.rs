@@ -133,18 +133,19 @@ impl Name {
     }
 }
 
-/// Writes names with commas between them.
-pub(crate) fn write_list<'a>(
-    f: &mut fmt::Formatter<'_>,
-    names: impl Iterator<Item = &'a Name>,
-) -> fmt::Result {
-    for (index, name) in names.enumerate() {
-        if index > 0 {
-            f.write_str(",")?;
+/// Shows names, with commas between them.
+pub(crate) struct NameList<I>(pub(crate) I);
+
+impl<'a, I: Iterator<Item = &'a Name> + Clone> fmt::Display for NameList<I> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, name) in self.0.clone().enumerate() {
+            if index > 0 {
+                f.write_str(",")?;
+            }
+            f.write_str(name.as_str())?;
         }
-        f.write_str(name.as_str())?;
+        Ok(())
     }
-    Ok(())
 }
 
 impl fmt::Display for Name {

@@ -1,13 +1,11 @@
 //! [`BodySpan`]: the span `lock.held` around a body that runs under a lock.
 
-use std::fmt;
-
 use tracing::Span;
 use tracing::span::{Entered, EnteredSpan};
 
 use super::HOLD;
 use super::watch::{CallerPlace, spans_are_on};
-use crate::name::write_list;
+use crate::name::NameList;
 use crate::queue::Holds;
 
 /// The span around an async body. Like a span of `tracing::Instrument`, it is entered for each poll, never across an
@@ -15,19 +13,13 @@ use crate::queue::Holds;
 #[derive(Debug, Default)]
 pub(crate) struct BodySpan(Option<Box<Span>>);
 
-/// The entered span around a sync body. Dropping it ends the span.
-#[derive(Debug)]
-pub(crate) struct EnteredBody {
-    _entered: EnteredSpan,
-}
-
 #[cold]
 fn span(holds: &Holds) -> Option<Span> {
     let first = holds.first().grant();
     let span = tracing::debug_span!(
         target: HOLD,
         "lock.held",
-        name = %Names(holds),
+        name = %NameList(holds.all().iter().map(|hold| hold.name())),
         site = %CallerPlace(&first.meta),
         kind = %first.kind(),
         token = holds.token(),
@@ -68,25 +60,11 @@ impl BodySpan {
     }
 }
 
-impl EnteredBody {
-    /// The entered span of a body that begins now, on this thread.
-    #[inline]
-    pub(crate) fn of(holds: &Holds) -> Option<Self> {
-        if !spans_are_on() {
-            return None;
-        }
-        let entered = |span: Span| Self {
-            _entered: span.entered(),
-        };
-        span(holds).map(entered)
+/// Enters the span of a sync body that begins now. Dropping the result ends the span.
+#[inline]
+pub(crate) fn enter_span(holds: &Holds) -> Option<EnteredSpan> {
+    if !spans_are_on() {
+        return None;
     }
-}
-
-/// The names of the locks, in order.
-struct Names<'a>(&'a Holds);
-
-impl fmt::Display for Names<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_list(f, self.0.all().iter().map(|hold| hold.name()))
-    }
+    span(holds).map(Span::entered)
 }

@@ -21,7 +21,7 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(crate) use self::body::{BodySpan, EnteredBody};
+pub(crate) use self::body::{BodySpan, enter_span};
 pub(crate) use self::labels::{BY_HAND, LockLabels, operation};
 pub use self::metric::{Metric, MetricKind};
 #[cfg(feature = "metrics")]

@@ -10,9 +10,11 @@ mod run;
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use tracing::span::EnteredSpan;
+
 use crate::lease::Bounds;
 use crate::name::Name;
-use crate::observe::EnteredBody;
+use crate::observe::enter_span;
 use crate::queue::{Hold, Holds};
 
 pub(crate) use run::{finish, poll_under, run};
@@ -72,7 +74,7 @@ pub(crate) fn enter(holds: &Holds) -> Entered {
 /// The span ends first, so that the subscriber gets the end of the span before the lock is released.
 #[must_use]
 pub(crate) struct Body {
-    _span: Option<EnteredBody>,
+    _span: Option<EnteredSpan>,
     _entered: Entered,
 }
 
@@ -80,7 +82,7 @@ pub(crate) struct Body {
 #[inline]
 pub(crate) fn enter_body(holds: &Holds) -> Body {
     Body {
-        _span: EnteredBody::of(holds),
+        _span: enter_span(holds),
         _entered: enter(holds),
     }
 }
