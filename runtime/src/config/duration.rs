@@ -35,6 +35,8 @@ pub trait IntoDuration: sealed::ToDuration {}
 
 impl<T: sealed::ToDuration> IntoDuration for T {}
 
+/// An `expire` that never ends.
+pub(crate) const FOREVER: Duration = Duration::MAX;
 /// A shorter grant would mostly have ended when its reply arrives.
 pub(super) const SHORTEST_EXPIRE: Duration = Duration::from_millis(10);
 const NEGATIVE: &str = "it is negative";

@@ -18,7 +18,7 @@ use std::io;
 
 pub(crate) use dialer::{DialedStream, Dialer};
 pub use duration::IntoDuration;
-pub(crate) use duration::{Span, argument, block, check_expire, length, refreshed};
+pub(crate) use duration::{FOREVER, Span, argument, block, check_expire, length, refreshed};
 #[cfg(feature = "tls-no-provider")]
 pub(crate) use endpoint::Tls;
 pub(crate) use endpoint::{
@@ -103,7 +103,6 @@ pub struct Config {
     namespace: Option<String>,
     lease: Option<Span>,
     expire: Option<Span>,
-    never_expire: bool,
     block: Option<Span>,
     slow: Option<Span>,
     deadlock: Deadlock,
@@ -162,7 +161,6 @@ impl Config {
             namespace: None,
             lease: None,
             expire: None,
-            never_expire: false,
             block: None,
             slow: None,
             deadlock: Deadlock::default(),
@@ -209,14 +207,12 @@ impl Config {
     /// How long a lock may be held at most: 24 hours by default.
     pub fn expire(mut self, time: impl IntoDuration) -> Self {
         self.expire = Some(duration::span(time));
-        self.never_expire = false;
         self
     }
 
     /// A lock may be held for as long as its process lives.
     pub fn never_expire(mut self) -> Self {
-        self.expire = None;
-        self.never_expire = true;
+        self.expire = Some(Ok(FOREVER));
         self
     }
 
@@ -511,11 +507,6 @@ impl Config {
     pub fn allow_order(mut self, before: impl Into<String>, after: impl Into<String>) -> Self {
         self.allowed_orders.push((before.into(), after.into()));
         self
-    }
-
-    /// Checks all options.
-    pub(crate) fn validate(self) -> Result<Settings, SetupError> {
-        Settings::check(self)
     }
 }
 

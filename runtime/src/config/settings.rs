@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use super::Config;
-use super::duration::{SHORTEST_EXPIRE, Span};
+use super::duration::{FOREVER, SHORTEST_EXPIRE, Span};
 use super::endpoint::Endpoint;
 use super::unit;
 use crate::deadlock::Deadlock;
@@ -94,54 +94,51 @@ impl Settings {
             ..self.clone()
         }
     }
+}
 
-    pub(super) fn check(mut config: Config) -> Result<Self, SetupError> {
-        if let Some(dialer) = &config.dialer {
-            if !config.endpoint.has_tcp() {
+impl Config {
+    /// Checks all options.
+    pub(crate) fn validate(mut self) -> Result<Settings, SetupError> {
+        if let Some(dialer) = &self.dialer {
+            if !self.endpoint.has_tcp() {
                 return Err(invalid("dialer", "no server of the URL is reached by TCP"));
             }
-            config.endpoint.set_dialer(dialer);
+            self.endpoint.set_dialer(dialer);
         }
-        let longest_lease = longest_lease(config.longest_lease)?;
-        let lease = lease(config.lease, longest_lease)?;
-        check_namespace(config.namespace.as_deref())?;
-        let expire = match config.never_expire {
-            true => None,
-            false => Some(expire(config.expire)?),
-        };
-        let several = !matches!(
-            config.endpoint,
-            Endpoint::Memory { .. } | Endpoint::Redis(_)
-        );
-        let replicas = replicas(config.replicas, &config.endpoint, lease)?;
-        let mut endpoint = config.endpoint;
-        if let Some(provider) = config.credentials {
+        let longest_lease = longest_lease(self.longest_lease)?;
+        let lease = lease(self.lease, longest_lease)?;
+        check_namespace(self.namespace.as_deref())?;
+        let expire = expire(self.expire)?;
+        let several = !matches!(self.endpoint, Endpoint::Memory { .. } | Endpoint::Redis(_));
+        let replicas = replicas(self.replicas, &self.endpoint, lease)?;
+        let mut endpoint = self.endpoint;
+        if let Some(provider) = self.credentials {
             let both = "the URL has a user or a password, too: leave that to the provider";
             endpoint
                 .ask(provider)
                 .map_err(|()| invalid("credentials", both))?;
         }
-        Ok(Self {
-            restart_guard: config.restart_guard.unwrap_or(several),
-            failover_guard: config.failover_guard,
+        Ok(Settings {
+            restart_guard: self.restart_guard.unwrap_or(several),
+            failover_guard: self.failover_guard,
             longest_lease,
             endpoint,
-            namespace: config.namespace,
+            namespace: self.namespace,
             lease,
             expire,
-            block: take("block", config.block)?,
-            slow: slow(config.slow)?,
-            deadlock: config.deadlock,
-            deadlock_after: at_least_a_millisecond("deadlock_after", config.deadlock_after)?
+            block: take("block", self.block)?,
+            slow: slow(self.slow)?,
+            deadlock: self.deadlock,
+            deadlock_after: at_least_a_millisecond("deadlock_after", self.deadlock_after)?
                 .unwrap_or(DEFAULT_DEADLOCK_AFTER),
-            store_timeout: at_least_a_millisecond("store_timeout", config.store_timeout)?
+            store_timeout: at_least_a_millisecond("store_timeout", self.store_timeout)?
                 .unwrap_or(lease),
-            handover: handover(config.handover)?,
+            handover: handover(self.handover)?,
             replicas,
-            lazily: config.lazily,
-            observer: config.observer,
-            allowed_orders: config.allowed_orders,
-            connect_timeout: at_least_a_millisecond("connect_timeout", config.connect_timeout)?
+            lazily: self.lazily,
+            observer: self.observer,
+            allowed_orders: self.allowed_orders,
+            connect_timeout: at_least_a_millisecond("connect_timeout", self.connect_timeout)?
                 .unwrap_or(DEFAULT_CONNECT_TIMEOUT),
         })
     }
@@ -187,12 +184,12 @@ fn too_long(option: &'static str, lease: Duration, why: &str) -> SetupError {
     invalid(option, format!("{doubt} The longest is 30 s{why}"))
 }
 
-fn expire(given: Option<Span>) -> Result<Duration, SetupError> {
-    match take("expire", given)? {
-        Some(expire) if expire < SHORTEST_EXPIRE => {
-            Err(invalid("expire", "it is shorter than 10 ms"))
-        }
-        expire => Ok(expire.unwrap_or(DEFAULT_EXPIRE)),
+/// `None`: for ever.
+fn expire(given: Option<Span>) -> Result<Option<Duration>, SetupError> {
+    match take("expire", given)?.unwrap_or(DEFAULT_EXPIRE) {
+        FOREVER => Ok(None),
+        expire if expire < SHORTEST_EXPIRE => Err(invalid("expire", "it is shorter than 10 ms")),
+        expire => Ok(Some(expire)),
     }
 }
 

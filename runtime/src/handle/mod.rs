@@ -27,7 +27,7 @@ pub use self::holding::Guard;
 pub(crate) use self::holding::Holding;
 pub use self::info::{LockInfo, Waiter};
 use self::last::Last;
-pub(crate) use self::options::{FOREVER, Options, option_methods};
+pub(crate) use self::options::{Options, option_methods};
 pub(crate) use self::owned::owned;
 pub(crate) use self::query::{freed, inspected, query_methods};
 pub(crate) use self::take::{Taking, log_obtained, unless_taken};

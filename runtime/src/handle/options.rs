@@ -2,14 +2,11 @@
 
 use std::time::Duration;
 
-use crate::config::{Settings, Span, check_expire};
+use crate::config::{FOREVER, Settings, Span, check_expire};
 use crate::error::LockError;
 use crate::lease::Terms;
 use crate::observe::BY_HAND;
 use crate::queue::Patience;
-
-/// An `expire` that never ends.
-pub(crate) const FOREVER: Duration = Duration::MAX;
 
 /// The default of `interval`.
 const INTERVAL: Duration = Duration::from_millis(10);
@@ -111,7 +108,7 @@ macro_rules! option_methods {
 
             /// A holder may hold the lock as long as its process lives.
             pub fn never_expire(mut self) -> Self {
-                self.options.expire = Some($crate::handle::FOREVER);
+                self.options.expire = Some($crate::config::FOREVER);
                 self
             }
 
