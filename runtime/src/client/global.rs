@@ -83,18 +83,20 @@ where
 ///
 /// [`LockError::NotSetUp`] if there is neither a scope nor a global client.
 pub fn client() -> Result<Client, LockError> {
-    in_force().map(Cow::into_owned)
+    Client::in_force().map(Cow::into_owned)
 }
 
-/// Like [`client`], without cloning the global one.
-#[inline]
-pub(super) fn in_force() -> Result<Cow<'static, Client>, LockError> {
-    if let Some(scoped) = scope::current() {
-        return Ok(Cow::Owned(scoped));
-    }
-    match GLOBAL.get() {
-        Some(client) => Ok(Cow::Borrowed(client)),
-        None => Err(LockError::NotSetUp),
+impl Client {
+    /// Like [`client`], without cloning the global one.
+    #[inline]
+    pub(crate) fn in_force() -> Result<Cow<'static, Self>, LockError> {
+        if let Some(scoped) = scope::current() {
+            return Ok(Cow::Owned(scoped));
+        }
+        match GLOBAL.get() {
+            Some(client) => Ok(Cow::Borrowed(client)),
+            None => Err(LockError::NotSetUp),
+        }
     }
 }
 
@@ -163,13 +165,13 @@ pub fn blocking_drain(limit: impl IntoDuration) -> Result<Drained, LockError> {
 ///
 /// [`LockError::NotSetUp`] if there is no client.
 pub fn health() -> Result<Health, LockError> {
-    Ok(in_force()?.health())
+    Ok(Client::in_force()?.health())
 }
 
 /// Whether there is a client in force here and its store is connected: see [`Client::is_connected`].
 #[must_use]
 pub fn is_connected() -> bool {
-    in_force().is_ok_and(|client| client.is_connected())
+    Client::in_force().is_ok_and(|client| client.is_connected())
 }
 
 /// Sends a ping to the store of the client in force here, and returns how long the answer took: see [`Client::ping`].

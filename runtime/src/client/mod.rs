@@ -6,7 +6,6 @@ mod health;
 mod order;
 mod scope;
 
-use std::borrow::Cow;
 use std::future::Future;
 use std::sync::Arc;
 
@@ -19,7 +18,7 @@ pub use order::{assert_lock_order, lock_order};
 
 use crate::config::{Config, Settings};
 use crate::engine;
-use crate::error::{LockError, SetupError};
+use crate::error::SetupError;
 use crate::guarantees::Guarantees;
 use crate::process;
 use crate::queue::Member;
@@ -176,8 +175,9 @@ impl Client {
         run()
     }
 
-    /// Releases all locks of this client and closes the connection. Later calls get [`LockError::ShutDown`]; guards
-    /// that still exist are lost. To let bodies end first, call [`drain`](Self::drain) instead.
+    /// Releases all locks of this client and closes the connection. Later calls get
+    /// [`LockError::ShutDown`](crate::LockError::ShutDown); guards that still exist are lost. To let bodies end first,
+    /// call [`drain`](Self::drain) instead.
     ///
     /// Waits for the store's answers for `store_timeout` at most. A lock whose release is not answered is free when its
     /// lease ends.
@@ -201,12 +201,6 @@ impl Client {
                 "the client was shut down before the store had answered all releases; a lock without an answer is free when its lease ends"
             );
         }
-    }
-
-    /// The client in force here: the client of the innermost scope, or else the global client.
-    #[inline]
-    pub(crate) fn in_force() -> Result<Cow<'static, Self>, LockError> {
-        global::in_force()
     }
 
     /// The id of the client, unique in the process.
