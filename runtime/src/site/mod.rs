@@ -120,17 +120,6 @@ impl State {
 }
 
 impl Site {
-    /// The name of its locks as a template: `package:Type:function`, or the value of the option `name`. If there is
-    /// the option `ns`, its value comes first. Without `ns`, the client's namespace, if any, is added when the
-    /// program runs. `{Self}` stands for the type if only the method is annotated. Other braces stand for values that
-    /// vary from call to call. For `keys`, the last part is a list in brackets.
-    ///
-    /// `billing:Ledger:close:{month}` in the package `billing`
-    #[must_use]
-    pub fn name(&self) -> String {
-        self.template()
-    }
-
     /// `auto_mutex`, `auto_semaphore`, `auto_read` or `auto_write`.
     #[must_use]
     pub fn attribute(&self) -> &'static str {
@@ -178,7 +167,7 @@ impl Site {
     /// The site label of the metrics: the [`name`](Self::name), made once.
     #[inline]
     pub(crate) fn label(&'static self) -> &'static str {
-        self.state.label.get_or_init(|| self.template())
+        self.state.label.get_or_init(|| self.name())
     }
 
     /// The site that has this [`label`](Self::label). Searches all sites.
@@ -237,7 +226,7 @@ impl Site {
 /// Name, attribute and function, without the place, so that moving a function within its file changes nothing.
 impl fmt::Display for Site {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} #[{}", self.template(), self.attribute.word())?;
+        write!(f, "{} #[{}", self.name(), self.attribute.word())?;
         if !self.options.is_empty() {
             write!(f, "({})", self.options)?;
         }
@@ -248,7 +237,7 @@ impl fmt::Display for Site {
 impl fmt::Debug for Site {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Site")
-            .field("name", &self.template())
+            .field("name", &self.name())
             .field("attribute", &self.attribute.word())
             .field("options", &self.options)
             .field("function", &self.function)

@@ -33,7 +33,14 @@ impl Site {
         self.scope_of(client, |name| name.part(&type_name::bare(self_type)))
     }
 
-    pub(super) fn template(&self) -> String {
+    /// The name of its locks as a template: `package:Type:function`, or the value of the option `name`. If there is
+    /// the option `ns`, its value comes first. Without `ns`, the client's namespace, if any, is added when the
+    /// program runs. `{Self}` stands for the type if only the method is annotated. Other braces stand for values that
+    /// vary from call to call. For `keys`, the last part is a list in brackets.
+    ///
+    /// `billing:Ledger:close:{month}` in the package `billing`
+    #[must_use]
+    pub fn name(&self) -> String {
         let scope = self.scope_of(None, |name| name.placeholder("{Self}"));
         let mut template = self.before_key(scope, self.key.len());
         for part in self.key {
@@ -137,8 +144,8 @@ mod tests {
             // The lock of a function `close` has another name.
             let keyed = ledger.keyed(ledger.scope(None, ""), &["close".to_owned()]);
             assert_eq!(keyed.into_text(), "my-package:Ledger::close");
-            assert_eq!(ledger.template(), "my-package:Ledger::{n}");
-            assert_eq!(site(Owner::Named("x")).template(), "x:{n}");
+            assert_eq!(ledger.name(), "my-package:Ledger::{n}");
+            assert_eq!(site(Owner::Named("x")).name(), "x:{n}");
         }
     }
 
@@ -151,7 +158,7 @@ mod tests {
             ..site(Owner::Type("T"))
         };
         assert_eq!(name(&own, Some("prod")), "own:my-package:T:close");
-        assert_eq!(own.template(), "own:my-package:T:close");
+        assert_eq!(own.name(), "own:my-package:T:close");
         let script = Site {
             package: None,
             ..site(Owner::Type("T"))
@@ -169,7 +176,7 @@ mod tests {
             ..site(Owner::Named("a:b"))
         };
         assert_eq!(name(&own, Some("prod")), "my%20ns:a:b");
-        assert_eq!(own.template(), "my%20ns:a:b");
+        assert_eq!(own.name(), "my%20ns:a:b");
     }
 
     #[test]
@@ -179,13 +186,13 @@ mod tests {
             ..site(Owner::SelfType)
         };
         assert_eq!(
-            keyed.template(),
+            keyed.name(),
             "my-package:{Self}:close:{self.id}:%7Bfixed%7D:{month}-th"
         );
         let named = Site {
             key: &["{n}"],
             ..site(Owner::Named("a:b"))
         };
-        assert_eq!(named.template(), "a:b:{n}");
+        assert_eq!(named.name(), "a:b:{n}");
     }
 }
