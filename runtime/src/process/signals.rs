@@ -9,8 +9,8 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 
-use crate::config::{IntoDuration, argument};
-use crate::error::{LockError, SetupError};
+use crate::config::{IntoDuration, length};
+use crate::error::SetupError;
 use crate::observe::HOLD;
 
 /// How long bodies may take to end by default. Kubernetes waits for 30 s.
@@ -68,17 +68,11 @@ pub fn release_on_termination() -> Result<(), SetupError> {
 /// # Ok(()) }
 /// ```
 pub fn release_on_termination_within(limit: impl IntoDuration) -> Result<(), SetupError> {
-    handle_within(checked(limit)?)
-}
-
-fn checked(limit: impl IntoDuration) -> Result<Duration, SetupError> {
-    argument("release_on_termination", limit).map_err(|error| match error {
-        LockError::InvalidOption { option, reason } => SetupError::InvalidOption {
-            option,
-            reason: reason.into(),
-        },
-        other => SetupError::engine(other),
-    })
+    let limit = length(limit).map_err(|reason| SetupError::InvalidOption {
+        option: "release_on_termination",
+        reason: reason.into(),
+    });
+    handle_within(limit?)
 }
 
 fn handle_within(new: Duration) -> Result<(), SetupError> {
