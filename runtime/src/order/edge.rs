@@ -1,7 +1,11 @@
-//! [`OrderEdge`]: one order in which a program takes two locks.
+//! [`OrderEdge`]: one order in which a program takes two locks, as users see it.
 
 use std::fmt;
 use std::time::SystemTime;
+
+use super::circle;
+use super::graph::{Edge, Graph, Key, Place};
+use crate::store::Meta;
 
 /// One order of locks: a lock of one class was asked for while a lock of another class was held. See
 /// [`lock_order`](crate::lock_order).
@@ -53,6 +57,48 @@ pub struct OrderProgram {
     pub pid: u32,
     /// The package of the annotated function; for handles, the name of the executable file.
     pub package: String,
+}
+
+impl Graph {
+    /// All edges. Those that are part of a circle are marked.
+    pub(crate) fn edges(&self, namespace: Option<&str>) -> Vec<OrderEdge> {
+        let inverted = circle::inverted(self);
+        let edges = self.all().map(|(key, edge)| {
+            let [before, after] = edge.classes(key);
+            OrderEdge {
+                namespace: namespace.map(str::to_owned),
+                before,
+                after,
+                program: edge.program(),
+                since: edge.since,
+                inverted: inverted.contains(key),
+                allowed: edge.allowed.as_deref().map(str::to_owned),
+            }
+        });
+        edges.collect()
+    }
+}
+
+impl Edge {
+    /// The classes of the edge, which are its `key`, with their places.
+    pub(super) fn classes(&self, (before, after): &Key) -> [OrderClass; 2] {
+        let class = |class: &str, place: &Place| OrderClass {
+            class: class.to_owned(),
+            file: place.file.to_string(),
+            line: place.line,
+        };
+        [class(before, &self.before), class(after, &self.after)]
+    }
+
+    pub(super) fn program(&self) -> OrderProgram {
+        let (host, pod) = Meta::host_and_pod(&self.machine);
+        OrderProgram {
+            host,
+            pod,
+            pid: self.pid,
+            package: self.package.to_string(),
+        }
+    }
 }
 
 impl fmt::Display for OrderEdge {

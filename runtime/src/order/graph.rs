@@ -5,10 +5,6 @@ use std::ops::Bound;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use super::edge::{OrderClass, OrderEdge, OrderProgram};
-use super::{circle, report};
-use crate::store::Meta;
-
 /// The class of a held lock, and the class of a lock that is asked for while the first one is held.
 pub(super) type Key = (Arc<str>, Arc<str>);
 
@@ -53,6 +49,11 @@ impl Graph {
         self.edges.insert(key, edge);
     }
 
+    /// All edges, in order.
+    pub(super) fn all(&self) -> impl Iterator<Item = (&Key, &Edge)> {
+        self.edges.iter()
+    }
+
     pub(super) fn get(&self, key: &Key) -> Option<&Edge> {
         self.edges.get(key)
     }
@@ -63,7 +64,7 @@ impl Graph {
 
     /// The edges that this client has seen itself.
     pub(super) fn own(&self) -> impl Iterator<Item = &Key> {
-        let own = self.edges.iter().filter(|(_, edge)| edge.is_own);
+        let own = self.all().filter(|(_, edge)| edge.is_own);
         own.map(|(key, _)| key)
     }
 
@@ -82,7 +83,7 @@ impl Graph {
 
     /// The edges that count for circles: all that are not allowed.
     pub(super) fn counted(&self) -> impl Iterator<Item = &Key> {
-        let counted = self.edges.iter().filter(|(_, edge)| edge.allowed.is_none());
+        let counted = self.all().filter(|(_, edge)| edge.allowed.is_none());
         counted.map(|(key, _)| key)
     }
 
@@ -93,46 +94,5 @@ impl Graph {
         all.take_while(move |(key, _)| key.0 == *class)
             .filter(|(_, edge)| edge.allowed.is_none())
             .map(|(key, _)| key)
-    }
-
-    /// All edges. Those that are part of a circle are marked.
-    pub(crate) fn edges(&self, namespace: Option<&str>) -> Vec<OrderEdge> {
-        let inverted = circle::inverted(self);
-        let edges = self.edges.iter().map(|(key, edge)| {
-            let class = |class: &str, place: &Place| OrderClass {
-                class: class.to_owned(),
-                file: place.file.to_string(),
-                line: place.line,
-            };
-            OrderEdge {
-                namespace: namespace.map(str::to_owned),
-                before: class(&key.0, &edge.before),
-                after: class(&key.1, &edge.after),
-                program: edge.program(),
-                since: edge.since,
-                inverted: inverted.contains(key),
-                allowed: edge.allowed.as_deref().map(str::to_owned),
-            }
-        });
-        edges.collect()
-    }
-
-    /// A report for each circle, shortest circles first.
-    pub(crate) fn circles(&self) -> Vec<String> {
-        let circles = circle::all(self);
-        let reports = circles.iter().map(|keys| report::text(keys, self));
-        reports.collect()
-    }
-}
-
-impl Edge {
-    pub(super) fn program(&self) -> OrderProgram {
-        let (host, pod) = Meta::host_and_pod(&self.machine);
-        OrderProgram {
-            host,
-            pod,
-            pid: self.pid,
-            package: self.package.to_string(),
-        }
     }
 }

@@ -5,7 +5,7 @@
 //! yet. [`LockOrder`] keeps the edges of one client.
 //!
 //! - [`known`]: the table that a nested call checks first; a known edge costs some nanoseconds and no allocation.
-//! - [`graph`]: the edges, and the search for circles.
+//! - [`graph`]: the edges. [`circle`]: the search for circles.
 //! - [`record`]: an edge as text in the store.
 //! - [`share`]: the exchange with the store, in the background.
 //! - [`edge`]: the public types. [`report`]: the texts about circles.

@@ -1,6 +1,7 @@
 //! Texts about circles: for the log, and for users' tests.
 
-use super::graph::{Graph, Key, Place};
+use super::circle;
+use super::graph::{Graph, Key};
 use crate::observe::ORDER;
 use crate::wait;
 
@@ -16,9 +17,7 @@ pub(super) struct Report {
 pub(super) fn text(circle: &[Key], graph: &Graph) -> String {
     let edges = circle.iter().filter_map(|key| {
         let edge = graph.get(key)?;
-        let place =
-            |class: &str, place: &Place| format!("`{class}` ({}:{})", place.file, place.line);
-        let (before, after) = (place(&key.0, &edge.before), place(&key.1, &edge.after));
+        let [before, after] = edge.classes(key);
         Some(format!("{before}, then {after}, by {}", edge.program()))
     });
     let mut text = edges.collect::<Vec<_>>().join("; ");
@@ -28,6 +27,15 @@ pub(super) fn text(circle: &[Key], graph: &Graph) -> String {
         );
     }
     text
+}
+
+impl Graph {
+    /// A report for each circle, shortest circles first.
+    pub(crate) fn circles(&self) -> Vec<String> {
+        let circles = circle::all(self);
+        let reports = circles.iter().map(|keys| text(keys, self));
+        reports.collect()
+    }
 }
 
 /// Logs these circles. Call this while no mutex is locked.
