@@ -100,11 +100,10 @@ pub use client::{blocking_drain, drain, drain_until};
 pub use client::{blocking_ping, health, is_connected, ping};
 pub use client::{blocking_shutdown, client, setup, setup_async, shutdown};
 pub use condvar::{Condvar, WaitTimeoutResult};
-pub use config::{Config, IntoDuration};
+pub use config::{Config, Deadlock, IntoDuration};
 #[cfg(feature = "redis-1")]
 pub use credentials::Redis1Credentials;
 pub use credentials::{Credentials, CredentialsProvider, ServerAddress, ServerKind};
-pub use deadlock::Deadlock;
 pub use error::{DeadlockHop, HoldKind, Holder, LockError, LockKind, LossCause};
 pub use error::{SetupError, StoreError, TlsError};
 pub use guarantees::{AfterFailover, AfterRestart, Eviction, Guarantees, Weakness};

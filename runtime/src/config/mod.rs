@@ -2,6 +2,7 @@
 //!
 //! This file collects the options, `url` parses the URL, `settings` checks all of it. Nothing here connects.
 
+mod deadlock;
 mod dialer;
 mod duration;
 mod endpoint;
@@ -16,6 +17,7 @@ mod url;
 use std::future::Future;
 use std::io;
 
+pub use deadlock::Deadlock;
 pub(crate) use dialer::{DialedStream, Dialer};
 pub use duration::IntoDuration;
 pub(crate) use duration::{FOREVER, Span, argument, block, check_expire, length, refreshed};
@@ -30,7 +32,6 @@ pub(crate) use settings::{Replicas, Settings};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::credentials::{CredentialsProvider, Given};
-use crate::deadlock::Deadlock;
 use crate::error::SetupError;
 use crate::observe::{Observer, SharedObserver};
 

@@ -3,11 +3,10 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use super::Config;
 use super::duration::{FOREVER, SHORTEST_EXPIRE, Span};
 use super::endpoint::Endpoint;
 use super::unit;
-use crate::deadlock::Deadlock;
+use super::{Config, Deadlock};
 use crate::error::SetupError;
 use crate::observe::SharedObserver;
 use crate::store::limits::{LONGEST_LEASE, TOKENS_OF_A_GRANT};

@@ -8,7 +8,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::{Duration, SystemTime};
 
-use super::Deadlock;
+use crate::config::Deadlock;
 use crate::error::{DeadlockHop, Holder};
 use crate::name::Name;
 use crate::store::{MemberId, Meta, NameRecord, SharedStr, Ticket, TicketRecord};

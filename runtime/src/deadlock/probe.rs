@@ -5,8 +5,8 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use super::Deadlock;
 use super::graph::{Wait, WaitId, WaitingHold};
+use crate::config::Deadlock;
 use crate::name::{self, Name};
 use crate::store::{SharedStr, Ticket};
 

@@ -6,9 +6,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::Deadlock;
 use super::graph::{Wait, WaitId, WaitingHold};
-use crate::config::Endpoint;
+use crate::config::{Deadlock, Endpoint};
 use crate::error::LockError;
 use crate::process::PerProcess;
 use crate::store::Ticket;

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use super::{ClientCore, NameQueue};
 use crate::clock::Instant;
-use crate::deadlock::{Deadlock, Probe, TaskWait, Todo};
+use crate::config::Deadlock;
+use crate::deadlock::{Probe, TaskWait, Todo};
 use crate::error::{DeadlockHop, LockError};
 use crate::name::Name;
 use crate::observe::ACQUIRE;

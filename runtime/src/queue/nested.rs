@@ -7,8 +7,8 @@ use super::lock_queue::{LockQueue, State};
 use super::ticket::Ticket;
 use super::waiter::{Patience, Waiter};
 use crate::clock::Instant;
-use crate::config::Endpoint;
-use crate::deadlock::{Deadlock, HeldLock, Registered, Wait, WaitId, Waiting, WaitingHold};
+use crate::config::{Deadlock, Endpoint};
+use crate::deadlock::{HeldLock, Registered, Wait, WaitId, Waiting, WaitingHold};
 use crate::error::LockError;
 use crate::store::Ticket as TicketId;
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::probes::record;
-use crate::deadlock::Deadlock;
+use crate::config::Deadlock;
 use crate::deadlock::graph::{Graph, Wait, WaitId, WaitingHold};
 use crate::dice::Dice;
 use crate::name::Name;

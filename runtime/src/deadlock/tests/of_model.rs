@@ -14,7 +14,7 @@ use auto_mutex_model::deadlock::search::{Round, Search as ModelSearch};
 use auto_mutex_model::deadlock::world::{Action, Record, World};
 
 use super::probes::record;
-use crate::deadlock::Deadlock;
+use crate::config::Deadlock;
 use crate::deadlock::graph::{Wait, WaitingHold};
 use crate::deadlock::probe::{Answer, Probe};
 use crate::deadlock::search::{Outcome, Search, Todo};

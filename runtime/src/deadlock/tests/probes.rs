@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::deadlock::Deadlock;
+use crate::config::Deadlock;
 use crate::deadlock::graph::{Wait, WaitId, WaitingHold};
 use crate::deadlock::probe::{Answer, MOST_TICKETS, Probe};
 use crate::name::Name;

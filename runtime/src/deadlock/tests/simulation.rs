@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use super::probes::record;
 use crate::clock::Instant;
+use crate::config::Deadlock;
 use crate::config::Endpoint;
-use crate::deadlock::Deadlock;
 use crate::deadlock::detector::Detector;
 use crate::deadlock::graph::{self, Cycle, WaitId, WaitingHold};
 use crate::deadlock::probe::Probe;

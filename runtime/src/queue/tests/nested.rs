@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Rig, grant, granted, poll};
-use crate::config::Config;
-use crate::deadlock::{Answer, Deadlock, Probe};
+use crate::config::{Config, Deadlock};
+use crate::deadlock::{Answer, Probe};
 use crate::error::LockError;
 use crate::name::Name;
 use crate::queue::{Hold, Want};
