@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use super::connect::backoff::Backoff;
 use super::connect::error::ConnectError;
@@ -66,10 +66,12 @@ impl Driver {
     /// Opens the first connection with all checks, within the rest of the connect timeout. The checks use the name
     /// `probe`. Afterwards, the connection accepts requests.
     pub(crate) async fn open(&mut self, left: Duration, probe: &Name) -> Result<(), SetupError> {
+        let ends = Instant::now() + left;
         let ready = self.connector.first(left, probe).await?;
         if let Some(replicas) = self.replicas {
             let pipeline = self.pipeline.clone();
             let barrier = Barrier::open(self.connector.clone(), replicas, pipeline);
+            let left = ends.saturating_duration_since(Instant::now());
             self.barrier = Some(self.connector.within(left, barrier).await?);
         }
         let (serving, _) = Serving::begin(&self.pipeline, ready);
