@@ -9,7 +9,7 @@ use crate::name::Name;
 use crate::store::inspector::Snapshot;
 use crate::store::redis;
 use crate::store::{MemberId, NameRecord, Reply};
-use crate::wire::USUAL_SILENCE;
+use crate::wire::{Limits, USUAL_SILENCE};
 
 /// Error codes of a node that cannot serve the slot at present. Another node may serve it.
 const ELSEWHERE: &[&str] = &["MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN"];
@@ -44,13 +44,9 @@ impl Inspector {
     /// Asks the nodes which primary serves which slots, and keeps a reader for each primary.
     pub(in crate::store) async fn refresh(&mut self) -> Result<(), SetupError> {
         let known: Vec<_> = self.nodes.iter().map(|node| node.address.clone()).collect();
-        let topology = survey(
-            self.connector.candidates(&[], &known),
-            0,
-            self.connector.connect_timeout,
-            USUAL_SILENCE,
-        )
-        .await?;
+        let candidates = self.connector.candidates(&[], &known);
+        let limits = || Limits::new(self.connector.connect_timeout, USUAL_SILENCE);
+        let topology = survey(candidates, 0, limits).await?;
         let mut before = std::mem::take(&mut self.nodes);
         for address in topology.primaries() {
             if self.nodes.iter().any(|node| node.address == *address) {

@@ -12,7 +12,7 @@ use super::refresher::Refresher;
 use super::slot::Slot;
 use super::slot_map::SlotMap;
 use super::store::ClusterStore;
-use super::topology::{Topology, is_passing, shuffle, survey};
+use super::topology::{Topology, is_passing, share, shuffle, survey};
 use crate::clock::Instant;
 use crate::config::{ClusterEndpoint, Settings};
 use crate::error::SetupError;
@@ -20,6 +20,7 @@ use crate::name::Name;
 use crate::store::MemberId;
 use crate::store::redis::{Driver, probe_name};
 use crate::wait;
+use crate::wire::Limits;
 
 /// The first connections to a cluster, in one or several attempts.
 pub(crate) struct Opening {
@@ -55,7 +56,9 @@ impl Opening {
             None => {
                 let seen = Instant::now();
                 let candidates = self.connector.candidates(&[], &[]);
-                match survey(candidates, 0, limit, limit).await {
+                let share = share(limit, candidates.len());
+                let limits = || Limits::new(share.min(Instant::now().until(ends)), share);
+                match survey(candidates, 0, limits).await {
                     Ok(topology) => self.known.insert((topology, seen)).clone(),
                     Err(error) => return Err((self, error)),
                 }
@@ -141,4 +144,38 @@ fn probe(member: MemberId, is_served: impl Fn(Slot) -> bool) -> Name {
     let mut names = (0..1 << 20).map(|number| probe_name(member, number));
     let name = names.find(|name| is_served(Slot::of(name)));
     name.unwrap_or_else(|| probe_name(member, 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+    use crate::config::{Config, Endpoint};
+
+    #[tokio::test]
+    async fn silent_nodes_share_the_connect_timeout() {
+        let silent: Vec<_> = (0..7)
+            .map(|_| TcpListener::bind("127.0.0.1:0").unwrap())
+            .collect();
+        let addresses: Vec<_> = silent
+            .iter()
+            .map(|listener| listener.local_addr().unwrap().to_string())
+            .collect();
+        let url = format!("redis-cluster://{}", addresses.join(","));
+        let limit = Duration::from_millis(600);
+        let config = Config::new(url).unwrap().connect_timeout(limit);
+        let settings = config.validate().unwrap();
+        let Endpoint::Cluster(endpoint) = &settings.endpoint else {
+            panic!("not a cluster: {:?}", settings.endpoint);
+        };
+        let opening = Opening::new(endpoint, &settings, MemberId::random());
+        let began = std::time::Instant::now();
+        let Err((_, error)) = opening.attempt(limit, false).await else {
+            panic!("nothing answers there");
+        };
+        assert!(matches!(error, SetupError::Unreachable { .. }), "{error:?}");
+        let took = began.elapsed();
+        assert!(took < 2 * limit, "{took:?}");
+    }
 }

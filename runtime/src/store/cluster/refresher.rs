@@ -20,6 +20,7 @@ use crate::error::SetupError;
 use crate::store::redis::{Driver, jittered};
 use crate::store::{Events, Node, Store as _};
 use crate::wait;
+use crate::wire::Limits;
 
 /// The pause between two surveys while the cluster is well.
 const CALM: Duration = Duration::from_secs(60);
@@ -116,7 +117,9 @@ impl Refresher {
         let (map, replicas) = (self.store.map(), &self.topology.replicas);
         let candidates = self.connector.candidates(map.primaries(), replicas);
         let limit = self.connector.connect_timeout;
-        let survey = survey(candidates, self.topology.epoch, limit, self.pace.silence());
+        let silence = self.pace.silence();
+        let limits = move || Limits::new(limit, silence);
+        let survey = survey(candidates, self.topology.epoch, limits);
         let store = self.store.clone();
         self.surveys.spawn(async move {
             let result = survey.await;

@@ -147,16 +147,16 @@ pub(super) fn address(host: &str, port: u16, asked: &Address) -> Option<Address>
 }
 
 /// Asks `candidates` in order, until one reports a cluster that is up, with `epoch` or a higher one. Otherwise returns
-/// the answer with the highest epoch. Each node has `connect_timeout` to answer, and may be silent for `silence`.
+/// the answer with the highest epoch. `limits` returns the limits of a node that is asked now.
 ///
 /// The survey asks another node only if an answer is slow or not good enough. So it usually asks one node of a healthy
 /// cluster, which matters when thousands of clients start together.
 pub(super) async fn survey(
     candidates: Vec<RedisEndpoint>,
     epoch: u64,
-    connect_timeout: Duration,
-    silence: Duration,
+    limits: impl Fn() -> Limits,
 ) -> Result<Topology, SetupError> {
+    let pause = slow(limits().silence);
     let mut left = candidates.into_iter().take(MOST);
     let mut asked = JoinSet::new();
     let mut answers = 0;
@@ -166,9 +166,9 @@ pub(super) async fn survey(
         if asked.len() < ABREAST
             && let Some(candidate) = left.next()
         {
-            asked.spawn(ask(candidate, Limits::new(connect_timeout, silence)));
+            asked.spawn(ask(candidate, limits()));
         }
-        let Ok(answer) = timeout(slow(silence), asked.join_next()).await else {
+        let Ok(answer) = timeout(pause, asked.join_next()).await else {
             continue;
         };
         match answer {
@@ -194,6 +194,13 @@ pub(super) async fn survey(
         }
     }
     best.ok_or_else(|| worst.unwrap_or_else(nobody))
+}
+
+/// Returns the part of `limit` that each of the candidates may take, so that a survey asks all of them within `limit`
+/// even if none answers.
+pub(super) fn share(limit: Duration, candidates: usize) -> Duration {
+    let rounds = candidates.min(MOST).div_ceil(ABREAST).max(1);
+    limit / rounds as u32
 }
 
 /// Returns after what time a survey asks another node as well. The survey still waits for the first node, until `silence`
