@@ -56,17 +56,14 @@ impl Connection {
         self.silence = NO_LIMIT;
     }
 
-    pub(in super::super) async fn send(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+    pub(in super::super) async fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.sent = bytes.len();
-        while !bytes.is_empty() {
+        let mut written = 0;
+        while written < bytes.len() {
             let writing = &self.writing;
             let room = poll_fn(|cx| writing.poll_ready(cx));
             Limits::step(self.silence, self.sent, room).await?;
-            match self.writing.try_write(bytes) {
-                Ok(count) => bytes = &bytes[count..],
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(error) => return Err(error),
-            }
+            self.writing.write(bytes, &mut written)?;
         }
         Ok(())
     }

@@ -126,17 +126,8 @@ impl Outbox {
 }
 
 impl Chunk {
-    /// Writes as much as the socket takes without blocking. After an error the socket takes no more bytes.
+    /// Writes as much as the socket takes without blocking.
     pub(in super::super) fn write(&mut self) -> io::Result<()> {
-        while self.written < self.bytes.len() {
-            match self.socket.try_write(&self.bytes[self.written..]) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(count) => self.written += count,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
+        self.socket.write(&self.bytes, &mut self.written)
     }
 }

@@ -152,9 +152,23 @@ impl Reading {
 }
 
 impl Writing {
-    /// Writes as much as possible without blocking, from any thread. After `WouldBlock` or a partial write, the same
-    /// bytes must be written next.
-    pub(super) fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
+    /// Writes as much of `bytes` as the socket takes without blocking, from any thread. Begins at `written`, and adds to
+    /// it what the socket took. The rest must be written next. After an error the socket takes no more bytes.
+    pub(super) fn write(&self, bytes: &[u8], written: &mut usize) -> io::Result<()> {
+        while *written < bytes.len() {
+            match self.try_write(&bytes[*written..]) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => *written += count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a part. After `WouldBlock` or a partial write, the same bytes must be written next.
+    fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Tcp(half) => half.try_write(bytes),
             Self::Unix(half) => half.try_write(bytes),
