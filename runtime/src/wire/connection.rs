@@ -2,6 +2,8 @@
 
 use std::future::poll_fn;
 use std::io;
+use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use redis::Cmd;
@@ -20,8 +22,8 @@ const NO_LIMIT: Duration = Duration::MAX;
 /// A socket with a single user.
 #[derive(Debug)]
 pub(in super::super) struct Connection {
-    pub(in super::super) reading: Reading,
-    pub(in super::super) writing: Writing,
+    reading: Reading,
+    pub(in super::super) writing: Arc<Writing>,
     pub(in super::super) inbox: Inbox,
     /// How long an awaited reply may make no progress.
     silence: Duration,
@@ -43,7 +45,7 @@ impl Connection {
         let (reading, writing) = Box::pin(open(address, transport, limits)).await?;
         Ok(Self {
             reading,
-            writing,
+            writing: Arc::new(writing),
             inbox: Inbox::new(),
             silence: limits.silence,
             sent: 0,
@@ -99,6 +101,11 @@ impl Connection {
         self.taken()
     }
 
+    /// Reads once into the inbox, and returns how many bytes came. Zero: the server closed the connection.
+    pub(in super::super) fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        self.inbox.poll_fill(cx, &mut self.reading)
+    }
+
     fn taken(&mut self) -> io::Result<Value<'_>> {
         let value = self.inbox.next().map_err(invalid)?;
         value.ok_or_else(|| invalid(Garbage))
@@ -117,9 +124,9 @@ impl Connection {
                 }
                 Err(garbage) => return Err(invalid(garbage)),
             }
-            let (inbox, reading) = (&mut self.inbox, &mut self.reading);
-            let more = poll_fn(|cx| inbox.poll_fill(cx, reading));
-            if Limits::step(silence, self.sent, more).await? == 0 {
+            let sent = self.sent;
+            let more = poll_fn(|cx| self.poll_fill(cx));
+            if Limits::step(silence, sent, more).await? == 0 {
                 let closed = "the server closed the connection";
                 return Err(io::Error::new(io::ErrorKind::UnexpectedEof, closed));
             }

@@ -19,9 +19,8 @@ mod tests;
 mod value;
 
 pub(super) use self::connection::Connection;
-pub(super) use self::inbox::Inbox;
 pub(crate) use self::limits::{Limits, USUAL_SILENCE};
 pub(super) use self::outbox::Outbox;
-pub(super) use self::stream::{Reading, Writing, speaks_tls};
+pub(super) use self::stream::speaks_tls;
 pub(super) use self::value::ErrorReply;
 pub(crate) use self::value::Value;

@@ -35,9 +35,9 @@ pub(in super::super) struct Chunk {
 
 impl Outbox {
     /// Starts with this socket and an empty buffer.
-    pub(in super::super) fn open(&mut self, socket: Option<Writing>) {
+    pub(in super::super) fn open(&mut self, socket: Option<Arc<Writing>>) {
         *self = Self {
-            socket: socket.map(Arc::new),
+            socket,
             chunk: Some(Vec::new()),
             generation: self.generation + 1,
             ..Self::default()

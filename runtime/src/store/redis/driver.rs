@@ -1,6 +1,5 @@
 //! [`Driver`]: keeps a connection open for as long as the store is open.
 
-use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
@@ -11,40 +10,26 @@ use tokio::time::{Instant, sleep};
 
 use super::connect::backoff::Backoff;
 use super::connect::error::ConnectError;
-use super::connect::renewal::Renewal;
 use super::connect::throttle::Throttle;
 use super::connect::{Connector, Ready};
 use super::link::Link;
 use super::pipeline::Pipeline;
 use super::replicas::{self, Barrier};
-use super::route::Primary;
 use super::store::lost;
-use super::term::Term;
 use crate::config::Replicas;
 use crate::error::{SetupError, StoreError};
 use crate::name::Name;
-use crate::store::{Events, Node, Request};
+use crate::store::{Events, Node};
 use crate::wait::{self, first};
-use crate::wire::{Inbox, Reading};
 
 /// Runs the connection, and replaces it when it is lost.
 pub(crate) struct Driver {
     connector: Arc<Connector>,
-    replicas: Option<Replicas>,
-    barrier: Option<Barrier>,
     pipeline: Arc<Pipeline>,
-    first: Option<Serving>,
-}
-
-/// A connection that accepts requests.
-struct Serving {
-    server: Primary,
-    reading: Reading,
-    inbox: Inbox,
-    term: Term,
-    renewal: Renewal,
-    /// The longest time that a reply took.
-    slowest: Duration,
+    /// `None` unless grants count only once replicas have them.
+    barrier: Option<Barrier>,
+    /// The connection of [`open`](Self::open).
+    first: Option<Ready>,
 }
 
 impl Driver {
@@ -54,11 +39,12 @@ impl Driver {
         replicas: Option<Replicas>,
         pipeline: Arc<Pipeline>,
     ) -> Self {
+        let barrier =
+            replicas.map(|replicas| Barrier::new(connector.clone(), replicas, pipeline.clone()));
         Self {
             connector,
-            replicas,
-            barrier: None,
             pipeline,
+            barrier,
             first: None,
         }
     }
@@ -68,22 +54,19 @@ impl Driver {
     pub(crate) async fn open(&mut self, left: Duration, probe: &Name) -> Result<(), SetupError> {
         let ends = Instant::now() + left;
         let ready = self.connector.first(left, probe).await?;
-        if let Some(replicas) = self.replicas {
-            let pipeline = self.pipeline.clone();
-            let barrier = Barrier::open(self.connector.clone(), replicas, pipeline);
+        if let Some(barrier) = &mut self.barrier {
             let left = ends.saturating_duration_since(Instant::now());
-            self.barrier = Some(self.connector.within(left, barrier).await?);
+            self.connector.within(left, barrier.connect()).await?;
         }
-        let (serving, _) = Serving::begin(&self.pipeline, ready);
-        self.first = Some(serving);
+        self.pipeline.connect(&ready);
+        self.first = Some(ready);
         Ok(())
     }
 
     /// Runs until the store is closed. Without a connection, requests fail at once.
     pub(crate) async fn run(mut self, events: Arc<dyn Events>) {
         let connector = self.connector.clone();
-        let later = |replicas| Barrier::later(connector.clone(), replicas, self.pipeline.clone());
-        let barrier = self.barrier.take().or_else(|| self.replicas.map(later));
+        let barrier = self.barrier.take();
         let serving = async {
             match barrier {
                 Some(barrier) => {
@@ -106,17 +89,11 @@ impl Driver {
         let _abandoned = Abandoned(&pipeline);
         for generation in 1.. {
             let error = match serving.take() {
-                Some(Serving {
-                    server,
-                    reading,
-                    inbox,
-                    term,
-                    renewal,
-                    slowest,
-                }) => {
-                    events.closed(Node::ONLY, term.closing);
+                Some(ready) => {
+                    events.closed(Node::ONLY, ready.term.closing);
                     events.connected(Node::ONLY, generation);
-                    let link = Link::new(&pipeline, &*events, reading, inbox, renewal, slowest);
+                    let server = ready.server.clone();
+                    let link = Link::new(&pipeline, &*events, ready);
                     let Some(error) = link.serve(connector.route.replaced(&server)).await else {
                         return;
                     };
@@ -136,37 +113,14 @@ impl Driver {
             let Some(ready) = answering(connecting, &pipeline, &*events, &error).await else {
                 return;
             };
-            let (next, refused) = Serving::begin(&pipeline, ready);
             // These requests were submitted before the new connection, and must not run on it.
-            for request in refused {
+            for request in pipeline.connect(&ready) {
                 events.answered(lost(request, error.clone()));
             }
-            serving = Some(next);
+            serving = Some(ready);
             let address = connector.place();
             wait::tell(move || tracing::info!(address, "the lock store is back"));
         }
-    }
-}
-
-impl Serving {
-    /// Makes this connection accept requests; returns the requests that came before it.
-    fn begin(pipeline: &Pipeline, ready: Ready) -> (Self, VecDeque<Request>) {
-        let Ready {
-            server,
-            connection,
-            term,
-            renewal,
-        } = ready;
-        let refused = pipeline.connect(connection.writing, term);
-        let serving = Self {
-            server,
-            reading: connection.reading,
-            inbox: connection.inbox,
-            term,
-            renewal,
-            slowest: connection.slowest,
-        };
-        (serving, refused)
     }
 }
 

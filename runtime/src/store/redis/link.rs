@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, Sleep, sleep};
 
+use super::connect::Ready;
 use super::connect::renewal::Renewal;
 use super::error;
 use super::pending::Pending;
@@ -17,7 +18,7 @@ use super::push;
 use crate::clock;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::store::{Events, Message};
-use crate::wire::{Inbox, Reading, Value};
+use crate::wire::{Connection, Value};
 
 /// The interval of the watchdog. The watchdog counts intervals instead of time. Otherwise a process that was
 /// suspended would take the time of its own sleep for silence of the server.
@@ -41,8 +42,7 @@ const A_FEW: u32 = 2;
 pub(super) struct Link<'a> {
     pipeline: &'a Pipeline,
     events: &'a dyn Events,
-    reading: Reading,
-    inbox: Inbox,
+    connection: Connection,
     pending: Pending,
     renewal: Renewal,
     /// Intervals since the last write.
@@ -57,19 +57,17 @@ pub(super) struct Link<'a> {
 }
 
 impl<'a> Link<'a> {
-    pub(super) fn new(
-        pipeline: &'a Pipeline,
-        events: &'a dyn Events,
-        reading: Reading,
-        inbox: Inbox,
-        renewal: Renewal,
-        slowest: Duration,
-    ) -> Self {
+    pub(super) fn new(pipeline: &'a Pipeline, events: &'a dyn Events, ready: Ready) -> Self {
+        let Ready {
+            connection,
+            renewal,
+            ..
+        } = ready;
+        let slowest = connection.slowest;
         Self {
             pipeline,
             events,
-            reading,
-            inbox,
+            connection,
             pending: Pending::default(),
             renewal,
             idle: 0,
@@ -104,7 +102,7 @@ impl<'a> Link<'a> {
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), StoreError>> {
-        while let Poll::Ready(read) = self.inbox.poll_fill(cx, &mut self.reading) {
+        while let Poll::Ready(read) = self.connection.poll_fill(cx) {
             match read {
                 Ok(0) => {
                     let closed = StoreError::disconnected("the server closed the connection");
@@ -141,6 +139,7 @@ impl<'a> Link<'a> {
         let mut replied = false;
         let mut answered = 0;
         while let Some(value) = self
+            .connection
             .inbox
             .next()
             .map_err(|garbage| StoreError::disconnected(garbage.to_string()))?

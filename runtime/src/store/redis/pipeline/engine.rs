@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 use std::thread;
 
-use super::super::connect::{hello, loading};
+use super::super::connect::{Ready, hello, loading};
 use super::super::error;
 use super::super::sending::{Awaited, Sending};
 use super::super::shard_channels::ShardChannels;
@@ -17,16 +17,16 @@ use crate::error::StoreError;
 use crate::name::Name;
 use crate::store::{GrantBlock, Request};
 use crate::wait::lock;
-use crate::wire::{ErrorReply, Value, Writing};
+use crate::wire::{ErrorReply, Value};
 
 impl Pipeline {
     /// Starts a connection. Returns the requests that were submitted before.
-    pub(in super::super) fn connect(&self, socket: Writing, term: Term) -> VecDeque<Request> {
+    pub(in super::super) fn connect(&self, ready: &Ready) -> VecDeque<Request> {
         let mut state = lock(&self.state);
-        state.out.open(Some(socket));
+        state.out.open(Some(ready.connection.writing.clone()));
         state.due = true;
         state.failed = None;
-        state.term = term;
+        state.term = ready.term;
         let channels = state.shard_channels.as_mut();
         for channel in channels.map(ShardChannels::reconnect).unwrap_or_default() {
             self.subscribe(&mut state, channel);

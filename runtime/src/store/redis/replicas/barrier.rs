@@ -41,28 +41,8 @@ pub(in super::super) struct Barrier {
 }
 
 impl Barrier {
-    /// Connects, and makes sure that the user may call WAIT.
-    pub(in super::super) async fn open(
-        connector: Arc<Connector>,
-        replicas: Replicas,
-        pipeline: Arc<Pipeline>,
-    ) -> Result<Self, SetupError> {
-        let mut ready = connector.beside().await?;
-        let wait = redis::cmd("WAIT").arg(0).arg(1).take();
-        let asked = ready.connection.ask(&wait).await;
-        let accepted = asked.map_err(ConnectError::from).and_then(accept);
-        let accepted = accepted.map_err(|error| match error {
-            ConnectError::Unsuitable(_, error) => ConnectError::without_wait(error),
-            error => error,
-        });
-        accepted.map_err(|error| error.at(&connector.place()))?;
-        let mut barrier = Self::later(connector, replicas, pipeline);
-        barrier.beside = Some((1, ready));
-        Ok(barrier)
-    }
-
     /// Makes a barrier that connects on first use.
-    pub(in super::super) fn later(
+    pub(in super::super) fn new(
         connector: Arc<Connector>,
         replicas: Replicas,
         pipeline: Arc<Pipeline>,
@@ -73,6 +53,21 @@ impl Barrier {
             pipeline,
             beside: None,
         }
+    }
+
+    /// Connects beside the first main connection, and makes sure that the user may call WAIT.
+    pub(in super::super) async fn connect(&mut self) -> Result<(), SetupError> {
+        let mut ready = self.connector.beside().await?;
+        let wait = redis::cmd("WAIT").arg(0).arg(1).take();
+        let asked = ready.connection.ask(&wait).await;
+        let accepted = asked.map_err(ConnectError::from).and_then(accept);
+        let accepted = accepted.map_err(|error| match error {
+            ConnectError::Unsuitable(_, error) => ConnectError::without_wait(error),
+            error => error,
+        });
+        accepted.map_err(|error| error.at(&self.connector.place()))?;
+        self.beside = Some((1, ready));
+        Ok(())
     }
 
     /// Decides batches of grants in turn. A batch has the grants that arrived while the previous batch was decided.
