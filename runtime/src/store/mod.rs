@@ -49,6 +49,16 @@ pub(crate) struct Request {
     pub(crate) id: RequestId,
 }
 
+impl Request {
+    /// Makes the answer to a request that failed.
+    pub(crate) fn failed(self, error: StoreError) -> Answer {
+        Answer {
+            request: self,
+            result: Err(error),
+        }
+    }
+}
+
 /// The id of a request. The submitter chooses it; the store returns it with the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct RequestId(pub(crate) u64);

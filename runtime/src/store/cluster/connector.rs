@@ -51,7 +51,7 @@ impl Connector {
             ..self.guard.clone()
         };
         let scripts = self.scripts.clone();
-        let (store, driver) = redis::primary(
+        let (store, driver) = redis::unconnected(
             &endpoint,
             self.replicas,
             self.member,

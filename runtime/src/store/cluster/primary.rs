@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::clock::Instant;
 use crate::config::Address;
 use crate::store::Node;
-use crate::store::redis::{RedisStore, TermKeys};
+use crate::store::redis::{Pipeline, TermKeys};
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use crate::wait::lock;
@@ -25,7 +25,7 @@ pub(super) struct Primary {
     /// A unique id that is never reused.
     pub(super) node: Node,
     pub(super) address: Address,
-    pub(super) store: Arc<RedisStore>,
+    pub(super) store: Arc<Pipeline>,
     pub(super) epoch: TermKeys,
     link: AtomicU8,
     /// Whether the node answers that the cluster is down.
@@ -40,7 +40,7 @@ impl Primary {
     pub(super) fn new(
         node: Node,
         address: Address,
-        store: Arc<RedisStore>,
+        store: Arc<Pipeline>,
         epoch: TermKeys,
         first: bool,
     ) -> Self {

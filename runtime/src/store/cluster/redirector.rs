@@ -90,8 +90,7 @@ impl Redirector {
             self.refused(&error);
         }
         let name = error.is_disconnected().then(|| request.name.clone());
-        let result = Err(error);
-        self.events.answered(Answer { request, result });
+        self.events.answered(request.failed(error));
         // If another node serves the name by now, no event of that node would make the member resend the request.
         let node = name.map(|name| self.store.node(&name));
         if let Some(node) = node.filter(|node| *node != self.primary.node) {

@@ -200,8 +200,5 @@ impl Store for ClusterStore {
 
 /// The answer to a request that was not executed.
 pub(super) fn busy(request: Request, why: &StoreError) -> Answer {
-    Answer {
-        request,
-        result: Err(why.as_kind(StoreErrorKind::Busy)),
-    }
+    request.failed(why.as_kind(StoreErrorKind::Busy))
 }

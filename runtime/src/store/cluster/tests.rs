@@ -54,7 +54,7 @@ fn node(number: u16) -> (Arc<Primary>, Driver) {
     };
     let scripts = Scripts::of_cluster();
     let (member, limit) = (MemberId::random(), Duration::from_secs(60));
-    let (store, driver) = redis::primary(&endpoint, None, member, scripts, guard, limit);
+    let (store, driver) = redis::unconnected(&endpoint, None, member, scripts, guard, limit);
     let primary = Primary::new(Node(number.into()), address, store, keys, true);
     primary.set_up(true);
     (Arc::new(primary), driver)

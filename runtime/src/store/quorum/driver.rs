@@ -14,7 +14,7 @@ use crate::clock::Instant;
 use crate::config::RedisEndpoint;
 use crate::error::SetupError;
 use crate::guarantees::Guarantees;
-use crate::store::redis::{Guard, RedisStore, Route};
+use crate::store::redis::{Guard, Pipeline, Route, Scripts};
 use crate::store::{Events, MemberId, Store, redis};
 
 /// How long the driver waits for the other nodes once a majority is connected.
@@ -43,8 +43,10 @@ pub(crate) async fn connect(
     let (mut stores, mut drivers) = (Vec::new(), Vec::new());
     for (node, opened) in nodes.iter().zip(opened) {
         let connected = opened.is_some();
-        let (store, driver) = opened
-            .unwrap_or_else(|| redis::connect_later(node, member, guard.clone(), connect_timeout));
+        let (store, driver) = opened.unwrap_or_else(|| {
+            let (scripts, guard) = (Scripts::of_server(), guard.clone());
+            redis::unconnected(node, None, member, scripts, guard, connect_timeout)
+        });
         stores.push((store as Arc<dyn Store>, connected));
         drivers.push(driver);
     }
@@ -67,7 +69,7 @@ async fn open_majority(
     limit: Duration,
     member: MemberId,
     guard: &Guard,
-) -> Result<Vec<Option<(Arc<RedisStore>, redis::Driver)>>, SetupError> {
+) -> Result<Vec<Option<(Arc<Pipeline>, redis::Driver)>>, SetupError> {
     let count = nodes.len();
     let mut opening = JoinSet::new();
     for (index, node) in nodes.iter().cloned().enumerate() {

@@ -90,10 +90,7 @@ impl Store for QuorumStore {
         let mut inbox = lock(&self.inbox);
         if inbox.closed {
             let error = StoreError::disconnected("the connections are closed");
-            return Some(Answer {
-                request,
-                result: Err(error),
-            });
+            return Some(request.failed(error));
         }
         inbox.inputs.push_back(Input::Asked(request));
         None

@@ -15,8 +15,6 @@ use super::connect::{Connector, Ready};
 use super::link::Link;
 use super::pipeline::Pipeline;
 use super::replicas::{self, Barrier};
-use super::store::lost;
-use crate::config::Replicas;
 use crate::error::{SetupError, StoreError};
 use crate::name::Name;
 use crate::store::{Events, Node};
@@ -24,7 +22,6 @@ use crate::wait::{self, first};
 
 /// Runs the connection, and replaces it when it is lost.
 pub(crate) struct Driver {
-    connector: Arc<Connector>,
     pipeline: Arc<Pipeline>,
     /// `None` unless grants count only once replicas have them.
     barrier: Option<Barrier>,
@@ -34,15 +31,10 @@ pub(crate) struct Driver {
 
 impl Driver {
     /// Makes a driver without a connection.
-    pub(super) fn new(
-        connector: Arc<Connector>,
-        replicas: Option<Replicas>,
-        pipeline: Arc<Pipeline>,
-    ) -> Self {
-        let barrier =
-            replicas.map(|replicas| Barrier::new(connector.clone(), replicas, pipeline.clone()));
+    pub(super) fn new(pipeline: Arc<Pipeline>) -> Self {
+        let replicas = pipeline.connector.replicas;
+        let barrier = replicas.map(|replicas| Barrier::new(pipeline.clone(), replicas));
         Self {
-            connector,
             pipeline,
             barrier,
             first: None,
@@ -53,10 +45,11 @@ impl Driver {
     /// `probe`. Afterwards, the connection accepts requests.
     pub(crate) async fn open(&mut self, left: Duration, probe: &Name) -> Result<(), SetupError> {
         let ends = Instant::now() + left;
-        let ready = self.connector.first(left, probe).await?;
+        let connector = &self.pipeline.connector;
+        let ready = connector.first(left, probe).await?;
         if let Some(barrier) = &mut self.barrier {
             let left = ends.saturating_duration_since(Instant::now());
-            self.connector.within(left, barrier.connect()).await?;
+            connector.within(left, barrier.connect()).await?;
         }
         self.pipeline.connect(&ready);
         self.first = Some(ready);
@@ -65,7 +58,7 @@ impl Driver {
 
     /// Runs until the store is closed. Without a connection, requests fail at once.
     pub(crate) async fn run(mut self, events: Arc<dyn Events>) {
-        let connector = self.connector.clone();
+        let pipeline = self.pipeline.clone();
         let barrier = self.barrier.take();
         let serving = async {
             match barrier {
@@ -76,16 +69,16 @@ impl Driver {
             }
         };
         // The watch never completes.
-        first(serving, connector.route.watch()).await;
+        first(serving, pipeline.connector.route.watch()).await;
     }
 
     async fn serve(self, events: Arc<dyn Events>) {
         let Self {
-            connector,
             pipeline,
             first: mut serving,
             ..
         } = self;
+        let connector = &pipeline.connector;
         let _abandoned = Abandoned(&pipeline);
         for generation in 1.. {
             let error = match serving.take() {
@@ -109,13 +102,13 @@ impl Driver {
                 None => StoreError::disconnected("there is no connection yet"),
             };
             events.disconnected(Node::ONLY, error.clone());
-            let connecting = reconnect(&connector, &*events);
+            let connecting = reconnect(connector, &*events);
             let Some(ready) = answering(connecting, &pipeline, &*events, &error).await else {
                 return;
             };
             // These requests were submitted before the new connection, and must not run on it.
             for request in pipeline.connect(&ready) {
-                events.answered(lost(request, error.clone()));
+                events.answered(request.failed(error.clone()));
             }
             serving = Some(ready);
             let address = connector.place();
@@ -185,7 +178,7 @@ async fn answering(
             return Poll::Ready(None);
         };
         for request in refused {
-            events.answered(lost(request, error.clone()));
+            events.answered(request.failed(error.clone()));
         }
         connecting.as_mut().poll(cx).map(Some)
     })

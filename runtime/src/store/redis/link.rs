@@ -171,7 +171,7 @@ impl<'a> Link<'a> {
 
     fn beat(&mut self) -> Result<(), StoreError> {
         let now = clock::Instant::now();
-        if self.term <= now || self.pipeline.guard.keys.are_new() {
+        if self.term <= now || self.pipeline.connector.guard.keys.are_new() {
             self.term = now.after(TERM);
             self.slowest /= 2;
             self.pipeline.ask_term();

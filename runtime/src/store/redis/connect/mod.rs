@@ -39,7 +39,7 @@ use super::command;
 use super::route::{Primary, Route};
 use super::scripts::Scripts;
 use super::term::{self, Guard, Term};
-use crate::config::Access;
+use crate::config::{Access, Replicas};
 use crate::error::{SetupError, StoreError, TlsError};
 use crate::guarantees::Guarantees;
 use crate::name::Name;
@@ -55,6 +55,7 @@ const LOADING: Duration = Duration::from_secs(2);
 pub(super) struct Connector {
     pub(super) route: Route,
     access: Access,
+    pub(super) replicas: Option<Replicas>,
     pub(super) member: MemberId,
     pub(super) scripts: Arc<Scripts>,
     pub(super) guard: Guard,
@@ -76,6 +77,7 @@ impl Connector {
     pub(super) fn new(
         route: Route,
         access: &Access,
+        replicas: Option<Replicas>,
         member: MemberId,
         scripts: Arc<Scripts>,
         guard: Guard,
@@ -84,6 +86,7 @@ impl Connector {
         Self {
             route,
             access: access.clone(),
+            replicas,
             member,
             scripts,
             guard,
@@ -99,11 +102,15 @@ impl Connector {
     }
 
     /// The guarantees of the server, as found by the first connection.
-    pub(super) fn guarantees(&self, replicas: u32) -> Guarantees {
-        match self.facts.get() {
-            Some(facts) => facts.guarantees(&self.guard, replicas),
-            None => Guarantees::unknown(),
-        }
+    pub(super) fn guarantees(&self) -> Guarantees {
+        let facts = self.facts.get();
+        facts.map_or_else(Guarantees::unknown, |facts| self.guarantees_by(facts))
+    }
+
+    /// The guarantees of a server with these facts.
+    pub(super) fn guarantees_by(&self, facts: &Facts) -> Guarantees {
+        let replicas = self.replicas.map_or(0, |replicas| replicas.count);
+        facts.guarantees(&self.guard, replicas)
     }
 
     /// Makes the first connection with all checks, within the rest of the connect timeout. The checks use the name

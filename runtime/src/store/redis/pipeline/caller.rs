@@ -1,22 +1,24 @@
 //! The callers' side of a [`Pipeline`], for any number of threads.
 
+use std::fmt;
 use std::sync::atomic::Ordering;
 
 use super::super::sending::Sending;
 use super::Pipeline;
-use crate::store::{Op, Request};
+use crate::error::StoreError;
+use crate::guarantees::Guarantees;
+use crate::store::{Answer, LinkState, Node, Op, Request, ServerState, Store};
 use crate::wait::lock;
 
 /// Up to this many outstanding replies, a caller writes on its own thread.
 const FEW: usize = 4;
 
-impl Pipeline {
-    /// Takes a request, or returns it if the store is closed. The request may stay unsent until the next
-    /// [`flush`](Self::flush).
-    pub(in super::super) fn submit(&self, request: Request) -> Option<Request> {
+impl Store for Pipeline {
+    fn submit(&self, request: Request) -> Option<Answer> {
         let mut state = lock(&self.state);
         if state.closed {
-            return Some(request);
+            let error = StoreError::disconnected("the connection is closed");
+            return Some(request.failed(error));
         }
         state.urgent |= !matches!(request.op, Op::Release { .. });
         if state.waiting.is_empty() && self.takes_more(&state) {
@@ -28,22 +30,8 @@ impl Pipeline {
         None
     }
 
-    /// Takes a request that another node of the cluster redirected here, or returns it if there is no room.
-    pub(in super::super) fn ask(&self, request: Request) -> Option<Request> {
-        let mut state = lock(&self.state);
-        if state.closed || !state.waiting.is_empty() || !self.takes_more(&state) {
-            return Some(request);
-        }
-        let mut sending = Sending::new(request);
-        sending.asking = true;
-        self.append(&mut state, sending);
-        state.urgent = true;
-        self.touched.store(true, Ordering::Relaxed);
-        None
-    }
-
     /// Sends the submitted requests, or makes sure that another thread does.
-    pub(in super::super) fn flush(&self) {
+    fn flush(&self) {
         if !self.touched.load(Ordering::Relaxed) {
             return;
         }
@@ -62,15 +50,40 @@ impl Pipeline {
         }
     }
 
-    /// Accepts no more requests. The engine ends when all accepted requests are answered.
-    pub(in super::super) fn close(&self) {
+    fn close(&self) {
         let mut state = lock(&self.state);
         state.closed = true;
         Self::wake(state);
     }
 
-    /// Accepts no more requests, and drops the replies to requests in flight.
-    pub(in super::super) fn cut(&self) {
+    fn guarantees(&self) -> Guarantees {
+        self.connector.guarantees()
+    }
+
+    fn servers(&self, link: &dyn Fn(Node) -> LinkState) -> Vec<ServerState> {
+        vec![link(Node::ONLY).of(self.connector.place())]
+    }
+}
+
+/// Methods for a node of a cluster.
+impl Pipeline {
+    /// Takes a request that another node redirected here, or returns it if there is no room.
+    pub(crate) fn ask(&self, request: Request) -> Option<Request> {
+        let mut state = lock(&self.state);
+        if state.closed || !state.waiting.is_empty() || !self.takes_more(&state) {
+            return Some(request);
+        }
+        let mut sending = Sending::new(request);
+        sending.asking = true;
+        self.append(&mut state, sending);
+        state.urgent = true;
+        self.touched.store(true, Ordering::Relaxed);
+        None
+    }
+
+    /// Accepts no more requests, and drops the replies to requests in flight: these fail at once, and may or may not have
+    /// run.
+    pub(crate) fn cut(&self) {
         let mut state = lock(&self.state);
         state.closed = true;
         if let Some(socket) = state.out.socket() {
@@ -78,10 +91,21 @@ impl Pipeline {
         }
         Self::wake(state);
     }
+}
 
-    #[cfg(repository)]
-    #[cfg(test)]
+#[cfg(repository)]
+#[cfg(test)]
+impl Pipeline {
+    /// How many bytes wait to be written.
     pub(in super::super) fn unwritten(&self) -> usize {
         lock(&self.state).out.len()
+    }
+}
+
+impl fmt::Debug for Pipeline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pipeline")
+            .field("server", &self.connector.place())
+            .finish_non_exhaustive()
     }
 }

@@ -124,7 +124,7 @@ impl Pipeline {
     }
 
     fn load_scripts(&self, state: &mut State) {
-        for text in self.scripts.texts() {
+        for text in self.connector.scripts.texts() {
             state.out.encode(|cmd| loading::load(cmd, text));
             self.expect(state, Awaited::Load);
         }
@@ -138,9 +138,10 @@ impl Pipeline {
     /// Asks for the term, with the key at this index; returns `false` if there are fewer keys.
     fn ask_term_by(&self, state: &mut State, key: usize) -> bool {
         let lag = state.term.lag;
-        let asked = term::ask(state.out.filling(), &self.scripts, &self.guard, key, lag);
+        let (scripts, guard) = (&self.connector.scripts, &self.connector.guard);
+        let asked = term::ask(state.out.filling(), scripts, guard, key, lag);
         if asked {
-            self.guard.keys.asked_again();
+            guard.keys.asked_again();
             self.expect(state, Awaited::Term(key));
         }
         asked
@@ -170,7 +171,12 @@ impl Pipeline {
             }
             return Ok(None);
         }
-        let term = Term::read(reply, &self.guard, state.term.lag, Instant::now());
+        let term = Term::read(
+            reply,
+            &self.connector.guard,
+            state.term.lag,
+            Instant::now(),
+        );
         let closed = term.filter(|term| term.closing.is_some());
         state.term = closed.unwrap_or(state.term);
         Ok(closed.and_then(|term| term.closing))
@@ -178,7 +184,7 @@ impl Pipeline {
 
     /// Notes that the store has queued a waiter for the name.
     pub(in super::super) fn queued(&self, name: &Name) {
-        if !self.scripts.are_of_cluster() {
+        if !self.connector.scripts.are_of_cluster() {
             return;
         }
         let mut state = lock(&self.state);

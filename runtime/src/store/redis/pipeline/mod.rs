@@ -16,18 +16,16 @@ mod engine;
 
 use std::collections::VecDeque;
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::Waker;
 use std::thread::{self, ThreadId};
 
 use super::command;
 use super::connect::Connector;
-use super::scripts::Scripts;
 use super::sending::{Awaited, Sending};
 use super::shard_channels::ShardChannels;
-use super::term::{Guard, Term};
-use crate::store::{MemberId, Op, Request};
+use super::term::Term;
+use crate::store::{Op, Request};
 use crate::sync::{Mutex, MutexGuard};
 use crate::wait::lock;
 use crate::wire::Outbox;
@@ -40,10 +38,9 @@ const KEPT: usize = 1024;
 /// How many rounds a writer makes for requests that arrive while it writes.
 const ROUNDS: u32 = 2;
 
-pub(super) struct Pipeline {
-    pub(super) scripts: Arc<Scripts>,
-    pub(super) member: MemberId,
-    pub(super) guard: Guard,
+/// A member's access to a Redis server.
+pub(crate) struct Pipeline {
+    pub(super) connector: Connector,
     state: Mutex<State>,
     /// How many replies are outstanding.
     under_way: AtomicUsize,
@@ -81,7 +78,7 @@ struct State {
 }
 
 impl Pipeline {
-    pub(super) fn new(connector: &Connector) -> Self {
+    pub(super) fn new(connector: Connector) -> Self {
         let mut out = Outbox::default();
         out.open(None);
         let state = State {
@@ -105,9 +102,7 @@ impl Pipeline {
             engine: None,
         };
         Self {
-            scripts: connector.scripts.clone(),
-            member: connector.member,
-            guard: connector.guard.clone(),
+            connector,
             state: Mutex::new(state),
             under_way: AtomicUsize::new(0),
             touched: AtomicBool::new(false),
@@ -150,10 +145,11 @@ impl Pipeline {
 
     fn evaluate(&self, state: &mut State, sending: &Sending, ops: &[&Op]) {
         let opens = state.term.opens();
-        let (name, scripts) = (&sending.request.name, &self.scripts);
+        let (name, member) = (&sending.request.name, self.connector.member);
+        let scripts = &self.connector.scripts;
         state
             .out
-            .encode(|cmd| command::evaluate(cmd, scripts, self.member, name, ops, opens));
+            .encode(|cmd| command::evaluate(cmd, scripts, member, name, ops, opens));
     }
 
     fn expect(&self, state: &mut State, awaited: Awaited) {

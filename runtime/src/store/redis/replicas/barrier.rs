@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::super::command;
 use super::super::connect::error::{ConnectError, accept, accepted};
-use super::super::connect::{Connector, Ready, hello};
+use super::super::connect::{Ready, hello};
 use super::super::pipeline::Pipeline;
 use super::super::{error, reply};
 use super::{Confirming, granted};
@@ -33,31 +33,26 @@ const GRACE: Duration = Duration::from_millis(500);
 const PAUSE: Duration = Duration::from_millis(20);
 
 pub(in super::super) struct Barrier {
-    connector: Arc<Connector>,
-    replicas: Replicas,
     pipeline: Arc<Pipeline>,
+    replicas: Replicas,
     /// The connection, and the generation of the main connection at the time when this one was made.
     beside: Option<(u64, Ready)>,
 }
 
 impl Barrier {
     /// Makes a barrier that connects on first use.
-    pub(in super::super) fn new(
-        connector: Arc<Connector>,
-        replicas: Replicas,
-        pipeline: Arc<Pipeline>,
-    ) -> Self {
+    pub(in super::super) fn new(pipeline: Arc<Pipeline>, replicas: Replicas) -> Self {
         Self {
-            connector,
-            replicas,
             pipeline,
+            replicas,
             beside: None,
         }
     }
 
     /// Connects beside the first main connection, and makes sure that the user may call WAIT.
     pub(in super::super) async fn connect(&mut self) -> Result<(), SetupError> {
-        let mut ready = self.connector.beside().await?;
+        let connector = &self.pipeline.connector;
+        let mut ready = connector.beside().await?;
         let wait = redis::cmd("WAIT").arg(0).arg(1).take();
         let asked = ready.connection.ask(&wait).await;
         let accepted = asked.map_err(ConnectError::from).and_then(accept);
@@ -65,7 +60,7 @@ impl Barrier {
             ConnectError::Unsuitable(_, error) => ConnectError::without_wait(error),
             error => error,
         });
-        accepted.map_err(|error| error.at(&self.connector.place()))?;
+        accepted.map_err(|error| error.at(&connector.place()))?;
         self.beside = Some((1, ready));
         Ok(())
     }
@@ -152,12 +147,13 @@ impl Barrier {
     ) -> Result<Vec<u32>, String> {
         // After a reconnect of the main connection, the barrier's connection may be at another server, or at a former
         // primary.
+        let connector = &self.pipeline.connector;
         let generation = confirming.generation();
         self.beside.take_if(|(beside, _)| *beside != generation);
         let (_, ready) = match &mut self.beside {
             Some(beside) => beside,
             none => {
-                let opened = timeout_at(ends, self.connector.beside()).await;
+                let opened = timeout_at(ends, connector.beside()).await;
                 let ready = opened.map_err(late)?.map_err(|error| error.to_string())?;
                 none.insert((generation, ready))
             }
@@ -167,9 +163,8 @@ impl Barrier {
         let mut question = Vec::new();
         let touches: Vec<_> = batch.iter().map(touch).collect();
         for (answer, op) in batch.iter().zip(&touches) {
-            let (member, name) = (self.connector.member, &answer.request.name);
-            let scripts = &self.connector.scripts;
-            command::evaluate(&mut Cmd::new(), scripts, member, name, &[op], opens)
+            let (scripts, name) = (&connector.scripts, &answer.request.name);
+            command::evaluate(&mut Cmd::new(), scripts, connector.member, name, &[op], opens)
                 .write_packed_command(&mut question);
         }
         // WAIT takes a zero for no timeout.

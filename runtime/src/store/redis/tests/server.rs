@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use super::super::command;
 use super::super::reply;
 use super::super::scripts::Scripts;
-use super::super::{Driver, Guard, RedisStore};
+use super::super::{Driver, Guard, Pipeline};
 use crate::config::{Config, Endpoint, RedisEndpoint, Replicas};
 use crate::error::{SetupError, StoreError};
 use crate::name::Name;
@@ -117,7 +117,7 @@ pub(super) async fn connect(
     limit: Duration,
     replicas: Option<Replicas>,
     member: MemberId,
-) -> Result<(Arc<RedisStore>, Driver), SetupError> {
+) -> Result<(Arc<Pipeline>, Driver), SetupError> {
     let route = Route::fixed(endpoint);
     let access = &endpoint.access;
     super::super::connect(route, access, limit, limit, replicas, member, guard(false)).await

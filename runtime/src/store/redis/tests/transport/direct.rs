@@ -57,7 +57,7 @@ pub(super) async fn writes_by_itself(server: &Server, mut peer: Peer) {
 
 /// Sends one more request for each answer, on the engine's thread.
 struct Asking {
-    store: OnceLock<Arc<RedisStore>>,
+    store: OnceLock<Arc<Pipeline>>,
     /// After each of these requests: how many bytes were not written.
     unwritten: Mutex<Vec<usize>>,
     recorder: Recorder,

@@ -20,7 +20,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::super::RedisStore;
+use super::super::Pipeline;
 use super::super::command::channel;
 use super::ops::{self, release, touch};
 use super::server::{LONG, Server, connect, run};
@@ -73,7 +73,7 @@ impl Events for Recorder {
 /// A member with its connection, and all events that it got.
 pub(super) struct Peer {
     member: MemberId,
-    store: Arc<RedisStore>,
+    store: Arc<Pipeline>,
     events: UnboundedReceiver<Event>,
     driver: JoinHandle<()>,
     submitted: u64,
