@@ -502,9 +502,9 @@ impl<Q: NameQueue> Events for ClientCore<Q> {
         }
     }
 
-    fn connected(&self, node: Node, generation: u64) {
+    fn connected(&self, node: Node, again: bool) {
         self.note_servers(self.links.up(node));
-        if generation > 1 {
+        if again {
             for local in self.living_at(node) {
                 local.reconnected();
             }

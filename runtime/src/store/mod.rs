@@ -94,9 +94,8 @@ pub(crate) trait Events: Send + Sync + 'static {
     fn told(&self, name: &Name, message: Message);
 
     /// `node` is connected, and subscribed to the member's channel: the member must touch every ticket of the node.
-    /// Called for each connection, including the first. `generation` grows with each connection, and is 1 for the first
-    /// connection to a node that had no requests before.
-    fn connected(&self, node: Node, generation: u64);
+    /// Called for each connection, including the first. `again`: the node had a connection or requests before.
+    fn connected(&self, node: Node, again: bool);
 
     /// The connection to `node` is lost; requests for its names fail until `connected`.
     fn disconnected(&self, node: Node, error: StoreError);

@@ -103,10 +103,9 @@ impl World {
             });
         }
         node.connected = true;
-        node.generation += 1;
-        let (member, generation) = (node.member.clone(), node.generation);
+        let member = node.member.clone();
         self.note(format!("{index} connects"));
-        member.connected(crate::store::Node::ONLY, generation);
+        member.connected(crate::store::Node::ONLY, true);
     }
 
     pub(super) fn one_step_of_the_network(&mut self, index: usize) {

@@ -31,7 +31,6 @@ pub(super) struct Node {
     pub(super) member: Arc<Member>,
     pub(super) wire: Arc<Wire>,
     pub(super) connected: bool,
-    pub(super) generation: u64,
     pub(super) paused: bool,
     pub(super) crashed: bool,
     pub(super) replies: VecDeque<Answer>,

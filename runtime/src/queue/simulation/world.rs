@@ -81,13 +81,12 @@ impl World {
         let settings = config.local_handover(times, time).validate().unwrap();
         let wire = Arc::new(Wire::default());
         let member = Member::new(settings, wire.clone());
-        member.connected(crate::store::Node::ONLY, 1);
+        member.connected(crate::store::Node::ONLY, false);
         self.nodes.push(Node {
             id: MemberId::random(),
             member,
             wire,
             connected: true,
-            generation: 1,
             paused: false,
             crashed: false,
             replies: VecDeque::new(),

@@ -201,7 +201,7 @@ fn an_attempt_whose_copy_was_refused_is_made_anew_and_a_first_one_is_not() {
         let (mut asked, ticket, _) = rig.asked();
         if copies == 2 {
             rig.lose(asked);
-            rig.member.connected(Node::ONLY, 2);
+            rig.member.connected(Node::ONLY, true);
             asked = rig.next();
         }
         rig.answer(asked, reply);

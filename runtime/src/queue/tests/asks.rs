@@ -91,7 +91,7 @@ fn who_relies_on_a_place_that_the_store_has_lost_is_woken() {
             ..Rig::want()
         });
         rig.answer(rig.next(), queued());
-        rig.member.connected(Node::ONLY, 2);
+        rig.member.connected(Node::ONLY, true);
         rig.answer(rig.next(), Reply::Gone);
         match poll(&mut waits) {
             Some(Err(LockError::Unavailable { .. })) => assert!(relies),

@@ -9,7 +9,7 @@ use crate::store::{Events, Node, Op, Reply, Request, Share, Ticket};
 /// The connection breaks, and the member connects again.
 fn breaks(rig: &Rig, unanswered: Request) {
     rig.lose(unanswered);
-    rig.member.connected(Node::ONLY, 2);
+    rig.member.connected(Node::ONLY, true);
 }
 
 #[track_caller]

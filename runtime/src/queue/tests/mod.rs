@@ -82,7 +82,7 @@ impl Rig {
         by_hand::set(now);
         let wire = Arc::new(Wire::default());
         let member = Member::new(config.lease(10).validate().unwrap(), wire.clone());
-        member.connected(Node::ONLY, 1);
+        member.connected(Node::ONLY, false);
         Self {
             member,
             wire,
@@ -343,7 +343,7 @@ fn unlock_tells_the_truth_when_the_answer_was_lost() {
     let unlocked = hold.local().unlock(&hold);
     // The store executes the release, but the connection breaks before the answer.
     rig.lose(rig.next());
-    rig.member.connected(Node::ONLY, 2);
+    rig.member.connected(Node::ONLY, true);
     rig.answer(rig.next(), Reply::Gone);
     assert!(
         unlocked.blocking_wait().unwrap().is_some(),

@@ -158,7 +158,7 @@ fn behind_a_break_what_was_not_answered_is_asked_again_and_a_known_place_is_touc
             true => rig.answer(asked, queued()),
             false => rig.lose(asked),
         }
-        rig.member.connected(Node::ONLY, 2);
+        rig.member.connected(Node::ONLY, true);
         match rig.next().op {
             Op::Acquire { ticket, .. } if !known => assert_eq!(ticket, place),
             Op::Touch { ticket, .. } if known => assert_eq!(ticket, place),
@@ -230,7 +230,7 @@ fn a_gone_place_is_asked_for_anew() {
     let rig = Rig::new();
     let (waits, asked, place) = asks(&rig, &Rig::want());
     rig.answer(asked, queued());
-    rig.member.connected(Node::ONLY, 2);
+    rig.member.connected(Node::ONLY, true);
     rig.answer(rig.next(), Reply::Gone);
     match rig.next().op {
         Op::Acquire { ticket, .. } => assert_ne!(ticket, place),

@@ -45,7 +45,7 @@ impl Free {
             .store_timeout(30);
         let (store, driver) = MemoryStore::open(store, MemberId::random());
         let member = Member::new(settings.validate().unwrap(), store.clone());
-        member.connected(Node::ONLY, 1);
+        member.connected(Node::ONLY, false);
         let free = Self {
             member,
             name: Name::from_escaped("queue:free"),

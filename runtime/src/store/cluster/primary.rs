@@ -8,7 +8,7 @@ use crate::config::Address;
 use crate::store::Node;
 use crate::store::redis::{Pipeline, TermKeys};
 use crate::sync::Mutex;
-use crate::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use crate::wait::lock;
 
 /// No attempt to connect has finished yet.
@@ -30,7 +30,8 @@ pub(super) struct Primary {
     link: AtomicU8,
     /// Whether the node answers that the cluster is down.
     pub(super) refuses: AtomicBool,
-    generation: AtomicU64,
+    /// Whether the member may have sent requests here that it must resend on a new connection.
+    had_requests: AtomicBool,
     /// Until when the node is kept even if it serves no slot.
     wanted: Mutex<Instant>,
 }
@@ -51,7 +52,7 @@ impl Primary {
             epoch,
             link: AtomicU8::new(NEW),
             refuses: AtomicBool::new(false),
-            generation: AtomicU64::new(if first { 1 } else { 2 }),
+            had_requests: AtomicBool::new(!first),
             wanted: Mutex::new(Instant::START),
         }
     }
@@ -76,9 +77,9 @@ impl Primary {
         self.link.load(Ordering::Acquire) == NEW
     }
 
-    /// Returns the generation of a new connection, or of an event after which the member must resend its requests too.
-    pub(super) fn next_generation(&self) -> u64 {
-        self.generation.fetch_add(1, Ordering::Relaxed)
+    /// Notes a connection. Returns whether the node had a connection or requests before.
+    pub(super) fn connects_again(&self) -> bool {
+        self.had_requests.swap(true, Ordering::Relaxed)
     }
 
     /// Keeps the node for a while even without slots, because it got a request for a slot that it is importing.

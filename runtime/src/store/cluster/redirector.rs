@@ -141,12 +141,12 @@ impl Events for Redirector {
         }
     }
 
-    fn connected(&self, _: Node, _: u64) {
+    fn connected(&self, _: Node, _: bool) {
         self.primary.refuses.store(false, Ordering::Release);
         self.primary.set_up(true);
         self.store.schedule(|work| work.changed = true);
-        let generation = self.primary.next_generation();
-        self.events.connected(self.primary.node, generation);
+        let again = self.primary.connects_again();
+        self.events.connected(self.primary.node, again);
     }
 
     fn disconnected(&self, _: Node, error: StoreError) {

@@ -233,7 +233,7 @@ impl Refresher {
         let primary = map.primaries().iter().find(|primary| primary.node == node);
         // Without a connection, this is not needed: the member resends its requests once the node is connected.
         if let Some(primary) = primary.filter(|primary| primary.is_up()) {
-            events.connected(node, primary.next_generation());
+            events.connected(node, primary.connects_again());
         }
     }
 }

@@ -30,7 +30,7 @@ impl Events for Answers {
     }
 
     fn told(&self, _: &Name, _: Message) {}
-    fn connected(&self, _: Node, _: u64) {}
+    fn connected(&self, _: Node, _: bool) {}
     fn disconnected(&self, _: Node, _: StoreError) {}
     fn closed(&self, _: Node, _: Option<GrantBlock>) {}
     fn still_disconnected(&self, _: Node, _: StoreError) {}

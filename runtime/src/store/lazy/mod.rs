@@ -227,8 +227,8 @@ impl Events for Later {
         self.0.told(name, message);
     }
 
-    fn connected(&self, node: Node, generation: u64) {
-        self.0.connected(node, generation + 1);
+    fn connected(&self, node: Node, _: bool) {
+        self.0.connected(node, true);
     }
 
     fn disconnected(&self, node: Node, error: StoreError) {

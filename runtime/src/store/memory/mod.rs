@@ -219,7 +219,7 @@ pub(crate) struct Driver {
 impl Driver {
     /// Runs until the store is closed.
     pub(crate) async fn run(mut self, events: Arc<dyn Events>) {
-        events.connected(Node::ONLY, 1);
+        events.connected(Node::ONLY, false);
         while let Some((name, message)) = self.messages.recv().await {
             events.told(&name, message);
         }

@@ -45,8 +45,8 @@ pub(super) struct Quorum {
     pub(super) took: Duration,
     pub(super) last_job: u64,
     events: Arc<dyn Events>,
-    /// How often a majority has become reachable.
-    generation: u64,
+    /// Whether a majority has been reachable before.
+    was_connected: bool,
     connected: bool,
     /// The block that was last reported to the member.
     closing: Option<GrantBlock>,
@@ -67,7 +67,7 @@ impl Quorum {
             took: Duration::ZERO,
             last_job: 0,
             events,
-            generation: 0,
+            was_connected: false,
             connected: false,
             closing: None,
             sweep_at: SWEEP,
@@ -117,8 +117,8 @@ impl Quorum {
     fn connect(&mut self) {
         if self.nodes.are_connected() && !self.connected {
             self.connected = true;
-            self.generation += 1;
-            self.events.connected(Node::ONLY, self.generation);
+            let again = std::mem::replace(&mut self.was_connected, true);
+            self.events.connected(Node::ONLY, again);
         }
     }
 

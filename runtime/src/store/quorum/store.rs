@@ -142,7 +142,7 @@ impl Events for Listener {
         self.push(Input::Told(self.node, name.clone(), message));
     }
 
-    fn connected(&self, _: Node, _: u64) {
+    fn connected(&self, _: Node, _: bool) {
         self.note(|link| link.down = None);
         self.push(Input::Up(self.node));
     }

@@ -39,7 +39,8 @@ impl Store for Stub {
 pub(super) enum Event {
     Answer(Answer),
     Told(Message),
-    Connected(u64),
+    /// Whether a majority was reachable before.
+    Connected(bool),
     Closed(Option<GrantBlock>),
     Disconnected,
 }
@@ -67,8 +68,8 @@ impl Events for Recorder {
         self.push(Event::Told(message));
     }
 
-    fn connected(&self, _: Node, generation: u64) {
-        self.push(Event::Connected(generation));
+    fn connected(&self, _: Node, again: bool) {
+        self.push(Event::Connected(again));
     }
 
     fn disconnected(&self, _: Node, _: StoreError) {

@@ -80,11 +80,12 @@ impl Driver {
         } = self;
         let connector = &pipeline.connector;
         let _abandoned = Abandoned(&pipeline);
-        for generation in 1.. {
+        let mut again = false;
+        loop {
             let error = match serving.take() {
                 Some(ready) => {
                     events.closed(Node::ONLY, ready.term.closing);
-                    events.connected(Node::ONLY, generation);
+                    events.connected(Node::ONLY, again);
                     let server = ready.server.clone();
                     let link = Link::new(&pipeline, &*events, ready);
                     let Some(error) = link.serve(connector.route.replaced(&server)).await else {
@@ -111,6 +112,7 @@ impl Driver {
                 events.answered(request.failed(error.clone()));
             }
             serving = Some(ready);
+            again = true;
             let address = connector.place();
             wait::tell(move || tracing::info!(address, "the lock store is back"));
         }

@@ -198,9 +198,7 @@ impl World {
                         member.user.answered(&request.op, result, self.now, tools)
                     }
                     Told::Told(Message::Ask { ticket }) => member.user.told(ticket, self.now),
-                    Told::Connected(generation) if generation > 1 => {
-                        member.user.reconnected(self.now)
-                    }
+                    Told::Connected(true) => member.user.reconnected(self.now),
                     _ => None,
                 };
                 inputs.extend(asked.map(Input::Asked));

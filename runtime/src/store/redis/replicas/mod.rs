@@ -124,9 +124,9 @@ impl Events for Confirming {
         self.events.told(name, message);
     }
 
-    fn connected(&self, node: Node, generation: u64) {
+    fn connected(&self, node: Node, again: bool) {
         self.generation.fetch_add(1, Ordering::AcqRel);
-        self.events.connected(node, generation);
+        self.events.connected(node, again);
     }
 
     fn disconnected(&self, node: Node, error: StoreError) {

@@ -50,11 +50,11 @@ async fn a_server_that_knows_the_scripts_is_sent_little() {
     let mut peer = Peer::new(&server).await;
     let first = received(&mut admin) - before;
     assert!(first > 20_000 && first < SCRIPTS, "{first}");
-    for generation in 2..5 {
+    for _ in 0..3 {
         let before = received(&mut admin);
         run::<u32>(&mut admin, &["CLIENT", "KILL", "TYPE", "pubsub"]);
         peer.lost().await;
-        peer.back(generation).await;
+        peer.back().await;
         let sent = received(&mut admin) - before;
         assert!(sent < LITTLE, "{sent} bytes to connect again");
         let before = received(&mut admin);
@@ -85,7 +85,7 @@ async fn a_herd_loads_the_scripts_once() {
         .unwrap();
     for peer in &mut herd {
         peer.lost().await;
-        peer.back(2).await;
+        peer.back().await;
     }
     let (sent, loaded) = (received(&mut admin) - sent, loads(&mut admin) - loaded);
     assert!(sent < SCRIPTS + HERD * LITTLE, "{sent} bytes");
@@ -136,7 +136,7 @@ async fn a_server_that_cannot_keep_a_claim_gets_the_scripts_all_the_same() {
     run::<()>(&mut admin, &["SCRIPT", "FLUSH"]);
     run::<u32>(&mut admin, &["CLIENT", "KILL", "TYPE", "pubsub"]);
     peer.lost().await;
-    peer.back(2).await;
+    peer.back().await;
     run::<()>(&mut admin, &["CONFIG", "SET", "maxmemory", "0"]);
     peer.works().await;
     peer.end().await;

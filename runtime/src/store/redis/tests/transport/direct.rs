@@ -84,8 +84,8 @@ impl Events for Asking {
         self.recorder.told(name, message);
     }
 
-    fn connected(&self, node: Node, generation: u64) {
-        self.recorder.connected(node, generation);
+    fn connected(&self, node: Node, again: bool) {
+        self.recorder.connected(node, again);
     }
 
     fn disconnected(&self, node: Node, error: StoreError) {

@@ -126,13 +126,13 @@ async fn a_server_that_talks_nonsense_is_left() {
         b"*99999999999\r\n",
         &b"*1\r\n".repeat(1000),
     ];
-    for (generation, bytes) in (2..).zip(nonsense) {
+    for bytes in nonsense {
         relay.say(bytes);
-        if generation == 6 {
+        if bytes.starts_with(b"*1\r\n") {
             relay.say(b":1\r\n");
         }
         peer.lost().await;
-        peer.back(generation).await;
+        peer.back().await;
         peer.works().await;
     }
     peer.end().await;
