@@ -318,7 +318,6 @@ impl Inspector {
 
 /// A reader of one server.
 fn reader(settings: &Settings, route: Route, access: &Access, guard: Guard) -> redis::Inspector {
-    let replicas = settings.replicas.map_or(0, |replicas| replicas.count);
     let (scripts, timeout) = (Scripts::of_server(), settings.connect_timeout);
-    redis::Inspector::new(route, access, scripts, guard, replicas, timeout)
+    redis::Inspector::new(route, access, settings.replicas, scripts, guard, timeout)
 }

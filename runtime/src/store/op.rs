@@ -147,6 +147,15 @@ pub(crate) enum Op {
 }
 
 impl Op {
+    /// Returns the whole lock order, and adds nothing to it.
+    pub(crate) fn whole_order() -> Self {
+        Self::Order {
+            since: 0,
+            edges: [].into(),
+            claims: [].into(),
+        }
+    }
+
     /// The ticket of the operation, if it has one.
     pub(crate) fn ticket(&self) -> Option<Ticket> {
         match self {

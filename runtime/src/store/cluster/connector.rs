@@ -98,9 +98,9 @@ impl Connector {
         redis::Inspector::new(
             Route::fixed(&endpoint),
             &endpoint.access,
+            self.replicas,
             self.scripts.clone(),
             self.guard.clone(),
-            self.replicas.map_or(0, |replicas| replicas.count),
             self.connect_timeout,
         )
     }

@@ -33,15 +33,10 @@ impl Inspector {
 
     /// The lock order that is kept under this name: a [`Reply::Order`].
     pub(in crate::store) fn order(&self, name: &Name) -> Reply {
-        let op = Op::Order {
-            since: 0,
-            edges: [].into(),
-            claims: [].into(),
-        };
         let mut inner = lock(&self.0.inner);
         let now = self.0.clock.micros(Instant::now());
         let table = inner.orders.entry(name.clone()).or_default();
-        table.apply(now, MemberId::random(), &op)
+        table.apply(now, MemberId::random(), &Op::whole_order())
     }
 
     pub(in crate::store) fn inspect(&self, names: &[Name]) -> Snapshot {

@@ -6,20 +6,21 @@ use std::time::{Duration, SystemTime};
 use redis::Cmd;
 
 use super::command::{self, EDGES, KEY};
+use super::connect::Connector;
 use super::connect::error::{ConnectError, accept};
 use super::connect::facts::{Facts, number};
-use super::connect::inspect::{self, Opened};
+use super::connect::inspect::Opened;
 use super::route::Route;
 use super::scripts::Scripts;
 use super::term::{self, Guard};
 use super::{error, reply};
-use crate::config::Access;
+use crate::config::{Access, Replicas};
 use crate::error::{SetupError, StoreError};
 use crate::name::Name;
 use crate::order::ORDER_NAME;
 use crate::store::inspector::{KeyEnd, Page, Replica, Server, Snapshot};
 use crate::store::{MemberId, NameRecord, Op, Reply};
-use crate::wire::{ErrorReply, Limits, Value};
+use crate::wire::{ErrorReply, Value};
 
 /// How many keys the server reads for one page of a scan.
 const PAGE: u64 = 1000;
@@ -28,13 +29,7 @@ const ALL_KEYS: &str = "auto_mutex:*";
 
 /// A reader of one server. After a failover, it reads from the new server.
 pub(crate) struct Inspector {
-    route: Route,
-    access: Access,
-    scripts: Arc<Scripts>,
-    guard: Guard,
-    /// How many replicas must have a grant.
-    replicas: u32,
-    connect_timeout: Duration,
+    connector: Connector,
     opened: Option<Opened>,
 }
 
@@ -42,30 +37,35 @@ impl Inspector {
     pub(in crate::store) fn new(
         route: Route,
         access: &Access,
+        replicas: Option<Replicas>,
         scripts: Arc<Scripts>,
         guard: Guard,
-        replicas: u32,
         connect_timeout: Duration,
     ) -> Self {
+        // The scripts get an id that no client has: an inspector asks on behalf of nobody.
+        let nobody = MemberId::random();
         Self {
-            route,
-            access: access.clone(),
-            scripts,
-            guard,
-            replicas,
-            connect_timeout,
+            connector: Connector::new(
+                route,
+                access,
+                replicas,
+                nobody,
+                scripts,
+                guard,
+                connect_timeout,
+            ),
             opened: None,
         }
     }
 
     /// The server's name in errors.
     pub(in crate::store) fn place(&self) -> String {
-        self.route.place()
+        self.connector.place()
     }
 
     /// Connects, unless there is a connection.
     pub(in crate::store) async fn connect(&mut self) -> Result<(), SetupError> {
-        self.ask(&[], 0, |_, _| {}).await
+        self.with(async |_: &Connector, _: &mut Opened| Ok(())).await
     }
 
     /// Returns the next names that match `pattern`. The first cursor is `0`. As with SCAN, a name may be returned twice.
@@ -126,8 +126,7 @@ impl Inspector {
     /// Returns the lock order that is kept under this name: a [`Reply::Order`].
     pub(in crate::store) async fn order(&mut self, name: &Name) -> Result<Reply, SetupError> {
         let mut answer = self.order_once(name).await?;
-        if matches!(&answer, Err(error) if error.code() == Some("NOSCRIPT")) {
-            // The scripts were flushed. A new connection loads them.
+        if is_flushed(&answer) {
             self.opened = None;
             answer = self.order_once(name).await?;
         }
@@ -135,20 +134,22 @@ impl Inspector {
     }
 
     async fn order_once(&mut self, name: &Name) -> Result<Result<Reply, StoreError>, SetupError> {
-        let op = Op::Order {
-            since: 0,
-            edges: [].into(),
-            claims: [].into(),
-        };
-        let mut question = Cmd::new();
-        let nobody = MemberId::random();
-        command::evaluate(&mut question, &self.scripts, nobody, name, &[&op], 0);
+        let op = Op::whole_order();
+        let mut question = Vec::new();
+        self.evaluate(name, &op, &mut question);
         let mut answer = Ok(Reply::Gone);
-        self.ask(&question.get_packed_command(), 1, |_, value| {
-            answer = reply::parse(value, &op)
-        })
-        .await?;
+        self.ask(&question, 1, |_, value| answer = reply::parse(value, &op))
+            .await?;
         Ok(answer)
+    }
+
+    /// Appends the operation on `name`.
+    fn evaluate(&self, name: &Name, op: &Op, out: &mut Vec<u8>) {
+        let Connector {
+            scripts, member, ..
+        } = &self.connector;
+        command::evaluate(&mut Cmd::new(), scripts, *member, name, &[op], 0)
+            .write_packed_command(out);
     }
 
     async fn scan(
@@ -204,11 +205,9 @@ impl Inspector {
         names: &[Name],
     ) -> Result<Snapshot, SetupError> {
         let snapshot = self.inspect_once(names).await?;
-        let is_lost = |state: &Result<_, StoreError>| matches!(state, Err(error) if error.code() == Some("NOSCRIPT"));
-        if !snapshot.names.iter().any(is_lost) {
+        if !snapshot.names.iter().any(is_flushed) {
             return Ok(snapshot);
         }
-        // The scripts were flushed. A new connection loads them.
         self.opened = None;
         self.inspect_once(names).await
     }
@@ -216,11 +215,8 @@ impl Inspector {
     async fn inspect_once(&mut self, names: &[Name]) -> Result<Snapshot, SetupError> {
         let mut questions = Vec::new();
         redis::cmd("TIME").write_packed_command(&mut questions);
-        let nobody = MemberId::random();
         for name in names {
-            let ops = [&Op::Inspect];
-            command::evaluate(&mut Cmd::new(), &self.scripts, nobody, name, &ops, 0)
-                .write_packed_command(&mut questions);
+            self.evaluate(name, &Op::Inspect, &mut questions);
         }
         let mut now = Err(ConnectError::nonsense());
         let mut states = vec![Ok(NameRecord::default()); names.len()];
@@ -239,63 +235,38 @@ impl Inspector {
 
     /// Asks the server to describe itself.
     pub(in crate::store) async fn server(&mut self) -> Result<Server, SetupError> {
-        let was_open = self.opened.is_some();
-        self.connect().await?;
-        let mut described = self.describe().await;
-        if described.is_err() && was_open {
-            // The connection may have ended since the last query.
-            self.opened = None;
-            self.connect().await?;
-            described = self.describe().await;
-        }
-        described.map_err(|error| {
-            self.opened = None;
-            error.at(&self.place())
-        })
+        self.with(describe).await
     }
 
-    async fn describe(&mut self) -> Result<Server, ConnectError> {
-        let Some(opened) = &mut self.opened else {
-            return Err(ConnectError::nonsense());
-        };
-        let connection = &mut opened.connection;
-        let mut question = Vec::new();
-        term::ask_lag(&mut question);
-        connection.send(&question).await?;
-        let lag = term::lag(&connection.reply().await?);
-        let facts = Facts::ask(connection, lag).await?;
-        let asked = SystemTime::now();
-        let now = micros(&connection.ask(&redis::cmd("TIME")).await?);
-        let round_trip = asked.elapsed().unwrap_or_default();
-        let here = (asked + round_trip / 2).duration_since(SystemTime::UNIX_EPOCH);
-        let here = i64::try_from(here.unwrap_or_default().as_micros()).unwrap_or(i64::MAX);
-        let ahead = |now: u64| i64::try_from(now).unwrap_or(i64::MAX).saturating_sub(here) / 1000;
-        Ok(Server {
-            address: opened.address.to_string(),
-            version: facts.field("redis_version").map(str::to_owned),
-            guarantees: facts.guarantees(&self.guard, self.replicas),
-            clock_ahead_ms: now.map(ahead),
-            round_trip,
-            knew_scripts: opened.knew_scripts,
-            replicas: (0..).map_while(|number| replica(&facts, number)).collect(),
-            used_memory: number(facts.field("used_memory")),
-            max_memory: number(facts.field("maxmemory")).filter(|most| *most > 0),
-        })
-    }
-
-    /// Sends `questions`, and passes each of the `count` replies to `read`. If a connection that was open before is lost,
-    /// sends all questions once more on a new connection. That is harmless, because the questions change nothing.
+    /// Sends `questions`, and passes each of the `count` replies to `read`.
     async fn ask(
         &mut self,
         questions: &[u8],
         count: usize,
         mut read: impl FnMut(usize, &Value<'_>),
     ) -> Result<(), SetupError> {
+        self.with(async |_: &Connector, opened: &mut Opened| {
+            opened.connection.send(questions).await?;
+            for index in 0..count {
+                read(index, &opened.connection.reply().await?);
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// Returns the output of `ask`, which gets a connection. If it fails on a connection that was open before, runs it
+    /// once more on a new connection, because the old one may have ended. That is harmless, because queries change
+    /// nothing.
+    async fn with<T>(
+        &mut self,
+        mut ask: impl AsyncFnMut(&Connector, &mut Opened) -> Result<T, ConnectError>,
+    ) -> Result<T, SetupError> {
         let was_open = self.opened.is_some();
-        let mut asked = self.attempt(questions, count, &mut read).await;
+        let mut asked = self.attempt(&mut ask).await;
         if asked.is_err() && was_open {
             self.opened = None;
-            asked = self.attempt(questions, count, &mut read).await;
+            asked = self.attempt(&mut ask).await;
         }
         asked.map_err(|error| {
             self.opened = None;
@@ -303,26 +274,48 @@ impl Inspector {
         })
     }
 
-    async fn attempt(
+    async fn attempt<T>(
         &mut self,
-        questions: &[u8],
-        count: usize,
-        read: &mut impl FnMut(usize, &Value<'_>),
-    ) -> Result<(), ConnectError> {
-        let limits = Limits::new(self.connect_timeout, self.connect_timeout);
+        ask: &mut impl AsyncFnMut(&Connector, &mut Opened) -> Result<T, ConnectError>,
+    ) -> Result<T, ConnectError> {
         let opened = match &mut self.opened {
             Some(opened) => opened,
-            closed => {
-                let opening = inspect::open(&self.route, &self.access, &self.scripts, limits);
-                closed.insert(limits.within(opening).await?)
-            }
+            closed => closed.insert(self.connector.for_reading().await?),
         };
-        opened.connection.send(questions).await?;
-        for index in 0..count {
-            read(index, &opened.connection.reply().await?);
-        }
-        Ok(())
+        ask(&self.connector, opened).await
     }
+}
+
+/// Whether the server has lost the scripts. A new connection loads them again.
+fn is_flushed<T>(answer: &Result<T, StoreError>) -> bool {
+    matches!(answer, Err(error) if error.code() == Some("NOSCRIPT"))
+}
+
+/// Asks the server to describe itself.
+async fn describe(connector: &Connector, opened: &mut Opened) -> Result<Server, ConnectError> {
+    let connection = &mut opened.connection;
+    let mut question = Vec::new();
+    term::ask_lag(&mut question);
+    connection.send(&question).await?;
+    let lag = term::lag(&connection.reply().await?);
+    let facts = Facts::ask(connection, lag).await?;
+    let asked = SystemTime::now();
+    let now = micros(&connection.ask(&redis::cmd("TIME")).await?);
+    let round_trip = asked.elapsed().unwrap_or_default();
+    let here = (asked + round_trip / 2).duration_since(SystemTime::UNIX_EPOCH);
+    let here = i64::try_from(here.unwrap_or_default().as_micros()).unwrap_or(i64::MAX);
+    let ahead = |now: u64| i64::try_from(now).unwrap_or(i64::MAX).saturating_sub(here) / 1000;
+    Ok(Server {
+        address: opened.address.to_string(),
+        version: facts.field("redis_version").map(str::to_owned),
+        guarantees: connector.guarantees_by(&facts),
+        clock_ahead_ms: now.map(ahead),
+        round_trip,
+        knew_scripts: opened.knew_scripts,
+        replicas: (0..).map_while(|number| replica(&facts, number)).collect(),
+        used_memory: number(facts.field("used_memory")),
+        max_memory: number(facts.field("maxmemory")).filter(|most| *most > 0),
+    })
 }
 
 /// Returns the name, if `key` is the first key of a name. The other keys of a name do not end with the brace.

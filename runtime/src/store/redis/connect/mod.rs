@@ -24,6 +24,7 @@ pub(super) mod setting;
 pub(super) mod throttle;
 pub(super) mod unsuitable;
 
+use std::io;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -223,20 +224,17 @@ impl Connector {
 
     /// Connects, logs in, checks the server, loads the scripts if needed, and reads the term.
     async fn prepared(&self, limits: Limits) -> Result<Ready, ConnectError> {
-        let server = self.route.resolve(limits).await?;
         let name = format!("auto_mutex:{}", self.member);
-        let (access, scripts) = (&self.access, &*self.scripts);
-        let in_cluster = scripts.are_of_cluster();
-        let greeted = hello::open(&server.address, access, in_cluster, Some(&name), limits).await?;
+        let (server, greeted) = self.greeted(&name, limits).await?;
         let Greeted {
             mut connection,
-            role,
             takes_introductions: introduces,
             granted,
+            ..
         } = greeted;
-        hello::accept_primary(&role)?;
-        let time = self.connect_timeout;
-        let renewal = Renewal::new(&access.login, &server.address, time, granted);
+        let (login, time) = (&self.access.login, self.connect_timeout);
+        let renewal = Renewal::new(login, &server.address, time, granted);
+        let scripts = &*self.scripts;
         let (missing, lag) = self.loaded(&mut connection, introduces, limits).await?;
         if !missing.is_empty() {
             let key = self.guard.keys.of_loading();
@@ -256,6 +254,42 @@ impl Connector {
             term,
             renewal,
         })
+    }
+
+    /// Connects and logs in, with a `name` for `CLIENT LIST`. Fails unless the server is a primary.
+    async fn greeted(
+        &self,
+        name: &str,
+        limits: Limits,
+    ) -> Result<(Primary, Greeted), ConnectError> {
+        let server = self.route.resolve(limits).await?;
+        let in_cluster = self.scripts.are_of_cluster();
+        let (address, access) = (&server.address, &self.access);
+        let greeted = hello::open(address, access, in_cluster, Some(name), limits).await?;
+        hello::accept_primary(&greeted.role)?;
+        Ok((server, greeted))
+    }
+
+    /// Appends a SELECT, if the database is not the one that every connection begins with.
+    fn select(&self, out: &mut Vec<u8>) {
+        if self.access.db != 0 {
+            redis::cmd("SELECT")
+                .arg(self.access.db)
+                .write_packed_command(out);
+        }
+    }
+
+    /// Reads the reply to [`select`](Self::select). The outer error: the connection is lost.
+    async fn selected(
+        &self,
+        connection: &mut Connection,
+    ) -> io::Result<Result<(), ConnectError>> {
+        let db = self.access.db;
+        if db == 0 {
+            return Ok(Ok(()));
+        }
+        let reply = accept(connection.reply().await?);
+        Ok(reply.map(drop).map_err(|error| error.of_select(db)))
     }
 
     /// Waits until the server has loaded its data. Returns the scripts that the server lacks, and the server's lag.
@@ -287,11 +321,7 @@ impl Connector {
     ) -> Result<(Vec<&str>, Duration), ConnectError> {
         let mut question = Vec::new();
         let introduced = introduces && self.introduction.write(&mut question);
-        if self.access.db != 0 {
-            redis::cmd("SELECT")
-                .arg(self.access.db)
-                .write_packed_command(&mut question);
-        }
+        self.select(&mut question);
         loading::ask(&mut question, &self.scripts);
         term::ask_lag(&mut question);
         connection.send(&question).await?;
@@ -299,12 +329,7 @@ impl Connector {
             self.introduction.hear(connection).await?;
         }
         // All replies are read before an error is returned: the connection stays usable for the next query.
-        let selected = match self.access.db {
-            0 => Ok(()),
-            db => accept(connection.reply().await?)
-                .map(drop)
-                .map_err(|error| error.of_select(db)),
-        };
+        let selected = self.selected(connection).await?;
         let missing = loading::missing(connection.reply().await?, &self.scripts);
         let lag = term::lag(&connection.reply().await?);
         selected.and(missing).map(|missing| (missing, lag))
