@@ -107,6 +107,11 @@ impl Guarantees {
         }
     }
 
+    /// The guarantees of a store with these servers. Any server may decide about a lock, so the weakest guarantee counts.
+    pub(crate) fn weakest(servers: impl Iterator<Item = Self>) -> Self {
+        servers.reduce(Self::and).unwrap_or_else(Self::unknown)
+    }
+
     /// The settings that could let two clients think that they hold the same lock, and the settings that are unknown.
     /// Set-up logs a warning for each. For [`Weakness::InProcessOnly`], which is usual in tests, it logs one line per
     /// process at level INFO.

@@ -60,10 +60,7 @@ impl ClusterStore {
         let nodes = map.primaries().iter();
         let guarantees = nodes.map(|primary| primary.store.guarantees());
         Self {
-            // Any node may serve a name, so the weakest guarantee counts.
-            guarantees: guarantees
-                .reduce(Guarantees::and)
-                .unwrap_or_else(Guarantees::unknown),
+            guarantees: Guarantees::weakest(guarantees),
             map: Mutex::new(Arc::new(map)),
             closed: AtomicBool::new(false),
             work: Mutex::default(),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::job::{Job, Kind};
 use super::machine::Quorum;
 use super::ticket::{Phase, TicketState, find};
-use super::votes::{Vote, Votes, is_granted};
+use super::votes::{Vote, Votes, is_granted, most_frequent};
 use crate::error::StoreError;
 use crate::store::{Mode, Op, Reply, Request, Ticket};
 
@@ -136,7 +136,8 @@ impl Quorum {
         let took = job.began.until(self.now);
         let grace = (took * 3).clamp(GRACE.0, GRACE.1);
         if !is_over && granted >= enough {
-            let (token, same) = most_frequent_token(&job.votes);
+            let tokens = job.votes.replies().filter_map(token_of);
+            let (token, same) = most_frequent(tokens, |token| *token).unwrap_or_default();
             if same >= majority {
                 self.took = took;
                 return self.won(job.request, token);
@@ -207,12 +208,4 @@ fn token_of(reply: &Reply) -> Option<u64> {
         Reply::Granted { token, .. } => Some(*token),
         _ => None,
     }
-}
-
-/// The token that most nodes have granted, and their number.
-fn most_frequent_token(votes: &Votes) -> (u64, usize) {
-    let tokens = votes.replies().filter_map(token_of);
-    let all = tokens.clone();
-    let counted = tokens.map(|token| (token, all.clone().filter(|other| *other == token).count()));
-    counted.max_by_key(|(_, count)| *count).unwrap_or_default()
 }

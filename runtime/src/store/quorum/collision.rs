@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::job::{Job, Kind};
 use super::machine::Quorum;
 use super::ticket::find;
-use super::votes::{Vote, Votes, is_granted};
+use super::votes::{Vote, Votes, is_granted, most_frequent};
 use crate::error::{StoreError, StoreErrorKind};
 use crate::store::{HolderRecord, Mode, Reply, Request};
 
@@ -168,13 +168,7 @@ fn holder(votes: &Votes, majority: usize) -> (Option<HolderRecord>, bool) {
         Reply::Busy { holder } => holder.as_ref(),
         _ => None,
     });
-    let all = holders.clone();
-    let same = |holder: &HolderRecord| {
-        let others = all.clone();
-        others.filter(|other| other.token == holder.token).count()
-    };
-    let first = holders.map(|holder| (holder, same(holder)));
-    let first = first.max_by_key(|(_, count)| *count);
+    let first = most_frequent(holders, |holder| holder.token);
     let is_held = first.is_some_and(|(_, count)| count >= majority);
     (first.map(|(holder, _)| holder.clone()), is_held)
 }

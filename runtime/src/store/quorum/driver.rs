@@ -115,12 +115,9 @@ async fn open_majority(
 /// are ignored.
 fn guarantees(nodes: &[(Arc<dyn Store>, bool)]) -> Guarantees {
     let connected = nodes.iter().filter(|(_, connected)| *connected);
-    let found = connected
-        .map(|(store, _)| store.guarantees())
-        .reduce(Guarantees::and);
     Guarantees {
         fifo: false,
-        ..found.unwrap_or_else(Guarantees::unknown)
+        ..Guarantees::weakest(connected.map(|(store, _)| store.guarantees()))
     }
 }
 

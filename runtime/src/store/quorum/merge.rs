@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::votes::{Votes, majority};
+use super::votes::{Votes, majority, most_frequent};
 use crate::store::{NameRecord, OrderRecord, Reply, TicketRecord};
 
 /// Merges the answers to a query. `beside`: the answers about the wake queue, which contains the waiters of the name.
@@ -163,11 +163,7 @@ fn tickets(votes: &Votes, which: fn(&NameRecord) -> &Vec<TicketRecord>) -> Vec<T
 /// Merges the records of one ticket. The token that most of the records have is the quorum's token. The ticket exists
 /// since the first node received it.
 fn one_of(known: &[&TicketRecord]) -> Option<TicketRecord> {
-    let same = |ticket: &&&TicketRecord| {
-        let others = known.iter().filter(|other| other.token == ticket.token);
-        others.count()
-    };
-    let ticket = known.iter().max_by_key(same)?;
+    let (ticket, _) = most_frequent(known.iter(), |ticket| ticket.token)?;
     let left = known.iter().map(|ticket| ticket.left).max();
     let since = known.iter().map(|ticket| ticket.since).min();
     Some(TicketRecord {

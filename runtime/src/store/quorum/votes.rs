@@ -97,6 +97,19 @@ impl Votes {
     }
 }
 
+/// Returns the item whose `key` most of the items have, and the number of items with that key.
+pub(super) fn most_frequent<T, K: PartialEq>(
+    items: impl Iterator<Item = T> + Clone,
+    key: impl Fn(&T) -> K,
+) -> Option<(T, usize)> {
+    let keys = items.clone().map(|item| key(&item));
+    let counted = items.map(|item| {
+        let own = key(&item);
+        (item, keys.clone().filter(|other| *other == own).count())
+    });
+    counted.max_by_key(|(_, count)| *count)
+}
+
 pub(super) fn is_granted(reply: &Reply) -> bool {
     matches!(reply, Reply::Granted { .. })
 }
