@@ -175,3 +175,10 @@ impl Op {
         }
     }
 }
+
+/// Converts to whole milliseconds, the unit of durations in the protocol.
+pub(super) fn millis(duration: Duration) -> u64 {
+    // This is far beyond every lease, and Lua still computes exactly when microseconds are added.
+    const MOST: u128 = 1 << 42;
+    duration.as_millis().min(MOST) as u64
+}

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use super::{Space, lock};
+use super::Space;
 use crate::clock::Instant;
 use crate::name::Name;
 use crate::store::inspector::Snapshot;
 use crate::store::{MemberId, NameRecord, Op, Reply};
+use crate::wait::lock;
 
 /// A reader of one store in this process.
 pub(crate) struct Inspector(Arc<Space>);

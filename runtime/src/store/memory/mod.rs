@@ -26,18 +26,14 @@ use super::{Answer, Clock, Events, Loan, MemberId, Message, Node, Op, Request, S
 use crate::clock::Instant;
 use crate::guarantees::Guarantees;
 use crate::name::{Name, NameMap};
-use crate::sync::{Mutex, MutexGuard, PoisonError};
+use crate::sync::{Mutex, PoisonError};
+use crate::wait::lock;
 
 /// Idle names are swept after this many operations, or after more if there are many names.
 const SWEEP_EVERY: usize = 4096;
 
 /// The shared stores, while any client has them open.
 static SHARED: Lazy<std::sync::Mutex<HashMap<String, Weak<Space>>>> = Lazy::new(Default::default);
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Only a failed allocation can panic while the mutex is locked, and that leaves the state consistent.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// One store: all its names and listeners.
 #[derive(Debug)]

@@ -1,7 +1,6 @@
 //! The memory store's record of a ticket.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::store::{MemberId, SharedStr};
 
@@ -60,9 +59,4 @@ impl Record {
             u64::from(self.units)
         }
     }
-}
-
-/// Converts to whole milliseconds, the unit of durations in the protocol.
-pub(super) fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX / 4_000_000)
 }

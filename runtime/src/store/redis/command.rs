@@ -7,6 +7,7 @@ use redis::{Cmd, RedisWrite as _};
 
 use super::scripts::{Script, Scripts, code};
 use crate::name::Name;
+use crate::store::op::millis;
 use crate::store::{MemberId, Mode, Op, Share, Signal, Ticket};
 
 /// The prefix of a name in its keys; the hash tag keeps all keys of the name in one slot.
@@ -230,11 +231,4 @@ fn put(out: &mut impl Write, bytes: &[u8]) {
 
 fn number(out: &mut impl Write, number: u64) {
     put(out, &(number as f64).to_le_bytes());
-}
-
-/// Converts to whole milliseconds, the unit of durations on the wire.
-fn millis(duration: Duration) -> u64 {
-    // This is far beyond every lease, and Lua still computes exactly when microseconds are added.
-    const MOST: u128 = 1 << 42;
-    duration.as_millis().min(MOST) as u64
 }

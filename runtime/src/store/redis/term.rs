@@ -12,6 +12,7 @@ use crate::clock::Instant;
 use crate::config::Settings;
 use crate::store::grant_block::{Cause, GrantBlock};
 use crate::sync::Mutex;
+use crate::store::op::millis;
 use crate::wait::lock;
 use crate::wire::{Connection, ErrorReply, Value};
 
@@ -191,8 +192,7 @@ impl Term {
         let mut notes = lock(&guard.keys.0);
         (notes.term, notes.since) = (term, since);
         (notes.lease_ms, notes.turn) = (lease_ms, turn);
-        let drift = left / 100 + Duration::from_millis(2);
-        let until = now.after(left).after(drift);
+        let until = now.surely_after(left);
         Some(Self {
             lag,
             opens_at,
@@ -229,7 +229,6 @@ pub(super) fn ask(
     index: usize,
     lag: Duration,
 ) -> bool {
-    let millis = |duration: Duration| duration.as_millis().min(1 << 42) as u64;
     let mut notes = lock(&guard.keys.0);
     let key = notes.keys.get(index).cloned();
     match (index, &key) {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{State, Step};
 use crate::store::limits::{NEAR, NEAR_MS};
-use crate::store::memory::record::{Flag, Record};
+use crate::store::memory::record::Record;
 use crate::store::{HolderRecord, NameRecord, Reply, Ticket, TicketRecord};
 
 impl State {
@@ -90,7 +90,7 @@ impl State {
                 token: record.token,
                 meta: record.meta.clone(),
                 left: Duration::from_micros(until - now),
-                parked: record.flag == Flag::Parked,
+                parked: record.is_parked(),
                 passed_over: record.is_waiting() && self.quiet.contains_key(&record.place),
             })
         };

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use super::{State, Step};
 use crate::store::limits::TOMBSTONE_MS;
-use crate::store::memory::record::{Flag, Record, millis};
+use crate::store::memory::record::{Flag, Record};
+use crate::store::op::millis;
 use crate::store::{Message, Mode, Op, Reply, Share, SharedStr, Ticket};
 
 impl State {
