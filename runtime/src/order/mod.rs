@@ -29,7 +29,7 @@ pub(crate) use self::graph::Graph;
 use self::graph::{Edge, Place};
 use self::known::{Label, Pair};
 use self::record::order_name;
-pub(crate) use self::record::{NAME as ORDER_NAME, namespace_of};
+pub(crate) use self::record::namespace_of;
 pub(crate) use self::report::check;
 use self::share::Share;
 use crate::clock::Instant;

@@ -9,22 +9,19 @@ use std::sync::Arc;
 
 use super::graph::{Edge, Graph, Key, Place};
 use crate::name::{Name, escape, unescape};
-use crate::store::{OrderRecord, time_of};
-
-/// The prefix of the names for the edges of a namespace. Names of users never begin with a colon.
-pub(crate) const NAME: &str = ":order";
+use crate::store::{ORDER_NAME, OrderRecord, time_of};
 
 /// The name under which the clients of `namespace` share their edges.
 pub(crate) fn order_name(namespace: Option<&str>) -> Name {
     match namespace {
-        Some(namespace) => Name::from_escaped(&format!("{NAME}:{}", escape(namespace))),
-        None => Name::from_escaped(NAME),
+        Some(namespace) => Name::from_escaped(&format!("{ORDER_NAME}:{}", escape(namespace))),
+        None => Name::from_escaped(ORDER_NAME),
     }
 }
 
 /// The namespace of a name that [`order_name`] made; `None` for any other name.
 pub(crate) fn namespace_of(name: &str) -> Option<Option<String>> {
-    match name.strip_prefix(NAME)? {
+    match name.strip_prefix(ORDER_NAME)? {
         "" => Some(None),
         rest => Some(Some(unescape(rest.strip_prefix(':')?))),
     }

@@ -78,6 +78,10 @@ impl Node {
     pub(crate) const ONLY: Self = Self(0);
 }
 
+/// The prefix of the names under which clients share their lock order: see `crate::order`. Names of users never begin
+/// with a colon.
+pub(crate) const ORDER_NAME: &str = ":order";
+
 /// Returns a name that is never in use. Names of users never begin with a colon.
 pub(crate) fn ping(number: u32) -> Name {
     Name::from_escaped(&format!(":ping{number}"))

@@ -17,9 +17,8 @@ use super::{error, reply};
 use crate::config::{Access, Replicas};
 use crate::error::{SetupError, StoreError};
 use crate::name::Name;
-use crate::order::ORDER_NAME;
 use crate::store::inspector::{KeyEnd, Page, Replica, Server, Snapshot};
-use crate::store::{MemberId, NameRecord, Op, Reply};
+use crate::store::{MemberId, NameRecord, ORDER_NAME, Op, Reply};
 use crate::wire::{ErrorReply, Value};
 
 /// How many keys the server reads for one page of a scan.
