@@ -13,7 +13,7 @@ const CLOCK: ClockId = ClockId::Boottime;
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 const CLOCK: ClockId = ClockId::Monotonic;
 
-/// Clocks drift, so a grant ends here earlier than in the store, by 1 % and 2 ms.
+/// Clocks drift, so a grant ends here earlier than in the store, and a block of grants later, by 1 % and 2 ms.
 const DRIFT_DIVISOR: u32 = 100;
 const DRIFT_FLOOR: Duration = Duration::from_millis(2);
 
@@ -61,9 +61,19 @@ impl Instant {
     /// Until when a grant of `lease` that was requested at `self` is valid here, with the allowance for drift.
     #[inline]
     pub(crate) fn validity(self, lease: Duration) -> Self {
-        let shortened = lease.saturating_sub(lease / DRIFT_DIVISOR + DRIFT_FLOOR);
-        self.after(shortened)
+        self.after(lease.saturating_sub(drift(lease)))
     }
+
+    /// When `time` is certainly over in the store too, with the allowance for drift.
+    pub(crate) fn surely_after(self, time: Duration) -> Self {
+        self.after(time).after(drift(time))
+    }
+}
+
+/// How far two clocks may drift apart during `time`.
+#[inline]
+fn drift(time: Duration) -> Duration {
+    time / DRIFT_DIVISOR + DRIFT_FLOOR
 }
 
 /// A clock that a test sets by hand, for its own thread.
