@@ -30,6 +30,14 @@ impl Value<'_> {
         }
     }
 
+    /// The items, if the value is a list.
+    pub(in super::super) fn as_list(&self) -> Option<&[Self]> {
+        match self {
+            Self::List(items) => Some(items),
+            _ => None,
+        }
+    }
+
     /// The value as a non-negative number, if it is one.
     pub(in super::super) fn as_number(&self) -> Option<u64> {
         match self {

@@ -9,7 +9,8 @@ use uuid::Uuid;
 use super::slot::Slot;
 use crate::config::{Address, RedisEndpoint};
 use crate::error::{SetupError, StoreError};
-use crate::store::redis::{self, Limits, Value};
+use crate::store::redis;
+use crate::wire::{Limits, Value};
 
 /// How many nodes are asked at the same time.
 const ABREAST: usize = 3;
@@ -76,15 +77,14 @@ impl Topology {
 
     /// Reads first and last slot, the primary, its replicas. Ignores malformed ranges.
     fn range(&mut self, range: &Value<'_>, asked: &Address) {
-        let Value::List(words) = range else {
-            return;
-        };
-        let [
-            Value::Integer(first),
-            Value::Integer(last),
-            primary,
-            replicas @ ..,
-        ] = words.as_slice()
+        let Some(
+            [
+                Value::Integer(first),
+                Value::Integer(last),
+                primary,
+                replicas @ ..,
+            ],
+        ) = range.as_list()
         else {
             return;
         };
@@ -105,10 +105,8 @@ impl Topology {
 
 /// Reads the address of a node from its host, port, id and metadata.
 fn node(value: &Value<'_>, asked: &Address) -> Option<Address> {
-    let Value::List(words) = value else {
-        return None;
-    };
-    let [host, Value::Integer(port), ..] = words.as_slice() else {
+    let words = value.as_list()?;
+    let [host, Value::Integer(port), ..] = words else {
         return None;
     };
     let host = match host {
@@ -219,7 +217,7 @@ pub(super) fn is_passing(error: &SetupError) -> bool {
 
 async fn ask(candidate: RedisEndpoint, limits: Limits) -> Result<Topology, SetupError> {
     let mut topology = Topology::default();
-    let read = |index, reply: &redis::Value<'_>| topology.read(index, reply, &candidate.address);
+    let read = |index, reply: &Value<'_>| topology.read(index, reply, &candidate.address);
     redis::inquire(&candidate, &Topology::QUESTIONS, limits, read).await?;
     if topology.ranges.is_empty() {
         let source = StoreError::disconnected("the node knows of no slot that is served");

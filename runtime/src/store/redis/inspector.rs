@@ -325,10 +325,7 @@ fn name_of(key: &str) -> Option<Name> {
 /// Reads the reply to SCAN: a cursor, and keys.
 fn page(value: &Value<'_>) -> Result<Page<String>, ConnectError> {
     let value = accept(value.clone())?;
-    let Value::List(parts) = &value else {
-        return Err(ConnectError::nonsense());
-    };
-    let [cursor, Value::List(keys)] = parts.as_slice() else {
+    let Some([cursor, Value::List(keys)]) = value.as_list() else {
         return Err(ConnectError::nonsense());
     };
     let cursor = cursor.as_text().ok_or_else(ConnectError::nonsense)?;
@@ -360,9 +357,7 @@ fn time(value: &Value<'_>) -> Result<u64, ConnectError> {
 
 /// Reads the reply to TIME, as microseconds.
 fn micros(value: &Value<'_>) -> Option<u64> {
-    let Value::List(parts) = value else {
-        return None;
-    };
+    let parts = value.as_list()?;
     let part = |index: usize| parts.get(index)?.as_text()?.parse::<u64>().ok();
     Some(part(0)?.saturating_mul(1_000_000).saturating_add(part(1)?))
 }

@@ -51,7 +51,6 @@ pub(crate) use self::term::{EPOCH, Guard, TermKeys};
 use super::MemberId;
 use crate::config::{Access, RedisEndpoint, Replicas};
 use crate::error::SetupError;
-pub(super) use crate::wire::{Limits, Value};
 
 /// Opens the first connection and checks the server, for `limit` at most. Later connections have `connect_timeout`.
 pub(crate) async fn connect(

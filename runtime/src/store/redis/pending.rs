@@ -60,7 +60,7 @@ impl Pending {
             Awaited::Auth => {
                 self.authenticated = Some(accepted(value));
             }
-            Awaited::Load | Awaited::Asking | Awaited::Ping => {
+            Awaited::Unimportant => {
                 if let Value::Error(error) = value {
                     // This is mostly an error of SCRIPT LOAD. The replies to the next requests show whether the error matters.
                     let code = error.code.to_string();
@@ -168,11 +168,9 @@ impl Pending {
                         answer(events, sending, Err(error.clone()));
                     }
                 }
-                Awaited::Load
-                | Awaited::Term(_)
+                Awaited::Term(_)
                 | Awaited::ShardChannel(_)
-                | Awaited::Asking
-                | Awaited::Ping
+                | Awaited::Unimportant
                 | Awaited::Auth => {}
             }
         }

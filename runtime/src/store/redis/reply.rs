@@ -18,12 +18,13 @@ pub(super) fn parse(value: &Value<'_>, op: &Op) -> Result<Reply, StoreError> {
         Value::Integer(number) => counted(*number, op),
         value => read(value),
     };
-    reply.ok_or_else(|| {
-        StoreError::new(
-            StoreErrorKind::Protocol,
-            "the server's reply is not one of this library's scripts",
-        )
-    })
+    reply.ok_or_else(nonsense)
+}
+
+/// The error for a reply that has none of the forms of our scripts.
+pub(super) fn nonsense() -> StoreError {
+    let text = "the server's reply is not one of this library's scripts";
+    StoreError::new(StoreErrorKind::Protocol, text)
 }
 
 /// Splits the reply to two operations into one reply for each.
@@ -69,7 +70,7 @@ fn read(value: &Value<'_>) -> Option<Reply> {
                 exists,
                 holders,
                 waiters,
-            ] if text(word) == Some("INFO") => Some(Reply::Info(NameRecord {
+            ] if word.as_text() == Some("INFO") => Some(Reply::Info(NameRecord {
                 token: integer(token)?,
                 capacity: optional(capacity)?,
                 used: integer(used)?,
@@ -78,14 +79,14 @@ fn read(value: &Value<'_>) -> Option<Reply> {
                 holders: tickets(holders)?,
                 waiters: tickets(waiters)?,
             })),
-            [word, now, edges, claimed] if text(word) == Some("ORDER") => Some(Reply::Order {
+            [word, now, edges, claimed] if word.as_text() == Some("ORDER") => Some(Reply::Order {
                 now: integer(now)?,
                 edges: edges_of(edges)?,
                 claimed: claims_of(claimed)?,
             }),
             _ => None,
         },
-        value => words(text(value)?),
+        value => words(value.as_text()?),
     }
 }
 
@@ -151,23 +152,17 @@ fn described(text: Option<&str>) -> Option<Option<HolderRecord>> {
 
 /// Reads a number; an empty value means `None`.
 fn optional<T: FromStr + TryFrom<i64>>(value: &Value<'_>) -> Option<Option<T>> {
-    if text(value).is_some_and(str::is_empty) {
+    if value.as_text().is_some_and(str::is_empty) {
         return Some(None);
     }
     integer(value).map(Some)
 }
 
 fn tickets(value: &Value<'_>) -> Option<Vec<TicketRecord>> {
-    let Value::List(items) = value else {
-        return None;
-    };
-    items.iter().map(ticket).collect()
+    value.as_list()?.iter().map(ticket).collect()
 }
 
 fn ticket(value: &Value<'_>) -> Option<TicketRecord> {
-    let Value::List(items) = value else {
-        return None;
-    };
     let [
         ticket,
         member,
@@ -178,14 +173,14 @@ fn ticket(value: &Value<'_>) -> Option<TicketRecord> {
         meta,
         left,
         state,
-    ] = items.as_slice()
+    ] = value.as_list()?
     else {
         return None;
     };
     let state = integer::<u8>(state)?;
     Some(TicketRecord {
-        ticket: Ticket::parse(text(ticket)?)?,
-        member: MemberId::parse(text(member)?)?,
+        ticket: Ticket::parse(ticket.as_text()?)?,
+        member: MemberId::parse(member.as_text()?)?,
         units: integer(units)?,
         takes: integer::<u8>(takes)? == 1,
         since: integer(since)?,
@@ -199,10 +194,7 @@ fn ticket(value: &Value<'_>) -> Option<TicketRecord> {
 
 /// Reads a list of fields, each with its time and its text.
 fn edges_of(value: &Value<'_>) -> Option<Vec<OrderRecord>> {
-    let Value::List(items) = value else {
-        return None;
-    };
-    let edges = items.chunks(3).map(|parts| match parts {
+    let edges = value.as_list()?.chunks(3).map(|parts| match parts {
         [field, since, content] => Some(OrderRecord {
             field: shared(field)?,
             since: integer(since)?,
@@ -217,28 +209,19 @@ fn edges_of(value: &Value<'_>) -> Option<Vec<OrderRecord>> {
 }
 
 fn claims_of(value: &Value<'_>) -> Option<Vec<bool>> {
-    let Value::List(items) = value else {
-        return None;
-    };
+    let items = value.as_list()?;
     let claims = items.iter().map(|item| Some(integer::<u8>(item)? == 1));
     claims.collect()
 }
 
-fn text<'a>(value: &Value<'a>) -> Option<&'a str> {
-    match value {
-        Value::Text(bytes) => std::str::from_utf8(bytes).ok(),
-        _ => None,
-    }
-}
-
 fn shared(value: &Value<'_>) -> Option<Arc<str>> {
-    text(value).map(Into::into)
+    value.as_text().map(Into::into)
 }
 
 fn integer<T: FromStr + TryFrom<i64>>(value: &Value<'_>) -> Option<T> {
     match value {
         Value::Integer(number) => T::try_from(*number).ok(),
-        value => text(value)?.parse().ok(),
+        value => value.as_text()?.parse().ok(),
     }
 }
 

@@ -13,15 +13,12 @@ pub(super) enum Awaited {
     Request(Sending),
     /// Two requests in one command.
     Both([Sending; 2]),
-    /// A script that is loaded again.
-    Load,
-    /// ASKING, before a request for a slot that this node is importing.
-    Asking,
     /// The term query, with the index of its key.
     Term(usize),
     /// The subscription to a shard channel.
     ShardChannel(String),
-    Ping,
+    /// SCRIPT LOAD, ASKING or PING: the reply changes nothing.
+    Unimportant,
     /// New credentials.
     Auth,
 }

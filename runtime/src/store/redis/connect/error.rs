@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::super::error;
+use super::super::{error, reply};
 use super::unsuitable;
 use crate::error::{SetupError, StoreError, StoreErrorKind, TlsError};
 use crate::wire::Value;
@@ -91,10 +91,7 @@ impl ConnectError {
 
     /// The error for a reply that has none of the forms of our scripts.
     pub(in super::super) fn nonsense() -> Self {
-        Self::Unreachable(StoreError::new(
-            StoreErrorKind::Protocol,
-            "the server's reply is not one of this library's scripts",
-        ))
+        Self::Unreachable(reply::nonsense())
     }
 
     /// Returns the error of the credentials provider, if the provider is the cause.

@@ -34,9 +34,8 @@ pub(super) fn missing<'a>(
     reply: Value<'_>,
     scripts: &'a Scripts,
 ) -> Result<Vec<&'a str>, ConnectError> {
-    let Value::List(known) = accept(reply)? else {
-        return Err(ConnectError::nonsense());
-    };
+    let reply = accept(reply)?;
+    let known = reply.as_list().ok_or_else(ConnectError::nonsense)?;
     let known = |index| known.get(index) == Some(&Value::Integer(1));
     let texts = scripts.texts().enumerate();
     Ok(texts

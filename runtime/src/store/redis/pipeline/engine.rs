@@ -126,7 +126,7 @@ impl Pipeline {
     fn load_scripts(&self, state: &mut State) {
         for text in self.connector.scripts.texts() {
             state.out.encode(|cmd| loading::load(cmd, text));
-            self.expect(state, Awaited::Load);
+            self.expect(state, Awaited::Unimportant);
         }
     }
 
@@ -238,7 +238,7 @@ impl Pipeline {
     pub(in super::super) fn ping(&self) {
         let mut state = lock(&self.state);
         state.out.encode(|cmd| cmd.arg("PING"));
-        self.expect(&mut state, Awaited::Ping);
+        self.expect(&mut state, Awaited::Unimportant);
     }
 
     /// Writes as much as possible now. Afterwards the engine may sleep: it is woken when there is more to write. Ready:

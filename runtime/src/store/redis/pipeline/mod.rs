@@ -133,7 +133,7 @@ impl Pipeline {
         let asking = sending.asking;
         if asking {
             state.out.encode(|cmd| cmd.arg("ASKING"));
-            self.expect(state, Awaited::Asking);
+            self.expect(state, Awaited::Unimportant);
         }
         let start = state.out.filling().len();
         self.evaluate(state, &sending, &[&sending.request.op]);

@@ -101,10 +101,8 @@ fn unreachable(message: &'static str) -> ConnectError {
 
 /// Reads the addresses in the reply to SENTINEL SENTINELS.
 pub(super) fn addresses(reply: &Value<'_>) -> Vec<Address> {
-    match reply {
-        Value::List(all) => all.iter().filter_map(address).collect(),
-        _ => Vec::new(),
-    }
+    let all = reply.as_list().unwrap_or_default();
+    all.iter().filter_map(address).collect()
 }
 
 fn address(instance: &Value<'_>) -> Option<Address> {
