@@ -11,9 +11,6 @@ use crate::store::redis;
 use crate::store::{MemberId, NameRecord, Reply};
 use crate::wire::{Limits, USUAL_SILENCE};
 
-/// Error codes of a node that cannot serve the slot at present. Another node may serve it.
-const ELSEWHERE: &[&str] = &["MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN"];
-
 /// A primary, and its reader.
 struct Served {
     address: Address,
@@ -72,7 +69,7 @@ impl Inspector {
     ) -> Result<Snapshot, SetupError> {
         let mut snapshot = self.inspect_once(names).await?;
         let moved: Vec<_> = (0..names.len())
-            .filter(|index| snapshot.names[*index].as_ref().is_err_and(is_elsewhere))
+            .filter(|index| snapshot.names[*index].as_ref().is_err_and(is_unserved))
             .collect();
         if moved.is_empty() {
             return Ok(snapshot);
@@ -143,6 +140,8 @@ impl Inspector {
     }
 }
 
-fn is_elsewhere(error: &StoreError) -> bool {
-    error.is_disconnected() || error.code().is_some_and(|code| ELSEWHERE.contains(&code))
+/// Whether the node cannot serve the slot at present. Another node may serve it.
+fn is_unserved(error: &StoreError) -> bool {
+    let is_refusal = |code: &str| code == "CLUSTERDOWN" || redis::is_elsewhere(code);
+    error.is_disconnected() || error.code().is_some_and(is_refusal)
 }

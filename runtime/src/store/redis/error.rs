@@ -23,6 +23,9 @@ const KINDS: [(&str, StoreErrorKind); 13] = [
     ("FOREIGN", StoreErrorKind::Foreign),
     ("WRONGTYPE", StoreErrorKind::Foreign),
 ];
+/// The codes of a node of a cluster that does not serve the key at present: the key is at another node, or its slot is
+/// being migrated.
+const ELSEWHERE: [&str; 3] = ["MOVED", "ASK", "TRYAGAIN"];
 /// The codes that an old server puts into the text of another error.
 const NESTED: &[&str] = &[
     "READONLY",
@@ -67,6 +70,11 @@ fn anonymous(details: &str) -> Cow<'_, str> {
         Some((before, rest)) => format!("{before}this user has no permissions{rest}").into(),
         None => details.into(),
     }
+}
+
+/// Whether another key or another node may work after an error with this code.
+pub(in crate::store) fn is_elsewhere(code: &str) -> bool {
+    ELSEWHERE.contains(&code)
 }
 
 /// Whether this error requires a new connection.

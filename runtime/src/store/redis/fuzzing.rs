@@ -60,7 +60,6 @@ pub(in crate::store) fn errors(bytes: &[u8], mut look: impl FnMut(&StoreError)) 
     each(bytes, |value| {
         if let Value::Error(error) = value {
             error::ends_connection(error);
-            term::is_elsewhere(error);
             look(&error::of_server(error));
         }
     });

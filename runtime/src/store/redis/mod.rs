@@ -43,6 +43,7 @@ pub(super) use self::connect::backoff::jittered;
 pub(super) use self::connect::inquiry::inquire;
 pub(super) use self::connect::probe::name as probe_name;
 pub(crate) use self::driver::Driver;
+pub(super) use self::error::is_elsewhere;
 pub(super) use self::inspector::Inspector;
 pub(crate) use self::pipeline::Pipeline;
 pub(crate) use self::route::Route;

@@ -7,19 +7,18 @@ use std::time::Duration;
 
 use super::connect::error::{ConnectError, accept};
 use super::connect::setting;
+use super::error::is_elsewhere;
 use super::scripts::{Script, Scripts};
 use crate::clock::Instant;
 use crate::config::Settings;
 use crate::store::grant_block::{Cause, GrantBlock};
-use crate::sync::Mutex;
 use crate::store::op::millis;
+use crate::sync::Mutex;
 use crate::wait::lock;
-use crate::wire::{Connection, ErrorReply, Value};
+use crate::wire::{Connection, Value};
 
 /// The key in which the clients of a server note its term.
 pub(crate) const EPOCH: &str = "auto_mutex:epoch";
-/// Errors of a cluster: the key is at another node, or its slot is being migrated.
-const ELSEWHERE: &[&str] = &["MOVED", "ASK", "TRYAGAIN"];
 /// The default setting of servers, for a server that does not report its setting.
 const USUAL_LAG: Duration = Duration::from_secs(10);
 
@@ -155,7 +154,7 @@ impl Term {
             }
             connection.send(&question).await?;
             let reply = connection.reply().await?;
-            let elsewhere = matches!(&reply, Value::Error(error) if is_elsewhere(error));
+            let elsewhere = matches!(&reply, Value::Error(error) if is_elsewhere(&error.code));
             match accept(reply) {
                 Err(found) if elsewhere => error = found,
                 reply => {
@@ -174,10 +173,7 @@ impl Term {
         lag: Duration,
         now: Instant,
     ) -> Option<Self> {
-        let Value::List(words) = reply else {
-            return None;
-        };
-        let [opens_at, left, cause, term, since, lease_ms, turn] = words.as_slice() else {
+        let [opens_at, left, cause, term, since, lease_ms, turn] = reply.as_list()? else {
             return None;
         };
         let opens_at = opens_at.as_number()?;
@@ -253,9 +249,4 @@ pub(super) fn ask(
     evaluate.arg(notes.lease_ms).arg(notes.turn);
     evaluate.write_packed_command(out);
     true
-}
-
-/// Whether another key may work after this error.
-pub(super) fn is_elsewhere(error: &ErrorReply<'_>) -> bool {
-    ELSEWHERE.contains(&&*error.code)
 }

@@ -156,7 +156,7 @@ impl Pipeline {
     ) -> Result<Option<GrantBlock>, StoreError> {
         let mut state = lock(&self.state);
         if let Value::Error(error) = reply {
-            let elsewhere = term::is_elsewhere(error);
+            let elsewhere = error::is_elsewhere(&error.code);
             if error.code == "NOSCRIPT" {
                 self.load_scripts(&mut state);
             } else if error.code != "BUSY"
@@ -218,7 +218,7 @@ impl Pipeline {
         };
         match error {
             Some(error)
-                if !term::is_elsewhere(error)
+                if !error::is_elsewhere(&error.code)
                     && !["CLUSTERDOWN", "BUSY"].contains(&&*error.code) =>
             {
                 channels.give_up();
