@@ -72,18 +72,10 @@ impl<'a> Opening<'a> {
                 Ok(Opened::new(store, |events| driver.run(events)))
             }
             Endpoint::Cluster(endpoint) => {
-                let known = self.cluster.take();
-                let opening =
-                    known.unwrap_or_else(|| cluster::Opening::new(endpoint, settings, member));
-                match opening.attempt(limit, settings.lazily).await {
-                    Ok((store, refresher)) => {
-                        Ok(Opened::new(store, |events| refresher.run(events)))
-                    }
-                    Err((opening, error)) => {
-                        self.cluster = Some(opening);
-                        Err(error)
-                    }
-                }
+                let new = || cluster::Opening::new(endpoint, settings, member);
+                let opening = self.cluster.get_or_insert_with(new);
+                let (store, refresher) = opening.attempt(limit, settings.lazily).await?;
+                Ok(Opened::new(store, |events| refresher.run(events)))
             }
         }
     }

@@ -11,11 +11,12 @@ use crate::store::redis::{self, Driver, Guard, Route, Scripts, TermKeys};
 use crate::store::{MemberId, Node};
 
 /// Makes the connections of one member, and chooses the nodes to ask for the topology.
+#[derive(Clone)]
 pub(super) struct Connector {
     seeds: Vec<Address>,
     access: Access,
     replicas: Option<Replicas>,
-    member: MemberId,
+    pub(super) member: MemberId,
     scripts: Arc<Scripts>,
     guard: Guard,
     pub(super) connect_timeout: Duration,

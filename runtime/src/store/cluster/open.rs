@@ -25,7 +25,6 @@ use crate::wire::Limits;
 /// The first connections to a cluster, in one or several attempts.
 pub(crate) struct Opening {
     connector: Connector,
-    member: MemberId,
     /// The topology that the last attempt found, and when it was requested, if that attempt could not connect to the
     /// nodes. Only the next attempt uses it: a failover may be the reason why no node answered.
     known: Option<(Topology, Instant)>,
@@ -35,7 +34,6 @@ impl Opening {
     pub(crate) fn new(endpoint: &ClusterEndpoint, settings: &Settings, member: MemberId) -> Self {
         Self {
             connector: Connector::new(endpoint, settings, member),
-            member,
             known: None,
         }
     }
@@ -46,10 +44,10 @@ impl Opening {
     /// `one`: connects to one node only, and leaves all others to the refresher. Otherwise, thousands of clients
     /// that start together would run out of time, and would start again.
     pub(crate) async fn attempt(
-        mut self,
+        &mut self,
         limit: Duration,
         one: bool,
-    ) -> Result<(Arc<ClusterStore>, Refresher), (Self, SetupError)> {
+    ) -> Result<(Arc<ClusterStore>, Refresher), SetupError> {
         let ends = Instant::now().after(limit);
         let (topology, seen) = match self.known.take() {
             Some(known) => known,
@@ -58,23 +56,17 @@ impl Opening {
                 let candidates = self.connector.candidates(&[], &[]);
                 let share = share(limit, candidates.len());
                 let limits = || Limits::new(share.min(Instant::now().until(ends)), share);
-                match survey(candidates, 0, limits).await {
-                    Ok(topology) => self.known.insert((topology, seen)).clone(),
-                    Err(error) => return Err((self, error)),
-                }
+                let topology = survey(candidates, 0, limits).await?;
+                self.known.insert((topology, seen)).clone()
             }
         };
-        match self.connect(&topology, ends, one).await {
-            Ok(drivers) => {
-                let primaries = drivers.iter().map(|(primary, _)| primary.clone()).collect();
-                let map = SlotMap::new(Vec::new()).next(&topology, seen, primaries);
-                let store = Arc::new(ClusterStore::new(map));
-                let refresher =
-                    Refresher::new(store.clone(), self.connector, topology, seen, drivers);
-                Ok((store, refresher))
-            }
-            Err(error) => Err((self, error)),
-        }
+        let drivers = self.connect(&topology, ends, one).await?;
+        let primaries = drivers.iter().map(|(primary, _)| primary.clone()).collect();
+        let map = SlotMap::new(Vec::new()).next(&topology, seen, primaries);
+        let store = Arc::new(ClusterStore::new(map));
+        let connector = self.connector.clone();
+        let refresher = Refresher::new(store.clone(), connector, topology, seen, drivers);
+        Ok((store, refresher))
     }
 
     /// Connects to the primaries, or to one primary if `one`. Fails if no primary can be reached, or if a primary cannot
@@ -98,7 +90,7 @@ impl Opening {
                 drivers.push((primary, driver));
                 continue;
             }
-            let probe = probe(self.member, |slot| topology.serves(address, slot));
+            let probe = probe(self.connector.member, |slot| topology.serves(address, slot));
             let limit = Instant::now().until(ends);
             opening.spawn(first(primary, driver, limit, probe));
         }
@@ -169,9 +161,9 @@ mod tests {
         let Endpoint::Cluster(endpoint) = &settings.endpoint else {
             panic!("not a cluster: {:?}", settings.endpoint);
         };
-        let opening = Opening::new(endpoint, &settings, MemberId::random());
+        let mut opening = Opening::new(endpoint, &settings, MemberId::random());
         let began = std::time::Instant::now();
-        let Err((_, error)) = opening.attempt(limit, false).await else {
+        let Err(error) = opening.attempt(limit, false).await else {
             panic!("nothing answers there");
         };
         assert!(matches!(error, SetupError::Unreachable { .. }), "{error:?}");
