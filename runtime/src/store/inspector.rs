@@ -186,27 +186,19 @@ impl Inspector {
         pattern: &str,
         position: &Position,
     ) -> Result<(Vec<Name>, Option<Position>), SetupError> {
-        self.begin(position).await?;
-        let Position { server, cursor } = position;
-        let (page, servers) = match self {
-            Self::Memory(memory) => return Ok((memory.names(pattern), None)),
-            Self::Server(one) => (one.names(pattern, cursor).await?, 1),
-            Self::Cluster(cluster) => {
-                let servers = cluster.nodes().count();
-                match cluster.nodes().nth(*server) {
-                    Some(node) => (node.names(pattern, cursor).await?, servers),
-                    None => (Page::empty(), servers),
-                }
-            }
-            Self::Quorum(quorum) => {
-                let page = quorum.names(*server, pattern, cursor).await?;
-                (page, quorum.nodes().count())
-            }
+        if let Self::Memory(memory) = self {
+            return Ok((memory.names(pattern), None));
+        }
+        let ask = async |server: &mut redis::Inspector, cursor: &str| {
+            server.names(pattern, cursor).await
         };
-        let Page { mut items, next } = page;
+        let (mut names, next) = self.part(position, ask).await?;
+        if let Self::Quorum(quorum) = self {
+            quorum.leave_out(position.server, &mut names).await?;
+        }
         // Leaves out the names that clients probe when they connect. No name of a user begins with a colon.
-        items.retain(|name| !name.as_str().starts_with(':'));
-        Ok((items, position.after(next, servers)))
+        names.retain(|name| !name.as_str().starts_with(':'));
+        Ok((names, next))
     }
 
     /// The state of each name.
@@ -221,32 +213,20 @@ impl Inspector {
 
     /// Returns the names under which the store keeps the lock order of each namespace.
     pub(crate) async fn orders(&mut self) -> Result<Vec<Name>, SetupError> {
+        if let Self::Memory(memory) = self {
+            return Ok(memory.orders());
+        }
         let mut found = Vec::new();
         let mut position = Some(Position::start());
         while let Some(at) = position {
-            self.begin(&at).await?;
-            let Position { server, cursor } = &at;
-            let (page, servers) = match self {
-                Self::Memory(memory) => return Ok(memory.orders()),
-                Self::Server(one) => (one.orders(cursor).await?, 1),
-                Self::Cluster(cluster) => {
-                    let servers = cluster.nodes().count();
-                    match cluster.nodes().nth(*server) {
-                        Some(node) => (node.orders(cursor).await?, servers),
-                        None => (Page::empty(), servers),
-                    }
-                }
-                Self::Quorum(quorum) => {
-                    let page = quorum.orders(*server, cursor).await?;
-                    (page, quorum.nodes().count())
-                }
-            };
-            for name in page.items {
+            let ask = async |server: &mut redis::Inspector, cursor: &str| server.orders(cursor).await;
+            let (names, next) = self.part(&at, ask).await?;
+            for name in names {
                 if !found.contains(&name) {
                     found.push(name);
                 }
             }
-            position = at.after(page.next, servers);
+            position = next;
         }
         found.sort_unstable_by(|one, other| one.as_str().cmp(other.as_str()));
         Ok(found)
@@ -296,6 +276,27 @@ impl Inspector {
             all.push(described.map_err(|error| (server.place(), error)));
         }
         all
+    }
+
+    /// Returns the part of a scan at `position`, and the next position. Asks the server there. A server of a quorum that
+    /// cannot be reached is left out.
+    async fn part<T>(
+        &mut self,
+        position: &Position,
+        ask: impl AsyncFnOnce(&mut redis::Inspector, &str) -> Result<Page<T>, SetupError>,
+    ) -> Result<(Vec<T>, Option<Position>), SetupError> {
+        self.begin(position).await?;
+        let Position { server, cursor } = position;
+        let ask = async |server: &mut redis::Inspector| ask(server, cursor).await;
+        let page = match self {
+            Self::Quorum(quorum) => quorum.of_one(*server, ask).await?,
+            _ => match self.servers().get_mut(*server) {
+                Some(server) => Some(ask(server).await?),
+                None => None,
+            },
+        };
+        let Page { items, next } = page.unwrap_or_else(Page::empty);
+        Ok((items, position.after(next, self.servers().len())))
     }
 
     /// Begins a scan. A scan of a cluster asks for the nodes again, because some may have been added or replaced.

@@ -8,7 +8,7 @@ use super::wake::{is_wake_queue, wake_queue};
 use crate::clock::Instant;
 use crate::error::{SetupError, StoreError};
 use crate::name::Name;
-use crate::store::inspector::{Page, Snapshot};
+use crate::store::inspector::Snapshot;
 use crate::store::redis;
 use crate::store::{NameRecord, Reply};
 
@@ -51,25 +51,16 @@ impl Inspector {
             .map(drop)
     }
 
-    /// Returns the next names of the server at `index`, without names that a server before it also has.
-    pub(in crate::store) async fn names(
+    /// Leaves out, of the `names` that the server at `index` has, the names that a server before it also has, and wake
+    /// queues.
+    pub(in crate::store) async fn leave_out(
         &mut self,
         index: usize,
-        pattern: &str,
-        cursor: &str,
-    ) -> Result<Page<Name>, SetupError> {
-        let Some(page) = self
-            .of_one(index, async |node: &mut redis::Inspector| {
-                node.names(pattern, cursor).await
-            })
-            .await?
-        else {
-            return Ok(Page::empty());
-        };
-        let Page { mut items, next } = page;
-        items.retain(|name| !is_wake_queue(name));
+        names: &mut Vec<Name>,
+    ) -> Result<(), SetupError> {
+        names.retain(|name| !is_wake_queue(name));
         for before in 0..index {
-            let asked = &items;
+            let asked = &*names;
             let known = self
                 .of_one(before, async |node: &mut redis::Inspector| {
                     node.known(asked).await
@@ -77,10 +68,10 @@ impl Inspector {
                 .await?;
             if let Some(known) = known {
                 let mut known = known.into_iter();
-                items.retain(|_| !known.next().unwrap_or(false));
+                names.retain(|_| !known.next().unwrap_or(false));
             }
         }
-        Ok(Page { items, next })
+        Ok(())
     }
 
     pub(in crate::store) async fn inspect(
@@ -112,20 +103,6 @@ impl Inspector {
         })
     }
 
-    /// Returns the next names under which the server at `index` keeps the lock order of a namespace.
-    pub(in crate::store) async fn orders(
-        &mut self,
-        index: usize,
-        cursor: &str,
-    ) -> Result<Page<Name>, SetupError> {
-        let page = self
-            .of_one(index, async |node: &mut redis::Inspector| {
-                node.orders(cursor).await
-            })
-            .await?;
-        Ok(page.unwrap_or_else(Page::empty))
-    }
-
     /// Returns the lock order that is kept under this name, merged from all servers.
     pub(in crate::store) async fn order(&mut self, name: &Name) -> Result<Reply, SetupError> {
         let answers = self
@@ -153,7 +130,7 @@ impl Inspector {
     }
 
     /// Returns the answer of one server; `None` if the server cannot be reached.
-    async fn of_one<T>(
+    pub(in crate::store) async fn of_one<T>(
         &mut self,
         index: usize,
         ask: impl AsyncFnOnce(&mut redis::Inspector) -> Result<T, SetupError>,
