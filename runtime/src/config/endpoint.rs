@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::dialer::Dialer;
 use super::secret::Secret;
-use crate::credentials::{Given, Granted, ServerKind, Source};
+use crate::credentials::{Given, Granted, ServerKind, Source, Terms};
 use crate::error::{LockError, StoreError, StoreErrorKind};
 use crate::name::Name;
 
@@ -288,8 +288,7 @@ impl Login {
             None => Ok(Granted {
                 user: self.user.clone(),
                 password: self.password.clone(),
-                expires: None,
-                recalled: None,
+                terms: Terms::default(),
             }),
         }
     }

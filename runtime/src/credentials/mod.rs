@@ -99,6 +99,12 @@ pub(crate) struct Granted {
     pub(crate) user: Option<Secret>,
     /// `None`: no AUTH at all.
     pub(crate) password: Option<Secret>,
+    pub(crate) terms: Terms,
+}
+
+/// Until when credentials are valid.
+#[derive(Debug, Default)]
+pub(crate) struct Terms {
     /// `None`: they do not expire.
     pub(crate) expires: Option<Instant>,
     /// Notified when the provider has new credentials before these expire.
@@ -117,8 +123,10 @@ impl Granted {
         Ok(Self {
             user,
             password: Some(password),
-            expires: expires.map_err(wrong)?,
-            recalled: Some(recalled),
+            terms: Terms {
+                expires: expires.map_err(wrong)?,
+                recalled: Some(recalled),
+            },
         })
     }
 }

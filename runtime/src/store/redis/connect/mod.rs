@@ -233,7 +233,7 @@ impl Connector {
             ..
         } = greeted;
         let (login, time) = (&self.access.login, self.connect_timeout);
-        let renewal = Renewal::new(login, &server.address, time, granted);
+        let renewal = Renewal::new(login, &server.address, time, granted.terms);
         let scripts = &*self.scripts;
         let (missing, lag) = self.loaded(&mut connection, introduces, limits).await?;
         if !missing.is_empty() {

@@ -11,7 +11,7 @@ use tokio::time::{Sleep, sleep};
 use super::backoff::jittered;
 use crate::clock::Instant;
 use crate::config::{Address, Login};
-use crate::credentials::Granted;
+use crate::credentials::{Granted, Terms};
 use crate::error::StoreError;
 use crate::wait;
 
@@ -47,12 +47,6 @@ enum State {
     Sent(Terms),
 }
 
-/// Until when credentials are valid.
-struct Terms {
-    expires: Option<Instant>,
-    recalled: Option<oneshot::Receiver<()>>,
-}
-
 struct Wait {
     /// `None`: no new credentials are needed until the provider recalls these.
     due: Option<Instant>,
@@ -62,12 +56,13 @@ struct Wait {
 }
 
 impl Renewal {
-    /// Makes the renewal for a connection to `address` that has just logged in with `granted`, by `login`.
+    /// Makes the renewal for a connection to `address` that has just logged in by `login`, with credentials of these
+    /// `terms`.
     pub(in super::super) fn new(
         login: &Login,
         address: &Address,
         limit: Duration,
-        mut granted: Granted,
+        terms: Terms,
     ) -> Self {
         if login.source.is_none() {
             return Self(None);
@@ -77,7 +72,7 @@ impl Renewal {
             address: address.clone(),
             limit,
             pause: RETRY.0,
-            state: State::Sent(Terms::taken_from(&mut granted)),
+            state: State::Sent(terms),
         });
         active.answered(Ok(()));
         Self(Some(active))
@@ -97,7 +92,7 @@ impl Renewal {
                 }
                 State::Asking(asking) => match ready!(asking.as_mut().poll(cx)) {
                     Ok(mut granted) => {
-                        active.state = State::Sent(Terms::taken_from(&mut granted));
+                        active.state = State::Sent(std::mem::take(&mut granted.terms));
                         return Poll::Ready(granted);
                     }
                     Err(error) => active.failed(&error),
@@ -179,15 +174,6 @@ fn before_the_end_of(left: Duration) -> Duration {
 
 fn longer(pause: Duration) -> Duration {
     (pause * 2).min(RETRY.1)
-}
-
-impl Terms {
-    fn taken_from(granted: &mut Granted) -> Self {
-        Self {
-            expires: granted.expires,
-            recalled: granted.recalled.take(),
-        }
-    }
 }
 
 impl Wait {
