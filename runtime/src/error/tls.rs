@@ -1,5 +1,6 @@
 //! [`TlsError`]: why TLS with a server fails. The types of the TLS library stay private.
 
+use std::io;
 use std::path::PathBuf;
 
 use thiserror::Error;
@@ -125,6 +126,18 @@ pub enum TlsError {
         "the server accepts only TLS on this port: write `rediss://`, or add `tls=true` to the URL"
     )]
     Required,
+}
+
+impl TlsError {
+    /// Wraps the error in one of the socket.
+    pub(crate) fn into_io(self) -> io::Error {
+        io::Error::new(io::ErrorKind::InvalidData, self)
+    }
+
+    /// Returns the error that [`into_io`](Self::into_io) wrapped, if it is one.
+    pub(crate) fn of_io(error: &io::Error) -> Option<&Self> {
+        error.get_ref()?.downcast_ref()
+    }
 }
 
 fn listed(names: &[String]) -> String {

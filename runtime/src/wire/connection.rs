@@ -117,10 +117,7 @@ impl Connection {
                 Ok(true) => return Ok(()),
                 Ok(false) => {}
                 Err(_) if self.inbox.is_alert() => {
-                    return Err(io::Error::new(
-                        io::ErrorKind::InvalidData,
-                        TlsError::Required,
-                    ));
+                    return Err(TlsError::Required.into_io());
                 }
                 Err(garbage) => return Err(invalid(garbage)),
             }

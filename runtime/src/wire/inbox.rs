@@ -4,7 +4,7 @@ use std::io;
 use std::task::{Context, Poll, ready};
 
 use super::frame::Frame;
-use super::stream::Reading;
+use super::stream::{Reading, TLS_ALERT};
 use super::value::{Garbage, Value, parse};
 
 /// The initial size of the buffer, and the maximum that it keeps after a burst.
@@ -44,7 +44,7 @@ impl Inbox {
 
     /// Whether the next bytes are a TLS alert: then the server expects TLS.
     pub(super) fn is_alert(&self) -> bool {
-        self.buffer[self.start..self.end].starts_with(&[0x15, 3])
+        self.buffer[self.start..self.end].starts_with(&TLS_ALERT)
     }
 
     /// Whether [`next`](Self::next) would return a value.

@@ -16,9 +16,12 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// A malformed TLS handshake: a server that uses TLS answers with an alert.
 const RECORD: &[u8] = &[0x16, 3, 1, 0, 5, 1, 0, 0, 1, 0];
 
+/// How a TLS alert begins.
+pub(in super::super) const TLS_ALERT: [u8; 2] = [0x15, 3];
+
 /// Whether the server uses TLS.
 pub(super) async fn speaks_tls(host: &str, port: u16, dialer: Option<&Dialer>) -> bool {
-    begins(host, port, dialer, RECORD, |answer| answer == [0x15, 3]).await
+    begins(host, port, dialer, RECORD, |answer| answer == TLS_ALERT).await
 }
 
 /// Whether the server uses the Redis protocol without TLS.

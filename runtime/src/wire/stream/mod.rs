@@ -29,6 +29,7 @@ use tokio::net::{UnixStream, tcp, unix};
 use tokio::time::sleep;
 
 use self::dialed::{Dialed, Fault};
+pub(super) use self::guess::TLS_ALERT;
 use self::socket::Socket;
 use super::limits::Limits;
 #[cfg(feature = "tls-no-provider")]
@@ -125,7 +126,7 @@ async fn secure(
     let guess = async {
         sleep(BEFORE_GUESS).await;
         match guess::speaks_plainly(host, port, dialer).await {
-            true => Err(io::Error::new(io::ErrorKind::InvalidData, TlsError::NotTls)),
+            true => Err(TlsError::NotTls.into_io()),
             false => pending().await,
         }
     };

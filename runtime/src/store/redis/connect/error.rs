@@ -146,8 +146,7 @@ impl ConnectError {
 
 impl From<io::Error> for ConnectError {
     fn from(error: io::Error) -> Self {
-        let inner = error.get_ref();
-        match inner.and_then(|inner| inner.downcast_ref::<TlsError>()) {
+        match TlsError::of_io(&error) {
             Some(error) => Self::Tls(error.clone()),
             None if error.kind() == io::ErrorKind::TimedOut => {
                 Self::Silent(error::of_socket(&error))

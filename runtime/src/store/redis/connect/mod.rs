@@ -219,7 +219,7 @@ impl Connector {
             Ok(mut connection) => connection.next().await.err()?,
             Err(error) => error,
         };
-        error.get_ref()?.downcast_ref().cloned()
+        TlsError::of_io(&error).cloned()
     }
 
     /// Connects, logs in, checks the server, loads the scripts if needed, and reads the term.

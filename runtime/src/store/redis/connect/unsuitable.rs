@@ -55,17 +55,12 @@ pub(super) fn of_hello(reply: &ErrorReply<'_>) -> Option<(&'static str, StoreErr
 
 /// The error of a connection that ends instead of an answer to HELLO. Some proxies end it at a command that they do not know.
 pub(super) fn of_end(error: &io::Error) -> Option<StoreError> {
-    let is_end = error.kind() == io::ErrorKind::UnexpectedEof && !is_of_tls(error);
+    let is_end = error.kind() == io::ErrorKind::UnexpectedEof && TlsError::of_io(error).is_none();
     is_end.then(|| {
         StoreError::disconnected(
             "the server closed the connection at HELLO 3: a proxy that speaks RESP2 only does so, and locks need RESP3",
         )
     })
-}
-
-fn is_of_tls(error: &io::Error) -> bool {
-    let inner = error.get_ref();
-    inner.is_some_and(|inner| inner.is::<TlsError>())
 }
 
 #[cfg(test)]

@@ -6,24 +6,19 @@ use rustls::{AlertDescription, CertificateError, Error};
 
 use crate::error::TlsError;
 
-/// Wraps the error in one of the socket.
-pub(super) fn as_io(error: TlsError) -> io::Error {
-    io::Error::new(ErrorKind::InvalidData, error)
-}
-
 /// Why a handshake failed. An error of the socket without a TLS cause stays as it is.
 pub(super) fn of_handshake(error: io::Error) -> io::Error {
     if let Some(error) = error
         .get_ref()
         .and_then(|inner| inner.downcast_ref::<Error>())
     {
-        return as_io(of(error));
+        return of(error).into_io();
     }
     match error.kind() {
         ErrorKind::UnexpectedEof
         | ErrorKind::ConnectionReset
         | ErrorKind::ConnectionAborted
-        | ErrorKind::BrokenPipe => as_io(TlsError::Closed),
+        | ErrorKind::BrokenPipe => TlsError::Closed.into_io(),
         _ => error,
     }
 }

@@ -39,7 +39,7 @@ impl Session {
         let stream = match shaken {
             Ok(Ok(stream)) => stream,
             Ok(Err(error)) => return Err(fault::of_handshake(error)),
-            Err(_) => return Err(fault::as_io(TlsError::NoAnswer)),
+            Err(_) => return Err(TlsError::NoAnswer.into_io()),
         };
         let (socket, tls) = stream.into_inner();
         let state = Mutex::new(State { tls, owed: 0 });
@@ -110,7 +110,7 @@ impl State {
         let _ = self.send(socket);
         match taken {
             Ok(_) => Ok(()),
-            Err(error) => Err(fault::as_io(fault::of(&error))),
+            Err(error) => Err(fault::of(&error).into_io()),
         }
     }
 

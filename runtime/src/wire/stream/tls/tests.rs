@@ -180,6 +180,6 @@ async fn what_was_said_before_the_end_is_heard_by_who_writes() {
         .shutdown(std::net::Shutdown::Write)
         .unwrap();
     let error = session.try_write(b"a question").unwrap_err();
-    let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
+    let inner = TlsError::of_io(&error);
     assert_eq!(inner, Some(&TlsError::NotTls), "{error:?}");
 }

@@ -22,7 +22,7 @@ pub(super) type Trust = (Arc<ClientConfig>, ServerName<'static>);
 
 /// Reads the files.
 pub(in super::super) fn trust(tls: &Tls, host: &str) -> io::Result<Trust> {
-    from_files(tls, host).map_err(fault::as_io)
+    from_files(tls, host).map_err(TlsError::into_io)
 }
 
 fn from_files(tls: &Tls, host: &str) -> Result<Trust, TlsError> {
