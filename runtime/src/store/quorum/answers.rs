@@ -3,7 +3,7 @@
 use super::machine::Quorum;
 use super::nodes::NOBODY;
 use super::ticket::{Phase, TicketState, find};
-use super::wake::is_wake_queue;
+use super::wake_queue::is_wake_queue;
 use crate::name::Name;
 use crate::store::{Answer, Message, Op, Reply, Request, Ticket};
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use super::machine::Quorum;
-use super::wake::wake_queue;
+use super::wake_queue::wake_queue;
 use crate::clock::Instant;
 use crate::name::Name;
 

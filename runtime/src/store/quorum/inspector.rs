@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use super::merge::{merged, order};
 use super::votes::majority;
-use super::wake::{is_wake_queue, wake_queue};
+use super::wake_queue::{is_wake_queue, wake_queue};
 use crate::clock::Instant;
 use crate::error::{SetupError, StoreError};
 use crate::name::Name;
-use crate::store::inspector::Snapshot;
+use crate::store::snapshot::Snapshot;
 use crate::store::redis;
 use crate::store::{NameRecord, Reply};
 

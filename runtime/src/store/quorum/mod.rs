@@ -10,7 +10,7 @@
 //!   of a majority.
 //! - `ticket.rs`, `answers.rs`: the state of one ticket, and how an answer changes that state.
 //! - `acquire.rs`: a round. `collision.rs`: what follows a round that got no majority. `wake.rs`: waiting for a
-//!   release. `backoff.rs`: the pauses between rounds.
+//!   release; `wake_queue.rs`: where. `backoff.rs`: the pauses between rounds.
 //! - `inspector.rs`: reads names, and changes nothing.
 //! - `renew.rs`, `release.rs`, `condvar.rs`, `query.rs`: the other requests.
 
@@ -38,7 +38,8 @@ mod tests;
 mod ticket;
 mod votes;
 mod wake;
+mod wake_queue;
 
 pub(crate) use self::driver::connect;
 pub(super) use self::inspector::Inspector;
-pub(super) use self::wake::is_wake_queue;
+pub(super) use self::wake_queue::is_wake_queue;

@@ -6,7 +6,7 @@ use super::job::{Job, Kind};
 use super::machine::Quorum;
 use super::merge::merge;
 use super::votes::Votes;
-use super::wake::wake_queue;
+use super::wake_queue::wake_queue;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::store::{Op, Reply, Request, Signal};
 

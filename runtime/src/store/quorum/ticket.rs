@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::votes::needed;
-use super::wake::wake_queue;
+use super::wake_queue::wake_queue;
 use crate::clock::Instant;
 use crate::name::Name;
 use crate::store::{Mode, Op, Request, Share, SharedStr, Ticket, TicketMap};

@@ -8,24 +8,13 @@ use super::machine::Quorum;
 use super::nodes::NOBODY;
 use super::release::release_op;
 use super::ticket::Phase;
+use super::wake_queue::wake_queue;
 use crate::clock::Instant;
 use crate::name::Name;
 use crate::store::{Answer, Message, Mode, Op, Reply, Share, Signal, Ticket};
 
 /// The minimum lifetime of a place: longer than the pause between two rounds.
 const PLACE: Duration = Duration::from_secs(4);
-const SUFFIX: &str = "wake";
-
-/// The name of the queue in which tickets wait for a release of `name`.
-pub(super) fn wake_queue(name: &Name) -> Name {
-    name.beside(SUFFIX)
-}
-
-/// Whether `name` is a [`wake_queue`]. No name of a user can end like this.
-pub(in crate::store) fn is_wake_queue(name: &Name) -> bool {
-    let before = name.as_str().strip_suffix(SUFFIX);
-    before.is_some_and(|before| before.ends_with(":%"))
-}
 
 impl Quorum {
     /// Makes sure that `ticket` is in the wake queue of `node`. A signal that the ticket got there is used up.

@@ -1,0 +1,16 @@
+//! The name of the queue beside a lock in which tickets wait for a release: see `wake.rs`.
+
+use crate::name::Name;
+
+const SUFFIX: &str = "wake";
+
+/// The name of the queue in which tickets wait for a release of `name`.
+pub(super) fn wake_queue(name: &Name) -> Name {
+    name.beside(SUFFIX)
+}
+
+/// Whether `name` is a [`wake_queue`]. No name of a user can end like this.
+pub(in crate::store) fn is_wake_queue(name: &Name) -> bool {
+    let before = name.as_str().strip_suffix(SUFFIX);
+    before.is_some_and(|before| before.ends_with(":%"))
+}
