@@ -3,33 +3,15 @@
 //! A client of a store writes the server's term note, tries all commands, and subscribes. An inspector does none of these:
 //! it scans, runs the operation `inspect`, and asks servers about themselves.
 
-use std::time::Duration;
-
 use super::memory;
 use super::open::check_tls;
 use super::quorum;
 use super::redis::{self, Guard, Route, Scripts};
-use super::{NameRecord, Reply, cluster};
+use super::snapshot::{KeyEnd, Page, Server, Snapshot};
+use super::{Reply, cluster};
 use crate::config::{Access, Endpoint, Settings};
-use crate::error::{SetupError, StoreError};
-use crate::guarantees::Guarantees;
+use crate::error::SetupError;
 use crate::name::Name;
-
-/// One part of a scan.
-pub(crate) struct Page<T> {
-    pub(crate) items: Vec<T>,
-    /// The cursor for the next part of this server's keys; `None` at their end.
-    pub(crate) next: Option<String>,
-}
-
-impl<T> Page<T> {
-    pub(super) fn empty() -> Self {
-        Self {
-            items: Vec::new(),
-            next: None,
-        }
-    }
-}
 
 /// The position of a scan of the whole store: a server, and its cursor.
 #[derive(Clone, Debug)]
@@ -66,60 +48,6 @@ impl Position {
             None => (self.server + 1 < servers).then(|| Self::at(self.server + 1)),
         }
     }
-}
-
-/// The state of some names, and the store's time when it read that state, in microseconds.
-#[derive(Debug)]
-pub(crate) struct Snapshot {
-    pub(crate) now: u64,
-    pub(crate) names: Vec<Result<NameRecord, StoreError>>,
-}
-
-/// A key with the prefix of this library.
-#[derive(Debug)]
-pub(crate) struct KeyEnd {
-    pub(crate) key: String,
-    /// The name, if this is the first key of a name.
-    pub(crate) name: Option<Name>,
-    /// Whether the key has no time to live.
-    pub(crate) never: bool,
-}
-
-/// A server of the store, as the server describes itself.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Server {
-    /// The server's address, without credentials.
-    pub address: String,
-    /// The server's version, if the server reports it.
-    pub version: Option<String>,
-    /// The guarantees of the server for its locks.
-    pub guarantees: Guarantees,
-    /// How many milliseconds the server's clock is ahead of the clock of this process. The error is at most half of
-    /// [`round_trip`](Self::round_trip).
-    pub clock_ahead_ms: Option<i64>,
-    /// How long the server took to answer.
-    pub round_trip: Duration,
-    /// Whether the server had the scripts of this version of the library before the operator connected.
-    pub knew_scripts: bool,
-    /// The server's replicas.
-    pub replicas: Vec<Replica>,
-    /// The memory that the server uses, in bytes.
-    pub used_memory: Option<u64>,
-    /// The most memory that the server may use, in bytes; `None` without a limit.
-    pub max_memory: Option<u64>,
-}
-
-/// A replica of a server, as its primary describes it.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Replica {
-    /// The replica's address.
-    pub address: String,
-    /// Whether the replica replicates at present.
-    pub is_online: bool,
-    /// How long ago the replica last confirmed the data that it has received, in whole seconds.
-    pub lag: Option<Duration>,
 }
 
 /// A reader of a store of any kind.

@@ -1,8 +1,8 @@
 //! [`Store`]: the interface of all stores, and the types that stores and local queues share.
 //!
 //! `docs/protocol.md` has the rules. [`op`] has the operations, [`reply`] their replies and the messages, [`meta`] and
-//! [`id`] the identities, [`limits`] the constants. Each store has a folder of its own. Nothing here knows about handles,
-//! futures or guards.
+//! [`id`] the identities, [`limits`] the constants, [`snapshot`] what an operator reads. Each store has a folder of its
+//! own. Nothing here knows about handles, futures or guards.
 
 mod cluster;
 #[cfg(any(test, fuzzing))]
@@ -22,13 +22,13 @@ mod redis;
 mod reply;
 mod server_state;
 mod shared_str;
+mod snapshot;
 
 #[cfg(test)]
 pub(crate) use self::grant_block::Cause;
 pub(crate) use self::grant_block::GrantBlock;
 pub(crate) use self::id::{MemberId, Ticket, TicketMap};
 pub(crate) use self::inspector::{Inspector, Position};
-pub use self::inspector::{Replica, Server};
 pub(crate) use self::loan::{Clock, Loan};
 pub(crate) use self::meta::{Meta, Owner, time_of};
 pub(crate) use self::op::{Mode, Op, Share, Signal};
@@ -37,6 +37,7 @@ pub(crate) use self::redis::rights;
 pub(crate) use self::reply::{HolderRecord, Message, NameRecord, OrderRecord, Reply, TicketRecord};
 pub(crate) use self::server_state::{LinkState, ServerState};
 pub(crate) use self::shared_str::SharedStr;
+pub use self::snapshot::{Replica, Server};
 use crate::error::StoreError;
 use crate::guarantees::Guarantees;
 use crate::name::Name;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Space;
 use crate::clock::Instant;
 use crate::name::Name;
-use crate::store::inspector::Snapshot;
+use crate::store::snapshot::Snapshot;
 use crate::store::{MemberId, NameRecord, Op, Reply};
 use crate::wait::lock;
 

@@ -17,7 +17,7 @@ use super::{error, reply};
 use crate::config::{Access, Replicas};
 use crate::error::{SetupError, StoreError};
 use crate::name::Name;
-use crate::store::inspector::{KeyEnd, Page, Replica, Server, Snapshot};
+use crate::store::snapshot::{KeyEnd, Page, Replica, Server, Snapshot};
 use crate::store::{MemberId, NameRecord, ORDER_NAME, Op, Reply};
 use crate::wire::{ErrorReply, Value};
 
