@@ -62,9 +62,8 @@ impl State {
     }
 
     fn first_holder(&self) -> Option<&Record> {
-        let held = self.held.iter();
-        let records = held.filter_map(|held| self.records.get(&held.1));
-        records.min_by_key(|record| (record.token, record.place))
+        self.holders()
+            .min_by_key(|record| (record.token, record.place))
     }
 
     /// Returns the first holder; without a holder, the first waiter.

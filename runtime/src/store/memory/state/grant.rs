@@ -165,9 +165,7 @@ impl State {
         if owner.is_empty() {
             return None;
         }
-        let held = self.held.iter();
-        let records = held.filter_map(|held| self.records.get(&held.1));
-        records
+        self.holders()
             .filter(|record| record.owner == *owner && !record.is_parked())
             .map(|record| Shared {
                 units: record.weight(),
@@ -191,12 +189,7 @@ impl State {
 
     /// Whether there is any signal, available or held.
     pub(super) fn has_signals(&self) -> bool {
-        let mut held = self.held.iter();
-        !self.signals.is_empty()
-            || held.any(|held| {
-                let record = self.records.get(&held.1);
-                record.is_some_and(|record| record.signal.is_some())
-            })
+        !self.signals.is_empty() || self.holders().any(|record| record.signal.is_some())
     }
 
     pub(super) fn used(&self) -> u64 {

@@ -88,6 +88,12 @@ impl State {
         ends.fold(used, u64::max).saturating_add(kept * 1000)
     }
 
+    fn holders(&self) -> impl Iterator<Item = &Record> {
+        self.held
+            .iter()
+            .filter_map(|(_, ticket)| self.records.get(ticket))
+    }
+
     /// When the places of waiters end.
     fn places_end(&self) -> impl Iterator<Item = u64> {
         let waiters = self.records.values().filter(|record| record.is_waiting());
