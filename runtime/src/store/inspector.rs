@@ -117,9 +117,8 @@ impl Inspector {
         if let Self::Memory(memory) = self {
             return Ok((memory.names(pattern), None));
         }
-        let ask = async |server: &mut redis::Inspector, cursor: &str| {
-            server.names(pattern, cursor).await
-        };
+        let ask =
+            async |server: &mut redis::Inspector, cursor: &str| server.names(pattern, cursor).await;
         let (mut names, next) = self.part(position, ask).await?;
         if let Self::Quorum(quorum) = self {
             quorum.leave_out(position.server, &mut names).await?;
@@ -147,7 +146,8 @@ impl Inspector {
         let mut found = Vec::new();
         let mut position = Some(Position::start());
         while let Some(at) = position {
-            let ask = async |server: &mut redis::Inspector, cursor: &str| server.orders(cursor).await;
+            let ask =
+                async |server: &mut redis::Inspector, cursor: &str| server.orders(cursor).await;
             let (names, next) = self.part(&at, ask).await?;
             for name in names {
                 if !found.contains(&name) {

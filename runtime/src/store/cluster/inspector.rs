@@ -6,8 +6,8 @@ use super::topology::{Topology, is_passing, survey};
 use crate::config::{Address, ClusterEndpoint, Settings};
 use crate::error::{SetupError, StoreError, with_sources};
 use crate::name::Name;
-use crate::store::snapshot::Snapshot;
 use crate::store::redis;
+use crate::store::snapshot::Snapshot;
 use crate::store::{MemberId, NameRecord, Reply};
 use crate::wire::{Limits, USUAL_SILENCE};
 

@@ -8,8 +8,8 @@ use super::wake_queue::{is_wake_queue, wake_queue};
 use crate::clock::Instant;
 use crate::error::{SetupError, StoreError};
 use crate::name::Name;
-use crate::store::snapshot::Snapshot;
 use crate::store::redis;
+use crate::store::snapshot::Snapshot;
 use crate::store::{NameRecord, Reply};
 
 /// How long to wait before another attempt to reach a server.

@@ -64,7 +64,8 @@ impl Inspector {
 
     /// Connects, unless there is a connection.
     pub(in crate::store) async fn connect(&mut self) -> Result<(), SetupError> {
-        self.with(async |_: &Connector, _: &mut Opened| Ok(())).await
+        self.with(async |_: &Connector, _: &mut Opened| Ok(()))
+            .await
     }
 
     /// Returns the next names that match `pattern`. The first cursor is `0`. As with SCAN, a name may be returned twice.

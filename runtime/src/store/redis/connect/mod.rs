@@ -280,10 +280,7 @@ impl Connector {
     }
 
     /// Reads the reply to [`select`](Self::select). The outer error: the connection is lost.
-    async fn selected(
-        &self,
-        connection: &mut Connection,
-    ) -> io::Result<Result<(), ConnectError>> {
+    async fn selected(&self, connection: &mut Connection) -> io::Result<Result<(), ConnectError>> {
         let db = self.access.db;
         if db == 0 {
             return Ok(Ok(()));

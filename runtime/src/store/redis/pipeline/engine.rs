@@ -171,12 +171,7 @@ impl Pipeline {
             }
             return Ok(None);
         }
-        let term = Term::read(
-            reply,
-            &self.connector.guard,
-            state.term.lag,
-            Instant::now(),
-        );
+        let term = Term::read(reply, &self.connector.guard, state.term.lag, Instant::now());
         let closed = term.filter(|term| term.closing.is_some());
         state.term = closed.unwrap_or(state.term);
         Ok(closed.and_then(|term| term.closing))

@@ -164,8 +164,15 @@ impl Barrier {
         let touches: Vec<_> = batch.iter().map(touch).collect();
         for (answer, op) in batch.iter().zip(&touches) {
             let (scripts, name) = (&connector.scripts, &answer.request.name);
-            command::evaluate(&mut Cmd::new(), scripts, connector.member, name, &[op], opens)
-                .write_packed_command(&mut question);
+            command::evaluate(
+                &mut Cmd::new(),
+                scripts,
+                connector.member,
+                name,
+                &[op],
+                opens,
+            )
+            .write_packed_command(&mut question);
         }
         // WAIT takes a zero for no timeout.
         let millis = (left.as_millis() as u64).max(1);
