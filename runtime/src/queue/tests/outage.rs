@@ -135,7 +135,7 @@ fn a_refresh_has_time_for_its_answer_after_the_machine_was_suspended() {
     for answers in [true, false] {
         let mut rig = Rig::patient(1);
         let hold = rig.take(&Rig::want());
-        let refreshed = hold.local().refresh(&hold, 5 * SECOND).unwrap().unwrap();
+        let refreshed = hold.local().refresh(&hold, 5 * SECOND).unwrap();
         let touch = rig.next();
         rig.pass(3 * SECOND);
         let mut cx = Context::from_waker(Waker::noop());

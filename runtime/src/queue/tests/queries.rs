@@ -51,7 +51,7 @@ fn a_signal_that_was_refused_is_not_sent_again_after_a_long_suspension() {
         rig.refuse(rig.next());
         if reconnects {
             by_hand::set(rig.now.after(29 * SECOND));
-            rig.member.connected(Node::ONLY, 2);
+            rig.member.connected(Node::ONLY, true);
             assert!(rig.is_silent(), "it would be signalled twice");
         }
         rig.pass(29 * SECOND);
