@@ -1,7 +1,8 @@
 //! [`Stalls`]: how long the machine stalled this process. A shared machine does so now and then, and a stalled process
 //! renews no lease. A test must neither count the effects as faults nor hide them.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -11,46 +12,54 @@ const NOTED: Duration = Duration::from_millis(250);
 /// A member must claim a grant by message within this time (see "Claims" in docs/protocol.md). Otherwise the store grants
 /// the lock to the next waiter.
 const CLAIM: Duration = Duration::from_secs(2);
+/// How often a test runs that fails each time while the machine stalls.
+const ATTEMPTS: usize = 6;
 
-type Noted = Mutex<Vec<(Instant, Duration)>>;
+/// When each stall of this process ended, and how long the stall was. The first access starts the thread that notes them.
+static NOTES: LazyLock<Mutex<Vec<(Instant, Duration)>>> = LazyLock::new(|| {
+    thread::spawn(|| {
+        let mut last = Instant::now();
+        loop {
+            thread::sleep(PACE);
+            let stall = last.elapsed().saturating_sub(PACE);
+            last = Instant::now();
+            if stall >= NOTED {
+                notes().push((last, stall));
+            }
+        }
+    });
+    Mutex::default()
+});
 
-/// When each stall of this process ended, and how long the stall was.
+fn notes() -> MutexGuard<'static, Vec<(Instant, Duration)>> {
+    NOTES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The stalls of this process since [`watch`](Self::watch).
 #[derive(Debug)]
-pub struct Stalls(Arc<Noted>);
+pub struct Stalls {
+    since: Instant,
+}
 
 impl Stalls {
-    /// Watches for stalls until the value is dropped.
+    /// Watches for stalls from now on.
     pub fn watch() -> Self {
-        let noted = Arc::new(Noted::default());
-        let watched = Arc::downgrade(&noted);
-        thread::spawn(move || {
-            let mut last = Instant::now();
-            while let Some(noted) = watched.upgrade() {
-                thread::sleep(PACE);
-                let stall = last.elapsed().saturating_sub(PACE);
-                last = Instant::now();
-                if stall >= NOTED {
-                    noted
-                        .lock()
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .push((last, stall));
-                }
-            }
-        });
-        Self(noted)
+        LazyLock::force(&NOTES);
+        Self {
+            since: Instant::now(),
+        }
     }
 
     /// The longest stall that ended within this time.
     pub fn within(&self, time: Duration) -> Duration {
-        let noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let recent = noted.iter().rev().take_while(|it| it.0.elapsed() <= time);
+        let recent = self.noted().filter(|it| it.0.elapsed() <= time);
         recent.map(|it| it.1).max().unwrap_or_default()
     }
 
     /// Whether stalls took half or more of the time in which a grant must be claimed. Then the store may rightly have
     /// granted the lock to the next waiter, and a lock that was just granted may be lost.
     pub fn may_have_cost_a_claim(&self) -> bool {
-        let noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let noted: Vec<_> = self.noted().collect();
         let around = |end: Instant| {
             let near = noted
                 .iter()
@@ -58,5 +67,54 @@ impl Stalls {
             near.map(|it| it.1).sum::<Duration>()
         };
         noted.iter().any(|it| around(it.0) >= CLAIM / 2)
+    }
+
+    fn noted(&self) -> impl Iterator<Item = (Instant, Duration)> {
+        let noted = notes().clone();
+        noted.into_iter().filter(|it| it.0 >= self.since)
+    }
+}
+
+/// Runs `test`. If the test fails while the machine stalls so long that a grant may have been lost, it runs again.
+pub fn despite_stalls(test: impl Fn()) {
+    for attempt in 1.. {
+        let stalls = Stalls::watch();
+        let Err(panic) = catch_unwind(AssertUnwindSafe(&test)) else {
+            return;
+        };
+        if attempt == ATTEMPTS || !stalls.may_have_cost_a_claim() {
+            resume_unwind(panic);
+        }
+        eprintln!("attempt {attempt} failed while the machine stalled: again");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn a_test_runs_again_only_after_a_stall() {
+        let runs = AtomicUsize::new(0);
+        let fails = || {
+            despite_stalls(|| {
+                runs.fetch_add(1, Ordering::Relaxed);
+                panic!("fails always");
+            });
+        };
+        let began = Stalls::watch();
+        assert!(catch_unwind(fails).is_err());
+        let count = runs.swap(0, Ordering::Relaxed);
+        assert!(count == 1 || began.may_have_cost_a_claim());
+        despite_stalls(|| {
+            if runs.fetch_add(1, Ordering::Relaxed) == 0 {
+                // As if the machine had just stalled.
+                notes().push((Instant::now(), CLAIM / 2));
+                panic!("fails once");
+            }
+        });
+        assert_eq!(runs.load(Ordering::Relaxed), 2);
     }
 }

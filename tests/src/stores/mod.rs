@@ -21,6 +21,7 @@ pub use sentinel::OnSentinel;
 use crate::events::{LONG, PATIENCE, finishes_within};
 use crate::redis::Redis;
 use crate::runtimes::current_thread;
+use crate::stalls::despite_stalls;
 
 /// A store for one test, with any number of members.
 pub trait TestStore: Send + Sync {
@@ -76,12 +77,14 @@ pub const BRIEF: Duration = Duration::from_secs(4);
 /// A test of the suite, for any store.
 pub type Case = for<'a> fn(&'a dyn TestStore) -> Pin<Box<dyn Future<Output = ()> + 'a>>;
 
-/// Runs `case` on `store` in a current-thread runtime, with a time limit.
+/// Runs `case` on a `new` store in a current-thread runtime, with a time limit.
 #[track_caller]
-pub fn run(store: impl TestStore + 'static, case: Case) {
-    let store: Box<dyn TestStore> = Box::new(store);
-    finishes_within(4 * PATIENCE, "the test ends", move || {
-        current_thread().block_on(case(&*store));
+pub fn run<S: TestStore + 'static>(new: fn() -> S, case: Case) {
+    despite_stalls(|| {
+        let store: Box<dyn TestStore> = Box::new(new());
+        finishes_within(4 * PATIENCE, "the test ends", move || {
+            current_thread().block_on(case(&*store));
+        });
     });
 }
 
@@ -138,7 +141,7 @@ macro_rules! conformance {
         $(#[$ignored])?
         #[test]
         fn $test() {
-            $crate::stores::run($crate::stores::$kind::new(), super::super::cases::$module::$test);
+            $crate::stores::run($crate::stores::$kind::new, super::super::cases::$module::$test);
         }
     };
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use auto_mutex::{Client, Config};
 use auto_mutex_tests::events::{PATIENCE, happens_within};
 use auto_mutex_tests::redis::Redis;
-use auto_mutex_tests::stalls::Stalls;
+use auto_mutex_tests::stalls::despite_stalls;
 use auto_mutex_tests::worker::{Setup, Worker};
 
 use crate::arena::alone;
@@ -21,14 +21,6 @@ const LEASE: Duration = Duration::from_secs(10);
 /// cost, the next touch of the waiter behind it, and the delay of a slow machine.
 const LONGEST: Duration = Duration::from_secs(22);
 
-/// How often a restart begins again where the machine stalled the processes. Then the store may rightly have granted a lock
-/// to the next waiter.
-const ATTEMPTS: usize = 6;
-
-/// A process is not at its place in the queue of its name.
-#[derive(Debug)]
-struct Disorder(String);
-
 /// The processes, with a queue for each name that begins with the holder.
 struct Lines {
     lines: Vec<VecDeque<usize>>,
@@ -38,7 +30,7 @@ struct Lines {
 }
 
 impl Lines {
-    fn start(redis: &Redis) -> Result<Self, Disorder> {
+    fn start(redis: &Redis) -> Self {
         let config = Config::new(redis.url()).expect("a good URL");
         let config = config.namespace("suite").lease(LEASE).longest_lease(LEASE);
         let mut lines = Self {
@@ -49,23 +41,22 @@ impl Lines {
         };
         lines.workers = (0..PROCESSES).map(|_| lines.setup.launch()).collect();
         for worker in 0..PROCESSES {
-            lines.join(worker)?;
+            lines.join(worker);
         }
-        Ok(lines)
+        lines
     }
 
     /// Waits for a process that has just been started. The process takes a lock of its own, and then joins the queue of its name.
-    fn join(&mut self, worker: usize) -> Result<(), Disorder> {
+    fn join(&mut self, worker: usize) {
         let name = worker % NAMES;
         self.workers[worker].ready();
         self.workers[worker].lock(&format!("own-{worker}"));
         self.workers[worker].say(&format!("lock shared-{name}"));
         self.lines[name].push_back(worker);
-        self.stands_in_order(name, 1)?;
+        self.stands_in_order(name, 1);
         if self.lines[name].len() == 1 {
             self.has(worker);
         }
-        Ok(())
     }
 
     fn has(&self, worker: usize) {
@@ -74,7 +65,7 @@ impl Lines {
 
     /// Waits until the store has exactly the expected queue, with the first process as the holder. All its processes except
     /// the last `joining` ones are in the queue already, so they must never be missing or change their order.
-    fn stands_in_order(&self, name: usize, joining: usize) -> Result<(), Disorder> {
+    fn stands_in_order(&self, name: usize, joining: usize) {
         let pids = |line: &VecDeque<usize>| -> Vec<_> {
             line.iter().map(|it| self.workers[*it].pid()).collect()
         };
@@ -93,12 +84,10 @@ impl Lines {
             disorder = !remaining.eq(settled);
             disorder || (found == expected && info.holders.len() == 1)
         });
-        if in_order && !disorder {
-            return Ok(());
-        }
-        Err(Disorder(format!(
+        assert!(
+            in_order && !disorder,
             "shared-{name}: {found:?}, should be {expected:?}"
-        )))
+        );
     }
 
     /// Ends a process in one of three ways, and starts another in its place.
@@ -116,7 +105,7 @@ impl Lines {
     }
 
     /// Replaces the holders and the first waiters of five queues. Returns the longest time without a grant in a queue.
-    fn wave(&mut self, wave: usize) -> Result<Duration, Disorder> {
+    fn wave(&mut self, wave: usize) -> Duration {
         let names: Vec<_> = (0..NAMES).filter(|name| name % 2 == wave % 2).collect();
         let leaving: Vec<_> = names
             .iter()
@@ -127,51 +116,32 @@ impl Lines {
             self.replace(wave, *worker);
         }
         for name in &names {
-            self.stands_in_order(*name, 0)?;
+            self.stands_in_order(*name, 0);
             self.has(self.lines[*name][0]);
         }
         let still = began.elapsed();
         for worker in leaving {
-            self.join(worker)?;
+            self.join(worker);
         }
-        Ok(still)
+        still
     }
-}
-
-/// Starts all processes, and replaces each of them once. Returns the longest time without a grant in each wave.
-fn restart() -> Result<Vec<Duration>, Disorder> {
-    let redis = Redis::start();
-    let mut lines = Lines::start(&redis)?;
-    (0..PROCESSES / NAMES)
-        .map(|wave| lines.wave(wave))
-        .collect()
 }
 
 #[test]
 fn a_rolling_restart_of_a_hundred_processes_costs_nobody_a_place() {
     let _alone = alone();
-    let still = (1..)
-        .find_map(|attempt| {
-            let stalls = Stalls::watch();
-            let result = restart();
-            let excused = stalls.may_have_cost_a_claim() && attempt < ATTEMPTS;
-            match result {
-                Err(disorder) if excused => {
-                    eprintln!(
-                        "attempt {attempt}, while the machine stalled: {}",
-                        disorder.0
-                    );
-                    None
-                }
-                result => Some(result.expect("all processes stay in order")),
-            }
-        })
-        .expect("the last attempt has a result");
-    eprintln!("the lines stood still for {still:?}");
-    for (wave, still) in still.iter().enumerate() {
-        assert!(
-            *still < LONGEST,
-            "wave {wave}: a line stood still for {still:?}"
-        );
-    }
+    despite_stalls(|| {
+        let redis = Redis::start();
+        let mut lines = Lines::start(&redis);
+        let still: Vec<_> = (0..PROCESSES / NAMES)
+            .map(|wave| lines.wave(wave))
+            .collect();
+        eprintln!("the lines stood still for {still:?}");
+        for (wave, still) in still.iter().enumerate() {
+            assert!(
+                *still < LONGEST,
+                "wave {wave}: a line stood still for {still:?}"
+            );
+        }
+    });
 }
