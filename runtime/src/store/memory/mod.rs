@@ -26,14 +26,17 @@ use super::{Answer, Clock, Events, Loan, MemberId, Message, Node, Op, Request, S
 use crate::clock::Instant;
 use crate::guarantees::Guarantees;
 use crate::name::{Name, NameMap};
+use crate::process::PerProcess;
 use crate::sync::{Mutex, PoisonError};
 use crate::wait::lock;
 
 /// Idle names are swept after this many operations, or after more if there are many names.
 const SWEEP_EVERY: usize = 4096;
 
-/// The shared stores, while any client has them open.
-static SHARED: Lazy<std::sync::Mutex<HashMap<String, Weak<Space>>>> = Lazy::new(Default::default);
+/// The shared stores of a process, while any client has them open.
+type Shared = Lazy<std::sync::Mutex<HashMap<String, Weak<Space>>>>;
+
+static SHARED: PerProcess<Shared> = PerProcess::new([const { Lazy::new(Default::default) }; 8]);
 
 /// One store: all its names and listeners.
 #[derive(Debug)]
@@ -60,7 +63,7 @@ impl Space {
     }
 
     fn named(name: &str) -> Arc<Self> {
-        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shared = SHARED.get().lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(space) = shared.get(name).and_then(Weak::upgrade) {
             return space;
         }
