@@ -1,6 +1,7 @@
 //! A private redis-server: its socket is in a temporary folder, it saves no data, and it ends with the program.
 
 use std::io;
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -67,7 +68,8 @@ impl Server {
 
     fn wait_until_up(&mut self) -> Result<(), Failure> {
         let started = Instant::now();
-        while !self.socket().exists() {
+        // The socket's file is there a moment before the server accepts connections.
+        while UnixStream::connect(self.socket()).is_err() {
             if let Some(status) = self.server.try_wait()? {
                 let log = std::fs::read_to_string(self.dir.path().join("log")).unwrap_or_default();
                 return Err(format!("redis-server does not start: {status}\n{log}").into());

@@ -3,6 +3,7 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::thread;
@@ -35,7 +36,10 @@ fn redis(folder: &Path) -> Running {
     command.args(["--port", "0", "--save", "", "--unixsocket"]);
     command.arg(folder.join("sock")).stdout(Stdio::null());
     let server = Running(command.spawn().expect("it starts"));
-    eventually("redis-server has a socket", || folder.join("sock").exists());
+    // The socket's file is there a moment before the server accepts connections.
+    eventually("redis-server listens", || {
+        UnixStream::connect(folder.join("sock")).is_ok()
+    });
     server
 }
 
