@@ -16,7 +16,7 @@ use crate::wait::lock;
 static GLOBAL: OnceCell<Client> = OnceCell::new();
 /// Locked during set-up. If two threads call `setup` at the same time, the second one waits and does not connect in
 /// vain.
-static SETTING_UP: PerProcess<Mutex<()>> = PerProcess::new([const { Mutex::new(()) }; 8]);
+static SETTING_UP: PerProcess<Mutex<()>> = PerProcess::new([const { Mutex::new(()) }; _]);
 
 /// Connects the global client to a store, given by a URL or a [`Config`]. Call it once, at the top of `main`.
 ///

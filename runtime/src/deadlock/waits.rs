@@ -99,7 +99,7 @@ pub(crate) fn waits_of(client: u64, endpoint: &Endpoint, ticket: Ticket) -> Opti
 /// The waits of a task, by the client and the ticket of each of its holds.
 type Waits = BTreeMap<(u64, Ticket), Vec<Arc<TaskWait>>>;
 
-static WAITS: PerProcess<Mutex<Waits>> = PerProcess::new([const { Mutex::new(Waits::new()) }; 8]);
+static WAITS: PerProcess<Mutex<Waits>> = PerProcess::new([const { Mutex::new(Waits::new()) }; _]);
 
 fn lock() -> MutexGuard<'static, Waits> {
     let waits = WAITS.get().lock();

@@ -22,7 +22,7 @@ const LEAST_PAUSES: u32 = 50;
 const FIRST_PAUSE: Duration = Duration::from_micros(50);
 const LAST_PAUSE: Duration = Duration::from_millis(5);
 
-static WATCHED: PerProcess<Watched> = PerProcess::new([const { Watched::new() }; 8]);
+static WATCHED: PerProcess<Watched> = PerProcess::new([const { Watched::new() }; _]);
 
 /// An object that ends with the process.
 pub(crate) trait EndsWithProcess: Send + Sync {

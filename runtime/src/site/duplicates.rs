@@ -15,7 +15,7 @@ use crate::sync::Mutex;
 use crate::wait::lock;
 
 static KNOWN: PerProcess<LazyLock<Mutex<Known>>> =
-    PerProcess::new([const { LazyLock::new(Mutex::default) }; 8]);
+    PerProcess::new([const { LazyLock::new(Mutex::default) }; _]);
 
 /// The names that have been derived so far.
 #[derive(Default)]

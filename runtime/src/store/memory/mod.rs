@@ -36,7 +36,7 @@ const SWEEP_EVERY: usize = 4096;
 /// The shared stores of a process, while any client has them open.
 type Shared = Lazy<std::sync::Mutex<HashMap<String, Weak<Space>>>>;
 
-static SHARED: PerProcess<Shared> = PerProcess::new([const { Lazy::new(Default::default) }; 8]);
+static SHARED: PerProcess<Shared> = PerProcess::new([const { Lazy::new(Default::default) }; _]);
 
 /// One store: all its names and listeners.
 #[derive(Debug)]
