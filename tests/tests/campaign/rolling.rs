@@ -22,28 +22,28 @@ const LEASE: Duration = Duration::from_secs(10);
 const LONGEST: Duration = Duration::from_secs(22);
 
 /// The processes, with a queue for each name that begins with the holder.
-struct Lines {
-    lines: Vec<VecDeque<usize>>,
+struct Queues {
+    queues: Vec<VecDeque<usize>>,
     workers: Vec<Worker>,
     setup: Setup,
     observer: Client,
 }
 
-impl Lines {
+impl Queues {
     fn start(redis: &Redis) -> Self {
         let config = Config::new(redis.url()).expect("a good URL");
         let config = config.namespace("suite").lease(LEASE).longest_lease(LEASE);
-        let mut lines = Self {
-            lines: vec![VecDeque::new(); NAMES],
+        let mut queues = Self {
+            queues: vec![VecDeque::new(); NAMES],
             workers: Vec::new(),
             setup: Setup::new(env!("CARGO_BIN_EXE_test-worker"), redis.url(), LEASE),
             observer: Client::connect(config.restart_guard(false)).expect("a client"),
         };
-        lines.workers = (0..PROCESSES).map(|_| lines.setup.launch()).collect();
+        queues.workers = (0..PROCESSES).map(|_| queues.setup.launch()).collect();
         for worker in 0..PROCESSES {
-            lines.join(worker);
+            queues.join(worker);
         }
-        lines
+        queues
     }
 
     /// Waits for a process that has just been started. The process takes a lock of its own, and then joins the queue of its name.
@@ -52,9 +52,9 @@ impl Lines {
         self.workers[worker].ready();
         self.workers[worker].lock(&format!("own-{worker}"));
         self.workers[worker].say(&format!("lock shared-{name}"));
-        self.lines[name].push_back(worker);
-        self.stands_in_order(name, 1);
-        if self.lines[name].len() == 1 {
+        self.queues[name].push_back(worker);
+        self.is_in_order(name, 1);
+        if self.queues[name].len() == 1 {
             self.has(worker);
         }
     }
@@ -65,11 +65,11 @@ impl Lines {
 
     /// Waits until the store has exactly the expected queue, with the first process as the holder. All its processes except
     /// the last `joining` ones are in the queue already, so they must never be missing or change their order.
-    fn stands_in_order(&self, name: usize, joining: usize) {
-        let pids = |line: &VecDeque<usize>| -> Vec<_> {
-            line.iter().map(|it| self.workers[*it].pid()).collect()
+    fn is_in_order(&self, name: usize, joining: usize) {
+        let pids = |queue: &VecDeque<usize>| -> Vec<_> {
+            queue.iter().map(|it| self.workers[*it].pid()).collect()
         };
-        let expected = pids(&self.lines[name]);
+        let expected = pids(&self.queues[name]);
         let settled = &expected[..expected.len() - joining];
         let mutex = self.observer.mutex(format!("shared-{name}"));
         let mut found = Vec::new();
@@ -100,7 +100,7 @@ impl Lines {
             _ => leaving.say("exit"),
         }
         leaving.ended();
-        self.lines[name].retain(|it| *it != worker);
+        self.queues[name].retain(|it| *it != worker);
         self.workers[worker] = self.setup.launch();
     }
 
@@ -109,15 +109,15 @@ impl Lines {
         let names: Vec<_> = (0..NAMES).filter(|name| name % 2 == wave % 2).collect();
         let leaving: Vec<_> = names
             .iter()
-            .flat_map(|name| self.lines[*name].iter().take(2).copied())
+            .flat_map(|name| self.queues[*name].iter().take(2).copied())
             .collect();
         let began = Instant::now();
         for worker in &leaving {
             self.replace(wave, *worker);
         }
         for name in &names {
-            self.stands_in_order(*name, 0);
-            self.has(self.lines[*name][0]);
+            self.is_in_order(*name, 0);
+            self.has(self.queues[*name][0]);
         }
         let still = began.elapsed();
         for worker in leaving {
@@ -132,15 +132,15 @@ fn a_rolling_restart_of_a_hundred_processes_costs_nobody_a_place() {
     let _alone = alone();
     despite_stalls(|| {
         let redis = Redis::start();
-        let mut lines = Lines::start(&redis);
+        let mut queues = Queues::start(&redis);
         let still: Vec<_> = (0..PROCESSES / NAMES)
-            .map(|wave| lines.wave(wave))
+            .map(|wave| queues.wave(wave))
             .collect();
-        eprintln!("the lines stood still for {still:?}");
+        eprintln!("the longest times without a grant: {still:?}");
         for (wave, still) in still.iter().enumerate() {
             assert!(
                 *still < LONGEST,
-                "wave {wave}: a line stood still for {still:?}"
+                "wave {wave}: no grant in a queue for {still:?}"
             );
         }
     });
