@@ -11,8 +11,7 @@ use std::time::Duration;
 
 use super::probes::record;
 use crate::clock::Instant;
-use crate::config::Deadlock;
-use crate::config::Endpoint;
+use crate::config::{Deadlock, Endpoint};
 use crate::deadlock::detector::Detector;
 use crate::deadlock::graph::{self, Cycle, WaitId, WaitingHold};
 use crate::deadlock::probe::Probe;
