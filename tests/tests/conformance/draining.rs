@@ -141,16 +141,19 @@ pub(crate) async fn a_nested_wait_goes_on(store: &dyn TestStore) {
 
 pub(crate) async fn a_nested_wait_for_a_notification_goes_on(store: &dyn TestStore) {
     let (client, other) = (store.member(), store.member());
+    let (taken, has_taken) = oneshot::channel();
     // By hand: the task holds another lock while it waits for the notification, and then for its mutex.
     let body = tokio::spawn({
         let client = client.clone();
         async move {
             let _first = client.mutex("first").lock().await?;
             let guard = client.mutex("m").lock().await?;
+            taken.send(()).unwrap();
             drop(client.condvar("m").wait(guard).await?);
             Ok::<_, LockError>(())
         }
     });
+    has_taken.await.unwrap();
     becomes("it waits without its mutex", async || {
         let health = client.health();
         (health.held, health.waiting) == (1, 1)
