@@ -1,9 +1,9 @@
-//! [`Condvar`]: waiting until another process says that something has changed.
+//! [`Condvar`]: waits until another process reports a change.
 //!
 //! A condition variable has a name of its own with capacity 0, so the store grants only signals for this name. A waiter
 //! takes a place in the queue of that name; a notification adds signals. So waiters wake in order, and no waiter polls.
-//! If a dead waiter does not take its signal, the next waiter gets the signal. [`wait`] has the waiting, [`notify`] the
-//! notifying.
+//! If a dead waiter does not take its signal, the next waiter gets the signal. [`wait`] has the methods that wait,
+//! [`notify`] the methods that wake waiters.
 
 mod notify;
 mod wait;
@@ -78,7 +78,8 @@ impl Condvar {
         }
     }
 
-    /// The name that its waiters queue for. A lock with the same name has another name in the store.
+    /// Finds the client and the name for whose signals the waiters queue. In the store, this name differs from that of a
+    /// lock with the same name.
     fn target(&self) -> Result<AcquireTarget<'_>, LockError> {
         let mut target = self.address.resolve()?;
         target.name = Cow::Owned(target.name.beside("condvar"));

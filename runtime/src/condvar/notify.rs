@@ -1,4 +1,4 @@
-//! Waking waiters.
+//! Wakes waiters.
 
 use super::Condvar;
 use crate::error::LockError;
@@ -6,12 +6,12 @@ use crate::queue::Answered;
 use crate::store::{Op, Reply, Signal, Ticket};
 
 impl Condvar {
-    /// Wakes the waiter that has waited longest. Returns `false` if nobody waits. The caller need not hold the mutex.
-    /// (A quorum may also wake a waiter that begins to wait at this moment, and return `false`.)
+    /// Wakes the waiter that has waited longest. Returns `false` if there is no waiter. The caller need not hold the
+    /// mutex. (A quorum may also wake a waiter that begins to wait at this moment, and return `false`.)
     ///
-    /// If that waiter does not take the notification within two seconds (its process died), the next waiter gets the
-    /// notification less than a second later. The next waiter also gets it if the first waiter is dropped, or dies
-    /// and its lease ends, before it has taken the lock again.
+    /// If the woken waiter does not take the notification within two seconds (its process died), the next waiter gets
+    /// the notification less than a second later. The next waiter also gets the notification if the woken waiter does
+    /// not take the lock again: because its call is dropped, or because it dies and its lease ends.
     ///
     /// # Errors
     ///
@@ -30,7 +30,7 @@ impl Condvar {
         Ok(count(&self.notify(Signal::One)?.blocking_wait()?) > 0)
     }
 
-    /// Wakes all waiters, and returns their number. They continue one after another, each when it gets the mutex.
+    /// Wakes all waiters, and returns their number. Each waiter continues when it gets the mutex, one after another.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Waiting for a notification.
+//! Waits for a notification.
 
 use std::time::Duration;
 
@@ -13,21 +13,21 @@ use crate::queue::{Acquire, Hold, Patience, Want};
 use crate::store::{Owner, Share};
 use crate::wait::block_on;
 
-/// Whether [`Condvar::wait_timeout`] returned because its `timeout` was over.
+/// The result of [`Condvar::wait_timeout`]: whether the call returned because its `timeout` was over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitTimeoutResult(bool);
 
 impl WaitTimeoutResult {
-    /// Whether the `timeout` was over before this waiter was notified.
+    /// Returns whether the `timeout` was over before this waiter was notified.
     #[must_use]
     pub fn timed_out(&self) -> bool {
         self.0
     }
 }
 
-/// The capacity of a name that only signals are granted for.
+/// The capacity of a name for which the store grants only signals.
 const SIGNALS_ONLY: u32 = 0;
-/// The store gives no place in the queue for a wait of zero length.
+/// The shortest wait: the store queues no waiter for a wait of zero length.
 const SHORTEST: Duration = Duration::from_millis(1);
 
 impl Condvar {
@@ -36,15 +36,16 @@ impl Condvar {
     ///
     /// # Errors
     ///
-    /// [`LockError::Lost`] if the lock is not held any more. [`LockError::AlreadyHeld`] if other guards share the
-    /// lock (re-entry), because then `wait` could not release it. [`LockError::Unavailable`] and the other errors of
-    /// [`Mutex::lock`](crate::Mutex::lock). After an error the lock is released. (With a
-    /// [`cluster_owner`](crate::Mutex::cluster_owner), the owner's other processes still hold it.)
+    /// [`LockError::Lost`] if the lock is no longer held. [`LockError::AlreadyHeld`] if other guards share the lock
+    /// (re-entry), because then `wait` could not release the lock. [`LockError::Unavailable`] and the other errors of
+    /// [`Mutex::lock`](crate::Mutex::lock). After an error the guard is dropped, which releases the lock unless other
+    /// guards share it. (With a [`cluster_owner`](crate::Mutex::cluster_owner), the owner's other processes still hold
+    /// the lock.)
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future leaves the queue, and releases the lock. If this waiter was already notified, the next
-    /// waiter gets the notification.
+    /// If the future is dropped, the waiter leaves the queue, and the lock is released. If this waiter was already
+    /// notified, the next waiter gets the notification.
     pub async fn wait(&self, guard: MutexGuard) -> Result<MutexGuard, LockError> {
         Ok(self.wait_at_most(guard, None, false).await?.0)
     }
@@ -78,7 +79,7 @@ impl Condvar {
     ///
     /// # Errors
     ///
-    /// The errors of [`wait`](Self::wait).
+    /// The errors of [`wait_timeout`](Self::wait_timeout).
     pub fn blocking_wait_timeout(
         &self,
         guard: MutexGuard,
@@ -100,23 +101,23 @@ impl Condvar {
         drop(guard);
         let notified = place.await;
         let timed_out = matches!(notified, Err(LockError::Timeout { .. }));
-        // If the call is dropped while it waits, the notification goes to the next waiter.
+        // If the call is dropped while it waits for the lock, the notification goes to the next waiter.
         let notification = match notified {
             Ok(notified) => Some(Holding::unused(notified)),
-            // If the store fails or has lost the place in its queue, the caller checks the condition again. The
-            // acquire that follows reports the error.
+            // After a timeout, or if the store fails or has lost this waiter, the call takes the lock again. Then the
+            // caller checks its condition. If the store still fails, the acquire below reports the error.
             Err(LockError::Timeout { .. } | LockError::Unavailable { .. }) => None,
             Err(error) => return Err(error),
         };
         let hold = take_again(&released, blocking)?.await?;
-        // Dropped only after the lock is taken: a call that gives up before that, or dies, has not used the
-        // notification.
+        // The notification is released only after the lock is taken. A call that gives up or dies before that has not
+        // used the notification.
         drop(notification.map(Holding::leave));
         let holding = Holding::again(hold, last, blocking);
         Ok((MutexGuard::new(holding), WaitTimeoutResult(timed_out)))
     }
 
-    /// Joins the queue of the waiters.
+    /// Joins the queue of the waiters of the condition variable.
     fn register(
         &self,
         guard: &MutexGuard,
@@ -144,7 +145,7 @@ impl Condvar {
     }
 }
 
-/// Asks for the lock that was released, on the same terms.
+/// Asks for the lock of `released` again, with the same terms.
 fn take_again(released: &Hold, blocking: bool) -> Result<Acquire, LockError> {
     let grant = released.grant();
     let share = Share {

@@ -1,4 +1,4 @@
-//! [`Address`]: a name as the user gave it, and the client that it belongs to.
+//! [`Address`]: a name as the user gave it, and its client.
 
 use std::borrow::Cow;
 use std::panic::Location;
@@ -10,19 +10,19 @@ use crate::error::LockError;
 use crate::name::Name;
 use crate::store::SharedStr;
 
-/// A client, or the one in force where the address is used, and a name.
+/// A name and its client. Without a client, the client that is in force where the address is used.
 #[derive(Clone, Debug)]
 pub(crate) struct Address {
     client: Option<Client>,
-    /// The client's namespace comes before it.
+    /// The name without the client's namespace.
     name: String,
     /// Where the program made the handle.
     at: &'static Location<'static>,
-    /// Kept for the first client only: most programs have one.
+    /// The address as the first client resolves it. Only this result is kept, because most programs have one client.
     first: OnceLock<Resolved>,
 }
 
-/// The meaning of an address for one client.
+/// An address as one client resolves it.
 #[derive(Clone, Debug)]
 struct Resolved {
     client: u64,
@@ -53,7 +53,7 @@ impl Address {
         }
     }
 
-    /// The client to use and the complete name, for nobody in particular.
+    /// Finds the client and the complete name. The target has no owner, and remembers no holds.
     #[inline]
     pub(crate) fn resolve(&self) -> Result<AcquireTarget<'_>, LockError> {
         let client = match &self.client {

@@ -1,19 +1,19 @@
 //! The public methods that guards share.
 
-/// Writes the methods of every guard, for a type with a field `holding`.
+/// Writes the methods that all guards have, for a guard type with a field `holding`.
 macro_rules! guard_methods {
     ($guard:ident) => {
         impl $guard {
-            /// How much of `expire` is left: [`Duration::MAX`](std::time::Duration::MAX) without `expire`, zero if
+            /// The time until `expire` is over: [`Duration::MAX`](std::time::Duration::MAX) without `expire`, zero if
             /// the lock is lost.
             #[must_use]
             pub fn expires_in(&self) -> std::time::Duration {
                 self.holding.expires_in()
             }
 
-            /// Whether another client may hold the lock by now. Once this is true, it stays true. It is also true
-            /// after the handle has released the lock, and for the guard of a nested call after the call's own
-            /// `expire`, although the outer guards still hold the lock.
+            /// Returns whether another client may hold the lock by now. Once the result is `true`, it stays `true`. It
+            /// is also `true` after the handle has released the lock. For the guard of a nested call, it is `true` after
+            /// that call's own `expire`, although the outer guards still hold the lock.
             #[must_use]
             pub fn is_lost(&self) -> bool {
                 self.holding.is_lost()
@@ -28,7 +28,7 @@ macro_rules! guard_methods {
                 self.holding.lost().await;
             }
 
-            /// Returns an error if the lock is not held any more, for use with `?`. Does not ask the store.
+            /// Returns an error if the lock is no longer held, for use with `?`. Does not ask the store.
             ///
             /// # Errors
             ///
@@ -42,9 +42,9 @@ macro_rules! guard_methods {
             ///
             /// # Errors
             ///
-            /// [`LockError::Lost`](crate::LockError::Lost) if the lock is not held any more,
-            /// [`LockError::InvalidOption`](crate::LockError::InvalidOption) for less than 10 ms, or a value that is
-            /// not a length of time.
+            /// [`LockError::Lost`](crate::LockError::Lost) if the lock is no longer held,
+            /// [`LockError::InvalidOption`](crate::LockError::InvalidOption) for less than 10 ms, or for a value that
+            /// is not a length of time.
             ///
             /// # Cancel safety
             ///
@@ -76,7 +76,7 @@ macro_rules! guard_methods {
 }
 pub(crate) use guard_methods;
 
-/// Writes what a guard of one lock knows about it.
+/// Writes the methods that describe the lock, for a guard of one lock.
 macro_rules! single_guard_methods {
     ($guard:ident) => {
         impl $guard {
@@ -103,7 +103,7 @@ macro_rules! single_guard_methods {
                 self.holding.first().grant().waited
             }
 
-            /// How often the call asked the store for the lock.
+            /// The number of times that the call asked the store for the lock.
             #[must_use]
             pub fn attempts(&self) -> u32 {
                 self.holding.first().grant().attempts
@@ -128,11 +128,11 @@ macro_rules! unlock_methods {
     ($guard:ident) => {
         impl $guard {
             /// Releases the lock and waits for the store to confirm that it was held until now. Returns `false` if
-            /// other guards share the hold (re-entry); then nothing is released yet.
+            /// other guards share the hold (re-entry); in that case nothing is released yet.
             ///
             /// If the next waiter of this process may get the lock directly
             /// ([`local_handover`](crate::Config::local_handover)), it gets the lock at once, and the store is not
-            /// asked. Then the lock counts as held if its lease was valid by the local clock.
+            /// asked. In that case the lock counts as held if its lease was valid by the local clock.
             ///
             /// # Errors
             ///

@@ -1,4 +1,4 @@
-//! [`Holding`]: the holds inside a guard. Dropping it releases them.
+//! [`Holding`]: the holds of a guard. Dropping a holding releases its holds.
 
 use std::slice;
 use std::sync::Arc;
@@ -12,19 +12,19 @@ use crate::lease::{Bounds, Terms};
 use crate::observe::HOLD;
 use crate::queue::{Confirmed, Hold, Holds, Unlocked};
 
-/// The holds of one guard. Dropping it releases them in the background.
+/// The holds of one guard. Dropping a holding releases its holds in the background.
 #[derive(Debug)]
 pub(crate) struct Holding {
     holds: Holds,
-    /// `unlock` has taken over the release.
+    /// The holds were released, or moved to another holding, so the drop must not release them.
     left: bool,
-    /// The caller has not received the guard yet.
+    /// The caller has not received the guard yet, so the drop passes a granted signal to the next waiter.
     unused: bool,
-    /// What the handle that took the lock remembers.
+    /// The holds that the handle of this lock remembers; `None` without a handle.
     pub(crate) last: Option<Arc<Last>>,
 }
 
-/// Implemented by every guard, for the expansions of the attributes.
+/// Implemented by every guard. The code that the attribute macros generate uses this trait.
 #[doc(hidden)]
 pub trait Guard {
     /// The guard's holds.
@@ -32,7 +32,7 @@ pub trait Guard {
 }
 
 impl Holding {
-    /// For a guard that each of `holds` already counts.
+    /// Makes the holding of one guard. Each of `holds` must already have counted this guard.
     #[inline]
     pub(crate) fn new(holds: impl Into<Holds>) -> Self {
         Self {
@@ -43,8 +43,8 @@ impl Holding {
         }
     }
 
-    /// Like [`new`](Self::new), but the caller has not used the holds: a signal that one of them has goes to the next
-    /// waiter.
+    /// Like [`new`](Self::new), but the caller has not used the holds: if the holding is dropped, a signal that was
+    /// granted to one of the holds goes to the next waiter.
     pub(crate) fn unused(holds: impl Into<Holds>) -> Self {
         let mut holding = Self::new(holds);
         holding.unused = true;
@@ -75,7 +75,7 @@ impl Holding {
         Self::new(Holds::from(holds).within(bounds))
     }
 
-    /// Makes this the holding of a nested call that begins now: the `expire` bounds only that call.
+    /// Makes this the holding of a nested call that begins now. `expire` limits only the nested call.
     pub(crate) fn nest(&mut self, expire: Option<Duration>) {
         if let Some(expire) = expire {
             let bounds = self.holds.bounds().and(expire, Instant::now());
@@ -100,7 +100,7 @@ impl Holding {
         self.holds.first()
     }
 
-    /// Restarts the terms from now.
+    /// Applies `terms` to all holds, from now.
     pub(crate) fn restart(&self, terms: Terms) {
         for hold in self.holds.all().iter() {
             hold.local().restart(hold, terms);
@@ -133,7 +133,7 @@ impl Holding {
         Ok(())
     }
 
-    /// Sends all requests before any answer is awaited.
+    /// Sends the requests for all holds. The caller awaits the answers afterwards.
     fn refreshing(&self, expire: Duration) -> Result<Vec<Confirmed>, LockError> {
         self.holds.restart_bounds(expire)?;
         let refresh = |hold: &Arc<Hold>| {
@@ -143,8 +143,8 @@ impl Holding {
         self.holds.all().iter().map(refresh).collect()
     }
 
-    /// Releases each hold, unless other guards share it; `true` if all were released. Returns an error if one of them
-    /// was lost before. Sends all releases before it awaits any answer.
+    /// Releases each hold, unless other guards share it. Returns whether all holds were released; an error if one of
+    /// them was lost before. Sends all releases before it awaits an answer.
     pub(crate) async fn unlock(mut self) -> Result<bool, LockError> {
         self.left = true;
         let held = self.check();
@@ -166,7 +166,7 @@ impl Holding {
         lost.map_or(Ok(released), Err)
     }
 
-    /// Like dropping a holding with one hold, but returns a promise that completes when the store has confirmed.
+    /// Releases an unused holding with one hold. If this was the last guard, returns a promise of the store's answer.
     pub(crate) fn give_back(mut self) -> Option<Unlocked> {
         self.left = true;
         let hold = self.first();
@@ -174,7 +174,7 @@ impl Holding {
             .then(|| hold.local().give_back_confirmed(hold))
     }
 
-    /// Releases a holding with one hold. Returns a promise of the store's answer if this was the last guard.
+    /// Releases a holding with one hold. If this was the last guard, returns a promise of the store's answer.
     pub(crate) fn leave(mut self) -> Option<Unlocked> {
         self.left = true;
         leave(self.first())
@@ -186,7 +186,7 @@ impl Drop for Holding {
         if self.left {
             return;
         }
-        // A holder that panics has not used its token.
+        // A holder that panics has not used its token, so the next waiter gets the token.
         let returns = self.unused || thread::panicking();
         let mut releasing = Releasing::new(&self.holds, returns);
         while let Some(hold) = releasing.next() {
@@ -201,7 +201,7 @@ fn leave(hold: &Arc<Hold>) -> Option<Unlocked> {
     hold.unshare().then(|| hold.local().unlock(hold))
 }
 
-/// The holds that are not released yet. Dropping this releases them, so a subscriber that panics does no harm.
+/// The holds that are not released yet. If a subscriber panics between two releases, the drop releases the rest.
 struct Releasing<'a> {
     holds: slice::Iter<'a, Arc<Hold>>,
     returns: bool,

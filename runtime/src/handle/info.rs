@@ -12,22 +12,22 @@ use crate::store::{Meta, NameRecord};
 pub struct LockInfo {
     /// Whether the lock has a holder, or is kept for `at_least`.
     pub locked: bool,
-    /// The holders, in order of arrival; a mutex has one at most. For a lock that is kept for `at_least`, this is the
-    /// last holder.
+    /// The holders, in order of arrival. A mutex has at most one, unless a `cluster_owner` shares it. For a lock that is
+    /// kept for `at_least`, this is the last holder.
     pub holders: Vec<Holder>,
     /// The owner that the holder's handle names: see [`Mutex::owner`](crate::Mutex::owner).
     pub owner: Option<String>,
-    /// The waiters, in order. (On a quorum, the waiters are in order of `since`. The next holder need not be the
-    /// first of them.)
+    /// The waiters, in the order of the queue. (On a quorum, the waiters are in order of `since`, and the next holder
+    /// need not be the first waiter.)
     pub waiters: Vec<Waiter>,
     /// The last fencing token that the store has given. After handoffs inside a process, a holder may have a greater
     /// token. `None` if the name was not used for ten minutes or more.
     pub fencing_token: Option<u64>,
-    /// When the first lease ends if nobody renews it; `None` if nobody holds the lock.
+    /// The time until the first lease ends, if it is not renewed. `None` if `locked` is `false`.
     pub expires_in: Option<Duration>,
 }
 
-/// A process that waits for a lock. Any number of its tasks may wait; the fields describe the first one.
+/// A process that waits for a lock. Any number of its tasks may wait; the fields describe the first of these tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Waiter {
@@ -37,17 +37,17 @@ pub struct Waiter {
     pub pid: u32,
     /// The place in the program: the path of an annotated function, or the name of a handle; then ` at file:line`.
     pub site: String,
-    /// Since when the process waits, by the store's clock: when the first of its waiters joined the queue.
+    /// When the first of the process's tasks joined the queue, by the store's clock.
     pub since: SystemTime,
-    /// The owner that its handle or attribute names: see [`Mutex::owner`](crate::Mutex::owner).
+    /// The owner that the waiter's handle or attribute names: see [`Mutex::owner`](crate::Mutex::owner).
     pub owner: Option<String>,
-    /// The kind of lock that it waits for.
+    /// The kind of lock that the process waits for.
     pub kind: HoldKind,
-    /// How many units it waits for: see [`Holder::units`].
+    /// The number of units that the process waits for: see [`Holder::units`].
     pub units: u32,
-    /// The complete names of the locks that its task held when it asked for this one: see [`Holder::holds`].
+    /// The complete names of the locks that the waiting task held when it asked for this lock: see [`Holder::holds`].
     pub holds: Vec<String>,
-    /// Its place in line, from 1.
+    /// The waiter's place in the queue, from 1.
     pub place: u32,
 }
 

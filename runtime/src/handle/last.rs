@@ -1,4 +1,4 @@
-//! [`Last`]: the holds that were taken through a handle or its clones, and by which task.
+//! [`Last`]: the holds that were taken through a handle or its clones, each with the task that took it.
 
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -9,14 +9,14 @@ use crate::queue::{Hold, Holds};
 use crate::sync::Mutex;
 use crate::wait::lock;
 
-/// The holds that were taken and may still be valid, and by which task.
+/// The holds that were taken and may still be valid, each with the task that took it.
 #[derive(Default)]
 pub(crate) struct Last(Mutex<Obtained>);
 
 #[derive(Default)]
 struct Obtained {
     newest: Entry,
-    /// Earlier holds that may be valid too, of readers and of permits, in order.
+    /// Earlier holds that may still be valid, for example of readers and of permits. The oldest is first.
     before: Vec<Entry>,
 }
 
@@ -63,7 +63,7 @@ impl Last {
         Some(Holds::from(newest.hold()?).within(newest.bounds.upgrade()))
     }
 
-    /// The last valid hold of the caller, preferably one that is `enough`.
+    /// The last valid hold that the current task took, preferably one for which `enough` is true.
     pub(super) fn of_caller(
         &self,
         blocking: bool,

@@ -1,9 +1,10 @@
 //! The parts that the handles and guards of all locks share.
 //!
-//! A [`Handle`] has the [`Address`] of one name, and remembers which locks were last taken through it. A call resolves
-//! it to an [`AcquireTarget`], and gets a [`Holding`], which every guard wraps. The [`Share`](crate::store::Share)
-//! says how much of the name to take, and [`Options`] how. This folder does not know what distinguishes a mutex from a semaphore. The public
-//! methods that are the same for all locks are written once, in macros: [`options`], [`query`], [`guard`].
+//! A [`Handle`] has the [`Address`] of one name, and remembers the holds that were last taken through it. A call
+//! resolves the handle to an [`AcquireTarget`], and gets a [`Holding`], which every guard wraps. The
+//! [`Share`](crate::store::Share) of a call is the part of the name that the call takes; [`Options`] has its other settings.
+//! This folder does not distinguish a mutex from a semaphore. The public methods that are the same for all locks are
+//! written once, in macros: [`options`], [`query`], [`guard`].
 
 mod address;
 mod guard;
@@ -36,17 +37,17 @@ use crate::client::Client;
 use crate::error::LockError;
 use crate::store::Owner;
 
-/// One name, as a handle and its clones know it.
+/// The common part of all handles: the name of a lock with its client and owner. Clones share `last`.
 #[derive(Clone, Debug)]
 pub(crate) struct Handle {
     address: Address,
-    /// The owner that shares the holds, if not the calling task.
+    /// The owner of the holds; `None`: the calling task.
     owner: Option<Owner>,
     last: Option<Arc<Last>>,
 }
 
 impl Handle {
-    /// Without `client`, the handle uses the client that is in force where it is used.
+    /// Without `client`, the handle uses the client that is in force where the handle is used.
     #[track_caller]
     pub(crate) fn new(client: Option<Client>, name: impl Into<String>) -> Self {
         Self {
@@ -56,13 +57,13 @@ impl Handle {
         }
     }
 
-    /// The same lock for `owner`: all handles with the same owner share the hold.
+    /// Returns this handle as a handle of `owner`. All handles with the same owner share the hold.
     pub(crate) fn owned_by(mut self, owner: Owner) -> Self {
         self.owner = Some(owner);
         self
     }
 
-    /// The target of a call.
+    /// Finds the client and the complete name for one call.
     #[inline]
     pub(crate) fn resolve(&self) -> Result<AcquireTarget<'_>, LockError> {
         Ok(AcquireTarget {

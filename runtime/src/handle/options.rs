@@ -1,4 +1,4 @@
-//! [`Options`]: how a lock is taken.
+//! [`Options`]: the options with which a lock is taken.
 
 use std::time::Duration;
 
@@ -11,27 +11,27 @@ use crate::queue::Patience;
 /// The default of `interval`.
 const INTERVAL: Duration = Duration::from_millis(10);
 
-/// How a lock is taken. The client's settings fill in what is `None`.
+/// The options with which a lock is taken. If `expire` or `block` is `None`, the client's setting applies.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Options {
-    /// How long a holder may hold at most.
+    /// The longest time that a holder may hold the lock.
     pub(crate) expire: Option<Duration>,
     pub(crate) block: Option<Duration>,
-    /// How often to try again instead of waiting in the queue.
+    /// The number of attempts after the first one; `None`: the call waits in the queue and does not poll.
     pub(crate) retries: Option<u32>,
     /// The pause before each of the `retries`.
     pub(crate) interval: Option<Duration>,
-    /// The store keeps the lock at least this long after the grant, also when it is released earlier.
+    /// The store keeps the lock for at least this time after the grant, even if the holder releases it earlier.
     pub(crate) at_least: Duration,
     pub(crate) reentrant: bool,
     /// The site label of the metrics; `None`: the lock is taken by hand.
     pub(crate) label: Option<&'static str>,
-    /// An option whose value cannot be used, and why: the error of every call.
+    /// The option with an unusable value, and the reason. Every call fails with this error.
     pub(crate) unusable: Option<(&'static str, &'static str)>,
 }
 
 impl Options {
-    /// The value of `option`. If it cannot be used, every call with these options fails.
+    /// Returns the value `given` for `option`. Notes an unusable value, so that every call with these options fails.
     pub(crate) fn length(&mut self, option: &'static str, given: Span) -> Option<Duration> {
         self.unusable.take_if(|unusable| unusable.0 == option);
         match given {
@@ -49,7 +49,7 @@ impl Options {
         self.label.unwrap_or(BY_HAND)
     }
 
-    /// The terms and the time limits of a call with these options.
+    /// Computes the terms and the patience of a call from these options and the client's `settings`.
     #[inline]
     pub(crate) fn apply(&self, settings: &Settings) -> Result<(Terms, Patience), LockError> {
         if let Some((option, reason)) = self.unusable {
@@ -83,21 +83,21 @@ impl Options {
     }
 }
 
-/// Writes the options of a handle type, for its field `options`.
+/// Writes the option methods of a handle type with a field `options`.
 macro_rules! option_methods {
     ($handle:ty) => {
         impl $handle {
-            /// How long a holder may hold the lock at most; `refresh` restarts this time. By default the client's
-            /// setting (24 hours).
+            /// Sets the longest time that a holder may hold the lock; `refresh` restarts this time. The default is the
+            /// client's setting (24 hours).
             ///
-            /// The `expire` of a nested call (see `reentrant`) limits only the nested call. When it is over, the
-            /// guard of the nested call is lost, and its async body ends. The outer call keeps the lock until its own
+            /// The `expire` of a nested call (see `reentrant`) limits only the nested call. When this time is
+            /// over, the guard of the nested call is lost, and its async body ends. The outer call keeps the lock until its own
             /// `expire` is over.
             ///
             /// The lock of a dead process is free much sooner: when its lease ends. The lease is short, and is
             /// renewed in the background while the process lives.
             ///
-            /// A number of seconds, a text like `"2m"`, or a `Duration`: see [`IntoDuration`](crate::IntoDuration).
+            /// Give a number of seconds, a text like `"2m"`, or a `Duration`: see [`IntoDuration`](crate::IntoDuration).
             /// With a value that cannot be used, the call returns
             /// [`LockError::InvalidOption`](crate::LockError::InvalidOption).
             pub fn expire(mut self, expire: impl $crate::config::IntoDuration) -> Self {
@@ -106,24 +106,24 @@ macro_rules! option_methods {
                 self
             }
 
-            /// A holder may hold the lock as long as its process lives.
+            /// Sets no `expire`: a holder may hold the lock as long as its process lives.
             pub fn never_expire(mut self) -> Self {
                 self.options.expire = Some($crate::config::FOREVER);
                 self
             }
 
-            /// How long to wait for the lock, in the same forms as [`expire`](Self::expire); with zero a call does
-            /// not wait. By default the client's setting (no limit).
+            /// Sets how long a call waits for the lock, in the same forms as [`expire`](Self::expire). With zero, a
+            /// call does not wait. The default is the client's setting (no limit).
             pub fn block(mut self, block: impl $crate::config::IntoDuration) -> Self {
                 let block = $crate::config::block(block);
                 self.options.block = self.options.length("block", block);
                 self
             }
 
-            /// Keep the lock at least this long, counted from the grant, even if it is released earlier: for jobs that
-            /// start on several machines whose clocks differ. The store keeps the lock, even if the process ends
-            /// sooner. Off by default. A nested call (see `reentrant`) may make this time longer. While a caller waits
-            /// on a [`Condvar`](crate::Condvar), nobody else gets the lock until this time is over.
+            /// Keeps the lock for at least this time after the grant, even if the holder releases it earlier: for jobs
+            /// that start on several machines whose clocks differ. The store keeps the lock even if the process ends
+            /// sooner. Off by default. A nested call (see `reentrant`) may extend this time. While the holder waits on
+            /// a [`Condvar`](crate::Condvar), no other caller gets the lock until this time is over.
             pub fn at_least(mut self, at_least: impl $crate::config::IntoDuration) -> Self {
                 let at_least = $crate::config::length(at_least);
                 self.options.at_least = self
@@ -133,9 +133,10 @@ macro_rules! option_methods {
                 self
             }
 
-            /// Poll instead of queueing: up to `n` more attempts after the first, `interval` apart, then
-            /// [`LockError::TooManyAttempts`](crate::LockError::TooManyAttempts). Waiting in the queue is fair and
-            /// costs less; this option is for code that was written for a library that polls.
+            /// Makes a call poll instead of waiting in the queue. After the first attempt, the call makes up to `n`
+            /// more, `interval` apart. After the last attempt, it returns
+            /// [`LockError::TooManyAttempts`](crate::LockError::TooManyAttempts). The queue is fair and costs less;
+            /// this option is for code that was written for a library that polls.
             pub fn retries(mut self, n: u32, interval: impl $crate::config::IntoDuration) -> Self {
                 let interval = $crate::config::length(interval);
                 self.options.retries = Some(n);
@@ -143,9 +144,9 @@ macro_rules! option_methods {
                 self
             }
 
-            /// The label `lock.site` of this handle's metrics ([`Metric`](crate::Metric)), instead of `by_hand`. The
-            /// label must be a constant of the program, because each label makes a series of its own: no key can
-            /// become a label by accident.
+            /// Sets the label `lock.site` of this handle's metrics ([`Metric`](crate::Metric)); the default is
+            /// `by_hand`. Each label makes a series of its own. So the label must be a constant of the program: a key
+            /// of a lock cannot become a label by accident.
             pub fn metrics_label(mut self, label: &'static str) -> Self {
                 self.options.label = Some(label);
                 self

@@ -1,4 +1,4 @@
-//! Operations on the holds of a handle, without its guard.
+//! Operations on the holds of a handle, without their guards.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::store::{Meta, Op, Owner, Reply, SharedStr};
 use crate::task;
 
 impl Handle {
-    /// The holds of this lock through this handle or an outer protected call.
+    /// Finds the valid hold of this lock that this handle, its owner, or an outer protected call has in this process.
     fn held_here(&self) -> Result<Option<Holds>, LockError> {
         let target = self.resolve()?;
         let inside = |suits: &dyn Fn(&Hold) -> bool| {
@@ -26,8 +26,8 @@ impl Handle {
         Ok(inside(&Hold::is_valid).or_else(|| self.last.as_ref()?.holds()))
     }
 
-    /// Asks the store about an owner in the whole cluster, whose holds may be in other processes. `None` for other
-    /// owners.
+    /// Sends `op` to the store if this handle has a cluster owner, whose holds may be in other processes. Otherwise
+    /// returns `None`.
     fn ask_about_owner(
         &self,
         op: impl FnOnce(SharedStr) -> Op,
@@ -42,7 +42,7 @@ impl Handle {
         }
     }
 
-    /// Whether the answer to [`ask_owner`](Self::ask_owner) says that this handle's owner holds the lock.
+    /// Returns whether, by the answer to [`ask_owner`](Self::ask_owner), this handle's owner holds the lock.
     pub(crate) fn is_owner(&self, reply: &Reply) -> bool {
         match (&self.owner, reply) {
             (Some(Owner::Anywhere(owner)), Reply::Info(record)) => {
@@ -55,7 +55,7 @@ impl Handle {
         }
     }
 
-    /// Asks who holds the lock; `None` if the owner can hold it only in this process.
+    /// Asks the store for the holders; `None` if the owner can hold the lock only in this process.
     pub(crate) fn ask_owner(&self) -> Result<Option<Answered>, LockError> {
         self.ask_about_owner(|_| Op::Inspect)
     }
@@ -70,7 +70,7 @@ impl Handle {
         self.ask_about_owner(|owner| Op::Refresh { owner, expire })
     }
 
-    /// Converts the answer to [`refresh_owner`](Self::refresh_owner).
+    /// Converts the answer to [`refresh_owner`](Self::refresh_owner): an error if the store notified no holder.
     pub(crate) fn told(&self, reply: &Reply) -> Result<(), LockError> {
         match reply {
             Reply::Told { holders } if *holders > 0 => Ok(()),
@@ -86,7 +86,7 @@ impl Handle {
         })
     }
 
-    /// Asks the store whether the lock is held; `None` if this process already knows that it is not.
+    /// Asks the store whether the lock is still held, by renewing its lease. `None` if no valid hold is found here.
     pub(crate) fn confirm(&self) -> Result<Option<Confirmed>, LockError> {
         let renew = |holds: Holds| holds.first().local().renew(holds.first());
         Ok(self.held_here()?.and_then(renew))
@@ -102,14 +102,14 @@ impl Handle {
         confirmed.ok_or_else(|| hold.lost_error())
     }
 
-    /// Releases the lock, even if several guards share it; `None` if this process does not hold it.
+    /// Releases the lock, even if several guards share it; `None` if no valid hold is found here.
     pub(crate) fn unlock(&self) -> Result<Option<Unlocked>, LockError> {
         let unlock = |holds: Holds| holds.first().local().unlock(holds.first());
         Ok(self.held_here()?.map(unlock))
     }
 }
 
-/// Converts the store's answer to [`Handle::confirm`].
+/// Converts the store's answer to [`Handle::confirm`]; `false` if the lock is lost.
 pub(crate) fn owned(confirmed: Result<(), LockError>) -> Result<bool, LockError> {
     match confirmed {
         Ok(()) => Ok(true),

@@ -1,4 +1,4 @@
-//! Asking the store about a lock, and breaking it.
+//! Asks the store about a lock, and takes a lock away from its holders.
 
 use super::{Handle, LockInfo};
 use crate::error::LockError;
@@ -22,7 +22,7 @@ impl Handle {
         Ok(freed(&self.ask_force()?.wait().await?))
     }
 
-    /// Breaks the lock for all its holders.
+    /// Takes the lock away from all its holders.
     pub(crate) fn ask_force(&self) -> Result<Answered, LockError> {
         let owner = SharedStr::default();
         self.ask(&Op::Force { owner })
@@ -40,11 +40,12 @@ pub(crate) fn freed(reply: &Reply) -> bool {
     matches!(reply, Reply::Freed { holders } if *holders > 0)
 }
 
-/// Writes the queries about one lock, for a handle type with a field `handle`.
+/// Writes the query methods and `force_unlock`, for a handle type of one lock with a field `handle`.
 macro_rules! query_methods {
     ($handle:ident) => {
         impl $handle {
-            /// Whether anybody holds the lock, or a part of it, as the store reports.
+            /// Asks the store whether the lock, or a part of it, is held. A lock that is kept for `at_least` counts as
+            /// held.
             ///
             /// # Errors
             ///
@@ -63,7 +64,7 @@ macro_rules! query_methods {
                 Ok(self.blocking_info()?.locked)
             }
 
-            /// The holders, the waiters, the fencing token, and when the lease ends.
+            /// Asks the store for the holders, the waiters, the fencing token, and the end of the lease.
             ///
             /// # Errors
             ///

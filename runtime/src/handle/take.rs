@@ -1,4 +1,4 @@
-//! Taking a lock of any kind.
+//! Takes a lock of any kind.
 
 use super::{Handle, Holding, Options};
 use crate::error::LockError;
@@ -6,7 +6,7 @@ use crate::observe::ACQUIRE;
 use crate::queue::{Acquire, Hold, Patience};
 use crate::store::Share;
 
-/// A call that has begun.
+/// The state of a call for a lock after its start.
 pub(crate) enum Taking {
     /// The lock was free, or the calling task holds it already.
     Obtained(Holding),
@@ -14,7 +14,7 @@ pub(crate) enum Taking {
 }
 
 impl Taking {
-    /// Blocks the thread instead of the task.
+    /// Waits for the lock, blocking the thread.
     #[inline]
     pub(crate) fn blocking(self) -> Result<Holding, LockError> {
         match self {
@@ -44,7 +44,7 @@ impl Handle {
         Ok(self.keep(taking.blocking()?, true))
     }
 
-    /// Takes the lock if it need not wait.
+    /// Takes the lock if the call need not wait.
     pub(crate) async fn try_take(
         &self,
         options: &Options,
@@ -82,7 +82,7 @@ impl Handle {
     }
 }
 
-/// Says which lock a call has obtained.
+/// Logs that a call has obtained `hold`, and reports the hold to the observer.
 #[inline]
 pub(crate) fn log_obtained(hold: &Hold) {
     hold.begin();
@@ -90,7 +90,7 @@ pub(crate) fn log_obtained(hold: &Hold) {
     tracing::debug!(target: ACQUIRE, name = %hold.name(), token = grant.token, waited = ?grant.waited, "lock obtained");
 }
 
-/// The result of a call that does not wait: `None` if it found the lock taken.
+/// Converts the result of a call that does not wait: `None` if the lock was taken, by another caller or by this one.
 pub(crate) fn unless_taken<T>(taken: Result<T, LockError>) -> Result<Option<T>, LockError> {
     match taken {
         Ok(taken) => Ok(Some(taken)),

@@ -16,16 +16,16 @@ use crate::queue::{Acquire, Answered, Hold, Holds, LockQueue, Past, Patience, Wa
 use crate::store::{Meta, Op, Owner, Share, SharedStr};
 use crate::task;
 
-/// The lock of a call. Calls of annotated functions make one without a handle.
+/// The lock of a call. Calls of annotated functions make a target without a handle.
 #[derive(Clone, Debug)]
 pub(crate) struct AcquireTarget<'a> {
     pub(crate) client: Cow<'a, Client>,
     pub(crate) name: Cow<'a, Name>,
     /// Identifies the caller, without the owner: see [`Meta`].
     pub(super) meta: SharedStr,
-    /// The owner that shares the hold, if not the calling task.
+    /// The owner of the hold; `None`: the calling task.
     pub(super) owner: Option<&'a Owner>,
-    /// What the handle remembers, if the call has a handle.
+    /// The holds that the handle remembers, if the call has a handle.
     pub(super) last: Option<&'a Arc<Last>>,
 }
 
@@ -46,7 +46,7 @@ impl<'a> AcquireTarget<'a> {
         }
     }
 
-    /// Begins a call. `patience`, if given, replaces that of the options.
+    /// Begins a call. A given `patience` replaces the patience of the options.
     #[inline]
     pub(crate) fn start(
         &self,
@@ -80,8 +80,8 @@ impl<'a> AcquireTarget<'a> {
         Acquire::call(self.join(&mut want), watch).map(Taking::Waiting)
     }
 
-    /// Notes in which order the calling task, which is inside a protected call, asks for the locks `names`. Call this for
-    /// calls that may wait: an attempt cannot hang.
+    /// Notes that the calling task, which is inside a protected call, asks for the locks `names`. Only for calls that
+    /// may wait, because a call that does not wait cannot be part of a deadlock.
     pub(crate) fn note_order<'n>(
         &self,
         label: &'static str,
@@ -91,7 +91,7 @@ impl<'a> AcquireTarget<'a> {
         member.note_order(label, &self.meta, names.into_iter());
     }
 
-    /// Reports a call that begins now, if anybody wants reports.
+    /// Begins to report a call, if a subscriber or an observer wants reports.
     #[inline]
     fn watch(&self, want: &Want) -> Option<Box<Watch>> {
         Watch::begin(self.client.member().observer(), || Call {
@@ -102,7 +102,8 @@ impl<'a> AcquireTarget<'a> {
         })
     }
 
-    /// The holds of the calling task that this call may share; an error if it has some and may not ask for more.
+    /// Finds a hold of the calling task that this call may share. Fails if the task has a hold, and the call may neither
+    /// share it nor ask for more.
     #[inline]
     pub(crate) fn held_already(
         &self,
@@ -114,7 +115,7 @@ impl<'a> AcquireTarget<'a> {
         let held = |hold: &Hold| !hold.is_released();
         let enough = |hold: &Hold| hold.units() >= share.units;
         let inside = task::find(self.client.id(), &self.name, held, enough);
-        // Guards taken by hand may be dropped in any order, so none of them is nested in another.
+        // Guards taken by hand may be dropped in any order, so they do not nest: the hold is found without bounds.
         let by_hand = || self.last.filter(|_| reentrant)?.of_caller(blocking, enough);
         match inside.or_else(|| by_hand().map(Holds::from)) {
             Some(holds) => self.shared(holds, reentrant, share),
@@ -122,7 +123,8 @@ impl<'a> AcquireTarget<'a> {
         }
     }
 
-    /// Whether the calling task may share `holds`, which it has already.
+    /// Returns a holding that shares `holds`, which the calling task has already. `None` if the call must ask the store for
+    /// a hold; otherwise an error.
     fn shared(
         &self,
         holds: Holds,
@@ -145,8 +147,8 @@ impl<'a> AcquireTarget<'a> {
             // other.
             return Ok(hold.share().then(|| Holding::new(holds)));
         }
-        // A task that has some permits of a semaphore may ask for more of them. For any other lock it would wait for
-        // itself.
+        // A task that has some permits of a semaphore may ask for more of them. A task that asks again for any other
+        // lock would wait for itself.
         if LockKind::of(share.capacity, share.takes) == LockKind::Semaphore {
             return Ok(None);
         }
@@ -160,8 +162,8 @@ impl<'a> AcquireTarget<'a> {
         })
     }
 
-    /// Asks for the lock, regardless of what the calling task holds, as a part of a call that already holds the locks
-    /// `held`.
+    /// Asks for the lock as a part of a call that already holds the locks `held`. Does not check whether the calling
+    /// task holds the lock itself.
     #[inline]
     pub(crate) fn enter(
         &self,
@@ -177,7 +179,7 @@ impl<'a> AcquireTarget<'a> {
         self.join(&mut want)
     }
 
-    /// The request without the owner.
+    /// Makes the request, without the owner.
     #[inline]
     fn want(
         &self,
@@ -203,13 +205,13 @@ impl<'a> AcquireTarget<'a> {
         Ok(())
     }
 
-    /// The request to the queue. Notes what it is [`within`].
+    /// Enters the queue. Notes in `want` whether the call is [`within`] a protected call.
     pub(crate) fn join(&self, want: &mut Want) -> Result<Acquire, LockError> {
         want.within = within(self.client.id(), want.blocking);
         Acquire::enter(self.client.member(), &self.name, want)
     }
 
-    /// The call has obtained `hold`, one of `holds`.
+    /// Logs and remembers `hold`, one of `holds`, which the call has obtained.
     pub(crate) fn obtained(&self, hold: &Arc<Hold>, holds: &Holds, blocking: bool) {
         log_obtained(hold);
         if let Some(last) = self.last {
@@ -229,7 +231,7 @@ impl<'a> AcquireTarget<'a> {
     }
 }
 
-/// Notes in a request of `client` which locks the task holds: those of the protected calls around it, and `more`.
+/// Notes in a request of `client` which locks the task holds: the locks of the protected calls around it, and `more`.
 #[inline]
 pub(crate) fn note_holds(want: &mut Want, client: u64, more: &[Arc<Hold>]) {
     let mut holds = task::holds(|_| true);
@@ -244,7 +246,7 @@ pub(crate) fn note_holds(want: &mut Want, client: u64, more: &[Arc<Hold>]) {
     want.nested = (!holds.is_empty()).then(|| Arc::new(holds));
 }
 
-/// The request of the calling task, without an owner, and without what it is [`within`].
+/// Makes the request of the calling task. The fields `owner`, `within` and `nested` remain empty.
 #[inline]
 pub(crate) fn want(
     share: Share,
@@ -270,8 +272,8 @@ pub(crate) fn want(
     }
 }
 
-/// Whether the calling task is inside a protected call of the client, and who it is. Only for a request that enters the
-/// queue: a name that is lent to a client that is open is granted without it.
+/// Identifies the calling task, and notes whether it is inside a protected call of the client. Only a request that enters
+/// the queue needs this. The fast path grants a name only while the client is open, so it need not know.
 pub(crate) fn within(client: u64, blocking: bool) -> Within {
     Within {
         body: task::is_inside(client),

@@ -1,4 +1,4 @@
-//! Guards and their listeners.
+//! Tests that a panicking subscriber keeps no lock, and that guards are `Send` and `Sync`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -7,7 +7,7 @@ use tracing::{Event, Metadata, Subscriber, span, subscriber};
 
 use crate::client::Client;
 
-/// A subscriber that panics at the event with this number.
+/// A subscriber that panics at the event with the number in the first field. The second field counts the events.
 struct PanicsAt(u32, AtomicU32);
 
 impl Subscriber for PanicsAt {

@@ -6,7 +6,7 @@ use crate::clock::Instant;
 use crate::error::LockError;
 use crate::queue::Patience;
 
-/// The limits of one call, for all its locks together, and what it has used of them.
+/// The limits of one call for all its locks together, and the time and attempts that the call has used.
 pub(super) struct Budget {
     patience: Patience,
     started: Instant,
@@ -25,28 +25,28 @@ impl Budget {
         }
     }
 
-    /// Whether the call may wait.
+    /// Returns whether the call may wait.
     pub(super) fn may_wait(&self) -> bool {
         self.patience.waits()
     }
 
-    /// How many attempts the call has made.
+    /// The number of attempts that the call has made.
     pub(super) fn attempts(&self) -> u32 {
         self.attempts
     }
 
-    /// The call tried all missing locks at once, if `any` was missing.
+    /// Counts one attempt for all missing locks together, if `any` lock was missing.
     pub(super) fn tried(&mut self, any: bool) {
         self.attempts = self.attempts.saturating_add(any.into());
     }
 
-    /// The call waited for a lock and made so many attempts.
+    /// Counts the `attempts` that the call made while it waited for one lock.
     pub(super) fn waited_for(&mut self, attempts: u32) {
         self.attempts = self.attempts.saturating_add(attempts);
         self.retried = self.retried.saturating_add(attempts);
     }
 
-    /// How the call may wait for the next lock; `None` if it may not.
+    /// The patience for the next wait for a lock; `None` if the call may not wait again.
     pub(super) fn left(&self) -> Option<Patience> {
         let left = |block: Option<Duration>| match block {
             Some(block) => {
@@ -76,7 +76,7 @@ impl Budget {
         time.map(|time| time.saturating_sub(self.waited()))
     }
 
-    /// The error of a call that may not wait for a busy lock.
+    /// The error of a call that may not wait again. `busy` is the error of the busy lock.
     pub(super) fn give_up(&self, busy: LockError) -> LockError {
         match (self.patience, busy) {
             (Patience::Poll { retries, .. }, LockError::Timeout { name, holder, .. })

@@ -9,7 +9,7 @@ use crate::name::Name;
 /// Several held locks. Dropping the guard releases the locks in the background, from any thread, with or without a
 /// runtime.
 ///
-/// When one of the locks is lost, all count as lost: see [`is_lost`](Self::is_lost), [`check`](Self::check) and
+/// When one of the locks is lost, all the locks count as lost: see [`is_lost`](Self::is_lost), [`check`](Self::check) and
 /// [`lost`](Self::lost).
 #[must_use = "if unused, the locks are released at once"]
 pub struct MultiGuard {
@@ -36,9 +36,9 @@ impl MultiGuard {
         holds.map(|hold| hold.name().as_str())
     }
 
-    /// The greatest of the fencing tokens, for a resource that several of the locks protect. It grows with every call
-    /// that takes the same names. If the names differ from call to call, use
-    /// [`fencing_token_of`](Self::fencing_token_of) a name that protects the resource instead.
+    /// The greatest of the fencing tokens, for a resource that several of the locks protect. This token grows with every
+    /// call that takes the same names. If the names differ from call to call, choose one name that protects the
+    /// resource, and use [`fencing_token_of`](Self::fencing_token_of) that name.
     #[must_use]
     pub fn fencing_token(&self) -> u64 {
         self.holding.holds().token()
@@ -66,7 +66,7 @@ impl MultiGuard {
         self.waited
     }
 
-    /// How often the call asked the store; asking for all the locks at once counts as one.
+    /// The number of times that the call asked the store. Asking for all the locks at once counts as one.
     #[must_use]
     pub fn attempts(&self) -> u32 {
         self.attempts

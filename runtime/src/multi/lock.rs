@@ -7,15 +7,15 @@ use crate::task;
 use crate::wait::block_on;
 
 impl MultiLock {
-    /// Takes all the locks. `block` limits the wait for all of them together.
+    /// Takes all the locks. `block` limits the whole wait for all the locks together.
     ///
     /// # Errors
     ///
-    /// [`LockError::Timeout`] when `block` is over; it names the lock that was not obtained.
+    /// [`LockError::Timeout`] when `block` is over; the error names a lock that was not obtained.
     /// [`LockError::TooManyAttempts`] after `retries`, [`LockError::AlreadyHeld`] inside a protected call of one of
     /// the locks, [`LockError::InvalidName`] if there are no names, [`LockError::Unavailable`] when the store does
-    /// not answer, and the others that [`LockError`] describes. If the call has taken some of the locks, it releases
-    /// them before it returns an error. It waits for the store to confirm the releases, for a second at most (or
+    /// not answer, and the other errors that [`LockError`] describes. If the call has taken some of the locks, it
+    /// releases these before it returns an error. It waits for the store to confirm the releases, for a second at most (or
     /// `store_timeout`, if that is shorter). After that time the releases continue in the background, as after a
     /// guard is dropped.
     ///
@@ -36,13 +36,13 @@ impl MultiLock {
         block_on(take::take(self.targets()?, &self.options, true))
     }
 
-    /// Takes all the locks if they are free, without waiting. Returns `None` if another caller holds one of them. If
-    /// the call has taken some of the locks, it releases them before it returns `None`, as [`lock`](Self::lock) does
-    /// before an error.
+    /// Takes all the locks if they are free, without waiting. Returns `None` if another caller holds one of the locks,
+    /// or if this task holds one and the handle is not [`reentrant`](Self::reentrant). If the call has taken some of the
+    /// locks, it releases these before it returns `None`, as [`lock`](Self::lock) does before an error.
     ///
     /// # Errors
     ///
-    /// The errors of [`lock`](Self::lock), except the timeouts.
+    /// The errors of [`lock`](Self::lock), except the timeouts, `AlreadyHeld` and `Deadlock`.
     ///
     /// # Cancel safety
     ///
@@ -64,8 +64,9 @@ impl MultiLock {
 
     /// Takes all the locks, runs `body` with the guard, and releases the locks, even if `body` panics or is dropped.
     ///
-    /// In `body`, calls for the same locks by the same task re-enter. When one of the locks is lost, `body` is
-    /// dropped at its next await. Write `async |guard| …`; a closure `|guard| async { … }` cannot borrow the guard.
+    /// In `body`, a call of the same task for the same locks re-enters if its handle is
+    /// [`reentrant`](Self::reentrant). When one of the locks is lost, `body` is dropped at its next await. Write
+    /// `async |guard| …`; a closure `|guard| async { … }` cannot borrow the guard.
     ///
     /// # Errors
     ///
@@ -82,8 +83,8 @@ impl MultiLock {
         task::run(guard.holding.holds().clone(), body(&guard)).await
     }
 
-    /// Like [`synchronize`](Self::synchronize), but blocks the thread. If a lock is lost, `body` still runs to its end
-    /// and its value is returned: call `guard.check()`.
+    /// Like [`synchronize`](Self::synchronize), but blocks the thread. If a lock is lost, `body` still runs to its end,
+    /// and its value is returned. Call `guard.check()` to notice the loss.
     ///
     /// # Errors
     ///

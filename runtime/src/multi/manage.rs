@@ -1,6 +1,6 @@
-//! Queries about the locks and operations on them through the handle, without the guard.
+//! Queries about the locks, and operations on the locks through the handle, without the guard.
 //!
-//! Every request is sent before any answer is awaited.
+//! Each method sends the requests for all locks before it awaits an answer.
 
 use super::MultiLock;
 use super::names::in_order;
@@ -11,7 +11,7 @@ use crate::store::Op;
 use crate::wait::block_on;
 
 impl MultiLock {
-    /// Whether anybody holds one of the locks. The store is asked.
+    /// Asks the store whether one of the locks is held. A lock that is kept for `at_least` counts as held.
     ///
     /// # Errors
     ///
@@ -29,8 +29,8 @@ impl MultiLock {
         block_on(self.is_locked())
     }
 
-    /// Whether this handle, its clones, and the protected calls around this call together hold all the locks. Asks the
-    /// store.
+    /// Asks the store whether this handle, its clones, and the protected calls around this call together hold all the
+    /// locks.
     ///
     /// # Errors
     ///
@@ -55,7 +55,8 @@ impl MultiLock {
         block_on(self.is_owned())
     }
 
-    /// For each name, in the given order: the holders, the waiters, the fencing token, and when the lease ends.
+    /// Asks the store for the state of each lock: the holders, the waiters, the fencing token, and the end of the lease.
+    /// The result is in the order of the given names.
     ///
     /// # Errors
     ///
@@ -65,7 +66,7 @@ impl MultiLock {
     ///
     /// Dropping the future changes nothing.
     pub async fn info(&self) -> Result<Vec<LockInfo>, LockError> {
-        // Checks all names first, so that an unusable one fails before any request is sent.
+        // Checks all names first, so that an unusable name fails the call before any request is sent.
         self.each(|_| Ok(()))?;
         let ask = |handle: &Handle| handle.ask(&Op::Inspect);
         let asked: Vec<_> = self.handles.iter().map(ask).collect::<Result<_, _>>()?;
@@ -81,13 +82,13 @@ impl MultiLock {
         block_on(self.info())
     }
 
-    /// Restarts the `expire` of the locks that are held through this handle: see
+    /// Restarts the `expire` of the locks that this handle, or the protected calls around this call, hold: see
     /// [`MultiGuard::refresh`](super::MultiGuard::refresh).
     ///
     /// # Errors
     ///
-    /// [`LockError::Lost`] if one of the locks is not held through this handle, [`LockError::InvalidOption`] for less
-    /// than 10 ms.
+    /// [`LockError::Lost`] if one of the locks is not held in this way, [`LockError::InvalidOption`] for less than
+    /// 10 ms.
     ///
     /// # Cancel safety
     ///
@@ -105,8 +106,8 @@ impl MultiLock {
         block_on(self.refresh(expire))
     }
 
-    /// Releases the locks that this handle or its clones hold, even if several guards share them. Returns whether all
-    /// the locks were held. After that, the guards count as lost.
+    /// Releases the locks that this handle, its clones, or the protected calls around this call hold, even if several
+    /// guards share them. Returns whether all the locks were held. After that, the guards count as lost.
     ///
     /// # Errors
     ///
@@ -157,7 +158,7 @@ impl MultiLock {
         block_on(self.force_unlock())
     }
 
-    /// Acts on each lock once, in order.
+    /// Calls `act` once for each lock, in the order of the complete names.
     fn each<T>(&self, act: impl Fn(&Handle) -> Result<T, LockError>) -> Result<Vec<T>, LockError> {
         let resolve = |handle| Ok((handle, Handle::resolve(handle)?));
         let named = self.handles.iter().map(resolve);

@@ -1,7 +1,7 @@
 //! [`MultiLock`]: several locks, all or none.
 //!
-//! It consists of mutexes; no store knows about it. [`take`] has the algorithm, [`manage`] the operations without a
-//! guard. The parts that all locks share are in [`handle`](crate::handle).
+//! A multi-lock consists of mutexes, and the store knows only these. [`take`] has the algorithm, [`manage`] the
+//! operations without a guard. The parts that all locks share are in [`handle`](crate::handle).
 
 mod budget;
 mod guard;
@@ -20,12 +20,13 @@ use crate::handle::{Handle, Options, option_methods};
 /// The names may be given in any order, and more than once. Each name is a [`Mutex`](crate::Mutex) of its own, which
 /// other callers may also take alone.
 ///
-/// A call tries all locks at once: if they are free, this is one round trip to the store. If one is busy, the call
-/// waits in the queue of that lock. While it waits, it keeps the locks whose names sort before the busy one, and
-/// releases the others. So no call waits for a lock while it holds one whose name sorts after it. Therefore two calls
+/// A call tries all locks at once: if they are free, this is one round trip to the store. If a lock is busy, the call
+/// waits in the queue of that lock. While it waits, it keeps the locks whose names sort before the busy lock, and
+/// releases the other locks. So no call waits for a lock while it holds a lock with a greater name. Therefore two calls
 /// cannot wait for each other, in whatever order they give the names, and no call starves.
 ///
-/// A handle costs nothing until it is used. Options are set by value, before use; `block` is for all locks together.
+/// A handle costs nothing until it is used. Set the options before use: their methods take and return the handle.
+/// `block` is for all locks together.
 ///
 /// ```
 /// # tokio::runtime::Runtime::new()?.block_on(async {
@@ -56,7 +57,7 @@ impl Client {
 }
 
 impl MultiLock {
-    /// The locks called `names`, of the client that is in force where they are used: see [`Client::multi`].
+    /// The locks called `names`, of the client that is in force where the locks are used: see [`Client::multi`].
     #[track_caller]
     pub fn new<N: Into<String>>(names: impl IntoIterator<Item = N>) -> Self {
         Self::of(None, names)
@@ -75,12 +76,12 @@ impl MultiLock {
         }
     }
 
-    /// A task that holds some of these locks, or all, may take them again; the guards share the holds. The `expire`
-    /// of the inner call limits only the inner call, and does not change the `expire` of the outer call.
+    /// Allows a task that holds some of these locks, or all, to take them again; the guards share the holds. The
+    /// `expire` of the inner call limits only the inner call, and does not change the `expire` of the outer call.
     ///
-    /// A call is in the same task if the body of [`synchronize`](Self::synchronize), or of an annotated function,
-    /// makes it. If the locks were taken as a guard, through this handle or its clones, a call is in the same task if
-    /// it is made in the same tokio task, or, outside of any tokio task, on the same thread.
+    /// Calls in the body of [`synchronize`](Self::synchronize), or of an annotated function, belong to the same task.
+    /// If the locks were taken as a guard, through this handle or its clones, a later call belongs to the same task if
+    /// both calls are made in one tokio task. Outside of tokio tasks, both must be blocking calls on one thread.
     pub fn reentrant(mut self) -> Self {
         self.options.reentrant = true;
         self

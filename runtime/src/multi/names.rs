@@ -3,7 +3,7 @@
 use crate::error::LockError;
 use crate::name::Name;
 
-/// Each name once, in order; an error if there is none.
+/// Sorts `items` by name, and keeps one item for each name; an error if there are no items.
 pub(super) fn in_order<T>(
     mut items: Vec<T>,
     name: impl Fn(&T) -> &Name,

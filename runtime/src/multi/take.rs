@@ -1,13 +1,12 @@
 //! Takes several locks.
 //!
-//! A call tries all locks at once, in the order of their names. If one is busy, the call keeps the locks before it,
-//! releases the locks after it, and waits in the queue of the busy lock. Then it tries the locks after it again. No
-//! call waits for a name while it holds a greater name, so there are no deadlocks. Each lock is granted first come,
-//! first served.
+//! A call tries all locks at once, in the order of their names. If a lock is busy, the call keeps the locks before the
+//! busy lock, releases the locks after it, and waits in the queue of the busy lock. Then it tries the released locks
+//! again. No call waits for a name while it holds a greater name, so there are no deadlocks. Each lock is granted first
+//! come, first served.
 //!
-//! The [`Slot`]s have everything that was asked for or obtained; a dropped call releases it in the background. A call
-//! that fails waits up to a second for the store to confirm the releases, so that its caller finds the other locks
-//! free.
+//! The [`Slot`]s have all requests and holds of a call; a dropped call releases them in the background. A call that fails
+//! waits up to a second for the store to confirm the releases, so that its caller finds the released locks free.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +23,7 @@ use crate::observe::{self, LockLabels, Watch, warn_of_timeout};
 use crate::queue::{Acquire, Hold, Patience, Unlocked};
 use crate::task;
 
-/// How often a call starts over because it lost a lock while it waited for the rest.
+/// How often a call may start over because it lost a lock while it waited for the other locks.
 const MAX_RESTARTS: u32 = 5;
 
 /// Takes the mutex of each name. `targets` may be in any order and contain duplicates.
@@ -62,7 +61,7 @@ enum Slot {
 }
 
 impl Slot {
-    /// Releases what the call itself has taken.
+    /// Releases the lock, or withdraws the request for it, unless the task held the lock before the call.
     fn give_back(self) -> Option<Unlocked> {
         match self {
             Self::Own(holding) => holding.give_back(),
@@ -123,7 +122,7 @@ impl<'a> Call<'a> {
         })
     }
 
-    /// Notes in which order the task takes these locks and those that it holds already. The locks of the call are taken
+    /// Notes that the task asks for the missing locks while it holds other locks. The locks of the call are taken
     /// together, so there is no order among them.
     fn note_order(&self) {
         let first = &self.targets[0];
@@ -175,7 +174,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Tries all missing locks at once. Returns the first busy one.
+    /// Tries all missing locks at once. Returns the index and the error of the first busy lock, if there is one.
     async fn try_rest(&mut self) -> Result<Option<(usize, LockError)>, LockError> {
         let mut any = false;
         let silence = self.budget.silence();
@@ -201,7 +200,8 @@ impl<'a> Call<'a> {
         Ok(None)
     }
 
-    /// Releases all locks after `index`: the call must not keep them while it waits for the lock at `index`.
+    /// Releases the locks that the call has requested after `index`. It must not keep them while it waits for the lock
+    /// at `index`.
     fn give_back_behind(&mut self, index: usize) {
         for slot in &mut self.slots[index..] {
             if matches!(slot, Slot::Asked(_)) {
@@ -213,20 +213,20 @@ impl<'a> Call<'a> {
     /// Waits until the store has confirmed the releases.
     async fn confirm(&mut self) {
         for release in std::mem::take(&mut self.given_back) {
-            // An error makes no difference to the caller.
+            // The call does the same after an error: the release is resent in the background.
             let _ = release.wait().await;
         }
     }
 
-    /// Releases everything, and waits for the store to confirm. It waits no longer than a call with `block = 0` waits
-    /// for its answer. After that the releases are sent in the background.
+    /// Releases all locks, and waits for the store to confirm, but no longer than a call with `block = 0` waits for its
+    /// answer. After that time, the releases are resent in the background.
     async fn give_back(&mut self) {
         let slots = self.slots.drain(..);
         self.given_back.extend(slots.filter_map(Slot::give_back));
         self.confirm().await;
     }
 
-    /// Waits for one lock in its queue, while the call holds those before it.
+    /// Waits in the queue of the lock at `index`, while the call holds the locks before it.
     async fn wait_for(&mut self, index: usize, patience: Patience) -> Result<(), LockError> {
         self.waits = true;
         if let Some(watch) = &mut self.watch {
@@ -249,7 +249,7 @@ impl<'a> Call<'a> {
             at_least: Duration::ZERO,
             ..self.terms
         };
-        // The locks that the call has taken itself. Only for a call that waits: an attempt that fails keeps nothing.
+        // The locks that the call itself keeps while it waits for this lock. An attempt does not wait.
         let own = self.slots[..index].iter();
         let held: Vec<Arc<Hold>> = match patience.waits() {
             true => own
@@ -264,7 +264,7 @@ impl<'a> Call<'a> {
         self.targets[index].enter(ONE_OF_ONE, terms, patience, self.blocking, &held)
     }
 
-    /// The error if one of the obtained locks is lost.
+    /// The error of the first obtained lock that is lost, if there is one.
     fn lost(&self) -> Option<LockError> {
         self.slots.iter().find_map(|slot| match slot {
             Slot::Shared(holding) | Slot::Own(holding) => holding.check().err(),
@@ -272,11 +272,11 @@ impl<'a> Call<'a> {
         })
     }
 
-    /// Releases the remaining locks after a loss: the call must not keep them while it waits for an earlier name.
+    /// Releases the remaining locks after a loss: the call must not keep them while it waits for a smaller name.
     fn start_over(&mut self) -> Result<(), LockError> {
         for slot in &mut self.slots {
             match slot {
-                // The hold belongs to an outer call; if it is lost, the outer call has lost it too.
+                // The task had this hold before the call. If the hold is lost, the call fails.
                 Slot::Shared(holding) => holding.check()?,
                 slot => self.given_back.extend(std::mem::take(slot).give_back()),
             }

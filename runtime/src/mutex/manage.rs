@@ -1,4 +1,4 @@
-//! Acting on a mutex through its handle, without its guard.
+//! Operations on a mutex through its handle, without the guard.
 
 use super::Mutex;
 use crate::config::{IntoDuration, refreshed};
@@ -7,7 +7,7 @@ use crate::handle::{freed, owned};
 use crate::wait::block_on;
 
 impl Mutex {
-    /// Whether this handle, one of its clones, or a protected call around this call holds the lock. Asks the store.
+    /// Asks the store whether this handle, one of its clones, or a protected call around this call holds the lock.
     ///
     /// # Errors
     ///
@@ -33,12 +33,12 @@ impl Mutex {
         block_on(self.is_owned())
     }
 
-    /// Restarts the `expire` of the lock that is held through this handle: see
+    /// Restarts the `expire` of the lock that this handle, or a protected call around this call, holds: see
     /// [`MutexGuard::refresh`](super::MutexGuard::refresh).
     ///
     /// # Errors
     ///
-    /// [`LockError::Lost`] if no lock is held through this handle, [`LockError::InvalidOption`] for less than 10 ms.
+    /// [`LockError::Lost`] if neither of them holds the lock, [`LockError::InvalidOption`] for less than 10 ms.
     ///
     /// # Cancel safety
     ///
@@ -56,8 +56,8 @@ impl Mutex {
         block_on(self.refresh(expire))
     }
 
-    /// Releases the lock if this handle or one of its clones holds it, even if several guards share the lock. Returns
-    /// whether the lock was held. After that, the guards count as lost.
+    /// Releases the lock if this handle, one of its clones, or a protected call around this call holds it, even if several
+    /// guards share the lock. Returns whether the lock was held. After that, the guards count as lost.
     ///
     /// # Errors
     ///

@@ -1,7 +1,7 @@
 //! [`Mutex`]: one holder in the whole cluster.
 //!
-//! The handle is here; [`manage`] has what works without the guard, [`owner`] shares a lock, [`ticket`] passes one to
-//! another process. What all locks have in common is in [`handle`](crate::handle).
+//! This file has the handle. [`manage`] has the operations without the guard, [`owner`] shares a hold, and [`ticket`]
+//! passes a hold to another process. The parts that all locks share are in [`handle`](crate::handle).
 
 mod guard;
 mod manage;
@@ -22,9 +22,9 @@ pub(crate) const ONE_OF_ONE: Share = Share::of(1, kind::MUTEX);
 
 /// A lock with at most one holder at a time in the whole cluster.
 ///
-/// A handle costs nothing until it is used. Options are set by value, before use. A clone has the same options. For
-/// methods such as [`unlock`](Self::unlock), a handle and its clones count as one: `unlock` of a clone releases a lock
-/// that was taken through the original.
+/// A handle costs nothing until it is used. Set the options before use: their methods take and return the handle. A
+/// clone has the same options. For methods such as [`unlock`](Self::unlock), a handle and its clones count as one:
+/// `unlock` of a clone releases a lock that was taken through the original.
 ///
 /// ```
 /// # tokio::runtime::Runtime::new()?.block_on(async {
@@ -71,13 +71,13 @@ impl Mutex {
         Self { handle, options }
     }
 
-    /// A task that holds this lock may take it again; the guards share one hold. The `expire` of the inner call
-    /// limits only the inner call, and does not change the `expire` of the outer call.
+    /// Allows a task that holds this lock to take the lock again; the guards share one hold. The `expire` of the inner
+    /// call limits only the inner call, and does not change the `expire` of the outer call.
     ///
-    /// A call is in the same task if the body of [`synchronize`](Self::synchronize), or of an annotated function,
-    /// makes it. If the lock was taken as a guard, through this handle or its clones, a call is in the same task if
-    /// it is made in the same tokio task, or, outside of any tokio task, on the same thread. (The future given to
-    /// `block_on` is not a tokio task: use `synchronize` there.)
+    /// Calls in the body of [`synchronize`](Self::synchronize), or of an annotated function, belong to the same task.
+    /// If the lock was taken as a guard, through this handle or its clones, a later call belongs to the same task if
+    /// both calls are made in one tokio task. Outside of tokio tasks, both must be blocking calls on one thread. (The
+    /// future given to `block_on` is not a tokio task: use `synchronize` there.)
     pub fn reentrant(mut self) -> Self {
         self.options.reentrant = true;
         self

@@ -11,7 +11,7 @@ impl Mutex {
     ///
     /// [`LockError::Timeout`] when `block` is over, [`LockError::TooManyAttempts`] after `retries`,
     /// [`LockError::AlreadyHeld`] inside a protected call of the same lock, [`LockError::Unavailable`] when the
-    /// store does not answer, and the others that [`LockError`] describes.
+    /// store does not answer, and the other errors that [`LockError`] describes.
     ///
     /// # Cancel safety
     ///
@@ -34,11 +34,12 @@ impl Mutex {
         taken.map(MutexGuard::new)
     }
 
-    /// Takes the lock if it is free, without waiting. Returns `None` if another caller holds the lock.
+    /// Takes the lock if it is free, without waiting. Returns `None` if another caller holds the lock, or if this task
+    /// holds the lock and the handle is not [`reentrant`](Self::reentrant).
     ///
     /// # Errors
     ///
-    /// The errors of [`lock`](Self::lock), except the timeouts.
+    /// The errors of [`lock`](Self::lock), except the timeouts, `AlreadyHeld` and `Deadlock`.
     ///
     /// # Cancel safety
     ///
@@ -60,8 +61,9 @@ impl Mutex {
 
     /// Takes the lock, runs `body` with the guard, and releases the lock, even if `body` panics or is dropped.
     ///
-    /// In `body`, calls for the same lock by the same task re-enter. When the lock is lost, `body` is dropped at its
-    /// next await. Write `async |guard| …`; a closure `|guard| async { … }` cannot borrow the guard.
+    /// In `body`, a call of the same task for the same lock re-enters if its handle is [`reentrant`](Self::reentrant).
+    /// When the lock is lost, `body` is dropped at its next await. Write `async |guard| …`; a closure
+    /// `|guard| async { … }` cannot borrow the guard.
     ///
     /// # Errors
     ///
@@ -88,7 +90,7 @@ impl Mutex {
     }
 
     /// Like [`synchronize`](Self::synchronize), but blocks the thread. If the lock is lost, `body` still runs to its
-    /// end and its value is returned: call `guard.check()`.
+    /// end, and its value is returned. Call `guard.check()` to notice the loss.
     ///
     /// # Errors
     ///

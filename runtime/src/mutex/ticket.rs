@@ -16,7 +16,7 @@ use crate::observe::BY_HAND;
 use crate::queue::{Acquire, Hold, Patience, Want};
 use crate::store;
 
-/// A text that stands for a held lock: another process can take the lock over with [`Client::adopt`].
+/// A text that identifies a held lock. With it, another process can take the lock over: see [`Client::adopt`].
 ///
 /// [`MutexGuard::into_ticket`] makes a ticket. As text (`Display`, `FromStr`) it fits into a message or a job queue.
 /// The store keeps the lock until its current lease ends, for at least two thirds of a lease. The other process must
@@ -75,12 +75,12 @@ impl FromStr for Ticket {
 impl MutexGuard {
     /// Ends this hold without releasing the lock, so that another process can take the lock over.
     ///
-    /// The lease is not renewed from then on. Other guards that share the hold count as lost. The `at_least` of this
-    /// hold does not apply any more.
+    /// The lease is not renewed after this call. Other guards that share the hold count as lost. The `at_least` of this
+    /// hold no longer applies.
     ///
     /// # Errors
     ///
-    /// [`LockError::Lost`] if the lock is not held any more.
+    /// [`LockError::Lost`] if the lock is no longer held.
     pub fn into_ticket(self) -> Result<Ticket, LockError> {
         self.check()?;
         let hold = self.holding.first();

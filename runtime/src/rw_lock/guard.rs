@@ -34,16 +34,16 @@ guard_methods!(RwLockWriteGuard);
 unlock_methods!(RwLockWriteGuard);
 
 impl RwLockWriteGuard {
-    /// Turns the guard into a guard for reading. Other readers may then get the lock, but no writer gets it before
-    /// this change is complete. There is no upgrade back.
+    /// Turns the guard into a guard for reading. Other readers may then get the lock. No writer can get the lock in
+    /// between. A guard for reading cannot become a guard for writing again.
     ///
     /// Waits until the store has confirmed the change. If the store does not answer within `store_timeout`, the guard
-    /// becomes a guard for reading nevertheless, and the next renewal reports the change to the store. While other
-    /// guards share the hold (re-entry), the lock is still held for writing.
+    /// becomes a guard for reading nevertheless, and the next renewal reports the change to the store. If other guards
+    /// share the hold (re-entry), the lock stays held for writing.
     ///
     /// # Errors
     ///
-    /// [`LockError::Lost`] if the lock is not held any more.
+    /// [`LockError::Lost`] if the lock is no longer held.
     ///
     /// # Cancel safety
     ///
@@ -65,7 +65,7 @@ impl RwLockWriteGuard {
         if !hold.is_shared()
             && let Some(confirmed) = hold.local().downgrade(hold, ONE_OF_ALL.units)
         {
-            // The answer does not matter: `check` reports whether the lock is held.
+            // The answer is not needed: `check` reports whether the lock is held.
             let _ = confirmed.wait().await;
         }
         self.check()?;

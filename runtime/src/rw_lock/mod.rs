@@ -1,6 +1,7 @@
 //! [`RwLock`]: any number of readers, or one writer, in the whole cluster.
 //!
-//! [`read`] and [`write`] take it. What all locks have in common is in [`handle`](crate::handle).
+//! [`read`] and [`write`] have the methods that take the lock. The parts that all locks share are in
+//! [`handle`](crate::handle).
 
 mod guard;
 mod read;
@@ -22,11 +23,11 @@ pub(crate) const ALL_OF_ALL: Share = Share::of(kind::RW_LOCK, kind::RW_LOCK);
 /// A lock that any number of readers, or one writer, may hold at a time in the whole cluster.
 ///
 /// Readers and writers wait in one queue, in order of arrival, so neither side starves. A reader that arrives while a
-/// writer waits lets that writer go first. Readers that are next to each other in the queue get the lock together.
+/// writer waits gets the lock after that writer. Readers that are next to each other in the queue get the lock together.
 ///
-/// There is no upgrade: a task that reads, and asks to write, would wait for itself.
+/// A reader cannot become a writer: a task that holds the lock for reading, and asks to write, would wait for itself.
 ///
-/// A handle costs nothing until it is used. Options are set by value, before use.
+/// A handle costs nothing until it is used. Set the options before use: their methods take and return the handle.
 ///
 /// ```
 /// # tokio::runtime::Runtime::new()?.block_on(async {
@@ -72,15 +73,15 @@ impl RwLock {
         Self { handle, options }
     }
 
-    /// A task that reads may take the lock again for reading. A task that writes may take the lock again for reading or
-    /// for writing. The guards share one hold. The `expire` of the inner call limits only the inner call, and does not
-    /// change the `expire` of the outer call. A task that reads, and asks to write, gets
+    /// Allows a task that holds the lock to take the lock again: a reader for reading, a writer for reading or for
+    /// writing. The guards share one hold. The `expire` of the inner call limits only the inner call, and does not
+    /// change the `expire` of the outer call. A task that holds the lock for reading, and asks to write, gets
     /// [`LockError::Deadlock`](crate::LockError::Deadlock).
     ///
-    /// A call is in the same task if the body of [`synchronize_read`](Self::synchronize_read), of
-    /// [`synchronize_write`](Self::synchronize_write), or of an annotated function, makes it. If the lock was taken
-    /// as a guard, through this handle or its clones, a call is in the same task if it is made in the same tokio
-    /// task, or, outside of any tokio task, on the same thread.
+    /// Calls in the body of [`synchronize_read`](Self::synchronize_read), of
+    /// [`synchronize_write`](Self::synchronize_write), or of an annotated function, belong to the same task. If the
+    /// lock was taken as a guard, through this handle or its clones, a later call belongs to the same task if both
+    /// calls are made in one tokio task. Outside of tokio tasks, both must be blocking calls on one thread.
     pub fn reentrant(mut self) -> Self {
         self.options.reentrant = true;
         self

@@ -12,7 +12,7 @@ impl RwLock {
     /// [`LockError::Timeout`] when `block` is over, [`LockError::TooManyAttempts`] after `retries`,
     /// [`LockError::AlreadyHeld`] inside a protected call of the same lock, [`LockError::WrongKind`] if the
     /// name is in use as another kind of lock, [`LockError::Unavailable`] when the store does not answer, and the
-    /// others that [`LockError`] describes.
+    /// other errors that [`LockError`] describes.
     ///
     /// # Cancel safety
     ///
@@ -37,7 +37,7 @@ impl RwLock {
     ///
     /// # Errors
     ///
-    /// The errors of [`write`](Self::write), except the timeouts.
+    /// The errors of [`write`](Self::write), except the timeouts, `AlreadyHeld` and `Deadlock`.
     ///
     /// # Cancel safety
     ///
@@ -79,7 +79,7 @@ impl RwLock {
     }
 
     /// Like [`synchronize_write`](Self::synchronize_write), but blocks the thread. If the lock is lost, `body` still
-    /// runs to its end and its value is returned: call `guard.check()`.
+    /// runs to its end, and its value is returned. Call `guard.check()` to notice the loss.
     ///
     /// # Errors
     ///

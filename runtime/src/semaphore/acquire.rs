@@ -11,8 +11,9 @@ impl Semaphore {
     ///
     /// [`LockError::Timeout`] when `block` is over, [`LockError::TooManyAttempts`] after `retries`,
     /// [`LockError::PermitsMismatch`] if the name is in use with another number of permits, [`LockError::WrongKind`] if
-    /// it is in use as another kind of lock, [`LockError::InvalidOption`] for 2^30 permits or more, [`LockError::Unavailable`] when the store does not
-    /// answer, and the others that [`LockError`] describes.
+    /// the name is in use as another kind of lock, [`LockError::InvalidOption`] if the semaphore has 2^30 permits or
+    /// more, [`LockError::Unavailable`] when the store does not answer, and the other errors that [`LockError`]
+    /// describes.
     ///
     /// # Cancel safety
     ///
@@ -56,7 +57,7 @@ impl Semaphore {
         taken.map(Permit::new)
     }
 
-    /// Takes a permit if one is free and nobody waits for it. Otherwise returns `None`.
+    /// Takes a permit if one is free and no other caller waits for it. Otherwise returns `None`.
     ///
     /// # Errors
     ///
@@ -78,7 +79,7 @@ impl Semaphore {
         self.blocking_try_acquire_many(1)
     }
 
-    /// Takes `n` permits if they are free and nobody waits for them. Otherwise returns `None`.
+    /// Takes `n` permits if they are free and no other caller waits for them. Otherwise returns `None`.
     ///
     /// # Errors
     ///
@@ -125,7 +126,7 @@ impl Semaphore {
     }
 
     /// Like [`synchronize`](Self::synchronize), but blocks the thread. If the permit is lost, `body` still runs to its
-    /// end and its value is returned: call `permit.check()`.
+    /// end, and its value is returned. Call `permit.check()` to notice the loss.
     ///
     /// # Errors
     ///

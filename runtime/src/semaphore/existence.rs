@@ -1,4 +1,4 @@
-//! The free permits of a semaphore, whether it exists, and deleting it.
+//! Counts the free permits of a semaphore, checks whether it exists, and deletes it.
 
 use super::Semaphore;
 use crate::error::LockError;
@@ -6,12 +6,12 @@ use crate::store::{NameRecord, Op, Reply};
 use crate::wait::block_on;
 
 impl Semaphore {
-    /// The number of free permits and tokens, as the store reports it. It may change at any time.
+    /// Asks the store for the number of free permits and tokens. The number may change at any time.
     ///
     /// # Errors
     ///
     /// [`LockError::PermitsMismatch`] if the name is in use with another number of permits, [`LockError::WrongKind`] if
-    /// it is in use as another kind of lock, [`LockError::Unavailable`], [`LockError::ForeignKey`], and the errors of
+    /// the name is in use as another kind of lock, [`LockError::Unavailable`], [`LockError::ForeignKey`], and the errors of
     /// an unusable client or name.
     ///
     /// # Cancel safety
@@ -31,8 +31,8 @@ impl Semaphore {
         block_on(self.available())
     }
 
-    /// Whether the semaphore exists: it has tokens, or was used and has not been deleted since then. The store forgets
-    /// a semaphore that has had no holders, waiters and tokens for ten minutes or more.
+    /// Asks the store whether the semaphore exists. It exists if it has tokens, or if it was used and has not been
+    /// deleted since. The store forgets a semaphore that has had no holders, waiters and tokens for ten minutes or more.
     ///
     /// # Errors
     ///
@@ -54,7 +54,7 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// [`LockError::InUse`] while somebody holds or waits for a permit. [`LockError::Unavailable`]: the call may or
+    /// [`LockError::InUse`] while a caller holds or waits for a permit. [`LockError::Unavailable`]: the call may or
     /// may not have deleted the semaphore. [`LockError::ForeignKey`], and the errors of an unusable client or name.
     ///
     /// # Cancel safety
@@ -87,7 +87,7 @@ impl Semaphore {
     }
 }
 
-/// How many of `permits` are free, tokens included.
+/// The number of `permits` that are free, plus the number of tokens.
 pub(super) fn free(record: &NameRecord, permits: u32) -> u32 {
     let left = u64::from(permits).saturating_sub(record.used);
     u32::try_from(left.saturating_add(record.signals)).unwrap_or(u32::MAX)

@@ -24,7 +24,7 @@ use crate::store::Share;
 /// A [signalled](Self::signal) token is an additional permit that only one call gets. A semaphore with zero permits
 /// is a queue of tokens.
 ///
-/// A handle costs nothing until it is used. Options are set by value, before use.
+/// A handle costs nothing until it is used. Set the options before use: their methods take and return the handle.
 ///
 /// ```
 /// # tokio::runtime::Runtime::new()?.block_on(async {
@@ -77,9 +77,9 @@ impl Semaphore {
     /// more. The `expire` of the inner call limits only the inner call, and does not change the `expire` of the outer
     /// call. If the handle is not re-entrant, every call takes permits of its own.
     ///
-    /// A call is in the same task if the body of [`synchronize`](Self::synchronize), or of an annotated function,
-    /// makes it. If the permits were taken as a guard, through this handle or its clones, a call is in the same task
-    /// if it is made in the same tokio task, or, outside of any tokio task, on the same thread.
+    /// Calls in the body of [`synchronize`](Self::synchronize), or of an annotated function, belong to the same task.
+    /// If the permits were taken as a guard, through this handle or its clones, a later call belongs to the same task
+    /// if both calls are made in one tokio task. Outside of tokio tasks, both must be blocking calls on one thread.
     pub fn reentrant(mut self) -> Self {
         self.options.reentrant = true;
         self
@@ -106,7 +106,7 @@ pub(crate) fn share(units: u32, permits: u32) -> Result<Share, LockError> {
         return Err(LockError::too_many_permits());
     }
     Ok(Share {
-        // A signalled token will do instead of the permit.
+        // A request for one permit also accepts a signalled token.
         takes: units == 1,
         ..Share::of(units, permits)
     })

@@ -36,7 +36,7 @@ impl Permit {
         signal.map(|token| &**token)
     }
 
-    /// Releases the permits, waits for the store to confirm, and returns how many permits are free then, tokens
+    /// Releases the permits, and waits for the store to confirm. Returns how many permits are free afterwards, tokens
     /// included. While other guards share the permits (re-entry), nothing is released.
     ///
     /// # Errors

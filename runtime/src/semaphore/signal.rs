@@ -1,4 +1,4 @@
-//! Adding tokens, which are permits that are handed out once.
+//! Adds tokens: permits that are granted only once.
 
 use super::Semaphore;
 use crate::error::LockError;
@@ -9,8 +9,8 @@ use crate::wait::block_on;
 const MAX_BYTES: usize = 64 * 1024;
 
 impl Semaphore {
-    /// Adds a token: an additional permit, which goes to only one call that acquires one permit. Tokens are handed
-    /// out before plain permits, in the order in which they were signalled. The holder reads its token from
+    /// Adds a token: an additional permit that only one call gets. The call must ask for one permit. Tokens are granted
+    /// before plain permits, in the order in which they were signalled. The holder reads its token from
     /// [`Permit::token`](super::Permit::token). A token is any text of up to 64 KiB; two equal texts are two tokens.
     ///
     /// A token is used up when its permit is released or dropped. The token goes to the next waiter if its holder
@@ -55,7 +55,7 @@ impl Semaphore {
             ticket: Ticket::random(),
             signal: Signal::Token(token.into()),
         };
-        // A refusal means that an earlier copy of the request was executed.
+        // `Reply::Refused` means that the store has executed an earlier copy of the request.
         self.handle.ask(&op)?.wait().await.map(drop)
     }
 
