@@ -20,7 +20,7 @@ impl Dice {
         self.next() % limit
     }
 
-    /// A number from `from` to `to`.
+    /// A number from `from` to `to`, inclusive.
     pub(crate) fn between(&mut self, from: u8, to: u8) -> u8 {
         from + self.below(u64::from(to - from) + 1) as u8
     }

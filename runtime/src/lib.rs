@@ -35,8 +35,8 @@
 //! - [`LockError`] and [`SetupError`]: what can go wrong.
 //!
 //! The library needs Redis 6.2 or newer, and Linux or macOS. For tests there is a store inside the process
-//! (`memory://`) that needs no Redis. Each client has a background thread for its connection and timers, so it needs no
-//! async runtime.
+//! (`memory://`) that needs no Redis. Each client has a background thread for its connection and timers. So no async
+//! runtime is needed.
 //!
 //! # Features
 //!
@@ -45,7 +45,7 @@
 //! | feature | what it adds | more crates |
 //! |---|---|---|
 //! | `tls` | `rediss://`, and `tls=true` in other URLs: see [`Config`] | 14, and a C compiler |
-//! | `tls-no-provider` | the same without `ring`: the program installs a cryptography provider for `rustls` | 9 |
+//! | `tls-no-provider` | `tls` without `ring`: the program installs a cryptography provider for `rustls` | 9 |
 //! | `redis-1` | a [`Config`] from the `ConnectionInfo` or the `Client` of the redis crate, version 1, and `Redis1Credentials` for its credential providers | 8 |
 //! | `metrics` | [metrics](mod@_guide::observe) for the crate `metrics`: `MetricsObserver` | 3 |
 //! | `otel` | [metrics](mod@_guide::observe) for OpenTelemetry: `OtelObserver` | 1 |
@@ -121,7 +121,7 @@ pub use rw_lock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub use semaphore::{Permit, Semaphore};
 pub use site::{Site, sites};
 
-// The guide, in the documentation only.
+// The guide. Only rustdoc compiles it.
 #[cfg(any(doc, doctest))]
 #[path = "guide/mod.rs"]
 pub mod _guide;
@@ -132,7 +132,7 @@ pub mod __private {
     pub use crate::attribute::*;
 }
 
-/// The examples of the README.
+/// Lets rustdoc test the examples of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

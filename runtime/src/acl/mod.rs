@@ -77,8 +77,8 @@ impl AclRule {
     /// The rule without its optional commands. The library uses `CONFIG GET` for
     /// [`Client::guarantees`](crate::Client::guarantees) and the warnings of set-up. But a user with that right can
     /// also read the passwords in the configuration. Without `CONFIG GET`, the guarantees that depend on the
-    /// configuration are `Unknown`. Also optional are the commands for the shard channels of a cluster. They save
-    /// work for its nodes; servers before Redis 7 do not have them. Without `HGETALL`, programs do not share the
+    /// configuration are `Unknown`. The commands for the shard channels of a cluster are also optional. They save
+    /// work for the nodes; servers before Redis 7 do not have these commands. Without `HGETALL`, programs do not share the
     /// [order of their locks](mod@crate::_guide::lock_order).
     #[must_use]
     pub fn without_optional(mut self) -> Self {
@@ -142,7 +142,7 @@ impl fmt::Display for AclRule {
     }
 }
 
-/// `+get +set`, as ACL rules list commands and channels.
+/// Lists commands or channels as an ACL rule does, for example `+get +set`.
 pub(crate) fn listed<T: fmt::Display>(sign: char, names: impl IntoIterator<Item = T>) -> String {
     let names = names.into_iter().map(|name| format!("{sign}{name}"));
     names.collect::<Vec<_>>().join(" ")

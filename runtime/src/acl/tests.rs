@@ -1,4 +1,4 @@
-//! The additional rights that each kind of store needs.
+//! Tests of the additional rights that each kind of store needs.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What handlers return, and what `skip` and `panic` do.
+//! The results of handlers, and the handlers `skip` and `panic`.
 
 use std::error::Error;
 use std::future::{Future, Ready, ready};
@@ -19,10 +19,10 @@ pub struct Inside(());
     note = "a handler returns what the function it answers for returns; it may be sync or async"
 )]
 pub trait Answer<M, R> {
-    /// Completes with the answer.
+    /// A future that completes with `R`.
     type Future: Future<Output = R>;
 
-    /// The answer.
+    /// Converts the result into a future of `R`.
     fn answer(self) -> Self::Future;
 }
 
@@ -48,12 +48,12 @@ pub struct WithSelf(());
 /// Marks a handler that gets `&self` before the error, where the method has `&mut self`.
 #[derive(Debug)]
 pub struct Reborrowed(());
-/// Replaces `self` if there is none, or if the body may have consumed it.
+/// Takes the place of `self` if the function has no `self`, or if the body may have consumed `self`.
 #[derive(Debug)]
 pub struct NoSelf;
 
-/// A function of a type that handles `on_error`, for a method whose `self` is `S`. `M` distinguishes the ways to call
-/// it.
+/// A handler of `on_error` that is an associated function, such as `Self::failed`. `S` is the `self` of the annotated
+/// method. `M` distinguishes the ways to call the handler.
 #[diagnostic::on_unimplemented(
     message = "this function does not take what `on_error` gives",
     label = "takes neither a `LockError` alone, nor `self` and a `LockError`",
@@ -100,7 +100,7 @@ pub fn on_error<M, S, F: OnError<M, S>>(handler: F, this: S, error: LockError) -
     handler.call(this, error)
 }
 
-/// Whether a handler is `F`, the function of the same name in the block.
+/// Implemented for a handler that is `F`, the function of the same name in the block.
 #[diagnostic::on_unimplemented(
     message = "this handler has the name of a function in this block, but names another one",
     label = "not the function in this block",
@@ -109,21 +109,21 @@ pub fn on_error<M, S, F: OnError<M, S>>(handler: F, this: S, error: LockError) -
 pub trait IsOwn<F> {}
 
 impl<F> IsOwn<F> for F {}
-/// With this second implementation, the compiler does not infer `F` from the handler, so its message does not show the
-/// handler's type.
+/// Because of this second implementation, the compiler cannot infer `F` from the handler. So its error message does not
+/// show the handler's type.
 impl<F> IsOwn<Option<F>> for F {}
 
-/// Returns the handler. Compiles only if it is the block's function, not another one of that name.
+/// Returns `handler`. Compiles only if `handler` is the function in the block, not another function of the same name.
 pub fn own<H: IsOwn<F>, F>(handler: H, _own: F) -> H {
     handler
 }
 
-/// A handler's answer. This is not an `async fn`, because an `async fn` would store the answer twice.
+/// Converts the result of a handler into a future. This is not an `async fn`, because an `async fn` would store the answer twice.
 pub fn answer<M, R, A: Answer<M, R>>(handler: A) -> A::Future {
     handler.answer()
 }
 
-/// What `skip` returns.
+/// A return type that has a default, for `skip`.
 #[diagnostic::on_unimplemented(
     message = "`skip` returns a default, but `{Self}` has none",
     label = "needs `Default`, or to be a `Result` of something that has it",
@@ -146,11 +146,11 @@ impl<T: Default, E> Skip<Inside> for Result<T, E> {
     }
 }
 
-/// What `panic` does.
+/// The handler `panic`.
 ///
 /// # Panics
 ///
-/// Always, with the error's text.
+/// Always, with the text of the error and its source.
 #[track_caller]
 pub fn panic(error: LockError) -> ! {
     match error.source() {

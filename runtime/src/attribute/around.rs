@@ -19,7 +19,8 @@ pub fn enter<G: Guard>(guard: &G) -> impl Sized + use<G> {
     task::enter_body(guard.holds())
 }
 
-/// Does the work of a call for the subscriber and the observer, and nothing else. Benchmarks time it without both.
+/// Does only the part of a call that reports to the `tracing` subscriber and the observer. Benchmarks measure this part
+/// without a subscriber and an observer.
 pub fn watch<G: Guard>(guard: &G) {
     let holds = guard.holds();
     let hold = holds.first();
@@ -38,8 +39,8 @@ pub fn watch<G: Guard>(guard: &G) {
     hold.finish();
 }
 
-/// Does the work of a nested call for the lock order, as if this call asked for the lock of `guard`, and nothing else.
-/// Benchmarks time it.
+/// Does only the part of a nested call that records the lock order, as if the call asked for the lock of `guard`.
+/// Benchmarks measure this part.
 pub fn note_order<G: Guard>(guard: &G) {
     let hold = guard.holds().first();
     let (grant, name) = (hold.grant(), std::slice::from_ref(hold.name()));
@@ -64,23 +65,23 @@ pub fn finish<G: Guard, F: Future>(
 }
 
 pin_project! {
-    /// A lock that is being taken, then held.
+    /// The lock of a call: first while it is acquired, then while it is held.
     ///
-    /// The expansion declares it before the body, so it is dropped after the body. So the body's own values are dropped
-    /// before the lock is released.
+    /// The expansion declares this value before the body, so Rust drops the body first. So the body's own values are
+    /// dropped before the lock is released.
     #[must_use = "the lock is taken by `under`"]
     pub struct Locking<A, G> {
         #[pin]
         acquire: Option<A>,
-        // The span of the body, while the body runs. It ends before the lock is released.
+        // The span of the body. It ends before the lock is released.
         span: BodySpan,
         guard: Option<G>,
-        // The call waited for the lock in an earlier poll, so the body must check for a loss.
+        // Whether `acquire` was polled before. If so, a granted lock may be lost already, so the body checks for a loss.
         waited: bool,
     }
 }
 
-/// The lock of a call, not asked for yet.
+/// Makes the lock of a call. The request is sent at the first poll, not here.
 pub fn locking<L: Lock>(
     request: Request<L>,
 ) -> Locking<impl Future<Output = Result<L, LockError>>, L> {
@@ -94,7 +95,7 @@ pub fn locking<L: Lock>(
 
 /// Takes the lock, then [`run`]s `body`.
 ///
-/// Both are pinned in place: in a debug build, moving a future into another one copies everything that it stores.
+/// `lock` and `body` are pinned in place: in a debug build, moving a future into another one copies all of its data.
 pub fn under<'a, A, G, F>(
     lock: Pin<&'a mut Locking<A, G>>,
     body: Pin<&'a mut F>,
@@ -117,7 +118,7 @@ pub fn under_finishing<'a, A, G, F>(
     }
 }
 
-/// Takes the lock, then runs the body under it. The expansion drops both, the body first.
+/// The future of [`under`]: takes the lock, then runs the body. The expansion drops the body before the lock.
 #[must_use = "futures do nothing unless polled"]
 pub struct Under<'a, A, G, F> {
     lock: Pin<&'a mut Locking<A, G>>,

@@ -5,7 +5,7 @@ use std::future::{Ready, ready};
 use crate::error::LockError;
 use crate::handle::Guard;
 
-/// A body must not release the guard that protects it.
+/// No type implements this trait, because a body must not release the guard that protects it.
 #[diagnostic::on_unimplemented(
     message = "the body has its guard only borrowed: it cannot release the lock",
     label = "the lock is released when the body ends",
@@ -14,12 +14,12 @@ use crate::handle::Guard;
 )]
 pub trait MayRelease {}
 
-/// Versions for borrowed guards of the methods that consume a guard. The trait is in scope in the body, so the compiler
-/// finds these methods before those of the guard itself. They require [`MayRelease`], which no type implements, so a
+/// Methods for borrowed guards: one for each method that consumes a guard. The trait is in scope in the body, so the
+/// compiler finds these methods before those of the guard itself. They require [`MayRelease`], which no type implements, so a
 /// call fails with the clear message of that trait. For a guard that the body itself took through a handle, the
 /// compiler finds the guard's own methods.
 pub trait Borrowed: Sized {
-    /// Does not compile.
+    /// A call of this method does not compile.
     fn unlock(self) -> Ready<Result<bool, LockError>>
     where
         Self: MayRelease,
@@ -27,7 +27,7 @@ pub trait Borrowed: Sized {
         ready(Ok(false))
     }
 
-    /// Does not compile.
+    /// A call of this method does not compile.
     ///
     /// # Errors
     ///
@@ -39,7 +39,7 @@ pub trait Borrowed: Sized {
         Ok(false)
     }
 
-    /// Does not compile.
+    /// A call of this method does not compile.
     fn release(self) -> Ready<Result<u32, LockError>>
     where
         Self: MayRelease,
@@ -47,7 +47,7 @@ pub trait Borrowed: Sized {
         ready(Ok(0))
     }
 
-    /// Does not compile.
+    /// A call of this method does not compile.
     ///
     /// # Errors
     ///
@@ -59,7 +59,7 @@ pub trait Borrowed: Sized {
         Ok(0)
     }
 
-    /// Does not compile.
+    /// A call of this method does not compile.
     fn downgrade(self) -> Ready<Result<Self, LockError>>
     where
         Self: MayRelease,
@@ -67,7 +67,7 @@ pub trait Borrowed: Sized {
         ready(Ok(self))
     }
 
-    /// Does not compile.
+    /// A call of this method does not compile.
     ///
     /// # Errors
     ///

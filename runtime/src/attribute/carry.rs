@@ -1,4 +1,4 @@
-//! How a return type carries a [`LockError`] that no handler answers.
+//! The return types that can carry a [`LockError`], for errors that no handler answers.
 
 use super::answer::{AtOnce, Inside};
 use super::value::Nothing;
@@ -14,7 +14,7 @@ use crate::error::LockError;
     note = "in an annotated block, a function that needs no lock gets `#[no_auto_mutex]`"
 )]
 pub trait FromLockError<M> {
-    /// The error, as this type.
+    /// Converts the error into this type.
     fn from_lock_error(error: LockError) -> Self;
 }
 
@@ -33,7 +33,7 @@ impl<M, T, E: ErrorFromLockError<M>> FromLockError<M> for Result<T, E> {
     note = "or return the default, or panic: `on_timeout = skip, on_error = panic`"
 )]
 pub trait ErrorFromLockError<M> {
-    /// The error, as this type.
+    /// Converts the error into this type.
     fn error_from_lock_error(error: LockError) -> Self;
 }
 
@@ -59,7 +59,7 @@ impl<E: Nothing + From<LockError>> ErrorFromLockError<Inside> for E {
     note = "or return `Result<_, E>` with an error `E` that implements `From<auto_mutex::LockError>`"
 )]
 pub trait FromTimeout<M> {
-    /// The error, as this type.
+    /// Converts the error into this type.
     fn from_timeout(error: LockError) -> Self;
 }
 
@@ -78,7 +78,7 @@ impl<M, R: FromLockError<M>> FromTimeout<M> for R {
     note = "or return `Result<_, E>` with an error `E` that implements `From<auto_mutex::LockError>`"
 )]
 pub trait FromOtherError<M> {
-    /// The error, as this type.
+    /// Converts the error into this type.
     fn from_other_error(error: LockError) -> Self;
 }
 

@@ -1,26 +1,27 @@
-//! Questions of the expansions about types: is it a future, and what does the body return?
+//! Helpers for the types in expansions: [`Probe`] shows whether a type is a future, [`never`] gives a body its type.
 
 use std::future::Future;
 use std::marker::PhantomData;
 
-/// Asks whether `R` is a future. If it is, the inherent method exists, and takes precedence over the trait's.
+/// Shows whether `R` is a future. For a future, the inherent method exists, and takes precedence over the
+/// method of [`Otherwise`].
 #[derive(Debug)]
 pub struct Probe<R>(PhantomData<fn() -> R>);
 
 impl<R> Probe<R> {
-    /// A probe to call the method on.
+    /// A probe, on which the expansion calls `__auto_mutex_kind`.
     pub const NEW: Self = Self(PhantomData);
 }
 
-/// The answer for a future.
+/// The result of a [`Probe`] for a future.
 #[derive(Debug)]
 pub struct IsFuture(());
-/// The answer for anything else.
+/// The result of a [`Probe`] for any other type.
 #[derive(Debug)]
 pub struct IsValue(());
 
 impl<R: Future> Probe<R> {
-    /// The answer.
+    /// The type of the result shows that `R` is a future.
     #[must_use]
     pub fn __auto_mutex_kind(&self) -> IsFuture {
         IsFuture(())
@@ -29,7 +30,7 @@ impl<R: Future> Probe<R> {
 
 /// Has the method that the compiler finds for types that are not futures.
 pub trait Otherwise {
-    /// The answer.
+    /// The type of the result shows that `R` is not a future.
     fn __auto_mutex_kind(&self) -> IsValue {
         IsValue(())
     }
@@ -47,19 +48,19 @@ pub trait Value {}
 
 impl Value for IsValue {}
 
-/// Does not compile for a future.
+/// Compiles only if a [`Probe`] returned [`IsValue`], so the expansion rejects a function that returns a future.
 pub fn require_value<K: Value>(_: K) {}
 
-/// Calls `make`. A call written in the expansion itself would get clippy's lints about redundant closures.
+/// Calls `make`. If the expansion called the closure itself, clippy would report a redundant closure.
 pub fn make<T>(make: impl FnOnce() -> T) -> T {
     make()
 }
 
-/// A value for a `return` that never runs and only tells the compiler the type.
+/// The value for a `return` that never runs. Such a `return` only shows the compiler the type of the body.
 ///
 /// # Panics
 ///
-/// If it does run.
+/// If it runs.
 #[must_use]
 pub fn never<R>() -> R {
     unreachable!("this only tells the compiler a type")

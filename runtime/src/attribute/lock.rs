@@ -24,7 +24,7 @@ pub trait Lock: Guard + Sized {
     ///
     /// # Cancel safety
     ///
-    /// If the future is dropped, the call leaves the queue, or releases what it was already granted.
+    /// If the future is dropped, the call leaves the queue, or releases the lock that it was already granted.
     fn acquire(request: Request<Self>) -> impl Future<Output = Result<Self, LockError>> + Send;
 
     /// Like [`acquire`](Self::acquire), but blocks the thread.
@@ -35,8 +35,8 @@ pub trait Lock: Guard + Sized {
     fn blocking_acquire(request: Request<Self>) -> Result<Self, LockError>;
 }
 
-/// A call for one lock. It begins when it is first polled. A call that waits does not keep the request.
-/// Not polled again after its end.
+/// A call for one lock. The first poll begins the call. While the call waits, it no longer stores the request. It must
+/// not be polled again after it has ended.
 enum Call<L> {
     Asked(Request<L>),
     Waiting(Acquire),
@@ -69,7 +69,7 @@ impl<L> Call<L> {
     }
 }
 
-/// Implements [`Lock`] for the guard of one name. `$share` says how much of the name to take.
+/// Implements [`Lock`] for the guard of one name. `$share` computes the units to request.
 macro_rules! single {
     ($guard:ident, $share:expr) => {
         impl Lock for $guard {

@@ -14,7 +14,7 @@ use crate::semaphore::{self, Permit};
 use crate::site::{OfClient, Site};
 use crate::store::{Owner, Share, SharedStr};
 
-/// At the beginning of `was`, this text stands for the namespace. Without a namespace, it stands for nothing.
+/// At the beginning of `was`, the namespace replaces this text. Without a namespace, the text is removed.
 const NAMESPACE: &str = "{namespace}:";
 
 /// The request of a call. It borrows nothing, so it may be kept across an await.
@@ -25,18 +25,18 @@ pub struct Request<L> {
     client: Option<Client>,
     /// The parts of each key; empty if there is no key.
     keys: Vec<Vec<String>>,
-    /// `keys = …` was given, even if it yields nothing.
+    /// Whether `keys = …` was given, even with an empty list.
     several: bool,
-    /// The `Display` of some part failed.
+    /// Whether the `Display` of a part of a key failed.
     key_failed: bool,
     permits: u32,
-    /// The options of this call, if the site does not say them all. Few calls have any, and each call copies its request
-    /// several times, so they are boxed.
+    /// The options of this call, if it needs more than those of the site. Few calls do, and each call copies its
+    /// request several times, so the options are boxed.
     given: Option<Box<Given>>,
     lock: PhantomData<fn() -> L>,
 }
 
-/// The options of a call: those of its site, and those that only the call knows.
+/// The options of a call: those of its site, and those that are known only when the call is made.
 #[derive(Debug)]
 struct Given {
     options: Options,
@@ -44,7 +44,7 @@ struct Given {
     owner: Option<String>,
 }
 
-/// The options that the site says.
+/// Returns the options of `site`: the literals in its attribute, and defaults for the others.
 #[inline]
 fn options_of(site: &'static Site) -> Options {
     let [expire, block, at_least, interval] = site.lengths();
@@ -60,7 +60,7 @@ fn options_of(site: &'static Site) -> Options {
 }
 
 impl Given {
-    /// The options of the site, to add some.
+    /// Starts with the options of `site`.
     fn by(site: &'static Site) -> Self {
         Self {
             options: options_of(site),
@@ -98,36 +98,36 @@ impl<L> Request<L> {
         self.given.get_or_insert_with(|| Box::new(Given::by(site)))
     }
 
-    /// `client = …`
+    /// Sets the option `client`.
     pub fn client<M, C: IsClient<M> + ?Sized>(&mut self, client: &C) {
         self.client = Some(client.client().clone());
     }
 
-    /// `expire = …`, an expression
+    /// Sets the option `expire` to the value of an expression.
     pub fn expire<D: IsDuration>(&mut self, expire: D) {
         let options = &mut self.given().options;
         options.expire = options.length("expire", expire.length());
     }
 
-    /// `block = …`, an expression
+    /// Sets the option `block` to the value of an expression.
     pub fn block<D: IsDuration>(&mut self, block: D) {
         let options = &mut self.given().options;
         options.block = options.length("block", block.block());
     }
 
-    /// `at_least = …`, an expression
+    /// Sets the option `at_least` to the value of an expression.
     pub fn at_least<D: IsDuration>(&mut self, at_least: D) {
         let options = &mut self.given().options;
         let at_least = options.length("at_least", at_least.length());
         options.at_least = at_least.unwrap_or_default();
     }
 
-    /// `retries = …`
+    /// Sets the option `retries`.
     pub fn retries(&mut self, retries: u32) {
         self.given().options.retries = Some(retries);
     }
 
-    /// `interval = …`, an expression
+    /// Sets the option `interval` to the value of an expression.
     pub fn interval<D: IsDuration>(&mut self, interval: D) {
         let options = &mut self.given().options;
         options.interval = options.length("interval", interval.length());
@@ -149,7 +149,7 @@ impl<L> Request<L> {
         }
     }
 
-    /// The client, and how the lock is taken.
+    /// Returns the client and the options of this call.
     #[inline]
     fn terms(&self) -> Result<(Cow<'static, Client>, Options), LockError> {
         let client = match &self.client {
@@ -208,7 +208,7 @@ impl<L> Request<L> {
         })
     }
 
-    /// Identifies the caller: see [`Meta`](crate::store::Meta).
+    /// Returns the text that identifies the caller: see [`Meta`](crate::store::Meta).
     #[inline]
     fn meta(&self, known: Option<&'static OfClient>, client: &Client) -> SharedStr {
         match known {
@@ -234,7 +234,7 @@ impl<L> Request<L> {
 }
 
 impl Request<MutexGuard> {
-    /// `owner = …`
+    /// Sets the option `owner`.
     pub fn owner<M, N: OwnerName<M> + ?Sized>(&mut self, owner: &N) {
         // An owner whose `Display` fails is refused like an empty one.
         self.given().owner = Some(owner.name().unwrap_or_default());
@@ -242,12 +242,12 @@ impl Request<MutexGuard> {
 }
 
 impl Request<MultiGuard> {
-    /// `was = …`
+    /// Sets the option `was`.
     pub fn was(&mut self, was: &'static str) {
         self.given().was = Some(was);
     }
 
-    /// The name that `was` gives, without the key.
+    /// The old name, which the option `was` gives, without the key.
     fn old_scope(&self, client: &Client, was: &str) -> NameBuilder {
         match was.strip_prefix(NAMESPACE) {
             Some(rest) => {
@@ -257,7 +257,7 @@ impl Request<MultiGuard> {
         }
     }
 
-    /// Begins another key; its parts follow.
+    /// Begins another key. Later calls of [`part`](Self::part) add its parts.
     pub fn another(&mut self) {
         self.several = true;
         self.keys.push(Vec::new());
@@ -272,7 +272,7 @@ impl Request<MultiGuard> {
         self.all(keys.list());
     }
 
-    /// Does the same as [`each`](Self::each), for a place.
+    /// Like [`each`](Self::each), for a place expression, which is only borrowed.
     pub fn each_of<'p, M, N, K>(&mut self, keys: &'p K)
     where
         K: KeyPlace<'p, M> + ?Sized,
@@ -289,7 +289,7 @@ impl Request<MultiGuard> {
         }
     }
 
-    /// The requested locks, and how to take them.
+    /// Returns the requested locks and the options of this call.
     pub(super) fn targets(mut self) -> Result<(Vec<AcquireTarget<'static>>, Options), LockError> {
         let (client, options) = self.terms()?;
         client.member().check()?;
@@ -313,12 +313,12 @@ impl Request<MultiGuard> {
 }
 
 impl Request<Permit> {
-    /// `permits = …`
+    /// Sets the option `permits`.
     pub fn permits<P: IsPermits>(&mut self, permits: P) {
         self.permits = permits.permits();
     }
 
-    /// One of the permits.
+    /// Returns a share of one permit.
     pub(super) fn permit(&self) -> Result<Share, LockError> {
         if self.permits == 0 {
             return Err(LockError::InvalidOption {
@@ -334,7 +334,7 @@ impl Request<Permit> {
 mod tests {
     use super::*;
 
-    /// An async call copies its request several times. On a 64-bit machine.
+    /// An async call copies its request several times. The limit is for a 64-bit machine.
     #[test]
     fn a_request_stays_small() {
         assert!(size_of::<Request<MutexGuard>>() <= 72);

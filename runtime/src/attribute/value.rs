@@ -1,5 +1,5 @@
-//! The types that options accept. These are separate traits, so that the compiler can explain what is wrong with other
-//! types.
+//! The types that options accept. Each option has a trait of its own, so that the compiler can explain what is wrong
+//! with other types.
 
 use std::fmt::{Display, Write as _};
 use std::marker::PhantomData;
@@ -10,11 +10,11 @@ use super::answer::{AtOnce, Inside};
 use crate::client::Client;
 use crate::config::{self, IntoDuration};
 
-/// Implemented for no type.
+/// No type implements this trait.
 ///
 /// A trait with a marker `M` has an implementation for `Nothing`, so that the compiler always has two implementations
-/// to choose from. With a single one, the compiler would report the missing bounds of that one, and propose traits of
-/// this module.
+/// to choose from. With a single implementation, the compiler would report its missing bounds, and propose traits of this
+/// module.
 pub trait Nothing {}
 
 /// A type that can be a part of a key.
@@ -49,7 +49,7 @@ impl<T: Nothing + ?Sized> KeyPart<Inside> for T {
     note = "write a list (`keys = [from, to]`), or what yields the keys (`keys = ids`, `keys = orders.iter().map(|order| order.id)`)"
 )]
 pub trait KeyList<M> {
-    /// A key. It has no bound, so that the compiler can say whether the list or its keys are wrong.
+    /// The type of a key. It has no bound, so that the compiler can say whether the list or its keys are wrong.
     type Key;
 
     /// All keys.
@@ -74,7 +74,7 @@ impl<T: Nothing> KeyList<Inside> for T {
     }
 }
 
-/// The types that `keys` accepts as a place, which is only borrowed. `M` distinguishes values from references.
+/// The types that `keys` accepts as a place expression, which is only borrowed. `M` distinguishes values from references.
 #[diagnostic::on_unimplemented(
     message = "`keys` cannot iterate over `{Self}`",
     label = "not a list",
@@ -82,7 +82,7 @@ impl<T: Nothing> KeyList<Inside> for T {
     note = "what the function is given is only borrowed: an iterator among its parameters has to be cloned (`keys = ids.clone()`)"
 )]
 pub trait KeyPlace<'p, M> {
-    /// The same as in [`KeyList`].
+    /// The type of a key, as in [`KeyList`].
     type Key;
 
     /// All keys.
@@ -142,7 +142,7 @@ impl<'p, T: Nothing + 'p> KeyPlace<'p, ()> for T {
     note = "use a field or a method that can be displayed (`owner = session.id`), or implement `Display` (a type parameter needs the bound)"
 )]
 pub trait OwnerName<M> {
-    /// `None` if the `Display` failed.
+    /// Returns the name of the owner; `None` if the `Display` failed.
     fn name(&self) -> Option<String>;
 }
 
@@ -221,14 +221,14 @@ impl<T: IntoDuration> IsDuration for T {
     }
 }
 
-/// A `u32`.
+/// The type of an expression for `permits`: a `u32`.
 #[diagnostic::on_unimplemented(
     message = "an expression for `permits` has the type `u32`, not `{Self}`",
     label = "not a `u32`",
     note = "convert it, and say what becomes of a number that is too large: `u32::try_from(size).unwrap_or(u32::MAX)` ends the call with an error"
 )]
 pub trait IsPermits {
-    /// Itself.
+    /// Returns the number itself.
     fn permits(self) -> u32;
 }
 

@@ -11,6 +11,6 @@ pub enum Deadlock {
     #[default]
     Report,
     /// Also let one call of the deadlock fail with [`LockError::Deadlock`](crate::LockError::Deadlock), so that the
-    /// others continue.
+    /// other calls continue.
     Fail,
 }

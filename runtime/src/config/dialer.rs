@@ -16,7 +16,7 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin> DialedStream for S {}
 
 type Dialing = Pin<Box<dyn Future<Output = io::Result<Box<dyn DialedStream>>> + Send>>;
 
-/// The argument of `Config::dialer`. Its clones are equal.
+/// The argument of `Config::dialer`. Clones of one dialer are equal.
 #[derive(Clone)]
 pub(crate) struct Dialer(Arc<dyn Fn(String, u16) -> Dialing + Send + Sync>);
 
@@ -42,7 +42,7 @@ impl Dialer {
     }
 }
 
-// A panic of the program's code is caught where it runs.
+// A panic of the program's code ends only the thread that runs this code.
 impl UnwindSafe for Dialer {}
 impl RefUnwindSafe for Dialer {}
 

@@ -1,4 +1,4 @@
-//! [`IntoDuration`]: how options accept a length of time. There is one rule for all of them.
+//! [`IntoDuration`]: the lengths of time that options accept. One rule applies to all options.
 
 use std::sync::Once;
 use std::time::Duration;
@@ -37,7 +37,7 @@ impl<T: sealed::ToDuration> IntoDuration for T {}
 
 /// An `expire` that never ends.
 pub(crate) const FOREVER: Duration = Duration::MAX;
-/// A shorter grant would mostly have ended when its reply arrives.
+/// A hold with a shorter `expire` would usually end before the reply with its grant arrives.
 pub(super) const SHORTEST_EXPIRE: Duration = Duration::from_millis(10);
 const NEGATIVE: &str = "it is negative";
 const HUGE: &str = "it is more than a hundred years";
@@ -45,7 +45,7 @@ const HUGE: &str = "it is more than a hundred years";
 /// A duration, or what is wrong with it.
 pub(crate) type Span = Result<Duration, &'static str>;
 
-/// For options of `Config`.
+/// Converts the value of an option of `Config`.
 pub(super) fn span(value: impl IntoDuration) -> Span {
     value.to_duration().and_then(bounded)
 }
@@ -57,12 +57,12 @@ fn bounded(duration: Duration) -> Span {
     }
 }
 
-/// For options of handles and attributes. The longest `Duration` means no limit there.
+/// Converts the value of an option of a handle or an attribute. There, the longest `Duration` means no limit.
 pub(crate) fn length(value: impl IntoDuration) -> Span {
     value.to_duration()
 }
 
-/// For the option `option` of one call.
+/// Converts the value of the option `option` of one call.
 pub(crate) fn argument(
     option: &'static str,
     value: impl IntoDuration,
@@ -70,12 +70,12 @@ pub(crate) fn argument(
     length(value).map_err(|reason| LockError::InvalidOption { option, reason })
 }
 
-/// For the new `expire` of one call of `refresh`.
+/// Converts and checks the new `expire` that a call of `refresh` gives.
 pub(crate) fn refreshed(value: impl IntoDuration) -> Result<Duration, LockError> {
     check_expire("refresh", argument("refresh", value)?)
 }
 
-/// Rejects an `expire` of one call, given as `option`, that is too short.
+/// Rejects an `expire` that is too short. The call gave it as the option `option`.
 #[inline]
 pub(crate) fn check_expire(option: &'static str, expire: Duration) -> Result<Duration, LockError> {
     if expire < SHORTEST_EXPIRE {
@@ -87,8 +87,8 @@ pub(crate) fn check_expire(option: &'static str, expire: Duration) -> Result<Dur
     Ok(expire)
 }
 
-/// For `block`: as [`length`], and warns once of a long time without a unit. Such a number may be intended, because a
-/// program can compute it, so it is no error.
+/// Like [`length`], for `block`. Warns once of a long time without a unit. This is no error, because a program may have
+/// computed the number.
 pub(crate) fn block(value: impl IntoDuration) -> Span {
     static WARNED: Once = Once::new();
     let has_unit = value.has_unit();

@@ -1,4 +1,4 @@
-//! [`Endpoint`]: where the store is and how to log in there, as a URL says it. Also the errors that name the store.
+//! [`Endpoint`]: the addresses and logins of the store, from a URL. Also makes the errors that name the store.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use crate::name::Name;
 /// Where the locks live.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Endpoint {
-    /// In this process; `shared` by all clients with the same name.
+    /// In this process. All clients with the same name in `shared` use one store; `None`: a store of one client.
     Memory {
         shared: Option<String>,
     },
@@ -25,7 +25,7 @@ pub(crate) enum Endpoint {
 }
 
 impl Endpoint {
-    /// How its URL begins.
+    /// The scheme that names this kind of store.
     pub(crate) fn scheme(&self) -> &'static str {
         match self {
             Self::Memory { .. } => "memory",
@@ -48,17 +48,17 @@ pub(crate) struct RedisEndpoint {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SentinelEndpoint {
     pub(crate) sentinels: Vec<Address>,
-    /// For the sentinels, which have users and passwords of their own.
+    /// The login for the sentinels, which have users and passwords of their own.
     pub(crate) login: Login,
     pub(crate) service: String,
-    /// For the servers. TLS applies to the sentinels too.
+    /// The options for the servers. The transport (TLS, dialer) is also used for the sentinels.
     pub(crate) access: Access,
 }
 
 /// A Redis Cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ClusterEndpoint {
-    /// Some of the nodes: they know the others.
+    /// Some of the nodes. The client learns the addresses of the other nodes from these.
     pub(crate) nodes: Vec<Address>,
     pub(crate) access: Access,
 }
@@ -87,22 +87,22 @@ pub(crate) struct Login {
     pub(crate) user: Option<Secret>,
     /// `None`: no AUTH at all.
     pub(crate) password: Option<Secret>,
-    /// The provider, which is called for each connection instead of using the two.
+    /// The provider, which is called for each connection. With a provider, `user` and `password` are `None`.
     pub(crate) source: Option<Source>,
 }
 
-/// Which certificates to trust, and which one to present.
+/// The certificates that the client trusts, and the certificate that it presents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tls {
     /// The file of trusted certificates; `None`: the system's.
     pub(crate) ca: Option<PathBuf>,
     /// The files of the client certificate and its key.
     pub(crate) identity: Option<(PathBuf, PathBuf)>,
-    /// The name that the server's certificate must have; `None`: that of the address.
+    /// The name that the server's certificate must have; `None`: the host of the address.
     pub(crate) server_name: Option<String>,
 }
 
-/// How a server is reached. Its Display is what errors and logs show: never credentials.
+/// The address of a server. Its Display, as errors and logs show it, never contains credentials.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Address {
     Tcp { host: String, port: u16 },
@@ -110,7 +110,7 @@ pub(crate) enum Address {
 }
 
 impl Endpoint {
-    /// The options of the connection to each of its servers.
+    /// The options of the connections to the store's servers.
     fn accesses(&self) -> Vec<&Access> {
         match self {
             Self::Memory { .. } => Vec::new(),
@@ -131,7 +131,7 @@ impl Endpoint {
         }
     }
 
-    /// Whether a client of this process with the other endpoint has the same store, as far as the addresses tell.
+    /// Whether clients of this process with these two endpoints share a store, as far as the addresses show this.
     pub(crate) fn is_same_store(&self, other: &Self) -> bool {
         let is_same = |one: &RedisEndpoint, other: &RedisEndpoint| {
             one.address == other.address && one.access.db == other.access.db
@@ -194,7 +194,7 @@ impl Endpoint {
 
     /// Takes all credentials from a provider. `Err`: the endpoint has credentials already.
     pub(super) fn ask(&mut self, provider: Given) -> Result<(), ()> {
-        // All share a thread, a new one for each client.
+        // All sources of this client share one thread. Another client gets another thread.
         let source = Source::new(provider, ServerKind::Server);
         for (login, kind) in self.logins() {
             if login.user.is_some() || login.password.is_some() {
@@ -205,7 +205,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Its servers, for errors: as in its URL, without credentials.
+    /// The servers of the store, for errors: as in the URL, without credentials.
     pub(crate) fn servers(&self) -> String {
         let listed = |addresses: &mut dyn Iterator<Item = &Address>| {
             let addresses: Vec<_> = addresses.map(Address::to_string).collect();
@@ -244,7 +244,7 @@ impl Endpoint {
         }
     }
 
-    /// Like [`lock_error`](Self::lock_error), for an error that only says that the store did not serve the call.
+    /// [`LockError::Unavailable`] for a call for `name`: the store did not serve the call, because of `source`.
     pub(crate) fn unavailable(&self, name: &Name, source: StoreError) -> LockError {
         LockError::Unavailable {
             name: name.to_string(),
@@ -253,7 +253,7 @@ impl Endpoint {
         }
     }
 
-    /// A database that is not 0, if a server uses one; otherwise 0.
+    /// The highest database number that a server of the store uses.
     pub(crate) fn db(&self) -> u32 {
         let databases = self.accesses().into_iter().map(|access| access.db);
         databases.max().unwrap_or(0)

@@ -1,6 +1,6 @@
-//! [`Config`]: which store, and the defaults of its locks.
+//! [`Config`]: which store to use, and the default options of its locks.
 //!
-//! This file collects the options, `url` parses the URL, `settings` checks all of it. Nothing here connects.
+//! This file collects the options, `url` parses the URL, `settings` checks all options. This module does not connect.
 
 mod deadlock;
 mod dialer;
@@ -60,7 +60,7 @@ use crate::observe::{Observer, SharedObserver};
 /// | `memory://` | in this process, private to the client |
 /// | `memory://name` | in this process, shared by all clients with that URL |
 /// | `redis://[user[:password]@]host[:port][/database]` | a Redis server by TCP; the default port is 6379 |
-/// | `rediss://…` | the same by TLS (feature `tls`) |
+/// | `rediss://…` | a Redis server by TLS (feature `tls`) |
 /// | `valkey://…`, `valkeys://…` | other names of `redis://` and `rediss://` |
 /// | `unix:///path` | a Redis server by a socket file (also `redis+unix://`, `valkey+unix://`) |
 /// | `redis-sentinel://[user[:password]@]host[:port],…/service[/database]` | the primary of a service, found by asking these sentinels; their default port is 26379 |
@@ -190,7 +190,7 @@ impl Config {
         environment::read(|variable| std::env::var_os(variable))
     }
 
-    /// The first part of every name. Environments with different namespaces can share a store. After the namespace
+    /// Sets the first part of every name. Environments with different namespaces can share a store. After the namespace
     /// comes the package of an annotated function. So two programs in one namespace share only those locks to which
     /// both give the same name (`name = "…"`, handles).
     pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
@@ -198,39 +198,39 @@ impl Config {
         self
     }
 
-    /// How long the store keeps a lock without a renewal: 100 ms to 30 s, 10 s by default, and at most `longest_lease`.
-    /// Leases are renewed in the background; the locks of a killed process are free within one lease.
+    /// Sets how long the store keeps a lock without a renewal: 100 ms to 30 s, and at most `longest_lease`. The default is
+    /// 10 s. The client renews leases in the background; the locks of a killed process are free within one lease.
     pub fn lease(mut self, time: impl IntoDuration) -> Self {
         self.lease = Some(duration::span(time));
         self
     }
 
-    /// How long a lock may be held at most: 24 hours by default.
+    /// Sets how long a lock may be held at most: 24 hours by default.
     pub fn expire(mut self, time: impl IntoDuration) -> Self {
         self.expire = Some(duration::span(time));
         self
     }
 
-    /// A lock may be held for as long as its process lives.
+    /// Lets locks be held for as long as their process lives.
     pub fn never_expire(mut self) -> Self {
         self.expire = Some(Ok(FOREVER));
         self
     }
 
-    /// How long to wait for a lock: without a limit by default. With `0` a call does not wait. A number above an hour
-    /// should have a unit (`"2h"`): without a unit it is taken as seconds, and one warning asks whether milliseconds
+    /// Sets how long to wait for a lock: without a limit by default. With `0` a call does not wait. A number above an
+    /// hour should have a unit (`"2h"`): without a unit it counts as seconds, and one warning asks whether milliseconds
     /// were meant.
     pub fn block(mut self, time: impl IntoDuration) -> Self {
         self.block = Some(duration::block(time).and_then(duration::span));
         self
     }
 
-    /// How long a call may wait, or a body hold its lock, before a warning (`tracing`, WARN) is logged: 30 s by
+    /// Sets how long a call may wait, or a body may hold its lock, before a warning (`tracing`, WARN) is logged: 30 s by
     /// default. `0` turns the warning off.
     ///
     /// The warning is logged again at each doubling of this time (60 s, 120 s…), each time up to a third of a `lease`
     /// late. It names the lock and the site in the program (`file:line` of an annotated function). For a call that
-    /// waits, it also gives the holder and the place in line.
+    /// waits, it also gives the holder and the place in the queue.
     ///
     /// By default a call waits without a limit, and a body may hold a lock for a day. So only this warning shows that
     /// a call or a body hangs.
@@ -245,7 +245,7 @@ impl Config {
         self
     }
 
-    /// What to do about a deadlock: tasks that hold locks and wait for each other, in one process or in several.
+    /// Sets what to do about a deadlock: tasks that hold locks and wait for each other, in one process or in several.
     /// [`Deadlock::Report`] by default. [The guide](mod@crate::_guide::deadlocks) says which deadlocks are found.
     ///
     /// ```no_run
@@ -260,8 +260,8 @@ impl Config {
         self
     }
 
-    /// After which wait to search for a deadlock: 1 s by default, and again at each doubling of this time. Only waits of
-    /// tasks that hold another lock are looked at. Shorter waits send no request for it.
+    /// Sets after how long a wait the client searches for a deadlock: 1 s by default, and again at each doubling of this
+    /// time. The client searches only around waits of tasks that hold another lock. Shorter waits cause no requests.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -273,7 +273,7 @@ impl Config {
         self
     }
 
-    /// How long a call tolerates an unresponsive store before it fails: one lease by default. A call that does not
+    /// Sets how long a call tolerates an unresponsive store before it fails: one lease by default. A call that does not
     /// wait tolerates a second at most. If the process did not run for a while (its machine slept), the store has a
     /// second to answer after the process continues.
     pub fn store_timeout(mut self, time: impl IntoDuration) -> Self {
@@ -281,17 +281,18 @@ impl Config {
         self
     }
 
-    /// How long an attempt to connect may take: 5 s by default. After attempts that ran out of time, the client gives a
-    /// reconnect up to 16 s, and the start of [`connect_lazily`](Self::connect_lazily) up to four times as long.
+    /// Sets how long an attempt to connect may take: 5 s by default. After an attempt that ran out of time, the client
+    /// allows more: up to 16 s for a reconnect, and up to four times this option for the first connection with
+    /// [`connect_lazily`](Self::connect_lazily).
     pub fn connect_timeout(mut self, time: impl IntoDuration) -> Self {
         self.connect_timeout = Some(duration::span(time));
         self
     }
 
-    /// How the program itself connects to a host and port: through a SOCKS proxy, an SSH tunnel, or with another TLS
+    /// Lets the program itself connect to a host and port: through a SOCKS proxy, an SSH tunnel, or with another TLS
     /// library. `dial` returns any stream of bytes (tokio's `AsyncRead` and `AsyncWrite`). The client calls it for every
     /// TCP connection, at set-up and later: to servers, sentinels, nodes of a cluster and members of a quorum. The client
-    /// opens socket files (`unix://`) without it.
+    /// opens socket files (`unix://`) without `dial`.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -321,8 +322,8 @@ impl Config {
     /// - **TLS**: with `rediss://` or `tls=true`, this library encrypts the data on the stream, and checks the
     ///   certificate for the host. If `dial` encrypts by itself, write `redis://`.
     /// - **Time**: a call that takes longer than `connect_timeout` is dropped, and counts as a server that does not
-    ///   answer. Later calls are dropped after eight seconds (for a sentinel: three), and get twice the time if that
-    ///   was too short.
+    ///   answer. Later calls are dropped after eight seconds (for a sentinel: three), and get twice the time if this
+    ///   limit was too short.
     /// - **Errors**: the client reports an error of `dial` or of the stream as an error of the connection, also in
     ///   logs. So it must not contain a secret. A panic counts as an error.
     /// - **Threads**: each call of `dial` runs on a thread of its own, in a tokio runtime (`enable_all`). So it may
@@ -352,7 +353,7 @@ impl Config {
     ///   at level ERROR. The client tries again at least every ten seconds.
     /// - A server that cannot be reached is logged as a warning.
     ///
-    /// Once connected, the client logs the weaknesses of the store like a set-up.
+    /// After it has connected, the client logs the weaknesses of the store, as it otherwise does at set-up.
     ///
     /// If the URL or an option is invalid, `setup` still fails.
     ///
@@ -366,12 +367,12 @@ impl Config {
         self
     }
 
-    /// How often a released lock goes directly to the next waiter of the same process, before the waiters of other
-    /// processes: at most `times` times in a row, and for at most `time` after the store granted the lock. The default
-    /// is 100 times and 5 ms; the maximum is 1023 times. `0` times turns it off.
+    /// Limits local handoffs: a released lock is passed directly to the next waiter of the same process, before the
+    /// waiters of other processes. This happens at most `times` times in a row, and for at most `time` after the store
+    /// granted the lock. The default is 100 times and 5 ms; the maximum is 1023 times. `0` times turns handoffs off.
     ///
-    /// Such a handoff needs no round trip. At least 50 ms of the lease must be left. Every holder still has a fencing token and an `expire` of its own, and
-    /// waiters of one process are served in order.
+    /// A handoff needs no round trip. At least 50 ms of the lease must be left. Every holder still has a fencing token and
+    /// an `expire` of its own, and waiters of one process are served in order.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -383,7 +384,7 @@ impl Config {
         self
     }
 
-    /// Whether a restarted server grants nothing until every lease that it may have granted before the restart has
+    /// Sets whether a restarted server grants nothing until every lease that it may have granted before the restart has
     /// ended. Without this guard, a server that has lost its data may grant locks that clients still hold.
     ///
     /// The server waits as long as after a failover, because it may have been promoted just before the restart. A
@@ -398,15 +399,15 @@ impl Config {
         self
     }
 
-    /// Removes the failover guard: after a failover two clients may then hold the same lock. Only for tests that show
-    /// this.
+    /// Removes the failover guard: after a failover two clients may hold the same lock. Only for tests that show this
+    /// failure.
     #[doc(hidden)]
     pub fn without_failover_guard(mut self) -> Self {
         self.failover_guard = false;
         self
     }
 
-    /// The longest `lease` that any client of this store uses: 30 s by default and at most. After a failover, and after
+    /// Sets the longest `lease` that any client of this store uses: 30 s by default and at most. After a failover, and after
     /// a restart with [`restart_guard`](Self::restart_guard), the server grants nothing for at least this time. If a
     /// client's `lease` is longer than its `longest_lease`, set-up fails.
     ///
@@ -426,7 +427,7 @@ impl Config {
         self
     }
 
-    /// A grant counts only when `count` replicas of the server have it. A call waits for the replicas for at most
+    /// Lets a grant count only when `count` replicas of the server have it. A call waits for the replicas for at most
     /// `timeout` (the command `WAIT`). Off by default.
     ///
     /// If fewer replicas have the grant by then, the lock is released again, and the call fails with
@@ -473,8 +474,8 @@ impl Config {
         self
     }
 
-    /// The observer that gets the metrics of this client's locks: calls, waits, holds, losses, answers of the store.
-    /// None by default; a second call replaces the observer. `MetricsObserver` (feature `metrics`) and `OtelObserver`
+    /// Sets the observer that gets the metrics of this client's locks: calls, waits, holds, losses, answers of the store.
+    /// By default there is none; a second call replaces the observer. `MetricsObserver` (feature `metrics`) and `OtelObserver`
     /// (feature `otel`) are ready to use. [`Metric`](crate::Metric) lists the metrics.
     ///
     /// ```
@@ -493,7 +494,7 @@ impl Config {
     }
 
     /// Allows calls to ask for a lock of the class `after` while they hold one of the class `before`, whatever other calls
-    /// do. So this order contradicts no other order, and is never warned about. May be called several times.
+    /// do. So the client never warns that this order contradicts another one. This function may be called several times.
     ///
     /// A class is the template of a site's names, as [`Site::name`](crate::Site::name) returns it and as the warning shows
     /// it, or the `metrics_label` of a handle. The namespace is not a part of it. For one annotated function, its option

@@ -8,9 +8,9 @@ use super::secret::Secret;
 use crate::error::SetupError;
 
 /// Takes over the server, login and database that the redis crate (version 1, feature `redis-1`) would use. So a
-/// program that has such a value needs no second URL.
+/// program that has a `ConnectionInfo` or a `Client` needs no URL in addition.
 ///
-/// The client trusts the certificates of the system's authorities. It uses RESP3, whatever protocol the value names.
+/// The client trusts the certificates of the system's authorities. It uses RESP3, even if the value names RESP2.
 /// The TCP settings and the library's name have no effect, because this library uses its own.
 ///
 /// # Errors

@@ -17,7 +17,7 @@ const DEFAULT_EXPIRE: Duration = Duration::from_secs(24 * 60 * 60);
 const DEFAULT_SLOW: Duration = Duration::from_secs(30);
 const DEFAULT_DEADLOCK_AFTER: Duration = Duration::from_secs(1);
 const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// The resolution of the store.
+/// The shortest time of most options: the resolution of the store's clock.
 const SHORTEST: Duration = Duration::from_millis(1);
 const LONGEST_NAMESPACE: usize = 256;
 
@@ -30,12 +30,13 @@ pub(crate) struct Settings {
     pub(crate) lease: Duration,
     /// How long a holder may hold at most; `None`: for ever.
     pub(crate) expire: Option<Duration>,
-    /// How long to wait for a lock; `None`: as long as it takes.
+    /// How long to wait for a lock; `None`: without a limit.
     pub(crate) block: Option<Duration>,
     /// How long a wait or a hold may last before a warning; `None`: no warnings.
     pub(crate) slow: Option<Duration>,
-    /// What to do about deadlocks, and after which wait.
+    /// What to do about deadlocks.
     pub(crate) deadlock: Deadlock,
+    /// How long a wait lasts before a search for a deadlock.
     pub(crate) deadlock_after: Duration,
     /// How long a call tolerates an unresponsive store.
     pub(crate) store_timeout: Duration,
@@ -51,25 +52,25 @@ pub(crate) struct Settings {
     pub(crate) replicas: Option<Replicas>,
     /// Whether set-up returns before the store is connected.
     pub(crate) lazily: bool,
-    /// Gets the metrics.
+    /// The observer that gets the metrics.
     pub(crate) observer: Option<SharedObserver>,
-    /// The pairs of lock classes whose order is meant.
+    /// The pairs of lock classes whose order the program allows.
     pub(crate) allowed_orders: Vec<(String, String)>,
 }
 
-/// How many replicas must have a grant, and how soon.
+/// How many replicas must have a grant, and within which time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Replicas {
     pub(crate) count: u32,
     pub(crate) timeout: Duration,
 }
 
-/// How often a process may hand a lock on before other processes get it.
+/// The limits of local handoffs, so that other processes also get the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LocalHandoff {
-    /// Zero: never.
+    /// The most handoffs in a row; zero: no handoffs.
     pub(crate) times: u32,
-    /// How long after the store's grant.
+    /// The longest time after the store's grant.
     pub(crate) time: Duration,
 }
 
@@ -81,8 +82,8 @@ impl LocalHandoff {
 }
 
 impl Settings {
-    /// For a client that never holds a lock: it connects at once, and adds nothing to the time for which servers grant
-    /// nothing after a restart or failover.
+    /// The settings for a client that never holds a lock. This client connects at once. It does not lengthen the time for
+    /// which servers grant nothing after a restart or failover.
     pub(crate) fn without_holds(&self) -> Self {
         Self {
             lease: SHORTEST_LEASE,
@@ -172,7 +173,7 @@ fn too_short(option: &'static str, lease: Duration) -> SetupError {
     invalid(option, format!("{words} is shorter than 100 ms"))
 }
 
-/// A number that would be a valid lease in milliseconds was probably meant in milliseconds.
+/// The error for a lease that is too long. It asks about milliseconds if the number would then be a valid lease.
 fn too_long(option: &'static str, lease: Duration, why: &str) -> SetupError {
     let seconds = lease.as_secs_f64();
     let in_millis = lease / 1000;
@@ -183,7 +184,7 @@ fn too_long(option: &'static str, lease: Duration, why: &str) -> SetupError {
     invalid(option, format!("{doubt} The longest is 30 s{why}"))
 }
 
-/// `None`: for ever.
+/// Returns `None` if a lock may be held for ever.
 fn expire(given: Option<Span>) -> Result<Option<Duration>, SetupError> {
     match take("expire", given)?.unwrap_or(DEFAULT_EXPIRE) {
         FOREVER => Ok(None),
@@ -214,7 +215,7 @@ fn check_namespace(namespace: Option<&str>) -> Result<(), SetupError> {
     }
 }
 
-/// The grant itself has the first of its tokens, each handoff one more.
+/// The grant itself uses the first of its fencing tokens, and each handoff uses one more.
 const MOST_HANDOVERS: u32 = TOKENS_OF_A_GRANT as u32 - 1;
 
 fn handover(given: Option<(u32, Span)>) -> Result<LocalHandoff, SetupError> {

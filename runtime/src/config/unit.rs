@@ -1,9 +1,9 @@
-//! Texts with a unit of time, as in `"250ms"`, lengths of time in words, and the longest one. The macros have a
+//! Reads times with a unit, as in `"250ms"`, and writes times in words. Also the longest valid time. The macros have a
 //! symbolic link to this file (`macros/src/args/unit.rs`), because the two crates cannot share code.
 
 use std::time::Duration;
 
-/// A hundred years: longer than anybody waits, and far from any overflow.
+/// A hundred years: longer than any useful wait, and far from any overflow.
 pub(crate) const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 /// A number of seconds above this, without a unit, may be milliseconds by mistake.
 pub(crate) const LONG: f64 = 3600.0;
@@ -17,7 +17,7 @@ const UNITS: &[(&str, f64)] = &[
     ("d", 86400.0),
 ];
 
-/// The seconds of a number with a unit; an error says what is wrong.
+/// Parses a number with a unit into seconds. The error says what is wrong.
 pub(crate) fn seconds(text: &str) -> Result<f64, &'static str> {
     let text = text.trim();
     let split = text
@@ -42,13 +42,13 @@ pub(crate) fn unit(word: &str) -> Option<f64> {
     Some(*seconds)
 }
 
-/// `500 s is 8 minutes: did you mean "500ms"?`
+/// Asks whether milliseconds were meant: `500 s is 8 minutes: did you mean "500ms"?`
 pub(crate) fn doubt(seconds: f64) -> String {
     let words = in_words(seconds);
     format!("{seconds} s is {words}: did you mean \"{seconds}ms\"?")
 }
 
-/// `8 minutes`
+/// Writes a time in words, as `8 minutes`.
 pub(crate) fn in_words(seconds: f64) -> String {
     let (unit, word) = match seconds {
         _ if seconds < 1.0 => (1e-3, "millisecond"),

@@ -15,8 +15,8 @@ use super::{Granted, ServerAddress};
 use crate::error::with_sources;
 use crate::sync::atomic::{AtomicBool, Ordering};
 
-/// A runtime with one thread. It runs all the time, and not only for jobs, because a provider may leave open
-/// connections in it that other code uses. Ends when the last handle is dropped.
+/// A handle of a tokio runtime with one thread. The runtime also runs between jobs, because a provider may leave open
+/// connections in it that other code uses. The runtime ends when the last handle is dropped.
 #[derive(Clone)]
 pub(super) struct Lane {
     jobs: UnboundedSender<Job>,
@@ -24,8 +24,8 @@ pub(super) struct Lane {
     busy: Arc<AtomicBool>,
 }
 
-/// One call of a provider. It is dropped when no caller waits for the reply any more. It stays unanswered if the
-/// provider panics.
+/// One call of a provider. The job is dropped if its caller no longer waits for the reply. If the provider panics, no
+/// reply is sent.
 pub(super) struct Job {
     pub(super) server: ServerAddress,
     pub(super) reply: oneshot::Sender<Result<Granted, String>>,
@@ -72,7 +72,7 @@ fn run(
 ) {
     runtime.block_on(async {
         while let Some(job) = coming.recv().await {
-            // A panic ends only its own task.
+            // A panic of the provider ends only this task.
             tokio::spawn(job.run(provider.clone(), busy.clone()));
         }
     });

@@ -1,7 +1,7 @@
 //! [`Credentials`] that rotate, and the [`CredentialsProvider`] of a program that returns them.
 //!
-//! - `provider.rs`: the trait. `server.rs`: which server asks.
-//! - `source.rs`: asks a provider, with a time limit. `lane.rs`: the thread that runs it.
+//! - `provider.rs`: the trait. `server.rs`: the server that a provider returns credentials for.
+//! - `source.rs`: asks a provider, with a time limit. `lane.rs`: the thread that runs the provider.
 //! - `redis_1.rs`: providers written for the redis crate.
 
 mod lane;
@@ -41,7 +41,7 @@ pub struct Credentials {
     /// `None`: the default user.
     user: Option<Secret>,
     password: Secret,
-    /// `None`: they do not expire.
+    /// `None`: the credentials do not expire. `Err`: the given duration is invalid.
     expires: Result<Option<Instant>, &'static str>,
 }
 
@@ -102,17 +102,17 @@ pub(crate) struct Granted {
     pub(crate) terms: Terms,
 }
 
-/// Until when credentials are valid.
+/// The validity of credentials.
 #[derive(Debug, Default)]
 pub(crate) struct Terms {
-    /// `None`: they do not expire.
+    /// `None`: the credentials do not expire.
     pub(crate) expires: Option<Instant>,
-    /// Notified when the provider has new credentials before these expire.
+    /// Notified if the provider has new credentials before these credentials expire.
     pub(crate) recalled: Option<oneshot::Receiver<()>>,
 }
 
 impl Granted {
-    /// `Err`: why they are invalid.
+    /// Returns the reason as an error if `credentials` are invalid.
     fn new(credentials: Credentials, recalled: oneshot::Receiver<()>) -> Result<Self, String> {
         let Credentials {
             user,

@@ -1,4 +1,4 @@
-//! [`CredentialsProvider`], and the same trait behind a pointer.
+//! [`CredentialsProvider`], and [`Erased`], its object-safe form.
 
 use std::error::Error;
 use std::fmt;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::{Credentials, ServerAddress};
 
-/// Returns credentials, for [`Config::credentials`](crate::Config::credentials).
+/// A provider of credentials, for [`Config::credentials`](crate::Config::credentials).
 ///
 /// A function is a provider if it takes a [`ServerAddress`] and returns a future:
 ///
@@ -61,17 +61,17 @@ use super::{Credentials, ServerAddress};
 /// }
 /// ```
 ///
-/// # Where it runs
+/// # Where a provider runs
 ///
 /// A provider runs on a thread of the client (`auto-mutex-login`), in a tokio runtime with timers and sockets. So a
 /// client of AWS or Azure works in it. This runtime does not end with the runtime of the program. The provider may take
-/// as long as `connect_timeout`. It may block or panic: then this attempt fails. The failure affects no lock as long as
-/// the connection lasts.
+/// as long as `connect_timeout`, and may block its thread. If the provider takes longer, fails or panics, the attempt to
+/// get credentials fails. The failure affects no lock as long as the connection lasts.
 ///
 /// `setup` and `Client::connect` block their thread, so the provider must not wait for that thread. If they are called
 /// on a runtime with one thread, the provider must not need tasks of that runtime.
 ///
-/// # When it is asked
+/// # When a provider is asked
 ///
 /// The client asks the provider for each connection, also after a connection was lost, so there may be many calls in a
 /// short time. These connections lead to servers, sentinels, nodes of a cluster, and members of a quorum. The client
@@ -100,8 +100,8 @@ pub trait CredentialsProvider: Send + Sync + 'static {
     /// Completes when the returned credentials should be replaced before they expire. By default, it never completes.
     ///
     /// For each connection, the client calls this function and polls its future once before
-    /// [`credentials`](Self::credentials). So it misses no later change. Connections then ask again, at most once a
-    /// second.
+    /// [`credentials`](Self::credentials). So the client misses no later change. When the future completes, the connection
+    /// asks for new credentials, at most once a second.
     fn changed(&self) -> impl Future<Output = ()> + Send {
         pending()
     }
@@ -121,7 +121,7 @@ pub(super) type Asking<'a> =
     Pin<Box<dyn Future<Output = Result<Credentials, Box<dyn Error + Send + Sync>>> + Send + 'a>>;
 pub(super) type Changing<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
-/// A [`CredentialsProvider`] behind a pointer.
+/// The object-safe form of [`CredentialsProvider`].
 pub(super) trait Erased: Send + Sync {
     fn credentials<'a>(&'a self, server: &'a ServerAddress) -> Asking<'a>;
     fn changed(&self) -> Changing<'_>;
@@ -147,7 +147,7 @@ impl Given {
     }
 }
 
-// A panic of the provider is caught where it runs.
+// The runtime of the lane catches a panic of the provider.
 impl UnwindSafe for Given {}
 impl RefUnwindSafe for Given {}
 

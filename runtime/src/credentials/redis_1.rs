@@ -66,7 +66,7 @@ impl CredentialsProvider for Redis1Credentials {
         let mut updates = self.0.subscribe();
         let mut seen = 0;
         while let Some(update) = next(&mut updates).await {
-            // The first credentials are the current ones.
+            // The stream begins with the current credentials, so only the second ones are new.
             seen += u32::from(update.is_ok());
             if seen > 1 {
                 return;
@@ -89,8 +89,8 @@ mod tests {
     use super::*;
     use crate::config::Address;
 
-    /// Yields the current credentials at once, and others when they come, like the provider of the redis crate for
-    /// Entra ID.
+    /// A provider whose stream yields the current credentials at once, and later each change. The provider of the redis
+    /// crate for Entra ID does the same.
     struct Fake(watch::Sender<Option<BasicAuth>>);
 
     struct Told {

@@ -16,7 +16,7 @@ use crate::error::StoreError;
 use crate::sync::Mutex;
 use crate::wait::lock;
 
-/// How many threads the client replaces when a provider blocks them.
+/// The most threads that a client replaces because a provider blocks them.
 const MOST_REPLACED: u32 = 8;
 
 /// The source of credentials for the connections to servers of one kind. All sources of a client share a thread.
@@ -27,7 +27,7 @@ pub(crate) struct Source {
 }
 
 struct Shared {
-    /// Dropped before the lane. So the lane's thread drops the last reference, and with it the user's value.
+    /// Dropped before `threads`, which has the lane. So the lane's thread drops the last reference to the provider.
     provider: Given,
     threads: Mutex<Threads>,
 }
@@ -94,8 +94,8 @@ impl Shared {
         Ok(lane.clone())
     }
 
-    /// No credentials came within the time limit. If the provider blocks the thread, the next job gets another thread.
-    /// The blocked thread ends when it can.
+    /// Called if no credentials came within the time limit. If the provider blocks the thread, the next job gets another
+    /// thread. The blocked thread ends after the provider has returned.
     fn replace_if_blocked(&self, lane: &Lane) {
         let mut threads = lock(&self.threads);
         let is_current = threads.lane.as_ref().is_some_and(|it| it.is(lane));
@@ -145,7 +145,7 @@ mod tests {
         Source::new(Given::new(provider), ServerKind::Server)
     }
 
-    /// Reports on which thread it is dropped.
+    /// Reports the name of the thread that drops this value.
     struct Tells(Sender<Option<String>>);
 
     impl Tells {
@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(thread.as_deref(), Some("auto-mutex-login"));
     }
 
-    /// Reports the call, and then hangs.
+    /// A provider that never returns. Reports the name of the thread that drops its future.
     struct Hangs(Sender<Option<String>>);
 
     impl CredentialsProvider for Hangs {

@@ -6,8 +6,8 @@ use std::time::Duration;
 use super::Holder;
 use super::holder::apart;
 
-/// One call of a deadlock: the lock that its task holds, and the lock that it waits for. The next hop of the cycle holds
-/// the latter; after the last hop comes the first.
+/// One call of a deadlock: the lock that its task holds, and the lock that the task waits for. The next hop of the cycle
+/// holds the lock that this hop waits for. The first hop follows the last one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeadlockHop {
@@ -16,13 +16,13 @@ pub struct DeadlockHop {
     pub holder: Option<Box<Holder>>,
     /// The lock that the task holds.
     pub holds: String,
-    /// For how long it has held the lock.
+    /// For how long the task has held that lock.
     pub held: Duration,
     /// The lock that the task waits for.
     pub waits_for: String,
     /// The place in the program that waits: a path, then ` at file:line`. Empty if it is not known.
     pub waits_at: String,
-    /// For how long it has waited.
+    /// For how long the task has waited.
     pub waited: Duration,
 }
 
@@ -44,7 +44,7 @@ impl DeadlockHop {
     }
 }
 
-/// `7@host (billing::Ledger::close, src/ledger.rs:41) holds A since 12 s, waits for B since 3 s`
+/// `7@host (billing::Ledger::close, src/ledger.rs:41) holds A since 12 s, waits for B since 3.0 s`
 impl fmt::Display for DeadlockHop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.holder {
@@ -77,7 +77,7 @@ impl fmt::Display for DeadlockHop {
     }
 }
 
-/// `path, file:line`
+/// Writes a site as `path, file:line`.
 fn write_place(f: &mut fmt::Formatter<'_>, site: &str) -> fmt::Result {
     match apart(site) {
         Some((path, file, line)) => write!(f, "{path}, {file}:{line}"),
@@ -85,7 +85,7 @@ fn write_place(f: &mut fmt::Formatter<'_>, site: &str) -> fmt::Result {
     }
 }
 
-/// Whole seconds, and milliseconds for less than ten of them.
+/// Shows a duration in whole seconds; below ten seconds, with one decimal.
 struct Since(Duration);
 
 impl fmt::Display for Since {

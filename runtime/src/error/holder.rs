@@ -1,4 +1,4 @@
-//! [`Holder`]: who holds a lock.
+//! [`Holder`]: a holder of a lock, as errors and queries report it.
 
 use std::fmt;
 use std::time::SystemTime;
@@ -19,16 +19,16 @@ pub struct Holder {
     pub pid: u32,
     /// The site in the program: the path of an annotated function, or the name of a handle; then ` at file:line`.
     pub site: String,
-    /// Since when it holds the lock, by the store's clock. (A quorum may report a time that is about 10 ms too late.)
+    /// When the holder got the lock, by the store's clock. (A quorum may report a time that is about 10 ms too late.)
     pub since: SystemTime,
     /// The owner that its handle or attribute names: see [`Mutex::owner`](crate::Mutex::owner).
     pub owner: Option<String>,
-    /// The kind of its hold. Only a query such as `info` gets it from the store, so it is `None` in an error.
+    /// The kind of its hold. Only queries, such as `info`, get the kind from the store. In an error it is `None`.
     pub kind: Option<HoldKind>,
-    /// How many units it holds: 1 for a mutex, the number of permits for a semaphore, 1 for a reader, and 2^30 for a
+    /// How many units the holder has: 1 for a mutex, the number of permits for a semaphore, 1 for a reader, and 2^30 for a
     /// writer. `None` in an error, like `kind`.
     pub units: Option<u32>,
-    /// The complete names of the locks that its task held when it asked for this one. At most the outermost eight, and
+    /// The complete names of the locks that the task held when it asked for this lock: at most the outermost eight, and
     /// a kilobyte of names. A task holds the locks of the protected calls around it: annotated functions, and
     /// `synchronize`.
     pub holds: Vec<String>,
@@ -48,7 +48,7 @@ impl Holder {
     }
 }
 
-/// The path, the file and the line in a site: `path at file:line`.
+/// Splits a site `path at file:line` into path, file and line.
 pub(crate) fn apart(site: &str) -> Option<(&str, &str, u32)> {
     let (path, place) = site.rsplit_once(" at ")?;
     let (file, line) = place.rsplit_once(':')?;
@@ -70,7 +70,7 @@ pub enum HoldKind {
 }
 
 impl HoldKind {
-    /// The kind of `units` of a name of this capacity; see [`LockKind::of`].
+    /// The kind of a hold of `units`, for a name of this capacity: see [`LockKind::of`].
     pub(crate) fn of(capacity: u32, takes_token: bool, units: u32) -> Self {
         match LockKind::of(capacity, takes_token) {
             LockKind::Mutex => Self::Mutex,

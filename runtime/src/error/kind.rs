@@ -4,7 +4,7 @@ use std::fmt;
 
 /// The capacity of a mutex.
 pub(crate) const MUTEX: u32 = 1;
-/// The capacity of a readers-writer lock: a reader takes one unit, a writer all.
+/// The capacity of a readers-writer lock: a reader takes one unit, a writer takes all units.
 pub(crate) const RW_LOCK: u32 = 1 << 30;
 
 /// A kind of lock.

@@ -12,7 +12,7 @@ use super::{Holder, LockKind, LossCause, StoreError, StoreErrorKind};
 /// A timeout is never reported as an outage, and an outage never as a timeout.
 ///
 /// The `source` of [`Unavailable`](Self::Unavailable) is the error of the store. The text of `Unavailable` does not
-/// repeat it, so print the whole chain, as `{error:#}` of anyhow does.
+/// repeat that error, so print the whole chain, as `{error:#}` of anyhow does.
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum LockError {
@@ -33,7 +33,7 @@ pub enum LockError {
     ///
     /// A call never returns a lock that is already lost. If the executor is busy, or the machine sleeps, for longer
     /// than `expire`, the lock can be lost before the call returns. Then the call waits for the lock again, within its
-    /// `block`. After the sixth such loss in a row, the call returns this error.
+    /// `block`. After six such losses in a row, the call returns this error.
     ///
     /// Every method of a guard reports a loss with this error: `check`, `refresh`, `unlock`, `release`, `downgrade` and
     /// `into_ticket`.
@@ -68,11 +68,11 @@ pub enum LockError {
     #[error("{}", described(.cycle))]
     #[non_exhaustive]
     Deadlock {
-        /// The calls that wait for each other, this one first.
+        /// The calls that wait for each other, the failed call first.
         cycle: Vec<DeadlockHop>,
     },
 
-    /// All `retries` found the lock held.
+    /// The first attempt and all `retries` found the lock held.
     #[error("lock `{name}` still held after {attempts} attempts{}", held_by(.holder.as_deref()))]
     #[non_exhaustive]
     TooManyAttempts {
@@ -100,8 +100,8 @@ pub enum LockError {
     },
 
     /// The store does not answer, or cannot serve the call. This is also the error if the store was restarted or failed
-    /// over, and grants nothing yet (see [`Config::restart_guard`](crate::Config::restart_guard)). Whether the lock is
-    /// held is unknown.
+    /// over, and grants nothing yet (see [`Config::restart_guard`](crate::Config::restart_guard)). It is unknown
+    /// whether the lock is held.
     #[error("lock `{name}`: the lock store at {server} is unavailable")]
     #[non_exhaustive]
     Unavailable {
@@ -121,9 +121,9 @@ pub enum LockError {
     PermitsMismatch {
         /// The lock.
         name: String,
-        /// The number that this handle gives.
+        /// The number of permits that this handle gives.
         expected: u32,
-        /// The number that the current holders and waiters use.
+        /// The number of permits that the current holders and waiters use.
         found: u32,
     },
 
@@ -179,8 +179,8 @@ pub enum LockError {
         store: &'static str,
     },
 
-    /// No client is in force. Either `auto_mutex::setup` was not called; or only
-    /// [`Client::scope`](crate::Client::scope) was used, and this is another task or thread. A spawned task does not
+    /// No client is in force. Either `auto_mutex::setup` was not called, or only
+    /// [`Client::scope`](crate::Client::scope) was used, and the call is in another task or thread. A spawned task does not
     /// inherit the scope; give it the client:
     ///
     /// ```
@@ -232,7 +232,7 @@ pub enum LockError {
 }
 
 impl LockError {
-    /// The name of the lock, if the error is about one.
+    /// The name of the lock, if the error is about a lock.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         match self {
@@ -254,15 +254,15 @@ impl LockError {
         }
     }
 
-    /// The calling task, or its thread, waits for a lock that it holds itself.
+    /// The error of a call whose task or thread would wait for a lock that it holds itself.
     pub(crate) fn waits_for_itself(name: &str) -> Self {
         Self::Deadlock {
             cycle: vec![DeadlockHop::alone(name)],
         }
     }
 
-    /// The name is in use as another lock than the requested one. The capacity shows the kind of each lock, together
-    /// with whether its tickets accept tokens.
+    /// The error for a name that is in use as another lock than the requested one. Each lock is given as its capacity, and
+    /// whether its tickets accept tokens. Together these show the kind of the lock.
     pub(crate) fn mismatch(name: String, expected: (u32, bool), found: (u32, bool)) -> Self {
         let kind = |(capacity, takes_token)| LockKind::of(capacity, takes_token);
         match (kind(expected), kind(found)) {
@@ -279,7 +279,7 @@ impl LockError {
         }
     }
 
-    /// The call asked for more permits than the semaphore has.
+    /// The error of a call that asks for more permits than the semaphore has.
     pub(crate) fn too_many_permits() -> Self {
         Self::InvalidOption {
             option: "permits",

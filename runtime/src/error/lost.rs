@@ -1,8 +1,8 @@
-//! [`LossCause`]: why a lock is not held any more.
+//! [`LossCause`]: why a lock is no longer held.
 
 use std::fmt;
 
-/// Why a lock is not held any more: the `cause` of [`LockError::Lost`](crate::LockError::Lost).
+/// Why a lock is no longer held: the `cause` of [`LockError::Lost`](crate::LockError::Lost).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LossCause {
@@ -13,7 +13,7 @@ pub enum LossCause {
     Expired,
     /// A program took the lock away with `force_unlock`.
     Forced,
-    /// The store does not know this hold any more: its data was deleted or overwritten, or the store was restarted
+    /// The store no longer knows this hold: the data of the lock was deleted or overwritten, or the store was restarted
     /// without its data. This is also the cause if `force_unlock` took the lock away while this client had no
     /// connection, and if a ticket was adopted too late or for the second time.
     Forgotten,
@@ -38,12 +38,12 @@ impl LossCause {
         Self::Forked,
     ];
 
-    /// For an atomic: see [`from_number`](Self::from_number).
+    /// The number of the cause, for an atomic. [`from_number`](Self::from_number) converts it back.
     pub(crate) const fn number(self) -> u8 {
         self as u8
     }
 
-    /// The value of the label `cause`.
+    /// The value of the label `cause` in the metrics.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::NotRenewed => "not_renewed",

@@ -22,7 +22,7 @@ pub use store::StoreError;
 pub(crate) use store::StoreErrorKind;
 pub use tls::TlsError;
 
-/// An error in words, with its sources.
+/// The texts of an error and of all its sources.
 pub(crate) fn with_sources(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

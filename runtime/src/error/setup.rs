@@ -9,7 +9,7 @@ use super::{StoreError, TlsError};
 
 /// Why a client could not be made. Every text says what to change; no text shows a password.
 ///
-/// The `source` is the error of the server or the connection. The text does not repeat it, so print the whole chain,
+/// The `source` is the error of the server or the connection. The text does not repeat that error, so print the whole chain,
 /// as `{error:#}` of anyhow does.
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
@@ -123,7 +123,7 @@ pub enum SetupError {
     NotPrimary {
         /// The server, without credentials.
         address: String,
-        /// Its role.
+        /// The role that the server reports.
         role: String,
     },
 
@@ -152,7 +152,7 @@ pub enum SetupError {
     NoPrimary {
         /// The name in the URL.
         service: String,
-        /// The error of its server, or of the connection to it.
+        /// The error of the service's server, or of the connection to that server.
         source: StoreError,
     },
 
@@ -203,7 +203,7 @@ impl From<Infallible> for SetupError {
     }
 }
 
-/// A server that answered with a code was reached.
+/// The beginning of the text of [`SetupError::Unreachable`]. A server that answered with a code was reached.
 fn reached(source: &StoreError) -> &'static str {
     match source.code() {
         Some(_) => "set-up is refused by the lock store at",

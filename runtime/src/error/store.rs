@@ -10,7 +10,7 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct StoreError {
     kind: StoreErrorKind,
-    /// The length of the server's code, which the message begins with; 0 if the error is not the server's.
+    /// The length of the server's code, which the message begins with; 0 if the error did not come from the server.
     code: u8,
     message: Arc<str>,
 }
@@ -28,11 +28,11 @@ pub(crate) enum StoreErrorKind {
     Refused,
     /// The credentials are wrong, or a right is missing.
     Forbidden,
-    /// The data under the name is foreign.
+    /// The key of the name holds data of another program, or of another protocol version.
     Foreign,
     /// The reply does not follow the protocol.
     Protocol,
-    /// This kind of store cannot do it.
+    /// This kind of store does not support the operation.
     Unsupported,
     /// Too few replicas have the grant.
     Unreplicated { wanted: u32, reached: u32 },
@@ -47,7 +47,7 @@ impl StoreError {
         }
     }
 
-    /// The error of a server: a code, and the rest.
+    /// The error of a server: a code, and the rest of its message.
     pub(crate) fn of_server(kind: StoreErrorKind, code: &str, rest: &str) -> Self {
         Self {
             kind,
@@ -78,7 +78,7 @@ impl StoreError {
         self.kind
     }
 
-    /// The code of the server's error, such as `OOM` or `NOREPLICAS`; `None` if the error is not the server's.
+    /// The code of the server's error, such as `OOM` or `NOREPLICAS`; `None` if the error did not come from the server.
     ///
     /// ```
     /// # fn told(error: &auto_mutex::StoreError) -> bool {

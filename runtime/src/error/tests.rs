@@ -1,4 +1,4 @@
-//! Every variant of the errors: its text, and its sources.
+//! Tests of the text and the sources of every variant of the errors.
 
 use std::error::Error;
 use std::time::{Duration, SystemTime};
@@ -96,7 +96,7 @@ fn lock_errors() -> Vec<LockError> {
     all
 }
 
-/// Does not compile for a variant that is not listed above.
+/// Returns the number of a variant. A new variant does not compile here, so that it is also added above.
 fn number(error: &LockError) -> usize {
     match error {
         LockError::Timeout { .. } => 0,
@@ -168,7 +168,7 @@ fn setup_errors() -> Vec<SetupError> {
             | SetupError::Unsuitable { .. }
             | SetupError::NoSentinel { .. }
             | SetupError::NoPrimary { .. } => {}
-            // None of these has a source.
+            // None of these variants has a source.
             SetupError::InvalidUrl { .. }
             | SetupError::UnsupportedStore { .. }
             | SetupError::InvalidOption { .. }

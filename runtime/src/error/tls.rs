@@ -36,7 +36,7 @@ pub enum TlsError {
     )]
     NoProvider,
 
-    /// The name is not valid in a certificate.
+    /// The name that the server's certificate must have is not valid.
     #[error(
         "`{name}` is not a valid name in a certificate: set `server_name` in the URL to the certificate's name"
     )]
@@ -59,7 +59,7 @@ pub enum TlsError {
         listed(names)
     )]
     WrongName {
-        /// The names that it has, as far as known.
+        /// The names in the certificate, as far as known.
         names: Vec<String>,
     },
 
@@ -98,7 +98,7 @@ pub enum TlsError {
         reason: String,
     },
 
-    /// The answer is not TLS.
+    /// The server's answer is not TLS.
     #[error(
         "the server's answer is not TLS: does this port speak TLS? Use its `tls-port`, or write `redis://`"
     )]
@@ -110,7 +110,7 @@ pub enum TlsError {
     )]
     NoAnswer,
 
-    /// The server closed the connection.
+    /// The server closed the connection during the handshake.
     #[error("the server closed the connection during the TLS handshake: does this port speak TLS?")]
     Closed,
 
@@ -129,12 +129,12 @@ pub enum TlsError {
 }
 
 impl TlsError {
-    /// Wraps the error in one of the socket.
+    /// Wraps the error in an `io::Error`, as a socket returns it.
     pub(crate) fn into_io(self) -> io::Error {
         io::Error::new(io::ErrorKind::InvalidData, self)
     }
 
-    /// Returns the error that [`into_io`](Self::into_io) wrapped, if it is one.
+    /// Returns the error that [`into_io`](Self::into_io) wrapped; `None` for any other error.
     pub(crate) fn of_io(error: &io::Error) -> Option<&Self> {
         error.get_ref()?.downcast_ref()
     }

@@ -1,8 +1,8 @@
-//! The guide, a chapter per module. It is text only: compiled by rustdoc, and by no build.
+//! The guide: each module is a chapter. The guide is only text: rustdoc compiles it, and normal builds leave it out.
 
 #![doc = include_str!("README.md")]
 
-// The links of the chapters are resolved here.
+// The chapters link to items of the crate by name, so rustdoc needs these names here.
 #[allow(unused_imports)]
 use crate::*;
 

@@ -1,8 +1,8 @@
-//! Warns of sites that derive the same name by accident: of types with the same bare name, or of functions with the
-//! same name in impls of one type. Such functions exclude each other.
+//! Warns of sites that derive the same name by accident: their types have the same bare name, or they are functions
+//! with the same name in several impls of one type. Functions with the same lock name exclude each other.
 //!
-//! Equal names in `name = "…"` are intended, so they cause no warning. Names that depend on the type behind `Self`
-//! are compared at the first call with that type, all others when a client is made.
+//! Equal names in `name = "…"` are intended, so they cause no warning. A name that depends on the type
+//! of `Self` is compared at the first call with that type. All other names are compared when a client is made.
 
 use std::collections::{HashMap, HashSet};
 use std::ptr;
@@ -42,7 +42,7 @@ pub(crate) fn find_duplicates(namespace: Option<&str>) {
     found.iter().for_each(warn);
 }
 
-/// Compares the name of a call, which depends on the type behind `Self`.
+/// Compares a name that depends on the type of `Self` with the known names, at a call of `site`.
 pub(super) fn note_type(site: &'static Site, self_type: &'static str, scope: &NameBuilder) {
     let first_type = &site.state.first_type;
     if first_type.get() == Some(&self_type) {
@@ -68,7 +68,7 @@ impl Known {
             .filter(|site| matches!(site.owner, Owner::Module | Owner::Type(_)))
             .filter_map(|site| self.add(site, &site.scope(namespace, "")))
             .collect();
-        // The last entry of each name has all of its sites.
+        // The last entry of each name has all of its sites. After the reversal, `dedup_by` keeps this entry.
         found.reverse();
         found.sort_by(|(one, _), (other, _)| one.cmp(other));
         found.dedup_by(|(one, _), (other, _)| one == other);
@@ -85,7 +85,7 @@ impl Known {
         is_new.then(|| self.add(site, scope)).flatten()
     }
 
-    /// Returns the duplicates if this site is a new one of them.
+    /// Adds `site` to the sites of its name. Returns all of them if `site` is a new duplicate.
     fn add(&mut self, site: &'static Site, scope: &NameBuilder) -> Option<Duplicates> {
         let name = with_key(scope, site.key);
         let sites = self.by_name.entry(name.clone()).or_default();
@@ -100,7 +100,7 @@ impl Known {
     }
 }
 
-/// The name with its key. Values that vary from call to call count as equal, because they may be equal.
+/// The name with its key. Parts of the key that vary from call to call count as equal, because they may be equal.
 fn with_key(scope: &NameBuilder, key: &[&str]) -> String {
     let mut name = scope.clone();
     for part in key {

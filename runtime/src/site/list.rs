@@ -54,7 +54,7 @@ pub fn sites() -> Vec<&'static Site> {
     sites
 }
 
-/// All sites, in no order.
+/// All sites, in no particular order.
 pub(super) fn all() -> impl Iterator<Item = &'static Site> {
     inventory::iter::<Listed>().map(|Listed(site)| *site)
 }

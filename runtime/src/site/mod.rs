@@ -1,6 +1,6 @@
-//! [`Site`]: what the compiler knows about an annotated function.
+//! [`Site`]: the description of an annotated function, which the compiler makes.
 //!
-//! [`name`] derives the names of its locks, [`list`] is the list of all sites, [`duplicates`] warns of equal names.
+//! [`name`] derives the names of a site's locks, [`list`] is the list of all sites, [`duplicates`] warns of equal names.
 
 mod duplicates;
 mod list;
@@ -38,7 +38,7 @@ pub struct Site {
     pub owner: Owner,
     #[doc(hidden)]
     pub function: &'static str,
-    /// `ns = "…"`
+    /// The option `ns = "…"`.
     #[doc(hidden)]
     pub namespace: Option<&'static str>,
     /// The parts of the key: escaped texts, and expressions in braces.
@@ -46,11 +46,11 @@ pub struct Site {
     pub key: &'static [&'static str],
     #[doc(hidden)]
     pub options: &'static str,
-    /// `order = "…"`
+    /// The option `order = "…"`.
     #[doc(hidden)]
     pub order: Option<&'static str>,
-    /// For each of `expire`, `block`, `at_least` and `interval`: whether it is a literal, and then its seconds and
-    /// nanoseconds. Literals compile faster here than as calls.
+    /// For each of `expire`, `block`, `at_least` and `interval`: whether the value is a literal, and if so, its seconds
+    /// and nanoseconds. A literal in this array compiles faster than a call that sets it.
     #[doc(hidden)]
     pub lengths: [(bool, u64, u32); 4],
     #[doc(hidden)]
@@ -73,24 +73,24 @@ pub enum Attribute {
 /// The part of a name before the function's name.
 #[derive(Clone, Copy, Debug)]
 pub enum Owner {
-    /// The module below the crate: a free function.
+    /// For a free function: its module path without the crate.
     Module,
     /// The type, as the header of the block spells it.
     Type(&'static str),
-    /// The type `Self`, which only the compiler knows.
+    /// The type `Self`, if the macro does not see its name.
     SelfType,
-    /// `name = "…"`: the name behind the namespace, instead of package, type and function.
+    /// `name = "…"`: the name after the namespace, instead of package, type and function.
     Named(&'static str),
 }
 
 /// The values that are cached while the program runs.
 #[derive(Debug)]
 pub struct State {
-    /// The `Self` of the first call.
+    /// The type of `Self` in the first call.
     first_type: OnceLock<&'static str>,
     /// The values that are the same in all calls with the first client.
     of_client: OnceLock<OfClient>,
-    /// The template of the names.
+    /// The template of the names: see [`Site::name`].
     label: OnceLock<String>,
 }
 
@@ -100,14 +100,14 @@ pub(crate) struct OfClient {
     pub(crate) id: u64,
     /// Identifies the caller: see [`Meta`](crate::store::Meta).
     pub(crate) meta: String,
-    /// The name without a key, unless it depends on the type of the call.
+    /// The name without a key; `None` if it is invalid, or depends on the type of `Self`.
     pub(crate) name: Option<Name>,
-    /// The same, for a key to be added.
+    /// The same name before a key is added; `None` if it depends on the type of `Self`.
     pub(crate) scope: Option<NameBuilder>,
 }
 
 impl State {
-    /// Empty.
+    /// A state without cached values.
     #[allow(
         clippy::declare_interior_mutable_const,
         reason = "each static gets its own"
@@ -164,7 +164,7 @@ impl Site {
         (first.id == id).then_some(first)
     }
 
-    /// The site label of the metrics: the [`name`](Self::name), made once.
+    /// The site label of the metrics: the [`name`](Self::name), made at the first use.
     #[inline]
     pub(crate) fn label(&'static self) -> &'static str {
         self.state.label.get_or_init(|| self.name())
@@ -185,7 +185,7 @@ impl Site {
         self.package.unwrap_or_else(krate)
     }
 
-    /// The kind of the holds of its calls.
+    /// The kind of hold that a call of the function takes.
     pub(crate) fn hold_kind(&self) -> HoldKind {
         match self.attribute {
             Attribute::Mutex => HoldKind::Mutex,
@@ -223,7 +223,7 @@ impl Site {
     }
 }
 
-/// Name, attribute and function, without the place, so that moving a function within its file changes nothing.
+/// Shows name, attribute and function, but not the place. So moving a function within its file changes no list of sites.
 impl fmt::Display for Site {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} #[{}", self.name(), self.attribute.word())?;

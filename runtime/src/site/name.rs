@@ -4,7 +4,8 @@ use super::{Owner, Site, duplicates, type_name};
 use crate::name::NameBuilder;
 
 impl Site {
-    /// Like [`scope`](Self::scope), for a call. Warns if another site derives the same name.
+    /// Like [`scope`](Self::scope), for a call. Warns if the name depends on the type of `Self`, and another site derives
+    /// the same name.
     pub(crate) fn called(
         &'static self,
         client: Option<&str>,
@@ -17,28 +18,28 @@ impl Site {
         scope
     }
 
-    /// The namespace of its locks, with a client whose namespace is `client`.
+    /// The namespace of this site's locks for a client whose namespace is `client`.
     pub(crate) fn namespace_for<'a>(&self, client: Option<&'a str>) -> Option<&'a str> {
         self.namespace.or(client)
     }
 
-    /// Adds a key to a name without one.
+    /// Adds `key` to the name `scope`, which has no key yet.
     pub(crate) fn keyed(&self, scope: NameBuilder, key: &[String]) -> NameBuilder {
         self.before_key(scope, key.len()).parts(key)
     }
 
-    /// The name of this site's locks without a key. `self_type` is the full name of `Self` where
-    /// [`Owner::SelfType`] asks for it.
+    /// The name of this site's locks without a key. `self_type` is the full name of the type `Self`,
+    /// which is used only with [`Owner::SelfType`].
     pub(super) fn scope(&self, client: Option<&str>, self_type: &str) -> NameBuilder {
         self.scope_of(client, |name| name.part(&type_name::bare(self_type)))
     }
 
-    /// The name of its locks as a template: `package:Type:function`, or the value of the option `name`. If there is
-    /// the option `ns`, its value comes first. Without `ns`, the client's namespace, if any, is added when the
+    /// The name of this site's locks as a template: `package:Type:function`, or the value of the option `name`. If
+    /// the option `ns` is given, its value comes first. Without `ns`, the client's namespace, if any, is added when the
     /// program runs. `{Self}` stands for the type if only the method is annotated. Other braces stand for values that
     /// vary from call to call. For `keys`, the last part is a list in brackets.
     ///
-    /// `billing:Ledger:close:{month}` in the package `billing`
+    /// Example: `billing:Ledger:close:{month}` in the package `billing`.
     #[must_use]
     pub fn name(&self) -> String {
         let scope = self.scope_of(None, |name| name.placeholder("{Self}"));
@@ -75,8 +76,8 @@ impl Site {
         name
     }
 
-    /// If the functions of a type share a lock, the function's part of a name with a key is empty, so that a key is
-    /// never taken for a function.
+    /// Prepares the name for a key of `parts` parts. If the functions of a type share a lock, the name gets an empty part
+    /// in place of the function, so that a key is never taken for a function.
     fn before_key(&self, mut scope: NameBuilder, parts: usize) -> NameBuilder {
         let has_function = matches!(self.owner, Owner::Named(_)) || !self.attribute.is_per_type();
         if parts > 0 && !has_function {
@@ -85,7 +86,7 @@ impl Site {
         scope
     }
 
-    /// `billing.ledger`, or `crate` at the root.
+    /// The module path without the crate, as `billing.ledger`; `crate` for the root module.
     fn module_below(&self) -> String {
         match self.module.split_once("::") {
             Some((_, below)) => below.replace("::", "."),
@@ -141,7 +142,7 @@ mod tests {
                 name(&site(Owner::Module), None),
                 "my-package:billing.ledger"
             );
-            // The lock of a function `close` has another name.
+            // A mutex of the function `close` has another name: `my-package:Ledger:close`.
             let keyed = ledger.keyed(ledger.scope(None, ""), &["close".to_owned()]);
             assert_eq!(keyed.into_text(), "my-package:Ledger::close");
             assert_eq!(ledger.name(), "my-package:Ledger::{n}");

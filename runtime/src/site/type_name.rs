@@ -6,7 +6,7 @@
 /// Input:  `&mut alloc::vec::Vec<(u8, my::Item<'_>)>`
 /// Output: `Vec`
 ///
-/// A tuple is `(A,B)`, a slice or an array `[A]`; of a trait object only the first trait counts.
+/// The output for a tuple is `(A,B)`, for a slice or an array `[A]`, for a trait object the name of its first trait.
 pub(super) fn bare(full: &str) -> String {
     let mut name = full.trim();
     loop {

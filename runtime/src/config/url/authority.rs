@@ -63,8 +63,8 @@ pub(super) fn host_and_port(text: &str, default_port: u16) -> Result<Address, Se
     Ok(Address::Tcp { host, port })
 }
 
-/// An IPv6 address, with a zone after `%25` if it has one (RFC 6874). The system resolves the address with its zone
-/// after `%`.
+/// An IPv6 address, with a zone after `%25` if it has one (RFC 6874). The result has the zone
+/// after `%`, as the system's resolver expects it.
 fn ipv6(text: &str) -> Result<String, SetupError> {
     let (address, zone) = match text.split_once('%') {
         Some((address, zone)) => (address, Some(zone)),

@@ -1,5 +1,5 @@
-//! Parses the URL of a store into an [`Endpoint`]: this file has each scheme, `parts` what the schemes share,
-//! `authority` logins and servers.
+//! Parses the URL of a store into an [`Endpoint`]: this file parses each scheme, `parts` the parts that the schemes
+//! share, `authority` the logins and servers.
 //!
 //! No error repeats any part of the URL: if a password has a character that should have been escaped, a piece of the
 //! password may be in any part.
@@ -133,7 +133,7 @@ fn unix(rest: &str) -> Result<RedisEndpoint, SetupError> {
     })
 }
 
-/// A quorum of servers, each with a URL of its own.
+/// Parses the URLs of the servers of a quorum.
 pub(super) fn several<U: AsRef<str>>(
     urls: impl IntoIterator<Item = U>,
 ) -> Result<Endpoint, SetupError> {
@@ -149,7 +149,7 @@ pub(super) fn several<U: AsRef<str>>(
 
 const LARGEST_QUORUM: usize = 15;
 
-/// Checks that a majority of `nodes` is meaningful.
+/// Checks that `nodes` can form a quorum: an odd number of different servers.
 fn checked_quorum(nodes: Vec<RedisEndpoint>) -> Result<Vec<RedisEndpoint>, SetupError> {
     if nodes.len() < 3 || nodes.len().is_multiple_of(2) || nodes.len() > LARGEST_QUORUM {
         return Err(invalid(

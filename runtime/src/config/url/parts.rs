@@ -1,4 +1,4 @@
-//! [`Url`]: what follows the scheme, in parts.
+//! [`Url`]: the parts of a URL after its scheme.
 
 use std::path::PathBuf;
 
@@ -8,13 +8,13 @@ use crate::config::endpoint::{Access, Address, Login, Tls, Transport};
 use crate::config::secret::Secret;
 use crate::error::SetupError;
 
-/// What follows the scheme. Reading a parameter takes it out.
+/// The parts of a URL after its scheme. Each method that reads a query parameter also removes the parameter.
 pub(super) struct Url<'a> {
-    /// All before the question mark.
+    /// The text before the question mark.
     pub(super) whole: &'a str,
     pub(super) path: &'a str,
     authority: &'a str,
-    /// The parameters that nobody has taken yet.
+    /// The query parameters that were not read yet.
     parameters: Vec<(&'a str, String)>,
     known: Vec<&'static str>,
 }
@@ -55,8 +55,8 @@ impl<'a> Url<'a> {
         Ok((login, servers.collect::<Result<_, _>>()?))
     }
 
-    /// The options of the connections to the servers. `db` is the text of the database. There must be no other
-    /// parameters.
+    /// The options of the connections to the servers. `db` is the text of the database. Fails if other parameters
+    /// are left.
     pub(super) fn access(
         mut self,
         login: Login,
@@ -73,7 +73,7 @@ impl<'a> Url<'a> {
         })
     }
 
-    /// The value of a parameter.
+    /// Removes a parameter, and returns its value.
     pub(super) fn take(&mut self, key: &'static str) -> Option<String> {
         self.known.push(key);
         let index = self
@@ -125,7 +125,7 @@ impl<'a> Url<'a> {
         }
     }
 
-    /// Refuses the parameters that nobody has taken.
+    /// Rejects parameters that were not read: they are unknown.
     pub(super) fn finish(mut self) -> Result<(), SetupError> {
         if let Some(protocol) = self.take("protocol")
             && !matches!(protocol.as_str(), "resp3" | "3")

@@ -1,13 +1,13 @@
-//! Texts of a URL: numbers, percent-encoding, and the error for what is wrong.
+//! The texts in a URL: numbers, percent-encoding, and the error for an invalid URL.
 
 use percent_encoding::percent_decode_str;
 
 use crate::error::SetupError;
 use crate::name::is_escaped;
 
-/// An empty text means database 0.
+/// Parses the number of a database. An empty text means database 0.
 pub(super) fn database(text: &str) -> Result<u32, SetupError> {
-    // Redis has no database beyond an `int`.
+    // Redis stores the number of a database in a C `int`.
     match number::<u32>(text) {
         _ if text.is_empty() => Ok(0),
         Some(db) if i32::try_from(db).is_ok() => Ok(db),
@@ -15,7 +15,7 @@ pub(super) fn database(text: &str) -> Result<u32, SetupError> {
     }
 }
 
-/// Digits only: `FromStr` would take a sign.
+/// Parses a number of digits only. `FromStr` alone would also accept a sign.
 pub(super) fn number<T: std::str::FromStr>(text: &str) -> Option<T> {
     text.bytes()
         .all(|byte| byte.is_ascii_digit())
