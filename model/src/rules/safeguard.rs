@@ -9,7 +9,7 @@ pub enum Safeguard {
     QueueCheck,
     /// The validity of a grant by message counts from when the request with the named counter was sent.
     FreshGrant,
-    /// A grant by message is believed only for a ticket that its member is waiting for.
+    /// A member accepts a grant by message only if the ticket is its own and still waits.
     WaitingTicket,
     /// An acquire of a known ticket does not add a second ticket.
     Idempotence,

@@ -225,7 +225,8 @@ impl World {
         if rules.keeps(Safeguard::RestartGuard) {
             self.store.closed = rules.closed;
         }
-        // The guard lasts longer than a burst of grants can push the tokens ahead of the clock.
+        // A burst of grants can push the tokens ahead of the clock, but by less than the time for which `RestartGuard` keeps
+        // the store closed. So the server's time is later than the last token again when the store grants.
         self.later = true;
         for (member, connection) in self.members.iter_mut().zip(&mut self.connections) {
             if !member.dead {

@@ -31,7 +31,8 @@ pub(super) fn current() -> Option<Client> {
 
 impl Drop for Entered {
     fn drop(&mut self) {
-        // Dropped after the borrow has ended, because dropping the last clone of a client ends its engine.
+        // The client is dropped after the borrow of `STACK` has ended, so that the clean-up of a last clone does not run
+        // during the borrow.
         let client = STACK.try_with(|stack| stack.borrow_mut().pop());
         drop(client);
     }

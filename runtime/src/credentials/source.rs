@@ -27,7 +27,8 @@ pub(crate) struct Source {
 }
 
 struct Shared {
-    /// Dropped before `threads`, which has the lane. So the lane's thread drops the last reference to the provider.
+    /// Must stay before `threads`, because fields are dropped in order. The lane's thread has a reference to the provider
+    /// too, and ends after `threads` is dropped. So that thread drops the provider, not a caller's thread.
     provider: Given,
     threads: Mutex<Threads>,
 }

@@ -134,7 +134,8 @@ impl Detector {
         todos
     }
 
-    /// The answer to a question of another client. `waits` returns whether a ticket of this client waits for the name.
+    /// Answers another client's question about `tickets` of one name. `waits` returns whether a ticket of this client
+    /// waits for that name.
     pub(crate) fn answer(
         &self,
         round: u64,

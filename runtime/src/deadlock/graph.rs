@@ -301,7 +301,8 @@ impl Graph {
         let mut own: Vec<Ticket> = blocked.iter().copied().collect();
         own.sort_by_key(|ticket| (self.holds[ticket].token, *ticket));
         let wait = own.into_iter().find_map(of_root)?;
-        // Each reached hold, with the hold and the wait that led to it; `None` if that was the wait of `root`.
+        // For each reached hold: the hold before it, and the wait of that hold that led here. `None`: this hold blocks the wait
+        // `root` itself.
         let mut came: HashMap<Ticket, Option<(Ticket, &Wait)>> = HashMap::new();
         let mut next = VecDeque::new();
         for ticket in self.blockers(wait, blocked) {

@@ -1,4 +1,4 @@
-//! [`StoreError`]: why a store is unavailable. The types of the Redis client stay private.
+//! [`StoreError`]: why a store is unavailable. Its kind is private: callers see the server's code and the text.
 
 use std::fmt;
 use std::sync::Arc;

@@ -51,8 +51,8 @@ impl Holding {
         holding
     }
 
-    /// Replaces a holding that was taken through the handle with `last`. The handle then remembers the new holding
-    /// instead.
+    /// Makes the holding of a lock that was released and taken again. `last` belongs to the handle through which the lock
+    /// was taken at first; the handle then remembers `hold`.
     pub(crate) fn again(hold: Arc<Hold>, last: Option<Arc<Last>>, blocking: bool) -> Self {
         if let Some(last) = &last {
             last.remember(&hold, &Holds::from(hold.clone()), blocking);

@@ -42,8 +42,8 @@ pub(crate) struct Loan {
     clock: Clock,
     /// The last token given.
     token: u64,
-    /// The time of the last grant or release. It never decreases, although a thread may have read its clock before the
-    /// previous step.
+    /// The time of the last grant or release. It never decreases: after a thread has read the clock, another thread may
+    /// grant or release first, with a later time.
     last: u64,
 }
 

@@ -130,7 +130,7 @@ impl Opened {
         &self.store
     }
 
-    /// Runs the driver until the store is closed.
+    /// Runs the driver. It ends after [`Store::close`] was called.
     pub(crate) fn run(self, events: Arc<dyn Events>) -> Running {
         (self.driver)(events)
     }

@@ -40,7 +40,7 @@ impl<F: Future> Future for Run<F> {
         let Some(body) = this.body.as_mut().as_pin_mut() else {
             return Poll::Pending;
         };
-        // The span stays entered until the body is dropped.
+        // The span is entered until this poll ends, so a body that completes is dropped inside the span.
         let _entered = this.span.enter();
         let polled = poll_under(this.holds, body, false, false, cx);
         let output = ready!(polled);

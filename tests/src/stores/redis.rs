@@ -1,4 +1,4 @@
-//! Standalone Redis: over TCP, over TLS, and through connections that the program makes.
+//! Standalone Redis: over TCP, over TLS, through a dialer of the program, without handoffs, and with minimal rights.
 
 use auto_mutex::Config;
 use tokio::net::TcpStream;

@@ -32,7 +32,8 @@ fn sync_body(key: &str, spans: &Spans) -> Result<u64, LockError> {
     Ok(g.fencing_token())
 }
 
-/// Returns the last span of this name; it must have ended, and its field `name` must be `name`.
+/// Returns the last span called `span`. The span must have ended, its field `name` must equal the argument `name`, and no
+/// span may be current.
 fn last(spans: &Spans, span: &str, name: &str) -> Seen {
     let last = spans.named(span).pop().expect("there is a span");
     assert!(last.is_closed, "{last:?}");

@@ -7,7 +7,8 @@ use std::time::Duration;
 use crate::clock::Instant;
 use crate::queue::Hold;
 
-/// Records which callers hold. Its own mutex is not one of shuttle's, so no other thread runs while it is locked.
+/// Records which callers hold. Shuttle switches threads only inside its own primitives, and the mutex of the witness is
+/// one of `std`. So no other thread runs while this mutex is locked.
 pub(super) struct Witness {
     /// The budget of local handoffs: the maximum number, and the maximum time.
     handover: (u32, Duration),

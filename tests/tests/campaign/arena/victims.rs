@@ -60,8 +60,8 @@ impl Arena {
             }
             let index = *self.seed.pick(&found);
             self.workers[index].stop();
-            // The task may have left before its process stopped, but not after. Two later connections have been answered,
-            // so the server has read everything that the process sent before it stopped.
+            // The task may have left between `find` and the stop, and the server may not have read this yet. The server may
+            // answer `find` once before it reads the task's connection, but not twice.
             if find(self).contains(&index) && find(self).contains(&index) {
                 return Some(index);
             }

@@ -15,8 +15,8 @@ use crate::arena::process;
 
 /// Longer than a failover takes, so that a holder's guard is still valid when the new primary could grant.
 const LEASE: Duration = Duration::from_secs(5);
-/// How long the contest lasts, so that the new primary grants before the end: the sentinels' second of patience and their
-/// vote, the lease, the time after which a primary without replicas stops, and the delay of a slow machine.
+/// How long the contest lasts. It must be longer than all delays before the new primary grants: the sentinels detect the
+/// failure within a second and vote, a primary without replicas stops, and the lease ends. A slow machine adds more.
 const LASTS: Duration = Duration::from_secs(16);
 /// How long workers tolerate a store that grants nothing: the sentinels of a busy machine may vote several times.
 const PATIENT: Duration = Duration::from_secs(180);

@@ -17,7 +17,8 @@ async fn em_mutex_02_every_waiter_is_woken_in_its_turn() {
         let client = rig.client();
         tasks.push(tokio::spawn(async move {
             client.mutex("m").lock().await.map(drop).unwrap();
-            // A second lock at once: the wake-up of the first lock must not count for it.
+            // The task asks for the mutex again at once. The message that granted it the first time must not be taken for
+            // a second grant.
             client.mutex("m").lock().await.map(drop).unwrap();
         }));
         waiters(&holder.mutex("m"), number + 1).await;

@@ -89,7 +89,8 @@ fn who_takes_it_for_closed_takes_nothing_from_who_knows_better() {
     assert!(is_granted(&world.touch(b, tb)));
 }
 
-/// The member may have believed in the grant rightly, before it learned that the store is closed.
+/// While the store is closed, a provisional grant cannot be claimed. But its member may rely on the grant until the reply
+/// to the claim arrives. So the grant blocks other tickets until its lease ends.
 #[test]
 fn what_may_not_be_claimed_is_nobody_elses_until_it_ends() {
     let (mut world, _, (b, tb)) = World::unclaimed();

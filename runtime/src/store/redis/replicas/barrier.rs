@@ -206,7 +206,8 @@ async fn answers(
         holds.push(matches!(result, Ok(Reply::Granted { token: now, .. }) if Some(now) == token));
         refused = refused.or(result.err());
     }
-    // The scripts were flushed, or the server was demoted: the set-up of the next connection handles both.
+    // A touch fails if the scripts were flushed or the server was demoted. After this error, `run` opens a new connection,
+    // whose set-up handles both cases.
     if let Some(error) = refused {
         return Err(error.to_string());
     }

@@ -1,6 +1,7 @@
 //! TLS over TCP.
 //!
-//! - `trust.rs`: trusted certificates and the client's own, from files. `session.rs`: a connection, both ways.
+//! - `trust.rs`: reads the trusted certificates, and the client's own certificate and key, from files.
+//! - `session.rs`: one TLS connection, which encrypts what is written and decrypts what is read.
 //! - `fault.rs`: the cause of a failure, and what to fix.
 
 mod fault;

@@ -32,7 +32,8 @@ impl Play<'_> {
         };
     }
 
-    /// Lets a member stop listening, listen again, or crash for ever; or lets the store fail over.
+    /// Causes faults, each by chance: the store closes or opens, a member stops listening or listens again, a member
+    /// replaces a ticket by a new one, or a member crashes and a new one takes its place.
     pub(super) fn trouble(&mut self) {
         let dice = &mut self.dice;
         if self.closes && dice.one_in(30) {
