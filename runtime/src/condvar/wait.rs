@@ -10,7 +10,7 @@ use crate::lease::Terms;
 use crate::mutex::MutexGuard;
 use crate::observe::{BY_HAND, Call, Watch};
 use crate::queue::{Acquire, Hold, Patience, Want};
-use crate::store::{Owner, Share};
+use crate::store::{Meta, Owner, Share};
 use crate::wait::block_on;
 
 /// The result of [`Condvar::wait_timeout`]: whether the call returned because its `timeout` was over.
@@ -153,7 +153,9 @@ fn take_again(released: &Hold, blocking: bool) -> Result<Acquire, LockError> {
         ..Share::of(grant.units, grant.capacity)
     };
     let (terms, patience) = (released.terms(), Patience::Queue(None));
-    let (client, meta) = (released.client_id(), grant.meta.clone());
+    // The task may have released other locks since the first call.
+    let meta = Meta::holding(&grant.meta, &[]);
+    let client = released.client_id();
     let member = released.local().member();
     let mut want = Want {
         owner: grant.owner().cloned(),

@@ -236,6 +236,10 @@ impl<'a> AcquireTarget<'a> {
 pub(crate) fn note_holds(want: &mut Want, client: u64, more: &[Arc<Hold>]) {
     let mut holds = task::holds(|_| true);
     holds.extend_from_slice(more);
+    // Nearly every call is by a task that holds no lock.
+    if holds.is_empty() {
+        return;
+    }
     let mut names: Vec<Name> = Vec::new();
     for hold in &holds {
         if hold.client_id() == client && !names.contains(hold.name()) {
@@ -243,7 +247,7 @@ pub(crate) fn note_holds(want: &mut Want, client: u64, more: &[Arc<Hold>]) {
         }
     }
     want.meta = Meta::holding(&want.meta, &names);
-    want.nested = (!holds.is_empty()).then(|| Arc::new(holds));
+    want.nested = Some(Arc::new(holds));
 }
 
 /// Makes the request of the calling task. The fields `owner`, `within` and `nested` remain empty.

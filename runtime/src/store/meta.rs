@@ -91,10 +91,6 @@ impl Meta {
 
     /// Returns `meta` for a task that holds the locks `names`, within the limits above. These names replace those in `meta`.
     pub(crate) fn holding(meta: &SharedStr, names: &[Name]) -> SharedStr {
-        // Nearly every call is by a task that holds no lock.
-        if names.is_empty() && Self::place(meta).len() == meta.len() {
-            return meta.clone();
-        }
         let known = meta.find(HOLDS);
         let mut text = meta[..known.unwrap_or(meta.len())].to_owned();
         let ends = text.len() + MOST_BYTES;
