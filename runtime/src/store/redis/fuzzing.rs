@@ -30,9 +30,9 @@ pub(crate) fn replies(bytes: &[u8]) {
     each(bytes, |value| {
         for op in &ops {
             understood(value, op);
-        }
-        for part in reply::of_both(value.clone()) {
-            understood(&part, &ops[0]);
+            for part in reply::of_both(value.clone(), op) {
+                understood(&part, op);
+            }
         }
         for in_cluster in [false, true] {
             if let Err(error) = hello::role(value, in_cluster) {

@@ -43,7 +43,7 @@ impl Pending {
         match awaited {
             Awaited::Request(sending) => self.answer(pipeline, events, sending, value),
             Awaited::Both([first, second]) => {
-                let [to_first, to_second] = reply::of_both(value.clone());
+                let [to_first, to_second] = reply::of_both(value.clone(), &second.request.op);
                 self.answer(pipeline, events, first, &to_first);
                 self.answer(pipeline, events, second, &to_second);
             }

@@ -27,14 +27,18 @@ pub(super) fn nonsense() -> StoreError {
     StoreError::new(StoreErrorKind::Protocol, text)
 }
 
-/// Splits the reply to two operations into one reply for each.
-pub(super) fn of_both(value: Value<'_>) -> [Value<'_>; 2] {
-    match value {
-        Value::List(both) => match <[Value<'_>; 2]>::try_from(both) {
+/// Splits the reply to two operations, of which `last` is the second, into one reply for each.
+pub(super) fn of_both<'a>(value: Value<'a>, last: &Op) -> [Value<'a>; 2] {
+    match (value, last) {
+        (Value::List(both), _) => match <[Value<'_>; 2]>::try_from(both) {
             Ok(both) => both,
             Err(other) => [Value::List(other), Value::Text(b"")],
         },
-        value => [value.clone(), value],
+        // The token of a grant. The release before it has left all units free.
+        (token @ Value::Integer(_), Op::Acquire { share, .. }) => {
+            [Value::Integer(share.capacity.into()), token]
+        }
+        (value, _) => [value.clone(), value],
     }
 }
 

@@ -117,7 +117,6 @@ fn constants() -> HashMap<String, String> {
         ("NAME_START", KEY.len() as u64 + 1),
         ("MOST", MOST),
         ("FEW", FEW),
-        ("FRESH_MS", FRESH_MS),
         ("LONGEST_HOLD_MS", LONGEST_HOLD_MS),
         ("WINDOW_US", WINDOW_US),
         ("LONGEST_LEASE_MS", LONGEST_LEASE.as_millis() as u64),
@@ -132,6 +131,8 @@ fn constants() -> HashMap<String, String> {
         ("NEAR", NEAR as u64),
     ];
     let texts = [
+        // Only a part of commands: a number would be formatted for each.
+        ("FRESH_MS", quoted(&FRESH_MS.to_string())),
         ("CHANNEL", quoted(CHANNEL)),
         ("SHARD_CHANNEL", quoted(SHARD_CHANNEL)),
         ("NOBODY", quoted(&"0".repeat(ID as usize))),

@@ -1,6 +1,5 @@
--- Comes first, after clock.lua and server.lua or cluster.lua: plain operations on a free name or a name with a plain
--- holder, before anything else is set up. For any other operation this part does nothing, and the rest of the script
--- applies all the rules.
+-- Comes first, after clock.lua: plain operations on a free name or a name with a plain holder, before anything else is set
+-- up. For any other operation this part does nothing, and the rest of the script applies all the rules.
 --
 -- Keys: 1 auto_mutex:{name}, the first key of the name, with its hash tag; the other keys are made from it and have the same tag.
 -- Arguments: 1 the operations, a letter for each; they run in this order, on the same state  2… one text for each operation, with
@@ -22,7 +21,8 @@
 --   SPREAD has no parameter: it moves all waiters to the other keys, and the holders if there are several.
 -- Replies, one for each operation, in a list if there are several: a number, which is the token of a grant or the free units
 -- after a release; {token, text} for the grant of a signal; words; for INSPECT a list. Errors: FOREIGN, TRYAGAIN, and the
--- server's.
+-- server's. To RELEASE and ACQUIRE, the reply may be the token alone, because the server makes a number faster than a list:
+-- then the release has left all units of CAPACITY free.
 --
 -- The state, in one of five forms; numbers are doubles:
 --   1 i TOK                   idle: no holders, no waiters
@@ -35,7 +35,8 @@
 -- more.
 
 local KEY, codes, text = KEYS[1], ARGV[1], ARGV[2]
-local call, pack, unpack_struct, sub, byte = redis.call, struct.pack, struct.unpack, string.sub, string.byte
+local redis, struct, sub = redis, struct, string.sub
+local call, unpack_struct = redis.call, struct.unpack
 local state = call('GET', KEY)
 local form = state and sub(state, 1, 4)
 local now
@@ -63,7 +64,7 @@ elseif form == '1 s ' and #state >= SINGLE_SIZE then
     local counter, hold, _, units = unpack_struct('<dddd', text, 65)
     now = clock()
     if units == 0 and counter >= last and hold <= LONGEST_HOLD_MS and tok <= now and now >= heard and now < heard + lease * 1000
-      and not redis.pcall('SET', KEY, '1 s ' .. pack('<d', now) .. sub(state, 13, 92) .. sub(text, 65, 88)
+      and not redis.pcall('SET', KEY, '1 s ' .. struct.pack('<d', now) .. sub(state, 13, 92) .. sub(text, 65, 88)
         .. sub(state, 117), 'PX', FRESH_MS).err then
       return token
     end
@@ -73,7 +74,7 @@ if free and (freed or codes == ONE_ACQUIRE or codes == ONE_TRY) then
   local hold, _, units, capacity = unpack_struct('<dddd', text, 73)
   now = clock()
   if free < now and units <= capacity and hold <= LONGEST_HOLD_MS then
-    local single = '1 s ' .. pack('<ddd', now, now, now) .. text
+    local single = '1 s ' .. struct.pack('<ddd', now, now, now) .. text
     local written
     if free > 0 and now - free <= now % WINDOW_US then
       written = redis.pcall('SET', KEY, single, 'KEEPTTL')
@@ -81,8 +82,8 @@ if free and (freed or codes == ONE_ACQUIRE or codes == ONE_TRY) then
       written = redis.pcall('SET', KEY, single, 'PX', FRESH_MS)
     end
     -- A full memory may deny the acquire, but must not deny the release.
-    if not written.err then return freed and {freed, now} or now end
+    if not written.err then return freed and freed ~= capacity and {freed, now} or now end
   end
 end
 now = now or clock()
-local max, min = math.max, math.min
+local pack, byte, max, min = struct.pack, string.byte, math.max, math.min

@@ -154,7 +154,7 @@ impl<'a> Both<'a> {
             &["SET", "now", &now.to_string()],
         );
         let value = attempt(&mut self.bench.connection, &put.get_packed_command());
-        let [first, last] = reply::of_both(borrowed(&value));
+        let [first, last] = reply::of_both(borrowed(&value), ops[1]);
         let first = reply::parse(&first, ops[0]).unwrap();
         let last = reply::parse(&last, ops[1]).unwrap();
         let mut outcome = self.scripts(now, index, member, &Op::Inspect, false);
