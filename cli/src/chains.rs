@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::output::json::{self, Holder, Waiter};
 
-/// A process: its host, pod and process id. Two pods of one host may have the same process id.
+/// A process: its host, pod and process id. Processes in two pods of one host may have the same process id.
 pub(crate) type Party<'a> = (&'a str, Option<&'a str>, u32);
 
 /// A lock by its index, a waiter of this lock, and the hold that blocks this waiter.
@@ -33,7 +33,8 @@ pub(crate) struct Graph<'a> {
 /// All waits that one process blocks, directly or through other processes.
 pub(crate) struct Chain<'a> {
     pub(crate) cycle: bool,
-    /// A process that waits for no other process, or a process of the cycle. `None`: the lock has no holder.
+    /// A process that waits for no other process, a process of the cycle, or the holder of a remaining lock (see
+    /// [`Graph::chains`]). `None`: the lock has no holder.
     pub(crate) root: Option<&'a Who>,
     pub(crate) branches: Vec<Branch<'a>>,
 }
@@ -209,7 +210,7 @@ impl<'a> Graph<'a> {
         done.insert(index);
         let lock = self.locks[index];
         let waiters = lock.waiters.iter().map(|wait| {
-            // The process waits for itself, so its locks are already in the chain.
+            // If the process waits for a lock that it holds itself, its locks are already in the chain.
             let is_itself = holder.is_some_and(|hold| party(&hold.who) == party(&wait.who));
             let branches = match is_itself {
                 true => Vec::new(),

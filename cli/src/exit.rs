@@ -13,7 +13,7 @@ pub(crate) enum Exit {
     Done,
     /// The command has found a cycle of waiters, a fault, or locks in opposite orders.
     Finding,
-    /// The lock has no hold with that token.
+    /// `kick`: the lock has no hold with the given token.
     Precondition,
     /// The exit code of the command that `run` has started, or of `run` itself.
     Code(u8),
@@ -111,7 +111,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// An error with its sources.
+/// Writes an error with its sources.
 fn chain(f: &mut fmt::Formatter<'_>, error: &dyn Error) -> fmt::Result {
     write!(f, "{error}")?;
     let mut cause = error.source();

@@ -19,7 +19,7 @@ pub(crate) fn config(global: &Global) -> Result<Config, Failure> {
     Ok(Config::new(url)?.connect_timeout(global.timeout))
 }
 
-/// Connects for reading, which changes nothing in the store.
+/// Connects to the store. This changes nothing in the store.
 pub(crate) fn look(global: &Global) -> Result<Operator, Failure> {
     let operator = Operator::connect(config(global)?)?;
     if operator.is_here() {

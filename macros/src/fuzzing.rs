@@ -12,7 +12,8 @@ use crate::errors::Errors;
 use crate::expand;
 use crate::kind::Kind;
 
-/// The deepest nesting of brackets in an input. syn recurses, and the compiler also has a limit.
+/// The deepest nesting in an input. syn parses recursively, so deeper input could overflow the stack. The compiler has a
+/// limit too.
 const DEEPEST: usize = 24;
 
 /// Expands `#[auto_mutex(…)] item`, or an item with another of the attributes.

@@ -14,7 +14,8 @@ pub(crate) fn nearest<'a>(
         .map(|(_, candidate)| candidate)
 }
 
-/// The number of characters to insert, delete, replace or swap with a neighbor, to turn `from` into `to`.
+/// The least number of edits that turn `from` into `to`. One edit inserts, deletes or replaces a character, or swaps two
+/// neighbors.
 fn distance(from: &str, to: &str) -> usize {
     let from: Vec<char> = from.chars().collect();
     let to: Vec<char> = to.chars().collect();

@@ -11,7 +11,7 @@ pub(crate) fn ours(span: Span) -> Span {
     span.resolved_at(Span::mixed_site())
 }
 
-/// The place of the first token; the attribute if there is none.
+/// The place of the first token; the place of the attribute if there are no tokens.
 pub(crate) fn start(tokens: &impl ToTokens) -> Span {
     tokens
         .to_token_stream()
@@ -20,7 +20,7 @@ pub(crate) fn start(tokens: &impl ToTokens) -> Span {
         .map_or_else(Span::call_site, |token| token.span())
 }
 
-/// The span of all tokens if the compiler can join them, else that of the first.
+/// The span of all tokens if the compiler can join them, else the span of the first token.
 pub(crate) fn whole(tokens: &impl ToTokens) -> Span {
     let mut spans = tokens
         .to_token_stream()
@@ -41,7 +41,7 @@ pub(crate) fn private(runtime: Option<&Path>) -> TokenStream {
     }
 }
 
-/// Like [`private`], with errors about the path shown at `span`.
+/// Like [`private`], but the compiler shows errors about the path at `span`.
 pub(crate) fn private_at(runtime: Option<&Path>, span: Span) -> TokenStream {
     let span = ours(span);
     let Some(path) = runtime else {

@@ -28,7 +28,7 @@ pub fn take_warnings() {
         .init();
 }
 
-/// The captured log, without what [`told`] has returned.
+/// The captured log, without the parts that [`told`] has removed.
 pub fn so_far() -> String {
     let log = LOG.lock().unwrap_or_else(PoisonError::into_inner);
     String::from_utf8_lossy(&log).into_owned()

@@ -7,12 +7,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 const PACE: Duration = Duration::from_millis(20);
-/// Shorter stalls are noise.
+/// Shorter stalls are ignored.
 const NOTED: Duration = Duration::from_millis(250);
 /// A member must claim a grant by message within this time (see "Claims" in docs/protocol.md). Otherwise the store grants
 /// the lock to the next waiter.
 const CLAIM: Duration = Duration::from_secs(2);
-/// How often a test runs that fails each time while the machine stalls.
+/// The number of runs after which a test fails, even if the machine stalled in each of them.
 const ATTEMPTS: usize = 6;
 
 /// When each stall of this process ended, and how long the stall was. The first access starts the thread that notes them.
@@ -56,8 +56,8 @@ impl Stalls {
         recent.map(|it| it.1).max().unwrap_or_default()
     }
 
-    /// Whether stalls took half or more of the time in which a grant must be claimed. Then the store may rightly have
-    /// granted the lock to the next waiter, and a lock that was just granted may be lost.
+    /// Whether stalls took half or more of the time in which a member must claim a grant. Then a claim may have come too
+    /// late: the store has rightly granted the lock to the next waiter, and the lock is lost just after its first grant.
     pub fn may_have_cost_a_claim(&self) -> bool {
         let noted: Vec<_> = self.noted().collect();
         let around = |end: Instant| {
@@ -75,7 +75,7 @@ impl Stalls {
     }
 }
 
-/// Runs `test`. If the test fails while the machine stalls so long that a grant may have been lost, it runs again.
+/// Runs `test`. If the test fails, and the machine has stalled so long that a grant may be lost, the test runs again.
 pub fn despite_stalls(test: impl Fn()) {
     for attempt in 1.. {
         let stalls = Stalls::watch();

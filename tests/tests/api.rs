@@ -1,5 +1,5 @@
-//! The public interface is written down in `docs/api.txt`. So a review shows each change of it, and each removed line, which
-//! some user's program may need.
+//! `docs/api.txt` lists the public interface. So a review shows each change of the interface. A removed line may break a
+//! user's program.
 //!
 //! The test reads the source: the lint `unreachable_pub` ensures that everything `pub` there can be reached from outside.
 //! `AUTO_MUTEX_BLESS=1 cargo test -p auto-mutex-tests --test api` rewrites the file.
@@ -115,7 +115,7 @@ fn unsafe_code_is_in_two_files_only() {
         .iter()
         .filter(|file| fs::read_to_string(file).unwrap().contains(&allowed))
         .map(|file| file.strip_prefix(root).unwrap().display().to_string())
-        // Programs of the UI tests are written like those of users.
+        // The programs of the UI tests are examples of users' programs, which may contain unsafe code.
         .filter(|file| !file.starts_with("tests/ui/"))
         .collect();
     found.sort();
@@ -154,8 +154,8 @@ fn find(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// Adds each public item: its text up to the body, after the `impl` around it. Adds also the variants and functions in enums
-/// and traits.
+/// Adds the text of each public item up to its body, with the header of the `impl` around it in front. Adds also the
+/// variants of enums and the functions of traits.
 fn read(text: &str, found: &mut BTreeSet<String>) {
     let text = text.split("\n#[cfg(test)]\nmod ").next().unwrap();
     let mut lines = text.lines();

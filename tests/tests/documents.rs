@@ -17,8 +17,8 @@ const MIGRATION: &str = "docs/migration.md";
 /// The list in which each promise is shown by tests.
 const GUARANTEES: &str = "docs/guarantees.md";
 
-/// Every Rust and Markdown file of the project by its path with a leading `/`, so that a search for the end of a path can
-/// begin at any folder.
+/// Every Rust and Markdown file of the project, by its path with a leading `/`. So a file is found by the end of its path, from
+/// any folder on.
 struct Tree(BTreeMap<String, String>);
 
 impl Tree {
@@ -33,7 +33,7 @@ impl Tree {
                 if path.is_dir() && name != "target" && !name.starts_with('.') {
                     folders.push(path);
                 } else if path.is_symlink() {
-                    // The files that the published crates include are read at their own paths.
+                    // The published crates include files by symlinks. Each file is read at its own path only.
                 } else if extension == "rs" || extension == "md" {
                     let relative = path.strip_prefix(root).unwrap().display();
                     files.insert(format!("/{relative}"), fs::read_to_string(&path).unwrap());
@@ -93,7 +93,7 @@ fn code(line: &str) -> impl Iterator<Item = &str> {
     line.split('`').skip(1).step_by(2)
 }
 
-/// Returns the name of a test, if the span is nothing else.
+/// Returns `span`, a text between backticks, if it may be the name of a test.
 fn test_name(span: &str) -> Option<&str> {
     let word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     (span.chars().all(word) && span.split('_').filter(|word| !word.is_empty()).count() >= 4)

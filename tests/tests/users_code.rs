@@ -106,7 +106,7 @@ impl Wake for Inline {
     }
 }
 
-/// Runs a waiter whose waker does `then` when the grant of another client arrives; meanwhile the client must work.
+/// Starts a waiter whose waker calls `then`, and lets another client release the lock. Meanwhile the waiter's client must work.
 async fn woken(then: impl Fn() + Send + Sync + 'static) {
     let redis = Redis::start();
     let (here, there) = (client(&redis.url()), client(&redis.url()));

@@ -1,4 +1,4 @@
-//! Times in nanoseconds: of a clock that all processes of the machine share, and of the processors.
+//! Times in nanoseconds: the common clock of all processes of the machine, and the processor time of this process.
 
 use rustix::time::{ClockId, clock_gettime};
 

@@ -24,14 +24,14 @@ pub struct Heap {
     pub bytes: u64,
 }
 
-/// The output of the program.
+/// The output of `src/bin/heap.rs`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Counted {
     /// Blocks per call on `memory://`.
     pub(crate) calls: Vec<(Kind, f64)>,
     /// Blocks per cycle on Redis.
     pub(crate) cycle: f64,
-    /// Blocks that redis-rs needs for the same requests.
+    /// Blocks that redis-rs alone needs for the requests of a cycle.
     pub(crate) redis_own: f64,
     /// Bytes per waiter, its task included.
     pub(crate) waiter: f64,
@@ -39,7 +39,8 @@ pub(crate) struct Counted {
 
 const WARM: u64 = 200;
 const CYCLES: u64 = 400;
-/// Calls are counted this many times and the least count is used: periodic work of the engine is not part of a call.
+/// The number of times that the blocks of the same calls are counted. The least count is used, because a higher one
+/// includes periodic work of the engine.
 const COUNTS: usize = 5;
 const WAITERS: usize = 1_000;
 const SETTLE: Duration = Duration::from_millis(500);

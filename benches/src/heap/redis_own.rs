@@ -7,11 +7,11 @@ use tokio::runtime::Builder;
 use super::{CYCLES, Heap, WARM};
 use crate::Failure;
 
-/// Our scripts have about this number of arguments, of about this length.
+/// The number of arguments of a request, and each argument: similar to the requests of auto-mutex.
 const ARGUMENTS: usize = 18;
 const ARGUMENT: &str = "auto_mutex:{bench:heap}";
 
-/// Returns the allocated blocks per cycle: one script acquires, one releases.
+/// Returns the allocated blocks per cycle. A cycle calls two scripts: one in place of acquire, one in place of release.
 pub(super) fn blocks(url: &str, heap: &impl Fn() -> Heap) -> Result<f64, Failure> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let client = Client::open(url)?;

@@ -10,7 +10,7 @@ use crate::peer::Contender;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "do")]
 pub(crate) enum Job {
-    /// Acquires and releases locks until the time is over.
+    /// Acquires and releases locks until the end of the time span.
     Turns(Turns),
     /// Holds locks and does nothing else.
     Hold(Names),

@@ -56,7 +56,7 @@ fn machine() -> f64 {
 /// Returns the processor seconds of this process's children that have ended and were waited for.
 pub(crate) fn ended_children() -> f64 {
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // The name of the program, in parentheses, may contain anything.
+    // The fields after the last `)` are read: the program name in parentheses may itself contain spaces and parentheses.
     let fields = stat.rsplit(')').next().unwrap_or_default();
     let times = fields.split_whitespace().skip(13).take(2);
     let ticks: f64 = times.filter_map(|field| field.parse::<f64>().ok()).sum();

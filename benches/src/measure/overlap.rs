@@ -2,7 +2,7 @@
 
 use super::record::Record;
 
-/// Returns how often a task entered although the units held then exceeded the capacity.
+/// Returns how often a task entered and thereby raised the number of held units above the capacity.
 pub(crate) fn overlaps(records: &[Record], capacity: u64) -> u64 {
     // At equal times, a task that leaves comes before a task that enters.
     let enters = records.iter().map(|turn| (turn.entered, 1, turn.units));

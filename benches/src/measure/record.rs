@@ -1,4 +1,4 @@
-//! [`Record`]: one turn of a task; and the file to which a process writes its turns.
+//! [`Record`]: one turn of a task (acquire, body, release). And the file to which a process writes its turns.
 //!
 //! The file has, for each task, the number of its records and then the records. All numbers are 64 bits, little-endian.
 
@@ -6,7 +6,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// When a task asked for the lock, entered, left, and had released: nanoseconds of the common clock.
+/// The times when a task asked for the lock, entered and left its body, and had released the lock: nanoseconds of the
+/// common clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Record {
     pub(crate) asked: u64,

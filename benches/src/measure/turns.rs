@@ -75,7 +75,7 @@ pub(crate) fn turns(processes: &Processes, span: Span, capacity: u64) -> Values 
     values.map(|(name, value)| (name.to_owned(), value)).into()
 }
 
-/// Computes the times from leaving in one process to entering in another.
+/// Computes the times from when a task of one process leaves its body to when a task of another process enters.
 pub(crate) fn handovers(processes: &Processes, span: Span) -> Values {
     let mut turns: Vec<(usize, Record)> = Vec::new();
     for (process, tasks) in processes.iter().enumerate() {
@@ -87,7 +87,7 @@ pub(crate) fn handovers(processes: &Processes, span: Span) -> Values {
     let mut releases = Vec::new();
     for pair in turns.windows(2) {
         let ((from, before), (to, after)) = (pair[0], pair[1]);
-        // Only if the next task was waiting already.
+        // A handover counts only if the next task already waited when the lock was released.
         if from != to && after.asked < before.left {
             handovers.push(after.entered.saturating_sub(before.left));
             releases.push(before.done - before.left);

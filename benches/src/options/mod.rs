@@ -20,7 +20,7 @@ auto-mutex-bench [OPTIONS]
   --report             no measurements: shows what DIR has already
 ";
 
-/// The goals that decide about the exit code.
+/// The goals that determine the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Gates {
     None,
@@ -43,7 +43,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// Returns `None` if the help was requested; it has been printed.
+    /// If the help is requested, prints it and returns `None`.
     pub(crate) fn parse(args: impl Iterator<Item = String>) -> Result<Option<Self>, Failure> {
         let mut options = Self {
             only: Vec::new(),

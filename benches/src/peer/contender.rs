@@ -62,7 +62,7 @@ impl Contender {
         external::program(self).is_some()
     }
 
-    /// Returns why this contender cannot be measured on this machine, if so.
+    /// If this contender cannot be measured on this machine, returns the reason.
     pub(crate) fn missing(self) -> Option<String> {
         external::missing(self)
     }

@@ -1,5 +1,5 @@
-//! Libraries of other languages: programs in `benches/external` that get the same job, on the same terms. They are
-//! measured if their interpreter and packages are installed; `benches/README.md` says how.
+//! Libraries of other languages. Programs in `benches/external` use them, and get the same job as the workers. They are
+//! measured if their interpreter and packages are installed: see `benches/README.md`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -29,7 +29,7 @@ pub(crate) fn environment() -> (&'static str, PathBuf) {
     ("NODE_PATH", root().join(NODE_MODULES))
 }
 
-/// Returns what is missing to measure `contender`, if anything.
+/// If the interpreter cannot load the package of `contender`, returns a text that names the package.
 pub(crate) fn missing(contender: Contender) -> Option<String> {
     let (interpreter, _, package) = program(contender)?;
     let probe = if interpreter.as_os_str() == "node" {

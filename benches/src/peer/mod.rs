@@ -1,7 +1,7 @@
 //! The contenders: auto-mutex in its ways of use, other libraries, and plain Redis commands as the limit.
 //!
-//! A [`Library`] gives out locks, and a worker takes turns with them. The raw limit has its own loop. Libraries of
-//! other languages run in their own programs, which get the same [`Job`](crate::job::Job).
+//! A [`Library`] creates locks, and the tasks of a worker acquire and release them. The plain Redis commands have a loop
+//! of their own. Libraries of other languages run in their own programs, which get the same [`Job`](crate::job::Job).
 
 mod contender;
 pub(crate) mod external;

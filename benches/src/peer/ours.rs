@@ -79,7 +79,7 @@ impl Lock for OursLock {
     }
 }
 
-/// The annotated function, on the current client.
+/// The annotated function. It uses the client that `connect` sets up.
 pub(crate) struct Annotated;
 
 impl Annotated {
@@ -106,7 +106,7 @@ pub(crate) struct AnnotatedCall;
 impl Lock for AnnotatedCall {
     type Guard = ();
 
-    /// Makes the whole call: acquire, body and release together are measured as one cycle.
+    /// Makes the whole call, with acquire, body and release: a call cannot be measured in parts.
     async fn acquire(&mut self, turn: u64) -> Result<(), Failure> {
         annotated(turn).await?;
         Ok(())

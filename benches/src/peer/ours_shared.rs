@@ -10,7 +10,7 @@ pub(crate) const PERMITS: u32 = 8;
 /// Units of a readers-writer lock: a reader takes one unit, a writer takes all.
 pub(crate) const READERS: u64 = 1 << 30;
 
-/// One turn in `WRITES` writes.
+/// In one of this many turns, the lock is taken for writing.
 const WRITES: u64 = 10;
 
 pub(crate) struct OursSemaphore(Client);

@@ -1,5 +1,5 @@
-//! The raw limit: a blocking socket that sends SET NX PX, and a script that deletes the key if it still has our value.
-//! With many keys, the commands of a round are written at once.
+//! The raw limit: a blocking socket that sends SET NX PX, then a script that deletes the key if it still has the same
+//! value. With many keys, the commands for all keys are written at once.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

@@ -1,4 +1,4 @@
-//! rslock, used as its documentation says: one manager for all tasks, `acquire`, and an awaited release.
+//! rslock, used as in its documentation: one manager for all tasks, `acquire`, and an awaited release.
 
 use std::time::Duration;
 

@@ -33,7 +33,7 @@ impl Report {
         )
     }
 
-    /// Returns the ratio of `who` to `base`, computed pair by pair.
+    /// Returns the ratio of `who` to `base`, computed for each round.
     pub(crate) fn ratio(
         &self,
         table: &str,
@@ -52,7 +52,7 @@ impl Report {
         )
     }
 
-    /// Returns the placements and contenders of a table, in the order of measurement.
+    /// Returns the placements and contenders of a table, sorted by placement, then in the order of measurement.
     pub(super) fn rows(&self, table: &str) -> Vec<(Placement, &str)> {
         let mut rows = Vec::new();
         for it in self.measurements.iter().filter(|it| it.table == table) {

@@ -1,4 +1,4 @@
-//! [`Machine`]: where and how the figures were taken.
+//! [`Machine`]: where and how the figures were measured.
 
 use std::fmt;
 use std::fs;

@@ -28,7 +28,7 @@ pub(crate) struct Measurement {
     pub(crate) table: String,
     pub(crate) placement: Placement,
     pub(crate) who: String,
-    /// The measurements of one table and placement with the same round are compared as pairs.
+    /// Ratios compare measurements of the same round.
     pub(crate) round: usize,
     pub(crate) values: Values,
 }

@@ -6,7 +6,7 @@ use crate::measure::Summary;
 use crate::peer::Contender;
 use crate::scenario::Table;
 
-/// Prints a table, unless none of its figures was measured.
+/// Prints a table if any of its figures was measured.
 pub(super) fn show(report: &Report, table: &Table) {
     let rows = report.rows(table.name);
     if rows.is_empty() {

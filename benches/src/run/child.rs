@@ -1,4 +1,4 @@
-//! Starts worker processes and talks to them.
+//! Starts worker processes and exchanges lines with them.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{self, ChildStdin, Command, Stdio};
@@ -26,7 +26,7 @@ pub(crate) struct Child {
 }
 
 impl Child {
-    /// Starts a worker; its first line is `ready`.
+    /// Starts a worker. When it is set up, it prints the line `ready`.
     pub(crate) fn start(job: &Job, placement: Placement) -> Result<Self, Failure> {
         let mut command = placement.command();
         let external = match job {

@@ -1,4 +1,4 @@
-//! One repetition: processes that take turns on a server.
+//! One repetition: the tasks of several processes repeatedly acquire and release locks of a server.
 
 use std::path::Path;
 use std::thread;
@@ -17,7 +17,7 @@ use crate::worker::Span;
 
 /// A tenth of each repetition is the warm-up.
 const WARM: u64 = 10;
-/// The time between the last message to the workers and their start.
+/// How far in the future the start is set, so that all workers know it before.
 const LEAD: u64 = 50 * MILLISECOND;
 
 /// The parameters of a repetition.
@@ -33,7 +33,7 @@ pub(crate) struct Contest {
     pub(crate) seconds: f64,
 }
 
-/// Runs the contest and returns its figures; with `handovers`, also the times between processes.
+/// Runs the contest and returns its figures; with `handovers`, also the times of handovers between processes.
 pub(crate) fn contest(
     server: &mut Server,
     contest: &Contest,

@@ -1,4 +1,4 @@
-//! Runs the processes of a scenario: on which processors, in which order, and with what load meanwhile.
+//! Runs the processes of a scenario: pins them to processors, determines their order, and measures the load.
 
 mod child;
 mod contest;

@@ -1,7 +1,7 @@
 //! The order in which contenders are measured.
 
-/// Forward in even rounds, backward in odd rounds: A B, B A, A B, … A drift of the machine then affects all contenders
-/// alike, and each round makes a pair.
+/// Returns the order of a round: forward in even rounds, backward in odd rounds (A B, B A, A B, …). If the machine
+/// gradually becomes slower or faster, this affects all contenders alike.
 pub(crate) fn order<T: Copy>(contenders: &[T], round: usize) -> Vec<T> {
     let mut order = contenders.to_vec();
     if round % 2 == 1 {

@@ -1,4 +1,4 @@
-//! Measures what processes and their server do while no lock changes hands.
+//! Measures what processes and their server do while no lock is granted or released.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ pub(crate) struct Window {
     pub(crate) contender: Contender,
     /// The process whose processor time is reported.
     pub(crate) pid: u32,
-    /// Another process of the benchmark.
+    /// Another process of the benchmark. Its processor time does not count as that of foreign processes.
     pub(crate) other: Option<u32>,
     pub(crate) seconds: f64,
     /// Whether to count bursts of requests; this costs the server a little time.

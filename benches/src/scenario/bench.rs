@@ -72,7 +72,8 @@ impl Bench {
         });
     }
 
-    /// Returns those of `contenders` that are requested and can be measured; notes why the others cannot.
+    /// Returns those of `contenders` that are requested and can be measured. If a requested contender cannot be measured,
+    /// adds a note with the reason.
     pub(super) fn present(&mut self, contenders: &[Contender]) -> Vec<Contender> {
         let mut present = Vec::new();
         for &contender in contenders {
@@ -87,7 +88,8 @@ impl Bench {
         present
     }
 
-    /// Measures all contenders in each of `rounds` rounds, on a server of their own; every second round in reverse order.
+    /// Measures all contenders in each of `rounds` rounds, in reverse order in every second round. This call starts one
+    /// server, and all measurements use it.
     pub(super) fn rounds(
         &mut self,
         table: &str,

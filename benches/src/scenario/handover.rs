@@ -7,7 +7,7 @@ use crate::run::{Contest, Placement, contest};
 
 pub(super) const NAME: &str = "S5";
 
-/// Long enough for the other process to wait again.
+/// How long a task holds the lock: long enough for the other process to wait again.
 const BODY_US: u64 = 2_000;
 
 pub(super) const SCENARIO: Scenario = Scenario {

@@ -35,7 +35,7 @@ fn run(bench: &mut Bench) -> Result<(), Failure> {
         Contender::Rslock,
         Contender::Raw,
     ];
-    // Clients with two threads run only on both processors; the server is on one of them too.
+    // On both processors, only the two contenders with two threads are measured. The server shares one of the processors.
     for (placement, count) in [(Placement::Split, contenders.len()), (Placement::Both, 2)] {
         bench.rounds(
             NAME,

@@ -25,7 +25,7 @@ pub(crate) struct Scenario {
     run: fn(&mut Bench) -> Result<(), Failure>,
 }
 
-/// How figures are shown. A measurement names its table.
+/// How figures are shown. Each measurement contains the name of its table.
 pub(crate) struct Table {
     pub(crate) name: &'static str,
     pub(crate) title: &'static str,

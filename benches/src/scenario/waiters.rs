@@ -15,8 +15,8 @@ use crate::worker::{Drained, Span, Waiting};
 
 pub(super) const NAME: &str = "S6";
 pub(super) const MANY: &str = "S6 100k";
-/// A name sends a request every 1.1 s, all names at the same moments. In a window of up to 11 s there could be as many
-/// requests as seconds, and the figure would be one request per second.
+/// The length of the window. A request is sent for each name every 1.1 s, for all names at the same moments. A window of
+/// up to 11 s may contain as many of these moments as seconds: the figure would then be 1 request per second, not 0.9.
 const WINDOW_S: f64 = 12.0;
 
 /// The holder's lease: long enough to last while the holder is stopped.
@@ -84,7 +84,8 @@ fn run(bench: &mut Bench) -> Result<(), Failure> {
         names: 1_000,
         seconds,
     };
-    // The counts are the same for both contenders; the time until all waiters have had their turns is not.
+    // If only counts are of interest, one contender is enough: the two differ only in the time until all waiters have had
+    // the lock.
     let ours: &[_] = match options.counts_only() {
         true => &[Contender::AutoMutexLocal],
         false => &[Contender::AutoMutex, Contender::AutoMutexLocal],
@@ -130,7 +131,7 @@ fn measure(server: &mut Server, contender: Contender, crowd: &Crowd) -> Result<V
     let mut note = |name: &str, value: f64| values.insert(name.to_owned(), value);
     let milliseconds = |nanos: u64| nanos as f64 / clock::MILLISECOND as f64;
     note("requests_per_name", per_name);
-    // Only the memory of the waiters' process.
+    // `bytes` includes only the memory of the waiters' process.
     note(
         "bytes_per_waiter",
         waiting.bytes as f64 / crowd.waiters as f64,

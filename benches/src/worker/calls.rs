@@ -151,7 +151,7 @@ pub(super) fn run(milliseconds: u64) -> Result<Calls, Failure> {
     while spent.iter().any(|(time, _)| *time < until) {
         round += 1;
         for step in 0..Kind::ALL.len() {
-            // Forward and backward in turn, so that each kind follows each of its neighbours.
+            // Rounds alternate between forward and backward order, so that each kind follows each of its neighbours.
             let index = if round % 2 == 0 {
                 step
             } else {
@@ -168,7 +168,7 @@ pub(super) fn run(milliseconds: u64) -> Result<Calls, Failure> {
             } else {
                 TURN
             };
-            // Processor time: it excludes other processes, and includes the engine's thread.
+            // The processor time is measured: it excludes other processes, and includes the engine's thread.
             let start = clock::used();
             caller.call(kind, times)?;
             *time += clock::used() - start;

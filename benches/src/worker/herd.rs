@@ -22,7 +22,7 @@ const LONGEST: u64 = 90 * clock::SECOND;
 /// The result of starting all clients at once.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Started {
-    /// The number of clients that had a turn, and the time when the last of them had finished it.
+    /// The number of clients that had a turn, and the time when this number was reached.
     pub(crate) served: usize,
     pub(crate) at: u64,
 }
@@ -52,7 +52,7 @@ pub(super) fn run(job: &Herd) -> Result<(), Failure> {
         }
         let (served, at) = all_after(&turns, 0, clock::now() + LONGEST).await;
         say("started", &Started { served, at })?;
-        // (This blocks the runtime's only thread: no client has a turn before the server is back.)
+        // `ready` blocks the runtime's only thread, so no client has a turn before the benchmark has caused the outage.
         let restarted = ready()?.start;
         let end = restarted + LONGEST;
         let (served, served_at) = all_after(&turns, restarted, end).await;
@@ -82,8 +82,8 @@ async fn turn_after_turn(client: Client, name: String, number: usize, turns: Arc
     }
 }
 
-/// Waits until all clients have had a turn that began after `time`, or until `end`. Returns the number of such clients
-/// and the time.
+/// Waits until all clients have had a turn that began after `time`, or until `end`. Returns the number of clients that
+/// had such a turn, and the time when the wait ended.
 async fn all_after(turns: &[AtomicU64], time: u64, end: u64) -> (usize, u64) {
     loop {
         let had = turns

@@ -2,9 +2,9 @@
 //!
 //! | line out | line in |
 //! |---|---|
-//! | `ready`, when it is connected | `go START UNTIL`, in nanoseconds of the common clock |
+//! | `ready`, when the worker is set up | `go START UNTIL`, in nanoseconds of the common clock |
 //! | `started JSON`, when all clients of a herd have had a turn; `waiting JSON`, when all waiters wait | |
-//! | `done JSON`, at the end | the input closes: the worker ends |
+//! | `done JSON`, at the end | the end of the input: the worker ends its job |
 
 mod calls;
 mod herd;

@@ -24,12 +24,12 @@ pub(crate) struct Waiting {
     pub(crate) begun_ns: u64,
 }
 
-/// The report of a process with waiters when all of them have had their turns.
+/// The report of a process with waiters when all of them have held and released the lock.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Drained {
-    /// The time when all waiters had had their turns.
+    /// The time when all waiters had held and released the lock.
     pub(crate) at: u64,
-    /// The number of waiters that had their turn after one that came later.
+    /// The number of waiters that got the lock after a waiter of the same name that had started later.
     pub(crate) overtaken: usize,
 }
 
@@ -61,7 +61,7 @@ async fn hold_all<L: Library>(job: &Names, library: L) -> Result<(), Failure> {
     say("done", &clock::now())
 }
 
-/// Waits with all tasks; each task releases the lock as soon as it has it.
+/// Starts tasks that all wait. Each task releases the lock as soon as it holds it.
 pub(super) fn wait(job: &Names) -> Result<(), Failure> {
     let lease = Duration::from_secs(job.lease_s);
     runtime(job.contender)?.block_on(async {
@@ -78,7 +78,7 @@ async fn wait_all<L: Library>(job: &Names, library: L) -> Result<(), Failure> {
     let before = cpu::resident();
     let begun = Arc::new(AtomicUsize::new(0));
     let overtaken = Arc::new(AtomicUsize::new(0));
-    // For each name, the highest number of a task that had its turn.
+    // For each name, the highest number of a task that has held the lock.
     let last: Arc<[AtomicUsize]> = (0..job.names).map(|_| AtomicUsize::new(0)).collect();
     let tasks: Vec<_> = (0..job.count)
         .map(|number| {

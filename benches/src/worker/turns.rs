@@ -1,4 +1,4 @@
-//! Tasks that take turns and record the times.
+//! Tasks that repeatedly acquire and release a lock, and record the times.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ pub(super) fn run(job: &Turns) -> Result<(), Failure> {
     say("done", &())
 }
 
-/// Returns a runtime like those of typical programs: with one thread, or with two.
+/// Returns a tokio runtime with the number of threads of `contender`.
 pub(super) fn runtime(contender: Contender) -> Result<Runtime, Failure> {
     let mut builder = match contender.threads() {
         1 => Builder::new_current_thread(),

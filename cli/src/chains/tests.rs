@@ -1,5 +1,5 @@
-//! Tests of chains. The locks are read from stores in this process. Each holder and waiter is then given the host name
-//! of a process of its own.
+//! Tests of chains. The locks are read from stores in this process. Each holder and waiter then gets the host name from
+//! the test: different host names stand for different processes.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

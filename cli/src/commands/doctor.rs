@@ -98,8 +98,8 @@ fn of_servers(servers: &[ServerAnswer], args: &Doctor) -> Vec<Finding> {
     findings
 }
 
-/// Adds servers without the scripts of the library. The store must be in use: then programs must have loaded the
-/// scripts.
+/// Adds a finding for each server without the scripts of the library. This is a fault only if locks are in use, because
+/// the programs that use them have loaded the scripts.
 fn of_scripts(servers: &[ServerAnswer], findings: &mut Vec<Finding>) {
     for server in servers.iter().flatten() {
         if !server.knew_scripts {
@@ -173,7 +173,7 @@ fn of_server(server: &Server, args: &Doctor, findings: &mut Vec<Finding>) {
     }
 }
 
-/// The longest lag that is not a finding. A replica acknowledges once a second.
+/// The longest lag of a replica that is not a finding. A replica acknowledges once a second.
 const LAG: Duration = Duration::from_secs(3);
 
 fn id_of(weakness: &Weakness) -> &'static str {
@@ -189,7 +189,7 @@ fn id_of(weakness: &Weakness) -> &'static str {
     }
 }
 
-/// Adds the faults of keys and locks, and returns whether any lock is in use.
+/// Adds findings about keys and locks, and returns whether any lock is in use.
 fn of_locks(
     operator: &Operator,
     args: &Doctor,
@@ -238,7 +238,7 @@ fn of_locks(
     Ok(is_in_use)
 }
 
-/// Adds waiters that wait for too long, or for each other.
+/// Adds findings about waiters that wait for too long, or for each other.
 fn of_waiters(waited: &[Lock], args: &Doctor, counts: &mut Counts, findings: &mut Vec<Finding>) {
     for lock in waited {
         let oldest = lock.waiters.iter().max_by_key(|wait| wait.waited);

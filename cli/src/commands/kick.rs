@@ -74,7 +74,8 @@ fn finished(reported: Result<(), Failure>, exit: Exit) -> Outcome {
     }
 }
 
-/// The failure if the question cannot be asked. A broken pipe would otherwise count as a success.
+/// The failure if the user cannot be asked for confirmation. A plain conversion of `error` would treat a broken pipe as a
+/// success.
 fn cannot_ask(error: io::Error) -> Failure {
     Failure::Other(format!("cannot ask, so nothing was changed: {error}"))
 }

@@ -255,7 +255,7 @@ fn of_status(status: ExitStatus) -> u8 {
     }
 }
 
-/// The exit code of a command that was ended by a signal, as in shells.
+/// The exit code for an end by this signal, as in shells.
 fn by_signal(signal: i32) -> u8 {
     u8::try_from(128 + signal).unwrap_or(1)
 }

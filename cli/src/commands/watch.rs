@@ -76,7 +76,7 @@ fn write_event(out: &mut impl Write, global: &Global, event: &Event) -> Result<(
     }
 }
 
-/// The events between two reads, in their only possible order: ends of holds, then grants, then new waiters. The first
+/// The events between two reads: first ends of holds, then waiters that left, then grants, then new waiters. The first
 /// read gives one event for each holder and waiter.
 pub(crate) fn events(before: Option<&Lock>, after: &Lock) -> Vec<Event> {
     let none = (Vec::new(), Vec::new());

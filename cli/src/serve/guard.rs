@@ -28,9 +28,9 @@ impl Guard {
         !self.listens_on.is_loopback()
     }
 
-    /// Checks the header `Host` of every request, even of requests for the page itself. A foreign page could make its
-    /// own host name resolve to this machine (DNS rebinding), and so read the answers. But its requests carry the
-    /// foreign name in `Host`.
+    /// Checks the header `Host` if the server listens on this machine only; even of requests for the page itself. A foreign
+    /// page could make its own host name resolve to this machine (DNS rebinding), and so read the answers. But its
+    /// requests carry the foreign name in `Host`.
     pub(crate) fn may_come(&self, headers: &HeaderMap) -> Result<(), StatusCode> {
         if self.reading_needs_token() {
             return Ok(());

@@ -1,6 +1,6 @@
 //! `auto-mutex serve`: a live page for this machine.
 //!
-//! - `snapshot.rs`: one thread reads the store; the number of clients does not matter.
+//! - `snapshot.rs`: one thread reads the store, independently of the number of clients.
 //! - `routes.rs`: answers requests from the last snapshot. `guard.rs`: decides which requests are allowed.
 //! - `metrics.rs`: the snapshot in the format of Prometheus.
 //! - `page`: the page. It loads nothing from other servers.

@@ -71,7 +71,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .with_state(shared)
 }
 
-/// Checks the header `Host` of each request, and restricts what browsers do with the answer.
+/// Applies [`Guard::may_come`] to each request, and restricts what browsers do with the answer.
 async fn come(State(shared): AppState, request: Request, next: Next) -> Response {
     let mut response = match shared.guard.may_come(request.headers()) {
         Ok(()) => next.run(request).await,
@@ -130,7 +130,7 @@ fn trouble(status: StatusCode, error: impl ToString) -> Response {
     json(status, &Trouble { error })
 }
 
-/// The mode of the server, which the page asks for.
+/// The mode of the server. The page requests it.
 #[derive(Serialize)]
 struct Mode {
     reading_needs_token: bool,
@@ -232,7 +232,7 @@ async fn kick(State(shared): AppState, headers: HeaderMap, body: String) -> Resp
     let kicked = spawn_blocking(move || operator.kick(&lock, token)).await;
     match kicked {
         Ok(Ok(kicked)) => {
-            // The lock has no hold with that token. The command `kick` then has the exit code 4.
+            // CONFLICT corresponds to the exit code 4 of `kick`: the lock has no hold with this token.
             let status = if kicked {
                 StatusCode::OK
             } else {

@@ -24,7 +24,7 @@ pub(crate) struct Snapshot {
     pub(crate) chains: Vec<Document>,
     /// The duration of the last read.
     pub(crate) took: Duration,
-    /// The reason why the last read failed. The locks and chains are then those of the read before.
+    /// The reason why the last read failed. The locks and chains are then those of the last successful read.
     pub(crate) trouble: Option<String>,
     /// The event for the page, as JSON.
     pub(crate) update: String,

@@ -6,7 +6,7 @@ use auto_mutex_tests::events::eventually;
 
 use super::rig::{Shop, output, text};
 
-/// A tmux server with one terminal of 80 columns. The text is the name of the server's socket.
+/// A tmux server with one terminal of 80 columns. The field is the name of the server's socket.
 struct Terminal(String);
 
 impl Terminal {

@@ -3,7 +3,7 @@
 use super::word::{example, misplaced};
 use crate::kind::Kind;
 
-/// The words, in small letters and without underscores, and the options that each of them may mean.
+/// The words, in lower case and without underscores, and the options that each of them may mean.
 const MEANT: &[(&str, &[&str])] = &[
     ("timeout", &["block", "expire"]),
     (

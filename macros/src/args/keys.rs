@@ -119,7 +119,7 @@ impl Keys {
         }
     }
 
-    /// The keys as the template of a name shows them.
+    /// The keys, as the template of the lock's name shows them.
     pub(crate) fn shown(&self) -> String {
         let keys = match self {
             Self::List(keys) => {

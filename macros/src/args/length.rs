@@ -24,10 +24,10 @@ pub(crate) enum Count {
     Given(Expr),
 }
 
-/// The shortest time that an option accepts. Stores count in milliseconds.
+/// The shortest time that an option accepts. The unit is the millisecond, because stores count in milliseconds.
 #[derive(Clone, Copy)]
 pub(crate) enum Least {
-    /// Zero is allowed; a call with zero does not wait.
+    /// Zero, which means that a call does not wait. Any other time must be at least one millisecond.
     Zero,
     Milliseconds(u32),
 }

@@ -50,7 +50,7 @@ pub(crate) struct Options {
     pub(crate) name: Option<LitStr>,
     pub(crate) key: Option<Key>,
     pub(crate) keys: Option<Keys>,
-    /// Whether `key` or `keys` can only come from the block.
+    /// Whether the function's attribute has neither `key` nor `keys`, so that they can only come from the block.
     key_inherited: bool,
     pub(crate) was: Option<LitStr>,
     pub(crate) owner: Option<Expr>,

@@ -17,7 +17,7 @@ use crate::tokens::bare_expr;
 /// The shortest `expire`: a shorter hold would end before it could be used. The runtime has the same limit.
 const EXPIRE: Least = Least::Milliseconds(10);
 
-/// The greatest number of permits. One more is the capacity of a readers-writer lock.
+/// The greatest number of permits. A capacity that is greater by one marks a readers-writer lock.
 const MOST_PERMITS: u32 = (1 << 30) - 1;
 
 impl Options {
@@ -167,9 +167,9 @@ fn between(start: Cursor, end: Cursor) -> TokenStream {
     tokens
 }
 
-/// The hint at the end of the error for a wrong value of `ns`, `name` or `was`.
+/// The hint at the end of the error for a value of `ns`, `name` or `was` that is not a text.
 const FIXED: &str = "what varies from call to call belongs in `key`";
-/// The hint at the end of the error for a wrong value of `order`.
+/// The hint at the end of the error for a value of `order` that is not a text.
 const REASON: &str = "it says why this order of locks is meant";
 
 /// Parses a non-empty text. The error for a value that is not a text ends with `hint`.

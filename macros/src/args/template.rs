@@ -6,7 +6,7 @@ use syn::{Error, LitStr, Result};
 use super::key::{EMPTY, Part, Place, index, name};
 
 /// Input:  `"user-{id}:{order.n}"`
-/// Output: `user-` id ``, then `` order.n ``
+/// Output: two parts: the placeholder `id` after the text `user-`, and the placeholder `order.n`
 pub(super) fn parse(text: &LitStr) -> Result<Vec<Part>> {
     let wrong = |message: &str| Err(Error::new(text.span(), message));
     let value = text.value();

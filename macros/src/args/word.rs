@@ -38,7 +38,7 @@ pub(crate) const EXPLICIT: &str = "explicit";
 /// of the attribute as used. Users never write this word.
 pub(crate) const DONE: &str = "__auto_mutex_done";
 
-/// Options with a second name. The second word of a pair is the option's name elsewhere in this crate.
+/// Pairs of an alias and the option's name in this crate.
 const ALIASES: &[(&str, &str)] = &[("namespace", "ns")];
 
 /// The option that `word` names, directly or as an alias.
@@ -47,7 +47,7 @@ pub(crate) fn option(word: &str) -> &str {
     alias.map_or(word, |(_, option)| option)
 }
 
-/// An example of the option, if `word` is one.
+/// An example of the option `word`; `None` if there is no such option.
 pub(crate) fn example(word: &str) -> Option<&'static str> {
     KNOWN
         .iter()

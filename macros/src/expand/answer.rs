@@ -18,7 +18,7 @@ pub(crate) struct Answers<'a> {
     /// The function's own arguments.
     pub(crate) arguments: Vec<Argument>,
     pub(crate) has_self: bool,
-    /// `self`, if it is certainly available when a function handles `on_error`.
+    /// `self`, if it is certainly available when the handler of `on_error` is called.
     pub(crate) this: Option<TokenStream>,
     /// Whether a handler may be an `unsafe fn`.
     pub(crate) is_unsafe: bool,
@@ -198,7 +198,7 @@ pub(crate) fn uses_arguments(handler: Option<&Handler>, arguments: usize) -> boo
 /// Input:  `busy()`
 /// Output: `{ return { busy() }; }`
 ///
-/// The braces have a span of this crate, so that lints do not apply to them. The answer may diverge.
+/// The braces have a span of this crate, so that lints do not apply to them. The `allow` is for an answer that diverges.
 pub(crate) fn returned(answer: TokenStream) -> TokenStream {
     let span = Span::mixed_site();
     let block = braced(answer, span);

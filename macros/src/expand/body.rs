@@ -16,7 +16,7 @@ pub(super) struct Expansion<'a> {
     pub(super) options: &'a Options,
     pub(super) owner: Option<&'a str>,
     pub(super) answers: Answers<'a>,
-    /// Statements that take apart the parameters that handlers get whole.
+    /// Statements that destructure parameters. The signature leaves these parameters whole, for the handlers.
     pub(super) prelude: TokenStream,
     pub(super) returns: &'a Returns,
     pub(super) private: TokenStream,
@@ -167,7 +167,7 @@ impl Expansion<'_> {
     }
 
     /// Input:  `Box::pin(async move { BODY })`
-    /// Output: `Box::pin(async move { …as an async fn… })`
+    /// Output: `Box::pin(async move { … })`, with the expansion of an `async fn` inside
     pub(super) fn block(
         &self,
         function: &Function,
@@ -197,7 +197,7 @@ impl Expansion<'_> {
     /// async move { match { …under(…, __future).await… } { … } }
     /// ```
     ///
-    /// The closure keeps an early return of the body from skipping the lock.
+    /// The body is moved into a closure, so that an early `return` in the body does not skip the lock.
     pub(super) fn made(
         &self,
         function: &Function,
@@ -244,7 +244,7 @@ impl Expansion<'_> {
         quote_spanned!(*span=> if false { return #private::never::<#ty>(); })
     }
 
-    /// `let mut __request = …;`, and the statements that take parameters apart. `edge` precedes the options.
+    /// `let mut __request = …;`, the statements of `prelude`, then `edge`, then the statements that set options.
     fn request(&self, function: &Function, edge: TokenStream) -> TokenStream {
         let prelude = &self.prelude;
         request(function, self.options, self.owner, quote!(#prelude #edge))
@@ -267,7 +267,7 @@ impl Expansion<'_> {
         }
     }
 
-    /// Rejects a return type that is a future under another name.
+    /// A statement that does not compile if the return type is a future under another name.
     fn probe(&self) -> TokenStream {
         match &self.returns.ty {
             Some(ty) if !self.returns.is_result => {

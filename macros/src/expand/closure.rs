@@ -26,7 +26,7 @@ impl Answers<'_> {
         }
         let span = Span::mixed_site();
         let bindings = self.bindings(option, closure)?;
-        // The statements of an async block are inserted in place, so they run as a part of the protected future.
+        // The statements of an async block are inserted in place, so they run in the function's own future.
         let body = match bare_expr(&closure.body) {
             Expr::Async(block) => quiet(&block.block),
             Expr::Block(block) if block.label.is_none() => quiet(&block.block),
@@ -62,7 +62,7 @@ impl Answers<'_> {
             .iter()
             .filter(|argument| argument.conditions.is_empty())
             .collect();
-        // The closure's body can use `self` too, so the closure may leave out that argument.
+        // The closure's body is inserted in the method, where it can use `self`. So the closure may leave out that argument.
         let behind_self = &arguments[usize::from(self.has_self)..];
         let arguments = match inputs.len().checked_sub(usize::from(is_error)) {
             Some(n) if n == arguments.len() => &arguments,

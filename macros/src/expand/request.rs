@@ -20,7 +20,7 @@ use crate::tokens::{ours, private, private_at, whole};
 /// Request::part(&mut __request, &(month));
 /// ```
 ///
-/// `edge` precedes the options, because their values may use `?`.
+/// `edge` is put before the statements that set options, because the values of options may use `?`.
 pub(crate) fn request(
     function: &Function,
     options: &Options,

@@ -73,7 +73,7 @@ pub(super) fn site(function: &Function, options: &Options, owner: Option<&str>) 
     }
 }
 
-/// The part of the lock's name before the function's name.
+/// The `Owner` of the site: the part of the lock's name before the function's name, or the whole name from `name = …`.
 fn owner_of(function: &Function, options: &Options, owner: Option<&str>) -> TokenStream {
     let span = Span::mixed_site();
     if let Some(name) = &options.name {

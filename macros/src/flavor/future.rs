@@ -1,4 +1,5 @@
-//! Recognizes return types that are written as futures. The compiler finds futures under other names.
+//! Recognizes return types that are written as futures. A future under another name is rejected by code in the expansion
+//! (`Expansion::probe`).
 
 use syn::{GenericArgument, PathArguments, Type, TypeParamBound, TypePath};
 

@@ -29,7 +29,7 @@ pub(crate) struct Body {
 }
 
 impl Function {
-    /// Whether the tokens after the attributes and the visibility begin a function.
+    /// Whether a function follows. `input` is behind the attributes and the visibility.
     pub(crate) fn is_next(input: ParseStream) -> bool {
         let ahead = input.fork();
         let mut first = true;

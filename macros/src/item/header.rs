@@ -74,7 +74,7 @@ impl Header {
         matches!(self, Self::Own { .. })
     }
 
-    /// The bare identifier of the type, if the header spells an identifier.
+    /// The bare identifier of the block's type. `None` for a trait, a type parameter, or a type without an identifier.
     pub(crate) fn owner(&self) -> Option<String> {
         let (Self::Own { generics, ty } | Self::Implementation { generics, ty, .. }) = self else {
             return None;

@@ -54,8 +54,8 @@ impl Params {
 pub(crate) struct Arguments {
     /// In order, `self` first.
     pub(crate) values: Vec<Argument>,
-    /// Statements with the patterns of reference parameters. In the signature, each of these parameters has a name
-    /// instead.
+    /// `let` statements for the patterns of reference parameters. In the signature, a name replaces each of these
+    /// patterns.
     pub(crate) prelude: TokenStream,
 }
 
@@ -148,7 +148,7 @@ pub(crate) fn forwarded(sig: &mut Signature) -> Arguments {
 /// Input:  `(a, b)`, for the parameter `(a, b): (u32, Pair)`
 /// Output: `{ let __whole: (u32, Pair) = (a, b); __whole }`
 ///
-/// If the pattern matches through a reference in the type, the bound parts have other types. Then the output does not
+/// If the pattern matches through a reference in the type, its parts are bound as references. Then the output does not
 /// compile.
 fn whole(value: TokenStream, param: &PatType) -> TokenStream {
     let ty = &param.ty;

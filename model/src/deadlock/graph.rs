@@ -1,5 +1,5 @@
-//! The answers that a search has collected, and which waits never end: a short second version of
-//! `runtime/src/deadlock/graph.rs`.
+//! The answers that a search has collected, and the calculation of the waits that never end. This is a short second
+//! version of `runtime/src/deadlock/graph.rs`.
 
 use super::Id;
 use super::rules::{Rules, Safeguard};
@@ -14,7 +14,7 @@ pub struct Known {
     pub waiters: Vec<Record>,
 }
 
-/// The wait of the task that has a hold, as its member knows it.
+/// The wait of a task that has a hold, as the task's member knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct KnownWait {
     /// The number of the wait.
@@ -23,7 +23,7 @@ pub struct KnownWait {
     pub name: usize,
     /// The units that it waits for.
     pub units: u8,
-    /// The member's ticket in the queue that serves this wait, or an earlier wait of the same member.
+    /// The member's ticket in the queue. It serves this wait, or an earlier wait of the same member.
     pub after: Id,
 }
 
@@ -66,7 +66,7 @@ struct Held {
 /// A deadlock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cycle {
-    /// The token of each hold, and the wait of its task. Begins with the wait that the search began with.
+    /// For each hold, its token and the wait of its task. The first wait is the one that the search started from.
     pub steps: Vec<(Id, Id)>,
     /// The token of the hold whose task fails.
     pub chosen: Id,
@@ -130,8 +130,8 @@ impl Graph {
             same.collect()
         };
         let names = self.names.iter().zip(&earlier.names).map(|(now, then)| {
-            // Without the rule, the second round takes over the first round's answer for a name that it has not
-            // inspected.
+            // Without the rule `Silence`, the second round takes over the first round's answer for a name that it
+            // has not inspected.
             let heard = match rules.keeps(Safeguard::Silence) {
                 true => now,
                 false if now.is_none() => then,
@@ -175,8 +175,8 @@ impl Graph {
         })
     }
 
-    /// Returns the holds that are never released. Starts with all holds, and removes those whose waits can end until
-    /// none can.
+    /// Returns the holds that are never released. Starts with all holds, and removes the holds whose waits can end,
+    /// until none is left to remove.
     fn blocked(&self, rules: &Rules) -> Vec<Held> {
         let mut blocked = self.helds();
         loop {
@@ -224,11 +224,11 @@ impl Graph {
         found
     }
 
-    /// Returns the shortest cycle from `root` back to a hold of the same task.
+    /// Returns the shortest cycle: from the wait `root` back to a hold whose task has this wait.
     fn circle(&self, root: Id, blocked: &[Held]) -> Option<Vec<Held>> {
         let first = blocked.iter().filter(|held| held.wait.id == root);
         let first = first.min_by_key(|held| (held.token, held.ticket))?;
-        // Each hold that was reached, and the index of the hold before it on the path.
+        // Each reached hold, with the index of the hold before it on the path. `None`: `root` waits for this hold directly.
         let blockers = self.blockers(first, blocked);
         let mut reached: Vec<(Held, Option<usize>)> =
             blockers.into_iter().map(|held| (held, None)).collect();
@@ -278,7 +278,7 @@ impl Graph {
 }
 
 impl Known {
-    /// Returns the waiters that are served before `wait`.
+    /// Returns the waiters from the head of the queue to the ticket `wait.after`, which is included.
     fn before(&self, wait: &KnownWait) -> &[Record] {
         let place = self.waiters.iter().position(|w| w.ticket == wait.after);
         place.map_or(&[], |place| &self.waiters[..=place])

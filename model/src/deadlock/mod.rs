@@ -1,9 +1,10 @@
 //! A separate model of the search for deadlocks: tasks that take several locks, and one search that runs between their
 //! steps.
 //!
-//! Tasks lock and release in any order, for ever. The store is a plain queue per name, because the other model covers
-//! how the store grants. [`world`] defines the possible steps, [`search`] the steps of a search, [`graph`] which waits
-//! never end, [`truth`] which tasks are really deadlocked, `properties` what must hold, and [`runs`] the list of runs.
+//! Tasks take locks in any order and release the last one first, for ever. The store is a plain queue per name, because
+//! the other model covers how the store grants. [`world`] defines the possible steps, [`search`] the steps of a search,
+//! [`graph`] which waits never end, [`truth`] which tasks are really deadlocked, `properties` what must hold, and [`runs`]
+//! the list of runs.
 //!
 //! The runtime's tests replay walks through this model against its own search
 //! (`runtime/src/deadlock/tests/of_model.rs`).

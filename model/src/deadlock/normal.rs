@@ -1,4 +1,5 @@
-//! Normal form of a world: equal for worlds that differ only in numbers, and without facts that no longer matter.
+//! The normal form of a world. Worlds that differ only in numbers have the same normal form, and it leaves out facts that
+//! no longer matter.
 
 use super::Id;
 use super::graph::{Answer, Graph};

@@ -13,7 +13,7 @@ pub enum Safeguard {
     RoundNumber,
     /// A ticket that its task no longer holds counts as free: it is parked, handed to another task, or lost.
     HeldNow,
-    /// The search does not wait for a member that does not answer.
+    /// A name or ticket without an answer in this round blocks nothing. An answer of the earlier round is not used instead.
     Silence,
     /// A cycle counts only if the units that the other holders may release are too few.
     OtherUnits,

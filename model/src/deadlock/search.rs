@@ -1,4 +1,4 @@
-//! The search of the first task: two rounds of questions. Each question is answered at a time of its own.
+//! The search of the first task: two rounds of questions. The answer to each question is a step of its own.
 
 use super::Id;
 use super::graph::{Answer, Cycle, Graph, Known, KnownWait};
@@ -37,11 +37,11 @@ pub struct Round {
 /// The checker's verdict on a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verdict {
-    /// The deadlock was real. The number is the number of its steps.
+    /// The deadlock was real, and has this number of holds.
     True(usize),
     /// A part of the reported deadlock did not exist, or could end.
     False,
-    /// Another task of this deadlock chooses another call.
+    /// Another task of this deadlock would let another call fail.
     Split,
 }
 
@@ -132,7 +132,8 @@ impl World {
             }
             Action::Copy => {
                 let copy = round.copy.take().filter(|(ticket, _)| {
-                    // The copy belongs to the first round. The second round may not have asked this question yet.
+                    // The copy answers a question of the first round. Without the rule `RoundNumber`, the second round
+                    // accepts it if it still asks the same question.
                     !rules.keeps(Safeguard::RoundNumber) && round.to_ask().contains(ticket)
                 });
                 round.graph.answers.extend(copy);
@@ -243,7 +244,7 @@ impl World {
         };
         let waits = self.tasks[0].wait.is_some_and(|wait| wait.id == round.root);
         if round.first.is_none() && !waits {
-            // The second round would have no wait to start from.
+            // The wait is over, so a second round could not start from it.
             self.search = Search::Idle;
         } else if !rules.keeps(Safeguard::TwoRounds) {
             // A single round may report anything that was deadlocked at some time during the round.

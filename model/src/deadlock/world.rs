@@ -90,7 +90,7 @@ pub enum Action {
     Lose(usize, usize, End),
     /// A task gives up waiting.
     Cancel(usize),
-    /// The parked ticket with this index ends at a name.
+    /// A parked ticket of a name ends. The second number is its index among the holders.
     Unpark(usize, usize),
     /// A member dies.
     Die(u8),

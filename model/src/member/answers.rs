@@ -106,7 +106,8 @@ impl Member {
                     self.leave(connection);
                 }
             }
-            // The token differs, so the store has passed the ticket over and granted it again. The old hold is over.
+            // Either the token differs, because the store has passed the ticket over and granted it again, or the ticket
+            // no longer holds. The old hold is over.
             _ => self.leave(connection),
         }
     }
@@ -126,7 +127,7 @@ impl Member {
             }
             return;
         };
-        // The member considers the store closed, so it does not believe the grant.
+        // The member considers the store closed, so it ignores the grant.
         if self.closed > 0 {
             return;
         }
@@ -144,7 +145,7 @@ impl Member {
         }
     }
 
-    /// Without the rule `WaitingTicket`, a member believes every grant that arrives.
+    /// Without the rule `WaitingTicket`, a member that has no ticket accepts every grant that arrives.
     fn believe_anyway(&mut self, message: Message, rules: &Rules) {
         self.leaving.retain(|leaving| leaving.0 != message.ticket);
         self.mine = Some(Mine {

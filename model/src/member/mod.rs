@@ -1,8 +1,8 @@
 //! A member: its state, its requests, and how it handles replies and messages.
 //!
-//! Only one caller at a time wants the lock: the handoff between callers of one process is tested elsewhere (see
+//! A member has only one caller at a time: the handoff between callers of one process is tested elsewhere (see
 //! `runtime/src/queue/interleavings`). All times are remaining ticks, or ticks that have passed, of the member's own
-//! clock.
+//! clock, unless a field names the store's clock.
 
 mod answers;
 mod steps;
@@ -23,7 +23,7 @@ pub struct Member {
     pub mine: Option<Mine>,
     /// Tickets whose release is not answered yet. `true`: the release leaves a tombstone.
     pub leaving: Vec<(Ticket, bool)>,
-    /// The token for writes to the register: that of the last hold that the member believed in.
+    /// The token for writes to the register: the token of the last grant that the member accepted.
     pub pen: Option<Token>,
     /// The member has died.
     pub dead: bool,
@@ -79,15 +79,15 @@ impl Member {
         mine.is_some_and(|mine| matches!(mine.phase, Phase::Holds { .. }))
     }
 
-    /// Returns whether the member still has `ticket`, also if it is only waiting for the answer to its release.
+    /// Returns whether the member still has `ticket`. A ticket that is being released counts until the store's answer.
     #[must_use]
     pub fn knows(&self, ticket: Ticket) -> bool {
         let mine = self.mine.as_ref().is_some_and(|mine| mine.ticket == ticket);
         mine || self.leaving.iter().any(|leaving| leaving.0 == ticket)
     }
 
-    /// Advances the member's clock by one tick. A request that was sent `forgotten` ticks ago can no longer bring a
-    /// grant.
+    /// Advances the member's clock by one tick. Requests that were sent `forgotten` ticks ago are forgotten, because they
+    /// can no longer bring a grant.
     pub fn tick(&mut self, forgotten: u8) {
         let Some(mine) = &mut self.mine else { return };
         if let Phase::Holds { left, .. } = &mut mine.phase {

@@ -1,9 +1,9 @@
-//! [`Connection`]: the requests, replies and messages in flight between a member and the store, also those of earlier
-//! connections.
+//! [`Connection`]: the requests, replies and messages in flight between a member and the store, and requests that earlier
+//! connections have left in flight.
 
 use super::{Answer, Message, Request, Ticket, Verb};
 
-/// The connection of one member, and the requests left from earlier ones.
+/// The connection of one member, and the requests that its earlier connections have left in flight.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Connection {
     /// The member has a connection. For a dead member: the store has not noticed the death yet.

@@ -1,4 +1,4 @@
-//! What must hold in every state, and what must be possible in some state, so that the run has really covered it.
+//! What must hold in every state, and which situations some state must reach, so that the run has really covered them.
 
 mod possible;
 mod safety;
@@ -13,7 +13,7 @@ use crate::world::Protocol;
 
 /// The store never grants more units than the capacity.
 pub const CAPACITY: &str = "at most N grants at the store";
-/// No more members than the capacity believe that they hold the lock.
+/// By their own clocks, no more members than the capacity hold the lock.
 pub const EXCLUSION: &str = "at most N hold by their own clocks";
 /// Each token is greater than all earlier tokens.
 pub const TOKENS: &str = "fencing tokens grow";
@@ -21,7 +21,7 @@ pub const TOKENS: &str = "fencing tokens grow";
 pub const REGISTER: &str = "no stale write passes the fence";
 /// Waiters are granted in the order of the queue.
 pub const ORDER: &str = "nobody is overtaken in the queue";
-/// If a member believes that it holds the lock, the store has that hold, or the store is closed.
+/// If a member holds the lock by its own clock, the store has that hold, or the store is closed.
 pub const BACKED: &str = "what is held by a member's clock the store has for it";
 /// No reply makes a member give up a hold that the store still has.
 pub const KEPT: &str = "no hold is lost for nothing";
@@ -29,7 +29,7 @@ pub const KEPT: &str = "no hold is lost for nothing";
 pub const WRITES: &str = "what a holder writes is taken";
 /// A ticket that its member has finished with is not in the store.
 pub const RELEASED: &str = "what was released stays released";
-/// Every waiter is served from here if nothing goes wrong from now on, and nothing is left behind in the store.
+/// In every state: if no fault happens from now on, every waiter is served, and nothing is left behind in the store.
 pub const SERVICE: &str = "every live waiter is served, and nothing stays behind";
 
 /// Returns the properties of a run.

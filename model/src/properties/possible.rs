@@ -1,4 +1,5 @@
-//! What some run must reach, so that the other properties are not true only for lack of such states.
+//! The situations that some run must reach. Otherwise, the other properties might hold only because no run reaches such a
+//! situation.
 
 use stateright::Property;
 
@@ -7,22 +8,22 @@ use crate::network::{Reply, Verb};
 use crate::rules::{Clocks, Rules};
 use crate::world::{Protocol, World};
 
-/// The lock is held up to its capacity.
+/// As many members as the capacity hold the lock.
 const FULL: &str = "(possible) N hold";
-/// A member believes a grant by message.
+/// A member holds the lock after a grant by message, and the store has not received the claim yet.
 const BY_MESSAGE: &str = "(possible) a grant by message is believed";
-/// A grant is not claimed in time, so the store passes the ticket over.
+/// The store passes a ticket over, because its member seems to be gone or has not claimed a grant in time.
 const PASSED_OVER: &str = "(possible) somebody is passed over";
 /// A paused member has a hold that is over, while another member holds the lock.
 const PAUSED: &str = "(possible) a holder was paused, and another holds";
-/// A late copy of an acquire is about to meet a tombstone.
+/// A late copy of an acquire is in flight, and the store has a tombstone for its ticket.
 const TOMB: &str = "(possible) a late acquire meets a tombstone";
-/// A closed store has a queue.
+/// A closed store knows a ticket.
 const CLOSED: &str = "(possible) somebody waits at a closed store";
-/// A member believes a grant that it may not claim, and the reply that denies the claim is in flight.
+/// A member holds the lock by its own clock but may not claim the grant, and the reply that denies the claim is in flight.
 const DOUBTED: &str = "(possible) what is believed may not be claimed";
 
-/// All of them: some run has to reach each.
+/// All these situations: some run has to reach each of them.
 pub const POSSIBLE: [&str; 7] = [FULL, BY_MESSAGE, PASSED_OVER, PAUSED, TOMB, CLOSED, DOUBTED];
 
 pub(super) fn add(rules: &Rules, all: &mut Vec<Property<Protocol>>) {

@@ -1,4 +1,4 @@
-//! What must never happen.
+//! The safety properties. Each function returns whether a state has the property.
 
 use crate::member::Member;
 use crate::world::{Protocol, World};
@@ -38,7 +38,8 @@ pub(super) fn writes(_: &Protocol, world: &World) -> bool {
     held.all(|(_, token)| token.fence >= world.register.fence)
 }
 
-/// Each record belongs to a ticket that its member waits with, holds or is releasing, or to a dead member.
+/// Each record belongs to a dead member, or to a ticket that its member still has: the ticket waits, holds, or is being
+/// released.
 pub(super) fn released(_: &Protocol, world: &World) -> bool {
     world.store.records.iter().all(|record| {
         let member = &world.members[usize::from(record.ticket.member)];

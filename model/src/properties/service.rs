@@ -1,5 +1,5 @@
-//! Checks that every waiter is served: from each state of a run, the faults end, and every member does its duty from
-//! then on.
+//! Checks that every waiter is served if the faults end: in each state of a run, the check assumes that no fault happens
+//! from then on, and that every member takes each step that is due.
 //!
 //! Stateright's `eventually` is not used, because it overlooks cycles of states. Instead, this check walks from every
 //! state to the end, in fixed orders, within a limited number of ticks. Each step of the walk is a step of the model.
@@ -51,12 +51,12 @@ fn is_served(world: &mut World, rules: &Rules, order: Order) -> bool {
     false
 }
 
-/// Returns the number of ticks that service may take. Live members cost no ticks; a holder that has gone counts until
-/// its lease ends.
+/// Returns the maximum number of ticks until every waiter is served. Live members need no ticks. The lease of a holder
+/// that has gone must end first.
 fn patience(world: &World, rules: &Rules) -> u8 {
     let leases = world.store.records.iter().filter_map(|record| record.lease);
     let last = leases.map(|lease| lease.left).max().unwrap_or(0);
-    // Requests of dead members that are still in flight may get them a lease.
+    // A request of a dead member that is still in flight may get a lease.
     let dead = world
         .members
         .iter()
@@ -67,7 +67,7 @@ fn patience(world: &World, rules: &Rules) -> u8 {
     let posthumous = dead.count() as u8 * rules.lease;
     let doubts = world.members.iter().map(|member| member.closed).max();
     let closed = world.store.closed.max(doubts.unwrap_or(0));
-    // Each other member may have died in the queue just now.
+    // The factor `members - 1` below: each of the other members may have died in the queue just now.
     let noticed = u8::from(world.store.stepped_back);
     noticed + closed + last + posthumous + (rules.members - 1) * rules.claim + 1
 }

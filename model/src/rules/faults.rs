@@ -7,7 +7,7 @@ pub enum Clocks {
     Together,
     /// Each clock advances independently.
     Free,
-    /// The members' clocks stand still: members believe every grant for ever.
+    /// The members' clocks stand still, so members consider every grant valid for ever.
     Stopped,
 }
 

@@ -31,7 +31,8 @@ pub struct Rules {
     pub closed: u8,
     /// With the fault `doubts`: how many ticks too long a member considers the store closed.
     pub doubt: u8,
-    /// How often each member's clock may fall one tick behind the store's. 1 means one tick in any lease.
+    /// How often each member's clock may fall one tick behind the store's clock. 1 stands for clocks that lose at most one
+    /// tick during a lease.
     pub slips: u8,
     /// How the clocks run.
     pub clocks: Clocks,
@@ -43,7 +44,7 @@ pub struct Rules {
     pub assumed: bool,
     /// There is a register that members write to, with their fencing tokens.
     pub register: bool,
-    /// In each state, also check that every waiter is served from there.
+    /// In each state, also check that every waiter is served if no more faults happen.
     pub service: bool,
     /// How many messages to a member may be in flight: with more, the oldest is lost.
     pub messages: u8,
@@ -59,7 +60,8 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// A mutex and `members`, each of which locks once. Nothing goes wrong, but everything may take any time.
+    /// Returns the rules of a run with a mutex, and with `members` members that lock once each. There are no faults, but
+    /// every step may take any time.
     #[must_use]
     pub fn new(members: u8) -> Self {
         Self {
@@ -106,7 +108,7 @@ impl Rules {
         lease.saturating_sub(allowance).saturating_sub(age)
     }
 
-    /// Returns for how long a provisional grant by message is valid.
+    /// Returns for how long a provisional grant by message is valid if the request that it names was sent `age` ticks ago.
     #[must_use]
     pub fn claim_validity(&self, age: u8) -> u8 {
         self.validity(self.claim.min(self.lease), age)

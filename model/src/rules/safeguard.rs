@@ -31,9 +31,9 @@ pub enum Safeguard {
     SameToken,
     /// A reply to a request that is older than the grant does not apply to the grant.
     OlderAnswer,
-    /// A ticket that another ticket's operation grants holds only for a short time, until its member claims.
+    /// If another ticket's operation grants to a ticket, this grant lasts only a short time, until the member claims it.
     Claim,
-    /// While a member considers the store closed, its touch does not take back the provisional grant that it may not claim.
+    /// A touch that may not claim, because its member considers the store closed, does not take back the provisional grant.
     LeftAlone,
     /// A waiter that does not touch its ticket keeps its place for a limited time only.
     PlaceEnds,

@@ -13,7 +13,7 @@ use crate::rules::Rules;
 use crate::world::Protocol;
 
 impl Run {
-    /// Returns the states that must be possible and that this run can reach, by the names of their properties.
+    /// Returns the names of those properties of `POSSIBLE` that this run checks.
     #[must_use]
     pub fn looks_for(&self) -> Vec<&'static str> {
         let properties = Protocol(self.rules.clone()).properties();
@@ -31,11 +31,11 @@ pub struct Outcome {
     pub unique: usize,
     /// The greatest depth: the longest of the shortest paths to a state, in steps.
     pub depth: usize,
-    /// How long it took.
+    /// How long the run took.
     pub took: Duration,
     /// Properties that do not hold, each with a path to a state that breaks it.
     pub broken: BTreeMap<&'static str, Vec<String>>,
-    /// States that must be possible and were not reached.
+    /// The properties that some state must have, but that no explored state has.
     pub unseen: Vec<&'static str>,
 }
 
@@ -52,13 +52,14 @@ pub fn refute(rules: Rules, property: &'static str) -> Outcome {
     run(rules, 1, until, None)
 }
 
-/// Like [`refute`], but by a path with the fewest steps.
+/// Like [`refute`], but finds a path with the fewest steps.
 #[must_use]
 pub fn refute_shortly(rules: &Rules, property: &'static str) -> Outcome {
     let mut best = refute(rules.clone(), property);
     while let Some(path) = best.broken.get(property) {
         let until = HasDiscoveries::AnyOf(BTreeSet::from([property]));
-        // The checker counts states on the path, and does not check the states at the given depth itself.
+        // The depth of a path is its number of states: its steps and one more. The checker does not check states at the
+        // given depth itself, so this run finds only shorter paths.
         let shorter = run(rules.clone(), 1, until, Some(path.len() + 1));
         if !shorter.broken.contains_key(property) {
             break;

@@ -6,7 +6,7 @@ use crate::properties::{
 };
 use crate::rules::{Faults, Rules, Safeguard};
 
-/// A run that breaks a property, as the checker has to find.
+/// A run that breaks a property. The checker must notice that.
 #[derive(Clone, Debug)]
 pub struct Broken {
     /// The rule or assumption that the run leaves out.
@@ -168,7 +168,8 @@ pub fn removals() -> Vec<Broken> {
             EXCLUSION,
             Rules {
                 faults: Faults::default().doubts(1),
-                // A ticket whose grant is taken back has lost its place, so two members are enough.
+                // With these durations, a ticket whose grant is taken back has already lost its place. So two members are
+                // enough to break the property.
                 claim: 2,
                 place: 1,
                 ..twice(short(2))

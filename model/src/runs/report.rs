@@ -11,7 +11,7 @@ pub fn report(large: bool, only: &str, threads: usize) -> bool {
         run.name.contains(only) && (large || is_small)
     });
     let outcomes = chosen.map(|run| {
-        // With several threads, the reported depth is not exact.
+        // Small runs use one thread, because with several threads the reported depth is not exact.
         let threads = if run.size == Size::Large { threads } else { 1 };
         (run.name, explore(run.rules, threads))
     });

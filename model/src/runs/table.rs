@@ -31,7 +31,7 @@ pub(crate) fn holding(
     good
 }
 
-/// Prints the outcomes of runs in which a property must not hold. Returns `false` if one holds.
+/// Prints the outcomes of runs that must each break a property. Returns `false` if a run does not break its property.
 #[must_use]
 pub(crate) fn broken(
     title: &str,

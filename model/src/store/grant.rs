@@ -19,7 +19,8 @@ pub struct Channel<'a> {
     pub closed: bool,
     /// Grants sent as messages.
     pub told: Vec<Message>,
-    /// Tickets notified that they are among the first. (The model's members may ask at any time, so they ignore it.)
+    /// Tickets notified that they are among the first. (The model's members may ask at any time, so they ignore
+    /// notifications.)
     pub notified: Vec<Ticket>,
     /// The tokens of the new grants.
     pub given: Vec<Token>,

@@ -92,7 +92,7 @@ impl Store {
         record.counter = record.counter.max(counter);
         record.quiet = false;
         match &mut record.lease {
-            // The ticket may not claim now. The grant is not taken back, since the member may believe in it until it
+            // The ticket may not claim now. Still, the grant is not taken back: the member may consider it valid until it
             // ends.
             Some(_) if unclaimed => record.place = rules.place,
             Some(lease) => {

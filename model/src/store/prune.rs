@@ -5,7 +5,7 @@ use crate::network::Ticket;
 use crate::rules::{Rules, Safeguard};
 
 impl Store {
-    /// Drops what has ended, except a claimed holder that this operation releases.
+    /// Drops records and tombstones that have ended. A claimed holder that this operation releases is kept.
     pub(super) fn prune(&mut self, rules: &Rules, releasing: Option<Ticket>) {
         self.stepped_back = false;
         self.gone.retain(|gone| gone.1 > 0);

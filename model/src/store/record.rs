@@ -13,8 +13,8 @@ pub struct Record {
     pub place: u8,
     /// The ticket was passed over, and gets no grant before its next request.
     pub quiet: bool,
-    /// For a waiter in the queue: how many ticks ago it came, or was notified that it is among the first. `None` if
-    /// neither has happened since its last request.
+    /// For a waiter in the queue: how many ticks ago it came, or was notified that it is among the first. `None` after a
+    /// touch, until the waiter is notified again.
     pub notified: Option<u8>,
     /// The ticket's grant, if it holds.
     pub lease: Option<Lease>,

@@ -10,7 +10,7 @@ impl Store {
         if self.stepped_back {
             return;
         }
-        // No rule distinguishes longer times.
+        // No rule distinguishes longer times since a notification.
         let longest = rules.place.min(rules.claim + 1);
         for record in &mut self.records {
             record.place = record.place.saturating_sub(1);
@@ -24,8 +24,9 @@ impl Store {
         }
     }
 
-    /// Steps the clock far back. The next operation notices this, and shortens every duration to its full length from
-    /// now. (So a lease that had ended, but was not noticed by an operation, continues.)
+    /// Steps the clock far back, so that every deadline is far in the future. The next operation would shorten each
+    /// remaining time to its full length, so the full lengths are set here. (So a lease that had ended, but that no
+    /// operation has dropped yet, continues.)
     pub fn step_back(&mut self, rules: &Rules) {
         self.stepped_back = true;
         for record in &mut self.records {

@@ -39,7 +39,7 @@ pub enum Action {
     Crash(u8),
     /// The store notices that a member is dead.
     Notice(u8),
-    /// All clocks advance by one tick, except those of the members in this set.
+    /// All clocks advance by one tick, except the clocks of the members in this set (a bit mask).
     Tick(u8),
     /// The store's clock advances by one tick.
     StoreTick,
@@ -47,7 +47,7 @@ pub enum Action {
     MemberTick(u8),
     /// The store's clock is stepped back.
     StepBack,
-    /// A member assumes that the store opens later than it does.
+    /// A member assumes that the store stays closed longer than it does.
     Doubt(u8),
     /// The store is restarted, and has lost its data.
     Restart,

@@ -1,4 +1,4 @@
-//! Drops what no part of the model will use again. Two worlds that differ only in such things then count as one.
+//! Drops facts that no part of the model will use again. Two worlds that differ only in such facts then count as one.
 
 use super::World;
 use crate::member::{Member, Phase};
@@ -6,7 +6,7 @@ use crate::network::{Answer, Message, Verb};
 use crate::rules::{Rules, Safeguard};
 
 impl World {
-    /// Drops the replies and messages that member `me` would ignore.
+    /// Drops the replies and messages that member `me` would ignore, and other facts that no rule uses any more.
     pub(super) fn forget(&mut self, me: u8, rules: &Rules) {
         let index = usize::from(me);
         let (member, connection) = (&mut self.members[index], &mut self.connections[index]);
@@ -33,7 +33,7 @@ impl World {
         connection.messages.drain(..older);
         connection.late.sort_unstable();
         connection.late.dedup();
-        // Only a grant by message names the counter of the record, and a claimed holder gets no further grant by message.
+        // The counter of a record is used only in a grant by message, and a claimed holder gets no further one.
         for store in [Some(&mut self.store), self.replica.as_deref_mut()]
             .into_iter()
             .flatten()

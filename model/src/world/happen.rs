@@ -12,7 +12,8 @@ pub struct Executed {
     pub member: u8,
     /// The request.
     pub request: Request,
-    /// For how many more ticks nothing is granted, as far as that member knows.
+    /// For how many more ticks such a request grants nothing, because the store is closed or its member considers it
+    /// closed.
     pub closed: u8,
     /// The reply.
     pub reply: Reply,
@@ -115,7 +116,8 @@ impl World {
             .iter()
             .map(|connection| connection.connected)
             .collect();
-        // A late request may have been sent before its member considered the store closed. That is the worst case.
+        // A late request may have been sent before its member considered the store closed. The model assumes this, because
+        // it is the worst case.
         let doubts = if answers {
             self.members[usize::from(me)].closed
         } else {
@@ -180,7 +182,7 @@ impl World {
         self.past.lost_for_nothing |= kept && !member.believes();
     }
 
-    /// Returns whether the member believes in a grant that the store still has and lets it claim.
+    /// Returns whether the member has a hold by its own clock, and the store has this hold too and is not closed.
     fn is_kept(&self, me: u8) -> bool {
         let held = self.members[usize::from(me)].held();
         self.store.closed == 0 && held.is_some_and(|(ticket, token)| self.store.has(ticket, token))
@@ -218,8 +220,7 @@ impl World {
         self.register = pen;
     }
 
-    /// Replaces the store by another server, or by the same one after a restart. Requests in flight to the old one are
-    /// lost.
+    /// Replaces the store by another server, or by the same server after a restart. Everything in flight is lost.
     fn replace_store(&mut self, store: Store, rules: &Rules) {
         self.store = store;
         if rules.keeps(Safeguard::RestartGuard) {

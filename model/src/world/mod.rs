@@ -1,8 +1,8 @@
 //! The whole state of the model at one instant, and the steps that are possible next.
 //!
 //! No step is ever forced: requests, replies and messages may take any time, and so may each step of a member. So a
-//! member can pause at any point, for any time, without a step for pauses. Its clock advances meanwhile, and it
-//! continues with its old beliefs.
+//! member can pause at any point, for any time, without a step for pauses. Meanwhile its clock advances. After the pause,
+//! the member continues from its old state.
 
 mod action;
 mod enabled;
@@ -36,11 +36,11 @@ pub struct World {
     pub members: Vec<Member>,
     /// The connection of each member.
     pub connections: Vec<Connection>,
-    /// The last write that the register took.
+    /// The token of the last write that the register accepted.
     pub register: Token,
     /// The faults that may still happen.
     pub faults: Faults,
-    /// The server's time is later than the last token. Kept only where it matters.
+    /// The server's time is later than the last token. In runs with the rule `LastToken`, this is always `true`.
     pub later: bool,
     /// The server's clock was stepped back, far behind the last token.
     pub behind: bool,
@@ -48,16 +48,16 @@ pub struct World {
     pub past: Past,
 }
 
-/// Facts that no member and no store can see.
+/// Facts that neither the members nor the store know.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Past {
-    /// The last grant, and the greatest token.
+    /// The greatest fencing token so far, and the position of the last grant.
     pub last: Token,
     /// A token was not greater than all earlier tokens.
     pub token_fell: bool,
     /// A waiter was granted before an earlier waiter of the queue.
     pub overtaken: bool,
-    /// The register accepted a write under an older grant than that of the last write.
+    /// The register accepted a write under a grant that is older than the grant of the last write.
     pub stale_write: bool,
     /// A reply made a member give up a hold that the store still had.
     pub lost_for_nothing: bool,
@@ -81,7 +81,8 @@ impl World {
         }
     }
 
-    /// The server's time as a token. A tick is long: it contains more token values than grants.
+    /// The server's time as a token. A tick contains more token values than grants, so the time does not fall behind the
+    /// tokens unless the clock is stepped back.
     fn server_time(&self) -> Fence {
         if self.behind {
             1

@@ -1,6 +1,6 @@
 //! Normal form: worlds that differ only in numbers count as one. After each step, tokens, tickets and counters are
-//! renumbered in their order, and what will not be used again is dropped. So there are finitely many worlds, without a
-//! limit to time.
+//! renumbered in their order, and facts that will not be used again are dropped. So there are finitely many worlds,
+//! although time has no limit.
 
 use super::World;
 use crate::member::Phase;
@@ -23,7 +23,7 @@ impl Ranks {
 }
 
 impl World {
-    /// Renumbers tokens, tickets and counters.
+    /// Drops facts that are not used again, renumbers tokens, tickets and counters, and sorts members that are symmetric.
     pub fn normalise(&mut self, rules: &Rules) {
         for me in 0..rules.members {
             self.forget(me, rules);
@@ -43,7 +43,8 @@ impl World {
             fences.note(token.fence);
             orders.note(token.order);
         });
-        // While the store knows its last token, the next token is greater than all others, whatever the last one was.
+        // While the store knows its last token, the next token is greater than all others. So the value of the last token
+        // does not matter.
         let known = self.store.last == self.past.last.fence && self.replica.is_none();
         if !known {
             fences.note(self.past.last.fence);

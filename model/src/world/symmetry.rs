@@ -1,7 +1,7 @@
 //! Symmetry: worlds that differ only by a permutation of the members count as one.
 //!
-//! Members are sorted by a hash of their state. Members with equal hashes may stay in two orders. Then one world is
-//! explored twice, and nothing is missed.
+//! Members are sorted by a hash of their state. Members with equal hashes may occur in both orders. Then one world is
+//! explored twice, but no world is missed.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 

@@ -106,7 +106,7 @@ impl Client {
     /// Stops this client cleanly. The client takes no new locks, and lets running bodies end, for `limit` at most. Then
     /// it shuts down like [`shutdown`](Self::shutdown). Returns the locks that were still held at that moment.
     ///
-    /// From the call on:
+    /// As soon as the drain has started:
     ///
     /// - New calls fail with [`LockError::ShutDown`]. So do waiting calls: they leave the queue at once, so that other
     ///   processes can continue.
@@ -118,7 +118,7 @@ impl Client {
     /// - Queries, `refresh`, `unlock` and notifications of condition variables work. A call that waits for a
     ///   notification is a waiting call, so it fails.
     ///
-    /// `drain` returns as soon as no lock is held. Then the client is closed, and cannot be used again. Do not call
+    /// `drain` returns as soon as no lock is held. Then the client is shut down, and cannot be used again. Do not call
     /// `drain` inside a body: it would wait for that body.
     ///
     /// To start the drain on a signal, or when a token of `tokio_util` is cancelled, wait for the signal or token
@@ -145,7 +145,7 @@ impl Client {
     ///
     /// # Cancel safety
     ///
-    /// If the future is dropped, the client still drains and closes in the background.
+    /// If the future is dropped, the client still drains and shuts down in the background.
     pub async fn drain(&self, limit: impl IntoDuration) -> Result<Drained, LockError> {
         let end = self.end_within(limit)?;
         Ok(self.draining(&end).await)
@@ -157,8 +157,8 @@ impl Client {
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future also ends the drain: the remaining locks are released, and the client closes in the
-    /// background. So you can use it in a `select!` beside a second signal.
+    /// Dropping the future also ends the drain: the remaining locks are released, and the client shuts down in the
+    /// background. So you can use `drain_until` in a `select!` beside a second signal.
     ///
     /// ```
     /// # tokio::runtime::Runtime::new()?.block_on(async {
@@ -214,7 +214,7 @@ impl Client {
         self.member().start_draining();
         let (client, end) = (self.clone(), end.clone());
         let drain = on_thread("auto-mutex-drain", move || client.drain_on_thread(&end));
-        // If there is no new thread, the drain cannot wait for bodies here, because they may need this thread.
+        // If the new thread cannot be started, the drain does not wait for bodies: they may need this thread.
         drain
             .await
             .unwrap_or_else(|_| self.ended(&self.member().held()))

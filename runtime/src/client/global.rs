@@ -25,8 +25,8 @@ static SETTING_UP: PerProcess<Mutex<()>> = PerProcess::new([const { Mutex::new((
 ///
 /// # Errors
 ///
-/// A [`SetupError`] that says what is wrong; [`SetupError::AlreadySetUp`] if there is a global client already, which
-/// then stays in force. After any other error, `setup` may be called again.
+/// A [`SetupError`] that describes the fault. [`SetupError::AlreadySetUp`]: there is a global client already, and it
+/// stays in force. After any other error, `setup` may be called again.
 ///
 /// ```no_run
 /// fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -48,8 +48,8 @@ where
     GLOBAL.set(client).map_err(|_| SetupError::AlreadySetUp)
 }
 
-/// Does the same as [`setup`] without blocking the thread, for programs that are async from the start. See
-/// [`Client::connect_async`], also for the name.
+/// Does the same as [`setup`] without blocking the thread, for programs that are async from the start.
+/// [`Client::connect_async`] explains the suffix of the name.
 ///
 /// # Errors
 ///

@@ -228,7 +228,7 @@ impl Client {
         block_on(self.ping())
     }
 
-    /// Asks all servers first, and then waits for the answers.
+    /// Sends a ping to each server. Does not wait: the caller waits for the returned answers.
     fn pinging(&self) -> Result<Vec<Answered>, LockError> {
         let member = self.member();
         let names = member.store().pings();

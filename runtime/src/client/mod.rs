@@ -135,7 +135,7 @@ impl Client {
         self.member().settings().namespace.as_deref()
     }
 
-    /// The guarantees of the servers of this client for its locks, as found at set-up. With [`Config::connect_lazily`],
+    /// What the servers of this client guarantee for its locks, as found at set-up. With [`Config::connect_lazily`],
     /// all guarantees are unknown before the first connection.
     #[must_use]
     pub fn guarantees(&self) -> Guarantees {
@@ -144,9 +144,9 @@ impl Client {
 
     /// Makes `future` use this client, in whatever task or thread `future` is polled.
     ///
-    /// Tasks that `future` spawns are not included: give each of them the client, `tokio::spawn(client.scope(task))`.
-    /// The returned future borrows nothing from the client, and is `Send` if `future` is. On a thread, use
-    /// [`blocking_scope`](Self::blocking_scope).
+    /// Tasks that `future` spawns are not included: give each of them the client with
+    /// `tokio::spawn(client.scope(task))`. The returned future borrows nothing from the client, and is `Send` if
+    /// `future` is. On a thread, use [`blocking_scope`](Self::blocking_scope).
     ///
     /// # Cancel safety
     ///

@@ -28,10 +28,10 @@ fn members() -> Vec<Arc<Member>> {
 }
 
 impl Client {
-    /// The orders in which the locks of this client are taken: an edge for each class of locks that was asked for while
-    /// a lock of another class was held. The result includes the orders of other programs of the same namespace, as far
-    /// as this client knows them. The client gets these from the store when it has an order of its own to report. The
-    /// chapter [lock order](mod@crate::_guide::lock_order) explains which calls count.
+    /// The orders in which the locks of this client are taken: an edge from one class of locks to another if a lock of
+    /// the second was asked for while a lock of the first was held. The result includes the orders of other programs of
+    /// the same namespace, as far as this client knows them. The client gets these from the store when it has an order
+    /// of its own to report. The chapter [lock order](mod@crate::_guide::lock_order) explains which calls count.
     ///
     /// ```
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -53,8 +53,8 @@ impl Client {
         self.member().order().edges()
     }
 
-    /// Fails a test if this client knows locks that are taken in opposite orders. No call needs to hang for that: two
-    /// calls that run one after the other show the fault.
+    /// Fails a test if this client knows locks that are taken in opposite orders. Two calls that run one after the
+    /// other are enough to show the fault: no call needs to hang.
     ///
     /// # Panics
     ///
@@ -99,7 +99,7 @@ pub fn lock_order() -> Vec<OrderEdge> {
 }
 
 /// Fails a test if any client of this process that still exists knows locks that are taken in opposite orders: see
-/// [`Client::assert_lock_order`], which checks only the client of one test.
+/// [`Client::assert_lock_order`], which checks only one client.
 ///
 /// # Panics
 ///

@@ -1,7 +1,7 @@
 //! Local time for leases: a clock that keeps counting while the machine sleeps.
 //!
-//! `std::time::Instant` stops during suspend on Linux: a laptop or a virtual machine that wakes up would take a lease
-//! that ended long ago for valid.
+//! `std::time::Instant` stops during suspend on Linux: a laptop or a virtual machine that wakes up would treat a lease
+//! that ended long ago as valid.
 
 use std::time::Duration;
 
@@ -13,7 +13,8 @@ const CLOCK: ClockId = ClockId::Boottime;
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 const CLOCK: ClockId = ClockId::Monotonic;
 
-/// Clocks drift, so a grant ends here earlier than in the store, and a block of grants later, by 1 % and 2 ms.
+/// The margin because clocks drift: 1 % and 2 ms. By this margin, a grant ends earlier here than in the store, and a
+/// time without grants ends later.
 const DRIFT_DIVISOR: u32 = 100;
 const DRIFT_FLOOR: Duration = Duration::from_millis(2);
 
@@ -64,7 +65,7 @@ impl Instant {
         self.after(lease.saturating_sub(drift(lease)))
     }
 
-    /// When `time` is certainly over in the store too, with the allowance for drift.
+    /// When `time`, counted from `self`, is certainly over in the store, too: includes the allowance for drift.
     pub(crate) fn surely_after(self, time: Duration) -> Self {
         self.after(time).after(drift(time))
     }

@@ -24,9 +24,9 @@ use crate::wait::lock;
 const ROUND: Duration = Duration::from_millis(400);
 /// The pause before a search is repeated because answers were missing, or because another client must end the deadlock.
 const SOON: Duration = Duration::from_millis(250);
-/// How often in a row a search is repeated after such a short pause.
+/// How often in a row a search is repeated after the pause `SOON`.
 const SOON_TIMES: u32 = 8;
-/// After this many incomplete rounds in a row, a search goes on without the missing answers.
+/// After this many incomplete rounds in a row, a search continues without the missing answers.
 const PATIENT: u32 = 4;
 /// How many questions of other clients are remembered, to recognize second copies.
 const REMEMBERED: usize = 64;
@@ -59,7 +59,7 @@ struct Look {
     wait: Weak<TaskWait>,
     /// The time of the wait's entry in `due`: the next search, or the end of a round.
     due: Instant,
-    /// The pause between this search and the next one.
+    /// The pause after the next search that need not be repeated soon.
     pause: Duration,
     /// The current round of the search, if one is in progress.
     round: Option<u64>,
@@ -67,7 +67,7 @@ struct Look {
     repeated: u32,
     /// The number of incomplete rounds in a row.
     incomplete: u32,
-    /// The deadlocks that were reported, by the tokens of their holds in order.
+    /// The deadlocks that were reported, each as the sorted tokens of its holds.
     reported: HashSet<Vec<u64>>,
 }
 
@@ -208,7 +208,8 @@ impl Detector {
         todos
     }
 
-    /// Returns the wait `id` and the holds of its task. Forgets the wait if it is over.
+    /// Returns the wait `id` and the holds of its task. Forgets the wait if it is over, or if its task no longer holds
+    /// a lock.
     fn waiting(&self, id: WaitId) -> Option<(Arc<TaskWait>, Vec<WaitingHold>)> {
         let look = |state: &State| state.looks.get(&id)?.wait.upgrade();
         let wait = look(&lock(&self.state));
@@ -253,8 +254,8 @@ impl Detector {
         };
         look.round = None;
         look.incomplete = if complete { 0 } else { look.incomplete + 1 };
-        // If an answer is missing, this client could choose another call to end than the other clients do. So the
-        // search is repeated. After `PATIENT` incomplete rounds, a client that does not answer counts as gone.
+        // If an answer is missing, this client and the others could choose different calls to end. So the search is
+        // repeated. After `PATIENT` incomplete rounds, a client that does not answer counts as gone.
         if (1..PATIENT).contains(&look.incomplete) {
             return state.rest(id, false, now);
         }
@@ -283,7 +284,8 @@ impl State {
         let todos = search.begin(holds);
         self.plan(id, now.after(ROUND));
         if let Some(look) = self.looks.get_mut(&id) {
-            // Two threads may have begun a search around this wait at the same time.
+            // Two threads may have begun a search around this wait at the same time. The later search replaces the
+            // earlier one.
             if let Some(other) = look.round.replace(round) {
                 self.searches.remove(&other);
             }

@@ -1,9 +1,9 @@
 //! [`Graph`]: the holds and waits that a search has found, and which of the waits can never end.
 //!
 //! This is a pure calculation. A hold is *blocked* if its task waits for other locks, and none of these waits can ever
-//! end. A wait can never end if the units that blocked holds keep leave too few for it, or for a waiter before it in
-//! the queue. Holds and waits that are not known to be blocked count as ones that will end. So missing knowledge may
-//! hide a deadlock, but never invents one.
+//! end. A wait can never end if the blocked holds leave too few units for it, or for a waiter before it in the queue.
+//! Holds and waits that are not known to be blocked count as ones that will end. So if an answer is missing, a deadlock
+//! may be missed, but none is reported falsely.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::{Duration, SystemTime};
@@ -325,7 +325,8 @@ impl Graph {
         None
     }
 
-    /// The blocked holds that `root` waits for, directly or not, and that wait for `root`.
+    /// The blocked holds that `root` waits for and whose tasks wait for the task of `root`, both directly or through
+    /// others.
     fn entangled(&self, root: WaitId, blocked: &HashSet<Ticket>) -> HashSet<Ticket> {
         let mut after: HashMap<Ticket, HashSet<Ticket>> = HashMap::new();
         for ticket in blocked {
@@ -348,8 +349,8 @@ impl Graph {
             }
             reached
         };
-        // A hold of the task of `root` counts only if another task of the deadlock waits for it. The other clients find
-        // no other hold of this task.
+        // A hold of the task of `root` counts only if another task of the deadlock waits for it, because the other
+        // clients find only such holds of this task.
         let is_own = |ticket: &Ticket| self.stuck(*ticket, blocked).any(|wait| wait.id == root);
         let own: Vec<Ticket> = blocked.iter().copied().filter(is_own).collect();
         let next: HashSet<Ticket> = own.iter().flat_map(|own| &after[own]).copied().collect();
@@ -362,8 +363,8 @@ impl Graph {
     }
 }
 
-/// The steps of the circle. The first step is the hold `last`, at which the search ended, with the wait `first`. The
-/// holds between them follow, up to the one that waits for `last`.
+/// The steps of the circle. The first step is the hold `last`, at which the search ended, with the wait `first`. Then
+/// follow the holds that lead from the wait `first` back to `last`. The wait of the last step is for the hold `last`.
 fn path<'a>(
     last: Ticket,
     first: &'a Wait,

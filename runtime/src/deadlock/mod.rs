@@ -3,11 +3,11 @@
 //!
 //! When a task has waited for [`Config::deadlock_after`](crate::Config::deadlock_after), its client begins a
 //! [`search`]. The client inspects the name, asks the client of each holder which locks the task of that hold waits for
-//! ([`probe`]), and goes on with these locks. [`graph`] computes which waits can never end. A deadlock counts only if
+//! ([`probe`]), and continues with these locks. [`graph`] computes which waits can never end. A deadlock counts only if
 //! two rounds, one after the other, have found it. Nothing is kept in the store.
 //!
-//! [`waits`] are the waits of this process whose tasks hold locks. [`detector`] has the searches of one client. This folder
-//! knows neither queues nor handles, and sends nothing itself: the client does (`member/deadlocks.rs`).
+//! [`waits`] are the waits of this process whose tasks hold locks. [`detector`] has the searches of one client. This
+//! folder does not depend on queues or handles, and sends nothing itself: the client does (`member/deadlocks.rs`).
 
 mod detector;
 mod graph;

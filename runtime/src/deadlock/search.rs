@@ -1,9 +1,9 @@
 //! [`Search`]: one client's search for a deadlock that one wait is a part of. A state machine without clock, store or
 //! threads.
 //!
-//! A search has two rounds. Each round begins with only the wait and the holds of its task, and asks all questions
-//! itself. The second round begins after the first has ended. So everything that both rounds have found existed at one
-//! moment.
+//! A search has two rounds. Each round begins with only the wait and the holds of its task, and uses no answers of the
+//! other round. The second round begins after the first has ended. So everything that both rounds have found existed at
+//! the moment between them.
 
 use std::collections::HashSet;
 use std::sync::Arc;

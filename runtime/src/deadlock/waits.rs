@@ -31,7 +31,7 @@ pub(crate) trait Waiting: Send + Sync {
     fn mode(&self) -> Deadlock;
     /// See [`HeldLock::is_at`].
     fn is_at(&self, endpoint: &Endpoint) -> bool;
-    /// The wait at this moment, which has the identity `id`; `None` if the call no longer waits.
+    /// The wait at this moment, with `id` as its id; `None` if the call no longer waits.
     fn view(&self, id: WaitId) -> Option<Wait>;
     /// Ends the wait with `error`, if the call still waits.
     fn fail(&self, error: LockError);
@@ -75,7 +75,7 @@ impl TaskWait {
 /// The hold that `client` has with `ticket`, with the waits of its task at the store of that client. `None` if the task
 /// waits for nothing there.
 pub(crate) fn waits_of(client: u64, endpoint: &Endpoint, ticket: Ticket) -> Option<WaitingHold> {
-    // A look at a wait locks its queue, so the list must be unlocked before.
+    // `view` locks a queue, so the list of waits must be unlocked before.
     let found = lock().get(&(client, ticket)).cloned()?;
     let is_here =
         |wait: &&Arc<TaskWait>| wait.waiting.client() == client || wait.waiting.is_at(endpoint);
@@ -96,7 +96,7 @@ pub(crate) fn waits_of(client: u64, endpoint: &Endpoint, ticket: Ticket) -> Opti
     held
 }
 
-/// The waits of a task, by the client and the ticket of each of its holds.
+/// All waits of the process. The key is a hold of the waiting task: its client and ticket.
 type Waits = BTreeMap<(u64, Ticket), Vec<Arc<TaskWait>>>;
 
 static WAITS: PerProcess<Mutex<Waits>> = PerProcess::new([const { Mutex::new(Waits::new()) }; _]);

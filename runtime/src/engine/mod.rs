@@ -1,8 +1,8 @@
 //! The engine: one background thread per client, with a runtime of its own.
 //!
-//! The engine owns the connection and the timers. So locks work under any executor, without an executor, and while a
-//! runtime ends. No code of users runs on this thread: wakers, subscribers and observers have threads of their own
-//! (`wait/aside`).
+//! The engine owns the connection and the timers. So locks work under any executor, without an executor, and while the
+//! program's runtime shuts down. No code of users runs on this thread: wakers, subscribers and observers have threads
+//! of their own (`wait/aside`).
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -195,8 +195,8 @@ fn serve(runtime: &Runtime, settings: Settings, starter: Starter) {
     };
     let store = opened.store().clone();
     let member = Member::new(settings, store.clone());
-    // Called before any caller gets the member, because a store that connects later (`connect_lazily`) is first marked
-    // as not connected here.
+    // `run` is called before any caller gets the member, because it marks a store that connects later
+    // (`connect_lazily`) as not connected.
     let driver = opened.run(member.clone());
     if starter.send(Ok(member.clone())) {
         drop(starter);

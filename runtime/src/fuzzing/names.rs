@@ -34,7 +34,7 @@ pub fn names(bytes: &[u8]) {
     }
 }
 
-/// Asserts that `name` can be parsed when a server sends it back, and differs from its second name.
+/// Asserts that `name` can be parsed when a server sends it back, and that the name of its signals differs from it.
 fn sendable(name: &Name) {
     let text = name.as_str();
     if !text.is_empty() {

@@ -129,7 +129,7 @@ fn commands(names: &BTreeSet<&'static str>) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// A short list, one line each.
+/// A list with one line for each guarantee.
 impl fmt::Display for Guarantees {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "after a restart of the server: {}", self.restart)?;

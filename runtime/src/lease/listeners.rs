@@ -26,8 +26,8 @@ impl Listeners {
     /// Registers the task of `cx`. The new entry replaces an entry with the same key. Without a key, a task is
     /// registered once.
     pub(crate) fn register(&self, cx: &Context<'_>, key: Option<u64>) {
-        // Cloned before the list is locked and dropped after it is unlocked: a waker may own the last reference to a
-        // task.
+        // The waker is cloned before the list is locked, and a replaced waker is dropped after the list is unlocked: a
+        // waker may own the last reference to a task.
         let mut waker = Some(cx.waker().clone());
         let mut listeners = lock(&self.list);
         let known = listeners

@@ -24,7 +24,7 @@ pub(crate) struct Links {
     last: Mutex<Option<(Instant, StoreError)>>,
 }
 
-/// After a store begins to grant again, requests from before may stay unanswered for this time.
+/// After a store begins to grant again, requests that were sent before may stay unanswered for this time.
 const ANSWERED: Duration = Duration::from_millis(200);
 
 impl Links {
@@ -103,7 +103,7 @@ impl Links {
         if !self.any_down.load(Ordering::Acquire) {
             return None;
         }
-        // Computed before the mutex is locked, because the store may lock a mutex of its own.
+        // The node is computed before the mutex is locked, because the store may lock a mutex of its own.
         let node = node();
         lock(&self.outages).get(&node).cloned()
     }

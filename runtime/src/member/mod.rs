@@ -1,4 +1,4 @@
-//! [`ClientCore`]: one client in one process, as its locks see it.
+//! [`ClientCore`]: the part of a client that all its locks share.
 //!
 //! A client has the store, the settings, the names in use ([`Registry`]), the times when they need attention
 //! ([`Timers`]), and the state of the connections ([`Links`]). It passes answers and messages to the queue of their
@@ -58,7 +58,7 @@ pub(crate) struct ClientCore<Q> {
     links: Links,
     timers: Timers<Q>,
     detector: Detector,
-    /// The requests of the detector that have no answer yet, with their rounds.
+    /// The inspections for the detector that have no answer yet, each with the round of its search.
     inspections: Mutex<HashMap<RequestId, u64>>,
     /// Limits the warnings about failed renewals and releases.
     pub(crate) failed_renewals: Repeated,
@@ -118,7 +118,7 @@ impl<Q: NameQueue> ClientCore<Q> {
         self.id
     }
 
-    /// Identifies a caller of this process at `site`, without an owner: see [`Meta`].
+    /// A text that identifies a caller of this process at `site`, without an owner: see [`Meta`].
     pub(crate) fn meta(&self, site: &str) -> SharedStr {
         Meta::write(&self.machine, self.pid, site)
     }
@@ -167,7 +167,7 @@ impl<Q: NameQueue> ClientCore<Q> {
         self.settings.observer.as_ref()
     }
 
-    /// Tells the observer that the number of connected servers has changed by `change`.
+    /// Reports to the observer that the number of connected servers has changed by `change`.
     fn note_servers(&self, change: i64) {
         if change != 0
             && let Some(observer) = self.observer()
@@ -314,8 +314,8 @@ impl<Q: NameQueue> ClientCore<Q> {
         }
     }
 
-    /// Drains until no lock is held, but at most until `ends`. If `stop` is set and [`look`](Self::look) is called, the
-    /// drain ends, too. Returns the locks that are still held.
+    /// Drains until no lock is held, but at most until `ends`. The drain also ends when `stop` is set;
+    /// [`look`](Self::look) makes it check this at once. Returns the locks that are still held.
     pub(crate) fn drain(&self, ends: Instant, stop: &AtomicBool) -> Vec<HeldName> {
         self.start_draining();
         let mut guard = lock(&self.emptied.0);
@@ -329,8 +329,8 @@ impl<Q: NameQueue> ClientCore<Q> {
             if left.is_empty() || ends <= now || stop.load(Ordering::Acquire) {
                 return left;
             }
-            // With very many names, a check takes long. The pause grows with it, so that the checks do not become the
-            // main work of the process.
+            // With very many names, a check takes long. The pause grows with the time of a check, so that the checks do
+            // not become the main work of the process.
             let looked = now.until(Instant::now());
             let nap = LOOK.max(looked * 4).min(now.until(ends));
             guard = self
@@ -409,8 +409,8 @@ impl<Q: NameQueue> ClientCore<Q> {
         self.ending.load(Ordering::SeqCst)
     }
 
-    /// Sets the waker of the engine; `None`: the engine has ended. The engine checks [`is_ending`](Self::is_ending)
-    /// after this call.
+    /// Sets the waker of the engine; `None`: the engine has ended. An engine that starts checks
+    /// [`is_ending`](Self::is_ending) after this call.
     pub(crate) fn set_engine(&self, engine: Option<Waker>) {
         *lock(&self.engine) = engine;
     }
@@ -450,8 +450,8 @@ impl<Q: NameQueue> EndsWithProcess for ClientCore<Q> {
             return;
         }
         self.ending.store(true, Ordering::SeqCst);
-        // If the mutex is locked, the engine is starting or has ended. In both cases it checks the flag after it
-        // unlocks the mutex.
+        // If the mutex is locked, the engine is in `set_engine`. An engine that starts checks the flag after that call,
+        // and an engine that has ended needs no waking.
         if let Ok(engine) = self.engine.try_lock()
             && let Some(engine) = &*engine
         {
@@ -484,7 +484,7 @@ impl<Q: NameQueue> Events for ClientCore<Q> {
         if self.takes_for_search(&answer) {
             return;
         }
-        // A missing queue was retired, so nothing waits for the answer.
+        // If there is no queue, it was retired, so nothing waits for the answer.
         if let Some(local) = self.register.find(&answer.request.name) {
             local.answered(answer);
             if self.phase.load(Ordering::Acquire) != OPEN {

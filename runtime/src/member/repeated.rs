@@ -1,5 +1,5 @@
-//! [`Repeated`]: limits a warning that a thousand locks may cause at once, again and again. At most one warning a
-//! second is logged, with the number of suppressed warnings.
+//! [`Repeated`]: limits a warning that many locks may cause at the same time. At most one warning a second is logged,
+//! with the number of suppressed warnings.
 
 use std::time::Duration;
 

@@ -18,7 +18,7 @@ pub(crate) const NAP: Duration = Duration::from_secs(1);
 /// old entry.
 pub(crate) struct Timers<Q> {
     state: Mutex<State<Q>>,
-    /// An earlier time was armed, or the engine should check the client.
+    /// Notified when an earlier time was armed, or when the engine should check the client.
     changed: Notify,
 }
 
@@ -83,7 +83,7 @@ impl<Q> Timers<Q> {
     }
 
     pub(crate) fn clear(&self) {
-        // Dropped after the mutex is unlocked: an entry may own the last reference to its queue.
+        // The entries are dropped after the mutex is unlocked: an entry may own the last reference to its queue.
         let entries = std::mem::take(&mut lock(&self.state).entries);
         drop(entries);
     }

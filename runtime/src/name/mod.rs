@@ -55,7 +55,7 @@ pub(crate) struct Name {
 /// A map by name. It compares whole names, so that a collision of hashes never shares a lock.
 pub(crate) type NameMap<V> = HashMap<Name, V, BuildHasherDefault<NameHasher>>;
 
-/// Returns the hash that a name has stored.
+/// A hasher that returns the hash stored in a name.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct NameHasher(u64);
 
@@ -122,8 +122,8 @@ impl Name {
         (fits && name.bytes().all(plain)).then(|| Self::from_escaped(name))
     }
 
-    /// A second name for the library's own use beside this name. No user can choose it, because names of users never
-    /// have a bare `%`.
+    /// A name for the library's own use, made from this name. No user can choose it, because names of users never have
+    /// a bare `%`.
     pub(crate) fn beside(&self, what: &str) -> Self {
         Self::new(format!("{self}:%{what}"))
     }
@@ -261,9 +261,9 @@ mod tests {
         }
     }
 
-    /// The macros must escape a name in a template as the runtime escapes the name of the lock. They can share no code
-    /// with the runtime: a crate of macros exports nothing else, and a third crate for one function is more to publish
-    /// than a test.
+    /// The macros must escape a name in a template as the runtime escapes the name of the lock. They cannot share code
+    /// with the runtime: a crate of macros exports only macros, and a third crate for one function would have to be
+    /// published, too.
     fn must_be_escaped_alike(part: &str) {
         let escaped = escape(part).to_string();
         assert_eq!(in_macros::escape(part), escaped, "{part:?}");

@@ -164,7 +164,7 @@ mod tests {
                 },
                 Outcome::Unavailable,
             ),
-            // A client that drains refuses calls in every deployment, so this is no reason for an alarm.
+            // In every rollout, clients drain and refuse calls. So this outcome is no reason for an alarm.
             (LockError::ShutDown, Outcome::Refused),
             (
                 LockError::Lost {

@@ -80,8 +80,8 @@ pub(crate) const ORDER: &str = "auto_mutex::order";
 /// # Ok(()) }
 /// ```
 pub trait Observer: Send + Sync + 'static {
-    /// A counter or an up-down counter changes. A change of zero makes a series known: every annotated function gets
-    /// such changes when a client is made.
+    /// A counter or an up-down counter changes. A change of zero only creates the series: when a client is made, such
+    /// changes are reported for every annotated function.
     fn add(&self, metric: Metric, labels: &[(&'static str, &'static str)], change: i64);
 
     /// A histogram gets a value.
@@ -102,7 +102,7 @@ impl<O: Observer + ?Sized> Observer for Arc<O> {
 #[derive(Clone)]
 pub(crate) struct SharedObserver(Arc<dyn Observer>);
 
-// The library keeps no state in an observer that a panic could break.
+// The library keeps no state in an observer, so a panic cannot break any.
 impl UnwindSafe for SharedObserver {}
 impl RefUnwindSafe for SharedObserver {}
 

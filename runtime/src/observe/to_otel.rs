@@ -10,7 +10,7 @@ use super::{Metric, MetricKind, Observer};
 /// Passes all metrics to the global meter provider of the crate [`opentelemetry`](https://docs.rs/opentelemetry). Needs the
 /// feature `otel`.
 ///
-/// Set the provider before you make the observer, because the observer uses the provider of that moment.
+/// Set the provider before you make the observer, because the observer keeps the provider that is set when it is made.
 ///
 /// ```no_run
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {

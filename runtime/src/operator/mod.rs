@@ -134,7 +134,7 @@ impl Operator {
     /// compares the token.
     ///
     /// A process may pass a hold on to its own waiters for some milliseconds without a request to the store. For the
-    /// store, all of these are one hold, and the token of any of them names it.
+    /// store, all of these are one hold, and the token of any of them identifies it.
     ///
     /// The first call connects a client, because a kick writes to the store.
     ///
@@ -167,7 +167,7 @@ impl Operator {
             .run(async |inspector| inspector.describe().await)
     }
 
-    /// All keys on the servers that have the prefix of this library, in batches.
+    /// All keys with the prefix of this library, on all servers, in batches.
     pub fn keys(&self) -> Keys<'_> {
         Keys::new(self)
     }

@@ -40,7 +40,7 @@ impl Iterator for Names<'_> {
     }
 }
 
-/// A key on a server with the prefix of this library.
+/// A key with the prefix of this library, on one server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Key {

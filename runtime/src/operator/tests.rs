@@ -60,7 +60,7 @@ fn names_are_listed_by_pattern() {
         assert_eq!(state(&operator, name).holders.len(), 1, "{name}");
     }
     drop(odd);
-    // The escaped and the unescaped spelling of a name are understood.
+    // `inspect` accepts both the escaped and the unescaped spelling of a name.
     for name in ["a b", "a%20b"] {
         assert_eq!(state(&operator, name).holders.len(), 1, "{name}");
     }

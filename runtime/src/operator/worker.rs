@@ -39,7 +39,7 @@ impl Worker {
     ) -> Result<T, SetupError> {
         let (sender, result) = mpsc::sync_channel(1);
         let sent = self.0.send(Box::new(move |runtime, inspector| {
-            // An error means that the caller is gone.
+            // `send` fails only if the caller no longer exists.
             let _ = sender.send(runtime.block_on(job(inspector)));
         }));
         let ended = || SetupError::engine("it has ended");

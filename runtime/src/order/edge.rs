@@ -1,4 +1,4 @@
-//! [`OrderEdge`]: one order in which a program takes two locks, as users see it.
+//! [`OrderEdge`]: one order in which a program takes two locks, in its public form.
 
 use std::fmt;
 use std::time::SystemTime;
@@ -80,7 +80,7 @@ impl Graph {
 }
 
 impl Edge {
-    /// The classes of the edge, which are its `key`, with their places.
+    /// The two classes of the edge's key, with their places.
     pub(super) fn classes(&self, (before, after): &Key) -> [OrderClass; 2] {
         let class = |class: &str, place: &Place| OrderClass {
             class: class.to_owned(),

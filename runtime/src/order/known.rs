@@ -8,7 +8,7 @@ use std::cell::Cell;
 const PLACES: usize = 64;
 
 /// A label, by its address and length. A label lives as long as the program, so no other text gets its address later.
-/// (Two labels at the same address differ in length, because one is a prefix of the other.)
+/// (If two different labels have the same address, one is a prefix of the other, so their lengths differ.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Label {
     address: usize,

@@ -1,8 +1,8 @@
 //! Lock order: the orders in which tasks take several locks.
 //!
-//! Locks have classes: the template of a site's names, or the label of a handle. A task that holds a lock of the class A
-//! and asks for one of the class B makes the edge A → B. Edges that form a circle are a deadlock that has not happened
-//! yet. [`LockOrder`] keeps the edges of one client.
+//! Locks have classes: the template of a site's names, or the label of a handle. A task that holds a lock of the class
+//! A and asks for one of the class B makes the edge A → B. Edges that form a circle are a possible deadlock, even if it
+//! has never happened. [`LockOrder`] keeps the edges of one client.
 //!
 //! - [`known`]: the table that a nested call checks first; a known edge costs some nanoseconds and no allocation.
 //! - [`graph`]: the edges. [`circle`]: the search for circles.
@@ -120,8 +120,8 @@ impl LockOrder {
             if known::has(self.client, pair) {
                 return false;
             }
-            // Such a call asks for more permits of the same semaphore, or for the same lock through a handle that is
-            // not reentrant. It makes no edge.
+            // If the call asks for nothing but the held name, there is no edge: it asks for more permits of the same
+            // semaphore, or for the same lock through a handle that is not reentrant.
             let is_same = || names.clone().all(|name| hold.name() == name);
             is_class(held) && !is_same() && !self.is_known(pair)
         });
@@ -138,8 +138,7 @@ impl LockOrder {
         is_known
     }
 
-    /// Adds the edges from the locks in `held` to the class `label`, which no thread has seen yet. Returns whether the
-    /// client has a new edge.
+    /// Adds the new edges: from each lock in `held` to the class `label`. Returns whether the client has a new edge.
     #[cold]
     fn learn(&self, label: &'static str, meta: &str, held: &[Arc<Hold>]) -> bool {
         let mut state = lock(&self.state);

@@ -56,7 +56,7 @@ pub(super) fn warn(reports: Vec<Report>) {
     }
 }
 
-/// Panics if there are `circles`. Several clients may have reported the same one.
+/// Panics if there are `circles`. The text has each circle once, even if several clients have reported it.
 #[track_caller]
 pub(crate) fn check(mut circles: Vec<String>) {
     circles.sort_unstable();

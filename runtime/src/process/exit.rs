@@ -1,8 +1,8 @@
 //! Releases all locks when the process ends, or lets bodies end before that.
 //!
-//! The engines release the locks, not the thread that ends the process. The thread-locals of that thread, which
-//! subscribers and wakers need, may be gone. A signal may also have interrupted the thread while it held a mutex. So
-//! the thread only tells the engines to end, and waits for them up to [`LIMIT`]. It allocates nothing, runs no user
+//! The engines release the locks, because the thread that ends the process cannot. The thread-locals of that thread,
+//! which subscribers and wakers need, may be gone. A signal may also have interrupted the thread while it held a mutex.
+//! So the thread only makes the engines end, and waits for them up to [`LIMIT`]. It allocates nothing, runs no user
 //! code, and never blocks on a mutex.
 
 use std::mem::ManuallyDrop;
@@ -49,7 +49,7 @@ pub(crate) fn watch(member: &Arc<impl EndsWithProcess + 'static>) {
     WATCHED.get().add(member.clone());
 }
 
-/// Releases the locks of all clients. Called at exit, while the engines still run.
+/// Releases the locks of all clients. Called at exit or after a signal, while the engines still run.
 pub(super) fn flush() {
     WATCHED.get().flush();
 }
@@ -80,7 +80,7 @@ impl Watched {
         members.retain(|member| member.strong_count() > 0);
         members.push(Arc::downgrade(&member));
         drop(members);
-        // If `flush` or `drain` has already run, it did not see this client.
+        // A `flush` or `drain` that began before may have missed this client.
         if self.ending.load(Ordering::SeqCst) {
             member.end();
         } else if self.draining.load(Ordering::SeqCst) {
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
     use crate::{Client, LockError};
 
-    /// A client that holds a lock. The tests end the client through a registry of their own.
+    /// A client that holds a lock. The tests end the client through a `Watched` of their own.
     fn client() -> (Client, crate::MutexGuard) {
         let client = Client::connect("memory://").unwrap();
         let guard = client.mutex("m").blocking_lock().unwrap();

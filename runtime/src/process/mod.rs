@@ -1,5 +1,5 @@
-//! The end of the process, its forks and its signals. [`os`] is the only file with `unsafe`; [`per_process`] keeps the
-//! state of a parent from its forked children.
+//! The end of the process, its forks and its signals. [`os`] is the only file with `unsafe`; [`per_process`] separates
+//! the state of a process from that of its forked children.
 
 mod exit;
 mod os;

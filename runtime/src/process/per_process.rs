@@ -2,7 +2,7 @@
 
 use super::forks;
 
-/// The number of values. A process and the child of its eighth generation have the same one.
+/// The number of values. A process and its descendant after eight forks use the same one.
 const VALUES: usize = 8;
 
 /// A value of the process. A forked child uses another value than its parent, because a thread of the parent may have

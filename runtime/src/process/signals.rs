@@ -100,7 +100,7 @@ fn handle(mut signals: Signals) {
     if limit.is_zero() {
         end(first);
     }
-    // Drains on another thread, so that this thread can receive the second signal.
+    // The drain runs on another thread, so that this thread can receive the second signal.
     if start("auto-mutex-drain", move || drain(first, limit)).is_err() {
         end(first);
     }

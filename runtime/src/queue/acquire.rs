@@ -51,7 +51,7 @@ impl Acquire {
     }
 
     /// Enters the queue of `name`. While the client drains, only a nested call may wait. Whether a caller has taken
-    /// another lock by hand is looked up only if the queue refuses the call, because that visits each name.
+    /// another lock by hand is looked up only if the queue refuses the call, because this look-up visits each name.
     pub(crate) fn enter(
         member: &Arc<Member>,
         name: &Name,
@@ -146,7 +146,7 @@ impl Acquire {
         }
     }
 
-    /// Waits for the lock by blocking the current thread, not as a future.
+    /// Blocks the current thread until the lock is obtained or the call fails.
     #[inline]
     pub(crate) fn blocking(mut self) -> Result<Arc<Hold>, LockError> {
         let Some(mut watch) = self.watch.take() else {

@@ -12,14 +12,15 @@ use crate::lease::Bound;
 use crate::store::{GrantBlock, HolderRecord, Meta};
 use crate::wait::DeferredWakes;
 
-/// How long a call that does not wait tolerates an unresponsive store. Every call gets this extra time after this
-/// process was suspended.
+/// How long a call that does not wait tolerates an unresponsive store. It is also the extra time that every call gets
+/// after this process was suspended.
 pub(super) const BRIEF: Duration = Duration::from_secs(1);
 /// How often the engine checks a waiter whose `block` is over while an answer of the store is missing.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// If the engine runs this late, the process was suspended: the machine slept, or did not schedule the process.
 pub(super) const STOOD_STILL: Duration = Duration::from_millis(100);
-/// For this time after the extra time, another suspension gives no extra time, so that no call gets it twice in a row.
+/// For this long after the extra time has ended, another suspension gives no extra time. So no call gets it twice in a
+/// row.
 const NOT_AGAIN: Duration = Duration::from_secs(2);
 
 impl Transition<'_> {
@@ -153,8 +154,9 @@ impl Transition<'_> {
             return;
         }
         let store_timeout = self.queue.member().settings().store_timeout;
-        // When the ticket was made, which may be later than the start of the waiter. A waiter whose `block` is over
-        // fails no earlier than `BRIEF` after that, so that the store can answer.
+        // When the unanswered ticket was made, which may be later than the start of the waiter. A waiter whose `block` is
+        // over fails no earlier than `BRIEF` after that, so that the store can answer. `START`: do not wait for an
+        // answer, because the store is unreachable.
         let asked = match self.unreachable() {
             Some(_) => Instant::START,
             None => self
@@ -251,7 +253,7 @@ impl Transition<'_> {
         Some((since, self.silence(trouble)))
     }
 
-    /// The error that explains a missing answer. `trouble`: why the store did not serve the request before.
+    /// The error that explains a missing answer. `trouble`: the store's earlier error for the same request.
     pub(super) fn silence(&self, trouble: Option<&StoreError>) -> StoreError {
         match (self.unreachable(), trouble) {
             (Some((_, outage)), _) => outage,

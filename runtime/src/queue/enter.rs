@@ -23,8 +23,8 @@ impl LockQueue {
             return Some(Ok(Acquire::obtained(hold)));
         }
         let entered = self.go_on(state, now, DeferredWakes::default(), |step| {
-            // Checked again under the mutex. A shutdown first closes the member, and then locks this mutex. So either
-            // this check fails, or the shutdown finds the new waiter.
+            // Checked again under the mutex. A shutdown first makes this check fail, and then locks this mutex. So either
+            // the check fails now, or the shutdown finds the new waiter.
             self.member().check()?;
             if let Some(hold) = step.shared_by(want) {
                 return Ok(Acquire::obtained(hold));

@@ -1,5 +1,5 @@
-//! What the client reports to the queue of a name (answers, messages, timers, draining, shutdown), and what it asks the
-//! queue: what is held, how long renewals take, which tickets are here.
+//! The client's calls to the queue of a name. Some calls report an event: an answer, a message, a timer, draining,
+//! shutdown. The others ask for the state: what is held, how long renewals take, which tickets are here.
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -68,9 +68,9 @@ impl Transition<'_> {
             && !held.owned
     }
 
-    /// Removes the first waiter if it requests exactly what `before` has, and that is all units of the name. If `before`
-    /// had fewer units, the store may have granted the others, or signals, with a greater token. A waiter that disagrees
-    /// on the kind of the lock is left to the store, which refuses it.
+    /// Removes the first waiter and returns it, if `before` has all units of the name and the waiter requests the same. If
+    /// `before` had fewer units, the store could meanwhile have granted other units, or a signal, with a greater token. A
+    /// waiter that requests another kind of lock must ask the store, which refuses it.
     fn take_next_of(&mut self, before: &Hold) -> Option<Arc<Waiter>> {
         let (grant, waiters) = (before.grant(), &mut self.state.waiters);
         let share = &waiters.front()?.want.share;
@@ -79,7 +79,7 @@ impl Transition<'_> {
         (same && share.excludes_all()).then(|| waiters.pop_front())?
     }
 
-    /// The hold that `waiter` gets by handoff `number` of the ticket that `before` had.
+    /// The hold that handoff `number` of a ticket gives to `waiter`. `before`: the hold that has just ended.
     fn next_hold(&self, before: &Hold, waiter: &Waiter, number: u32, attempts: u32) -> Arc<Hold> {
         let (grant, want) = (before.grant(), &waiter.want);
         let behind = spans_are_on().then_some(&grant.meta);

@@ -67,7 +67,7 @@ impl Transition<'_> {
         }
     }
 
-    /// Handles a grant of the waiting ticket at `index`, which the store made during another client's operation.
+    /// Handles a message: during another client's operation, the store has granted the waiting ticket at `index`.
     fn told_grant(&mut self, index: usize, granted: &Granted) {
         let closing = self.closing();
         let closed = closing.is_some_and(|closing| self.now < closing.until);

@@ -140,7 +140,7 @@ pub(crate) struct Hold {
 }
 
 impl Hold {
-    // Inlined, so that `grant` is made in its place and not copied there.
+    // Inlined, so that the compiler makes `grant` in its final place instead of copying it there.
     #[inline(always)]
     pub(crate) fn new(
         queue: Arc<LockQueue>,
@@ -219,7 +219,8 @@ impl Hold {
         }
     }
 
-    /// The report of the end; `None` if it was already made, or nothing is to be reported.
+    /// Returns the report of the end; `None` if the hold has not ended, was never active for the
+    /// observer, or its end was already reported.
     fn take_end(&self, observer: &SharedObserver) -> Option<End> {
         let state = self.state.load(Ordering::SeqCst);
         if state == HELD || self.seen.swap(OVER, Ordering::AcqRel) != ACTIVE {
@@ -378,7 +379,7 @@ impl Hold {
         self.finish_later(wakes);
     }
 
-    /// Wakes the listeners, so that they check a bound that has ended before the hold.
+    /// Wakes the listeners although the hold has not ended: a bound has ended, and they must check it.
     pub(crate) fn wake(&self, wakes: &mut DeferredWakes) {
         self.listeners.wake(wakes);
     }
@@ -480,7 +481,7 @@ impl Hold {
         })
     }
 
-    /// Adds a guard; `false` if the last guard was dropped, which has released the hold.
+    /// Adds a guard; `false` if the last guard was already dropped, because that releases the hold.
     pub(crate) fn share(&self) -> bool {
         self.guards
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, |guards| {

@@ -123,8 +123,8 @@ impl Holds {
         .await;
     }
 
-    /// Makes the engine wake the tasks that wait for the end of the holds when a bound ends, too. Call this after the
-    /// tasks' wakers are registered, and check the bounds afterwards, so that no end is missed.
+    /// Makes the end of a bound wake the tasks that wait for the end of the holds. Call this after the tasks' wakers are
+    /// registered, and check the bounds afterwards, so that no end is missed.
     fn watch(&self) {
         if self.bounds.start_watching() {
             let hold = self.first();

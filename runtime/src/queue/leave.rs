@@ -152,7 +152,7 @@ impl LockQueue {
         }
     }
 
-    /// Makes the engine wake the listeners of `hold` when one of `bounds` ends, too.
+    /// Makes the engine wake the listeners of `hold` also when one of `bounds` ends.
     pub(crate) fn watch(self: &Arc<Self>, hold: &Arc<Hold>, bounds: &Bounds) {
         self.step(|step| {
             let index = step.find_hold(hold)?;
@@ -176,8 +176,8 @@ impl Transition<'_> {
         tickets.position(|ticket| ticket.held().is_some_and(is_of))
     }
 
-    /// Hands the ticket of `hold`, which has just ended, to the next waiter here, or releases it. `valid`: the lock was
-    /// held until then. `returns`: the holder did not use its grant.
+    /// Hands the ticket of `hold`, which has just ended, to the next waiter here, or releases it. `valid`: the hold was
+    /// not lost before. `returns`: the holder did not use its grant.
     fn release(
         &mut self,
         hold: &Arc<Hold>,
@@ -186,7 +186,7 @@ impl Transition<'_> {
         unlocker: Option<Unlocker>,
     ) {
         let Some(index) = self.find_hold(hold) else {
-            // The hold was already lost or released, and the store knows it.
+            // The hold was lost or released before, so nothing is left to do for its ticket.
             if let Some((_, unlocker)) = unlocker {
                 let _ = unlocker.complete(Ok(None), self.wakes);
             }
@@ -225,7 +225,8 @@ impl Transition<'_> {
         self.send(index);
     }
 
-    /// Removes the ticket at `index`, which the store does not have, unless a copy of its acquire may still arrive.
+    /// Removes the ticket at `index`, which the store does not have. If a copy of its acquire may still arrive, withdraws
+    /// the ticket instead.
     pub(super) fn forget(&mut self, index: usize) {
         if self.state.tickets[index].log.late {
             self.withdraw(index);
@@ -293,7 +294,7 @@ impl Transition<'_> {
         self.lose_but_keep(index, cause, Duration::ZERO);
     }
 
-    /// Like [`lose`](Self::lose), because the store answers that it does not know the hold.
+    /// Like [`lose`](Self::lose), after the store has answered that it does not know the hold.
     pub(super) fn lose_unknown(&mut self, index: usize) {
         let Some(held) = self.state.tickets[index].held() else {
             return;

@@ -275,7 +275,7 @@ impl Transition<'_> {
         }
     }
 
-    /// Tells the observer to increase the counter `metric` by one.
+    /// Increases the observer's counter `metric` by one, after the transition.
     pub(super) fn count(&mut self, metric: Metric, labels: LockLabels) {
         if let Some(observer) = self.queue.member.observer() {
             let observer = observer.clone();
@@ -284,7 +284,7 @@ impl Transition<'_> {
         }
     }
 
-    /// Tells the observer how long the store took to answer `op`, which was sent at `sent`. A lost connection is no
+    /// Reports to the observer how long the store took to answer `op`, which was sent at `sent`. A lost connection is no
     /// answer.
     pub(super) fn note_answer(
         &mut self,

@@ -62,8 +62,8 @@ impl SendLog {
         self.more.retain(|sent| sent.0 >= counter);
     }
 
-    /// When the oldest unanswered request was sent, for a ticket that holds. The first request in the log counts as
-    /// answered.
+    /// When the oldest unanswered request was sent, for a ticket that holds. The request with the lowest counter in the
+    /// log counts as answered: the store has executed it.
     pub(super) fn unanswered(&self) -> Option<Instant> {
         let sent = || self.one.iter().chain(&self.more);
         let answered = sent().map(|sent| sent.0).min()?;

@@ -57,7 +57,7 @@ pub(super) struct Waiting {
     pub(super) holder: Option<HolderRecord>,
     /// The place in the store's queue, as of the last answer.
     pub(super) place: Option<u64>,
-    /// How many grants in a row had ended when they arrived.
+    /// How many answers had a grant that had already ended when the answer arrived.
     pub(super) stale: u32,
     /// Why the store did not serve the last request.
     pub(super) trouble: Option<StoreError>,

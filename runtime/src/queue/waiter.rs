@@ -41,7 +41,7 @@ impl Patience {
         !matches!(self, Self::Once { .. })
     }
 
-    /// How long a call tolerates an unresponsive store; `None`: as long as `store_timeout` says.
+    /// How long a call tolerates an unresponsive store; `None`: for the whole `store_timeout`.
     pub(crate) fn silence(self) -> Option<Duration> {
         match self {
             Self::Queue(time) | Self::Once { silence: time } | Self::Poll { block: time, .. } => {
@@ -101,7 +101,7 @@ pub(crate) struct Within {
 }
 
 impl Within {
-    /// Whether the call belongs to such a body. `has_taken` says whether a caller holds a lock that it took by hand.
+    /// Whether the call belongs to a running body. `has_taken` returns whether a caller holds a lock that it took by hand.
     pub(crate) fn is_nested(&self, has_taken: impl FnOnce(Caller) -> bool) -> bool {
         self.body || self.caller.is_some_and(has_taken)
     }
@@ -146,8 +146,8 @@ impl Waiter {
         self.want.past.waited + self.started.until(now)
     }
 
-    /// Returns the same request again after `attempts` attempts, for the rest of `block`. If no time is left, the new
-    /// request takes the lock only if it is free.
+    /// Returns the request with which the caller continues after `attempts` attempts, for the rest of `block`. If no time
+    /// or no retry is left, that request takes the lock only if it is free.
     pub(super) fn again(&self, attempts: u32, now: Instant) -> Want {
         let left = now.until(self.deadline);
         let patience = match self.want.patience {

@@ -81,7 +81,8 @@ fn random() -> Uuid {
     if let Some(bytes) = chosen_bytes() {
         return Builder::from_random_bytes(bytes).into_uuid();
     }
-    // There are two cases without a generator: the thread is ending, or the system has no randomness for the seed.
+    // In two cases there is no generator, so `uuid` draws the number: the thread is ending, or the system has no
+    // randomness for the seed.
     let drawn = GENERATOR.try_with(|cell| {
         let known = cell.get().filter(|known| known.forks == forks());
         let mut generator = known.or_else(Generator::seeded)?;

@@ -206,8 +206,8 @@ impl Inspector {
         all
     }
 
-    /// Returns the part of a scan at `position`, and the next position. Asks the server there. A server of a quorum that
-    /// cannot be reached is left out.
+    /// Asks the server at `position` for the next part of a scan. Returns that part and the next position. A server of a
+    /// quorum that cannot be reached is left out.
     async fn part<T>(
         &mut self,
         position: &Position,

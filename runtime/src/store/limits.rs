@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-/// How long a grant lasts without a claim by its member. A waiter that was silent for longer is never granted the
-/// whole capacity.
+/// How long a grant by message lasts without a claim by its member. The operation of another member does not grant the
+/// whole capacity to a waiter that was silent for longer.
 pub(crate) const CLAIM_MS: u64 = 2_000;
 /// How many waiters at the head of the queue touch often.
 pub(crate) const NEAR: usize = 3;
@@ -17,7 +17,7 @@ pub(crate) const LONGEST_LEASE: Duration = Duration::from_secs(30);
 pub(crate) const KEPT_MS: u64 = 600_000;
 /// How long signals are kept.
 pub(crate) const SIGNALS_KEPT_MS: u64 = 86_400_000;
-/// How many edges of the lock order, and claims, a namespace has at most.
+/// The maximum number of entries in the lock order of a namespace: edges and claims together.
 pub(crate) const MOST_EDGES: usize = 4096;
 /// How long an edge or a claim is kept after it was last written.
 pub(crate) const EDGES_KEPT_MS: u64 = 604_800_000;

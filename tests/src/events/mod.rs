@@ -12,18 +12,18 @@ use auto_mutex::Mutex;
 /// The time limit for events that should happen at once, on a slow and busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A lease that does not end during a test. So an event that a test sees did not need the end of a lease.
+/// A lease that does not end during a test. So no event that a test sees is caused by the end of a lease.
 pub const LONG: Duration = Duration::from_secs(30);
 
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// Waits until `condition` holds; panics with `what` if it does not within [`PATIENCE`].
+/// Waits until `condition` holds; panics with `what` if it does not hold within [`PATIENCE`].
 #[track_caller]
 pub fn eventually(what: &str, condition: impl FnMut() -> bool) {
     eventually_within(PATIENCE, what, condition);
 }
 
-/// Waits until `condition` holds; panics with `what` if it does not within `limit`.
+/// Waits until `condition` holds; panics with `what` if it does not hold within `limit`.
 #[track_caller]
 pub fn eventually_within(limit: Duration, what: &str, condition: impl FnMut() -> bool) {
     assert!(
@@ -46,7 +46,7 @@ pub fn happens_within(limit: Duration, mut condition: impl FnMut() -> bool) -> b
     }
 }
 
-/// Waits until the asynchronous `condition` holds; panics with `what` if it does not within [`PATIENCE`].
+/// Waits until the asynchronous `condition` holds; panics with `what` if it does not hold within [`PATIENCE`].
 pub async fn becomes(what: &str, mut condition: impl AsyncFnMut() -> bool) {
     let started = Instant::now();
     while !condition().await {

@@ -1,7 +1,8 @@
 //! Searches for an allowed order of operations: Wing and Gong's algorithm, with Lowe's cache of visited states.
 //!
-//! Two parts of a specification make the search fast, and change no verdict ([`tests`](super) compare it with an exhaustive
-//! search). Ranks never decrease in an allowed order. Operations that only help are taken at once.
+//! Two rules make the search fast and do not change its result ([`tests`](super) compare it with an exhaustive search):
+//! operations with ranks are taken in the order of their ranks, and an operation that only helps is taken as soon as it is
+//! allowed.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fmt::Debug;
@@ -40,14 +41,14 @@ pub trait Specification {
 /// The result if no order is allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// The longest order that was found, by index.
+    /// The longest order that was found, as indices of operations.
     pub order: Vec<usize>,
-    /// The operations that could come next by time, none of which is allowed.
+    /// The operations that could come next by their times. None of them is allowed.
     pub stuck: Vec<usize>,
 }
 
-/// Finds an allowed order, by index. It contains all operations that are known to have taken effect, and some whose effect
-/// is unknown. The search is fast if the history is sorted by time.
+/// Finds an allowed order, and returns the indices of its operations. The order contains all operations that are known to
+/// have taken effect, and possibly others. The search is fast if the history is sorted by time.
 pub fn check<S: Specification>(spec: &S, history: &[Span<S::Op>]) -> Result<Vec<usize>, Violation> {
     let mut search = Search::new(spec, history);
     let mut state = S::State::default();
@@ -143,7 +144,7 @@ impl<'a, S: Specification> Search<'a, S> {
         self.left.remove(&index);
     }
 
-    /// The operations left that could come next by time: each may have taken effect before any other one must have.
+    /// The operations left that could come next by their times: those whose `from` is not after the earliest `to`.
     fn by_time(&self) -> impl Iterator<Item = usize> {
         let end = self.ends.first().map_or(u64::MAX, |(end, _)| *end);
         let starts = self.starts.range(..=(end, usize::MAX));
@@ -171,7 +172,7 @@ impl<'a, S: Specification> Search<'a, S> {
         choices
     }
 
-    /// Remembers the current state; returns false if the search has been there before.
+    /// Remembers the current state of the search. Returns false if the search was in this state before.
     fn is_new(&mut self, state: &S::State) -> bool {
         let last = self.taken.last().copied();
         let gaps = self.left.range(..last.unwrap_or_default());

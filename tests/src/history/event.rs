@@ -39,7 +39,7 @@ pub enum What {
     Shrunk,
     /// The task releases the lock, or drops its guard.
     Leave,
-    /// The release was answered: whether the lock was held until then.
+    /// The release was answered; true if the lock was held until the release.
     Left(bool),
     /// The task reads the register.
     Read,

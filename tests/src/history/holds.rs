@@ -61,7 +61,7 @@ pub fn holds(tasks: &BTreeMap<String, Vec<Event>>) -> BTreeMap<String, (Lock, Ve
     names
 }
 
-/// Applies one event to a hold. `end` is the index of the hold's end, and `left` the time at which its task began to release it.
+/// Applies one event to a hold. `end` is the index of the hold's [`Step::End`], and `left` the time at which the release began.
 fn go_on(spans: &mut Vec<Span<Step>>, end: usize, left: u64, at: u64, what: &What) {
     let hold = spans[end].op.hold();
     match *what {
@@ -79,12 +79,12 @@ fn go_on(spans: &mut Vec<Span<Step>>, end: usize, left: u64, at: u64, what: &Wha
             let is_it = |span: &&mut Span<Step>| matches!(span.op, Step::Shrink { hold: of, .. } if of == hold);
             if let Some(shrink) = spans.iter_mut().rfind(is_it) {
                 shrink.to = Some(at);
-                // The lock was held when the task asked to shrink the hold.
+                // The request succeeded, so the lock was still held when the task made it.
                 let asked = shrink.from;
                 spans[end].from = asked;
             }
         }
-        // The lock was held when its release began.
+        // The release succeeded, so the lock was still held when the release began.
         What::Left(true) => {
             spans[end].from = left;
             spans[end].to = Some(at);

@@ -6,7 +6,7 @@ use std::fmt::{Debug, Write as _};
 use super::{Lock, Span, Specification, Step, Violation, check};
 
 /// Reduces a lock's history to a small part that shows the fault: leaves out whole holds as long as no order explains the
-/// rest. (A correct history stays correct without one of its holds, so the rest is as wrong as the whole.)
+/// rest. (A correct history stays correct without one of its holds. So if the rest is wrong, the whole is wrong, too.)
 pub fn minimal(lock: &Lock, history: &[Span<Step>]) -> Vec<Span<Step>> {
     let mut rest = history.to_vec();
     let holds: BTreeSet<_> = rest.iter().map(|span| span.op.hold()).collect();

@@ -9,11 +9,11 @@ use std::thread;
 
 use crate::redis::Redis;
 
-/// Maps the words of a command to a complete reply of the service. For `None`, the server behind answers. An empty reply
-/// closes the connection.
+/// Maps the words of a command to a complete reply of the service. `None`: the server behind the service answers. An empty
+/// reply closes the connection.
 type Answer = dyn Fn(&[String]) -> Option<String> + Send + Sync;
 
-/// A service in front of a server. It ends when it is dropped.
+/// A service in front of a server. After its drop, it accepts no connection.
 pub struct Managed {
     port: u16,
     ended: Arc<AtomicBool>,
@@ -37,15 +37,15 @@ impl Managed {
                 let (Ok(client), answer) = (client, answer.clone()) else {
                     continue;
                 };
-                // If either connection ends, the other one is closed too.
+                // `serve` ends when the client or the server ends its connection. Then both connections are closed.
                 thread::spawn(move || serve(&client, behind, &*answer));
             }
         });
         Self { port, ended }
     }
 
-    /// As [`start`](Self::start), with an error as the answer to each of the `refused` commands. A command is named by its
-    /// first word, or by several words (`CONFIG GET`).
+    /// As [`start`](Self::start), but the service answers some commands with an error. Each pair of `refused` is the first
+    /// word or words of a command (`CONFIG GET`), and its error.
     pub fn refusing(redis: &Redis, refused: &'static [(&'static str, &'static str)]) -> Self {
         Self::start(redis, move |words| {
             let command = words.join(" ").to_uppercase();

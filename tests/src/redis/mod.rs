@@ -26,7 +26,7 @@ use crate::resp::{Connection, Value};
 
 /// A private server, killed when dropped.
 pub struct Redis {
-    // Dropped before the directory that the server writes to.
+    // Comes before `dir`, so that the server ends before its directory is deleted.
     server: Mutex<Option<Server>>,
     options: Options,
     port: Port,
@@ -102,7 +102,7 @@ impl Redis {
         format!("redis://{}127.0.0.1:{port}", self.options.credentials())
     }
 
-    /// The port on 127.0.0.1 for TLS; 0 without it.
+    /// The port on 127.0.0.1 for TLS; 0 without TLS.
     pub fn tls_port(&self) -> u16 {
         self.tls_port.as_ref().map_or(0, Port::number)
     }
@@ -252,7 +252,7 @@ impl Redis {
     /// Makes the server write a snapshot of its current data.
     #[track_caller]
     pub fn save(&self) {
-        // The snapshot for a replica that has just synchronized may still be running.
+        // The server may still be writing the snapshot for a new replica; then `SAVE` would fail.
         eventually("no other snapshot is being written", || {
             self.info("rdb_bgsave_in_progress") == "0"
         });

@@ -1,7 +1,7 @@
 //! Ports for servers that may be restarted: no other test takes a server's port while the server is down.
 //!
-//! Each test process reserves blocks of ports, with one locked file for each block. A returned port is used again late,
-//! because a remaining client may still try to connect to it.
+//! Each test process reserves blocks of ports, with one locked file for each block. A returned port is used again only when
+//! the process has no unused port, because a remaining client may still try to connect to it.
 
 use std::collections::VecDeque;
 use std::fs::{self, File};
@@ -9,8 +9,8 @@ use std::net::TcpListener;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Below the range that systems use for outgoing connections. Otherwise, an outgoing connection could occupy the port
-/// before the server is started again.
+/// The first port. All ports are below the range that systems use for outgoing connections. Otherwise, an outgoing
+/// connection could occupy a port before the server is started again.
 const FIRST: u16 = 20_000;
 const BLOCK: u16 = 100;
 /// The distance from a cluster node's port to its second port.
@@ -32,7 +32,7 @@ struct Ports {
 }
 
 struct Ours {
-    /// Locked until the process ends.
+    /// The files of the reserved blocks, locked until the process ends.
     locks: Vec<File>,
     fresh: VecDeque<u16>,
     given_back: VecDeque<u16>,

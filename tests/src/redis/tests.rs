@@ -92,7 +92,7 @@ fn its_holders_waiters_and_tickets_are_seen() {
     let thread = std::thread::spawn(move || waiter.mutex("m").blocking_lock().map(drop));
     eventually("it waits", || redis.waiting() == 1);
     assert_eq!(redis.tickets("suite:m").len(), 2);
-    // The member that asked for the waiters leaves a moment later.
+    // `waiting` asks with a client of its own, whose member leaves a moment later.
     eventually("they are two again", || redis.members() == 2);
     drop(guard);
     thread.join().unwrap().unwrap();

@@ -58,7 +58,7 @@ impl ServiceOptions {
         self
     }
 
-    /// The port of a server or sentinel that clients use.
+    /// The port at which clients connect to a server or sentinel.
     pub(super) fn port_of(&self, redis: &Redis) -> u16 {
         match self.base.has_tls() {
             true => redis.tls_port(),

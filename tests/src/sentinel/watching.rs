@@ -16,8 +16,8 @@ const FAILOVER: Duration = Duration::from_secs(60);
 type Fields = HashMap<String, String>;
 
 impl Service {
-    /// The number of the server that most sentinels consider the primary. `None` if there is none, or if this server is not
-    /// a primary.
+    /// The number of the server that most sentinels consider the primary. `None` if most do not agree on one, or if the
+    /// role of that server is not primary.
     pub fn primary(&self) -> Option<usize> {
         let mut votes = [0; SERVERS];
         for sentinel in &self.sentinels {

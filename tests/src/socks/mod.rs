@@ -21,7 +21,7 @@ use crate::redis::Redis;
 const VERSION: u8 = 5;
 const NO_LOGIN: u8 = 0;
 const CONNECT: u8 = 1;
-/// The type of an address that is a name with its length before it.
+/// The address type for a host name, which is sent after its length.
 const NAME: u8 = 3;
 const GRANTED: u8 = 0;
 const HOST_UNREACHABLE: u8 = 4;

@@ -33,7 +33,7 @@ pub trait TestStore: Send + Sync {
         None
     }
 
-    /// The servers that a test may suspend, enough of them to silence the store; none if that is impossible.
+    /// Servers that a test can suspend so that the store does not answer; empty if that is impossible.
     fn to_silence(&self) -> Vec<&Redis> {
         self.server().into_iter().collect()
     }
@@ -44,8 +44,8 @@ pub trait TestStore: Send + Sync {
         self.server().map(forget).is_some()
     }
 
-    /// A configuration for a new member, with a lease that does not end during a test. So an event that happens in time did
-    /// not need the end of a lease.
+    /// A configuration for a new member, with a lease that does not end during a test. So no event that a test sees is
+    /// caused by the end of a lease.
     fn config(&self) -> Config {
         config(self.url())
     }
@@ -88,9 +88,9 @@ pub fn run<S: TestStore + 'static>(new: fn() -> S, case: Case) {
     });
 }
 
-/// Makes a `#[test]` for each store from every function named: `conformance! { module: a_test, #[needs(order)] another; …
-/// }`. The functions are `async fn(&dyn TestStore)` in modules of the crate. If a store lacks what a test needs, the test
-/// is ignored on this store, with the reason.
+/// Makes a `#[test]` of each listed function on each store:
+/// `conformance! { module: a_test, #[needs(order)] another; … }`. The functions are `async fn(&dyn TestStore)` in modules
+/// of the crate. If a store lacks what a test needs, the test is ignored on this store, with the reason.
 ///
 /// Each function is compiled once, as a [`Case`], and not once for each store.
 #[macro_export]

@@ -58,7 +58,8 @@ impl<T: Reusable> Drop for Lent<T> {
     }
 }
 
-/// Empties a server after its last client has gone, because a late release would leave keys. Returns false if a client stays.
+/// Waits until the last client has disconnected, because its late release would leave keys, and then empties the server.
+/// Returns false if a client stays connected.
 pub(super) fn empty(server: &Redis) -> bool {
     let left = happens_within(std::time::Duration::from_secs(2), || server.clients() == 0);
     if left {

@@ -15,7 +15,7 @@ static SECURE: Pool<Secure> = Pool::new();
 /// A redis-server for one test.
 pub struct OnRedis(Lent<Redis>);
 
-/// A redis-server without handoff: every release is sent to the store.
+/// A redis-server for clients without handoff: they send every release to the store.
 pub struct WithoutHandover(Lent<Redis>);
 
 /// A redis-server whose user has only the rights that `acl_rule` names.
@@ -24,14 +24,14 @@ pub struct UnderTheRule(Lent<Ruled>);
 /// A redis-server over TLS.
 pub struct OverTls(Lent<Secure>);
 
-/// A redis-server whose connections the program makes.
+/// A redis-server to which clients connect through a dialer of the program.
 pub struct ByDialer(Lent<Redis>);
 
 struct Ruled(Redis);
 
 struct Secure {
     redis: Redis,
-    // A member that reconnects reads the certificate's file again.
+    // Keeps the certificate's file, because a member that reconnects reads it again.
     _authority: Authority,
 }
 

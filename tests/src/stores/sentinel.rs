@@ -45,7 +45,7 @@ impl TestStore for OnSentinel {
         Vec::new()
     }
 
-    /// Nothing is restarted: without the restart guard, the first test need not wait.
+    /// No restart guard is needed, because no server restarts. With the guard, the first test would have to wait.
     fn config(&self) -> Config {
         config(self.url()).restart_guard(false)
     }

@@ -5,7 +5,7 @@
 //! asks its guard *after* each answer of the witness. If the guard is still valid then, it was also valid at the instant of
 //! the answer. Two of these instants give an interval during which the guard was certainly valid. At no instant may the
 //! holders with valid guards have more units of a name than there are, even if processes are killed. The fenced registers
-//! stand for the protected resources: see `register.lua`.
+//! represent the protected resources: see `register.lua`.
 
 mod part;
 mod section;
@@ -105,7 +105,7 @@ impl Witness {
         log
     }
 
-    /// The verdict without the evidence from these spans of time (by the witness's clock).
+    /// The verdict without the evidence of sections that overlap any of `spans` (times of the witness's clock).
     pub fn verdict_outside(&self, spans: &[RangeInclusive<u64>]) -> Verdict {
         let mut log = self.log();
         log.retain(|line| {

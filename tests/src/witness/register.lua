@@ -1,4 +1,4 @@
--- The fenced registers, one for each name. They stand for the protected resources.
+-- The fenced registers, one for each name. They represent the protected resources.
 -- KEYS  the log, the tasks that hold, the progress counter, then the register of each name
 -- ARGV  the task, its evidence; then for each name: the name, token (20 digits, so that tokens compare as text), units,
 --       capacity

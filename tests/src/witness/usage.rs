@@ -22,7 +22,7 @@ pub struct Usage {
     pub most_holders: usize,
     /// Sections that overlap others, and together with them exceed the capacity.
     pub(super) overlaps: Vec<String>,
-    /// Sections whose token contradicts earlier tokens.
+    /// Sections whose token is wrong: see `Tokens::fault`.
     pub(super) token_faults: Vec<String>,
 }
 
@@ -60,8 +60,8 @@ struct Tokens {
 }
 
 impl Tokens {
-    /// Returns what is wrong with the token of `next`, if anything. Sections that have no room beside each other must come
-    /// in the order of their tokens. Two tasks never have the same token; a writer that is downgraded keeps its own.
+    /// Returns what is wrong with the token of `next`, if anything. If two sections together exceed the capacity, the later
+    /// one must not have the lower token. Two tasks never have the same token; a writer that is downgraded keeps its token.
     fn fault(&mut self, next: &Held) -> Option<String> {
         let Part {
             token,

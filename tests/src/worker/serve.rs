@@ -139,7 +139,8 @@ async fn serve(client: Client, mut lines: mpsc::UnboundedReceiver<String>) -> (E
                     .with_max_level(tracing::Level::TRACE)
                     .with_writer(std::io::sink)
                     .init();
-                // Creates the thread-locals on this thread, which ends the process. So they are destroyed when the process ends.
+                // Creates the thread-locals on this thread, too. They are destroyed during the end of the process, because this
+                // thread ends the process.
                 tracing::info!("from now on");
                 say("ok");
             }

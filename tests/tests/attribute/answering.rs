@@ -149,7 +149,7 @@ macro_rules! lend_both {
                 u32::from(with) + $more
             }
 
-            // A marked function takes its lock, although the path above names it.
+            // A function with an attribute of its own takes its lock, although `with` names it as a handler.
             #[auto_mutex(on_timeout = |_| 1)]
             fn away(&self, count: impl Fn() -> u32) -> u32 {
                 count()
@@ -329,7 +329,7 @@ fn a_closure_may_call_its_own_function_again() {
     assert_eq!(while_held(|| Retry.ask(3)), 3);
 }
 
-/// A marked function takes its lock, even if a handler of the block names it.
+/// A function with an attribute of its own takes its lock, even if the block names it as a handler.
 struct Marked;
 
 #[auto_mutex(name = "book", block = 0, on_timeout = Self::busy)]

@@ -185,7 +185,7 @@ fn a_future_stays_small() {
     assert!(locked < plain + 1024, "{plain} -> {locked}");
 }
 
-/// Documented: parameters are dropped after the body, when the lock has been released.
+/// Documented: a parameter is dropped after the body, when the lock has been released, unless the body has moved it.
 #[test]
 fn a_parameter_is_dropped_under_the_lock_if_the_body_owns_it() {
     struct Looks<'a>(&'a auto_mutex::Client, &'a std::cell::Cell<Option<bool>>);

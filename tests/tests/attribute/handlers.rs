@@ -37,7 +37,7 @@ fn busy_async<T>(call: impl Future<Output = T>) -> T {
     scoped_on(&client, call)
 }
 
-/// Runs `call` with a client that has been shut down: this error is no timeout.
+/// Runs `call` with a client that has been shut down. So the call fails, but not with a timeout.
 fn down<T>(call: impl FnOnce() -> T) -> T {
     let client = named_client();
     client.blocking_shutdown();
@@ -286,7 +286,7 @@ fn each_handler_answers_its_own_case_only() {
     assert_eq!(down_async(error()), Err(Outcome::Failed(String::new())));
 }
 
-/// Point 8 of redis-em-mutex: `on_timeout` was called for the timeout of an inner lock, when half of the body had run.
+/// A fault of redis-em-mutex: it called `on_timeout` for the timeout of an inner lock, when half of the body had run.
 #[test]
 fn a_timeout_inside_the_body_is_the_bodys_own() {
     #[auto_mutex(name = "outer", block = 0, on_timeout = || panic!("not this lock"), on_error = |_| panic!("not this lock"))]

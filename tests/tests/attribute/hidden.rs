@@ -91,7 +91,7 @@ fn code_in_a_constant_takes_no_lock() {
     assert!(is_locked(Ledger::OPEN(&Ledger)));
 }
 
-/// Passes whole items, or parts of them, to the blocks in the invisible groups of a macro.
+/// Makes blocks from whole items, and from parts of items. The compiler wraps each macro fragment in an invisible group.
 macro_rules! blocks {
     ($ty:ident; $(#[$meta:meta])* $vis:vis fn $name:ident $body:block; { $($item:item)* } $($token:tt)*) => {
         pub(crate) struct $ty;

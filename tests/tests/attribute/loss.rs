@@ -68,12 +68,12 @@ fn no_body_begins_under_a_lock_that_is_lost() {
         let mut cx = Context::from_waker(Waker::noop());
         assert!(call.as_mut().poll(&mut cx).is_pending());
         drop(guard);
-        // This lock is granted after the call's, so the call's grant has ended by now.
+        // The call is the first in the queue. So `mutex` gets the lock only after `expire` has ended the call's grant.
         let guard = mutex.blocking_lock().unwrap();
         assert!(call.as_mut().poll(&mut cx).is_pending());
         assert_eq!(witness.calls(), 0);
         drop(guard);
-        // The call is granted again, this time in time for its body, unless the machine stalls at this moment.
+        // The lock is granted to the call again. Now the call is polled soon enough, unless the machine stalls at this moment.
         match futures::executor::block_on(call) {
             Ok(()) => assert_eq!(witness.calls(), 1),
             Err(error) => assert!(matches!(error, LockError::Lost { .. }), "{error:?}"),

@@ -69,7 +69,7 @@ pub(crate) async fn other_owners_and_other_members_wait(store: &dyn TestStore) {
     }));
     soon("the first is inside", inside.wait()).await;
     let alone = Arc::new(Barrier::new(1));
-    // Another owner, the same owner in another member, and a handle without an owner.
+    // Another owner, the same owner in another member, and a handle without an owner do not get the lock.
     let waiting = [spawn(&client, 2, &alone), spawn(&other, 1, &alone)];
     becomes("both wait", async || {
         let info = other.mutex("cart").info().await.expect("info");

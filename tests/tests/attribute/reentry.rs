@@ -193,7 +193,7 @@ fn a_sync_body_that_drives_a_runtime_does_not_lend_its_lock_to_its_tasks() {
         .blocking_scope(|| {
             sync(|| {
                 runtime.block_on(async {
-                    // Polled on this very thread, inside of the sync body.
+                    // The spawned task is polled on this very thread, inside of the sync body.
                     let other = tokio::spawn(client.scope(async { future(async || Ok(())).await }));
                     assert!(matches!(
                         other.await.unwrap(),

@@ -249,7 +249,7 @@ fn nested_calls_re_enter_what_is_held() {
     client
         .blocking_scope(|| {
             several(&[2, 1], || {
-                // The same locks, one of them, one of them with another lock, and one by a call for a single lock.
+                // Re-entered: the same locks, one of them, one of them with another lock, and one by a call for a single lock.
                 let token = several(&[1, 2], nothing)?;
                 assert_eq!(several(&[2], nothing)?, token);
                 assert_eq!(several(&[2, 3], nothing)?, token);

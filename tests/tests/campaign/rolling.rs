@@ -14,14 +14,14 @@ use crate::arena::alone;
 const PROCESSES: usize = 100;
 /// The number of names, with a queue of ten processes for each.
 const NAMES: usize = 10;
-/// Long enough for a process that gets no CPU time for some seconds, because a process that is silent for a lease loses its
-/// place.
+/// The lease. It is longer than a busy machine may deny a process CPU time: a process that sends nothing for a lease loses
+/// its place.
 const LEASE: Duration = Duration::from_secs(10);
 /// The longest time without a grant in a queue: the rest of the holder's lease, the two seconds that a dead waiter may
 /// cost, the next touch of the waiter behind it, and the delay of a slow machine.
 const LONGEST: Duration = Duration::from_secs(22);
 
-/// The processes, with a queue for each name that begins with the holder.
+/// The processes, and the queue of each name: its holder comes first, then its waiters.
 struct Queues {
     queues: Vec<VecDeque<usize>>,
     workers: Vec<Worker>,
@@ -79,7 +79,7 @@ impl Queues {
             let holders = info.holders.iter().map(|holder| holder.pid);
             let waiters = info.waiters.iter().map(|waiter| waiter.pid);
             found = holders.chain(waiters).collect();
-            // Processes that were killed may still be in the queue.
+            // The filter skips killed processes, which may still be in the queue.
             let remaining = found.iter().filter(|pid| settled.contains(pid));
             disorder = !remaining.eq(settled);
             disorder || (found == expected && info.holders.len() == 1)

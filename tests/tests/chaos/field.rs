@@ -24,9 +24,9 @@ const TASKS: usize = 2;
 /// The longest pause between two turns of a task: short enough for constant contention, long enough to leave CPU time to
 /// other contests.
 const PAUSE: Duration = Duration::from_millis(12);
-/// How long to look for a task that keeps the lock for a while.
+/// How long to search for a task that keeps the lock for a while.
 const SOON: Duration = Duration::from_secs(1);
-/// Longer than anything takes, because the test ends the contest.
+/// The duration that the workers are given. They never reach it, because the test ends the contest.
 const ENDLESS: Duration = Duration::from_secs(24 * 3600);
 
 pub(crate) struct Field {
@@ -39,9 +39,9 @@ pub(crate) struct Field {
     pub(crate) clock: Option<Arc<Clock>>,
     /// One proxy for each worker, or none.
     pub(crate) proxies: Vec<Proxy>,
-    /// The lines of the workers, including killed ones.
+    /// The lines that the workers have written, including those of killed workers.
     pub(crate) said: Vec<String>,
-    /// The times at which only fencing tokens were promised, by the witness's clock.
+    /// The times in which two guards may be valid and only fencing tokens are promised, by the witness's clock.
     pub(crate) excused: Vec<RangeInclusive<u64>>,
     options: Vec<&'static str>,
     stay: Stay,
@@ -74,7 +74,7 @@ impl Field {
         field
     }
 
-    /// Starts a worker for each one that is missing.
+    /// Starts workers in place of those that were killed.
     pub(crate) fn fill_up(&mut self) {
         let port = |index| match self.proxies.get(index) {
             Some(proxy) => Proxy::port(proxy),
@@ -140,7 +140,7 @@ impl Field {
         while begun.elapsed() < SOON {
             self.pass(10, 20);
             let (now, progress) = (self.witness.inside(), self.witness.progress());
-            // The task may have released the lock and taken it again, but mostly it has kept the lock.
+            // A task that was inside before is inside now. It may have taken the lock again, but mostly it has kept it.
             if progress > entered && now.iter().any(|who| before.contains(who)) {
                 return;
             }
@@ -158,7 +158,7 @@ impl Field {
         self.pass(LEASE.as_millis() as u64 + 200, 600);
     }
 
-    /// Excuses the valid guards of lost locks, from `struck` until a lease from now.
+    /// Excuses valid guards whose lock the store has lost, from `struck` until a lease after now.
     pub(crate) fn excuse(&mut self, struck: u64) {
         let until = self.now() + LEASE.as_micros() as u64;
         self.excused.push(struck..=until);

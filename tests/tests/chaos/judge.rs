@@ -1,11 +1,10 @@
 //! The promises that must hold, whatever fault strikes.
 //!
-//! - Two clients never have valid guards at the same time for a lock that only one can have (by the witness), and tokens
-//!   grow. If a fault deletes the store's data or turns its clock forward, this is not promised for the rest of the leases:
-//!   see `Field::excuse`.
+//! - The witness never sees more valid guards at the same time than the lock allows, and tokens grow. If a fault deletes the
+//!   store's data or turns its clock forward, this is not promised until the leases have ended: see `Field::excuse`.
 //! - The fenced registers never accept a stale write.
 //! - Every process gets turns again: `recovery.rs` waits for this.
-//! - Nothing stays behind: no key without a TTL, and after the contest no holder, no waiter and no member.
+//! - Nothing is left behind: at no time a key without a TTL, and after the contest no holder, no waiter and no member.
 
 use auto_mutex_tests::belt::Ledger;
 use auto_mutex_tests::events::eventually_within;
@@ -70,7 +69,7 @@ pub(crate) fn judge(field: &mut Field) -> Judgement {
     judgement
 }
 
-/// Whether `line` reports a refusal at a time at which another client could have the same lock.
+/// Whether `line` reports that a register refused a holder, at a time in which this is excused.
 fn is_excused(field: &Field, line: &str) -> bool {
     let at = time_of(line);
     at.is_some_and(|at| field.excused.iter().any(|span| span.contains(&at)))

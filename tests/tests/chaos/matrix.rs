@@ -19,7 +19,7 @@ use crate::recovery::{Recovery, recover, settle};
 pub(crate) struct Cell {
     pub(crate) fault: &'static str,
     pub(crate) lock: &'static str,
-    /// Whether the promises allow two holders under this fault.
+    /// Whether two clients may both have a valid guard under this fault: see `Fault::is_fenced_only`.
     pub(crate) fenced_only: bool,
     /// The reason why the fault could not be tried, if so.
     pub(crate) skipped: Option<String>,

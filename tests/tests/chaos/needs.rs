@@ -5,15 +5,15 @@ use std::sync::Arc;
 use auto_mutex_tests::clock::Clock;
 use auto_mutex_tests::redis::Options;
 
-/// The longest time for which one turn in thirty-two keeps the lock.
+/// For how long one turn in thirty-two keeps the lock: a random time up to this one. All other turns are short.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) enum Stay {
     /// All turns are short, so that many rounds take little time.
     Moment,
-    /// Less than a lease, for a fault that is over at once. The time after the fault shows how soon a lost lock is free.
+    /// Less than a lease, for a fault that is over at once. The recovery time shows how soon a lost lock is free.
     #[default]
     Brief,
-    /// More than a lease, for a fault that lasts as long: a turn lasts longer than the holder's lease.
+    /// More than a lease, for a fault that lasts longer than a lease: the holder's lease ends during its turn.
     BeyondLease,
 }
 
@@ -35,8 +35,8 @@ pub(crate) struct Needs {
     pub(crate) options: Vec<&'static str>,
     /// Whether each worker connects through a proxy.
     pub(crate) proxies: bool,
-    /// The longest time for which some turns keep the lock.
+    /// For how long some turns keep the lock.
     pub(crate) stay: Stay,
-    /// The server's clock, if the machine's clock will not do.
+    /// The server's clock; `None`: the clock of the machine.
     pub(crate) clock: Option<Arc<Clock>>,
 }

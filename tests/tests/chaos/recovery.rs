@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::field::Field;
 
-/// If something takes longer than this on any machine, it will not happen.
+/// A time limit for even the slowest machine: what has not happened by then will never happen.
 pub(crate) const NEVER: Duration = Duration::from_secs(60);
 
 /// The times of a recovery, from the end of the fault (or from its start, if it has no end).

@@ -44,7 +44,7 @@ async fn a_lock_and_its_queue_survive_a_failover_by_command() {
 #[tokio::test]
 async fn the_replica_of_a_killed_primary_serves_its_names() {
     let cluster = Cluster::with(quick());
-    // Long enough for a renewal at the new primary.
+    // The lease is long enough for a renewal at the new primary.
     let lease = Duration::from_secs(12);
     let leasing = config(&cluster).longest_lease(lease).lease(lease);
     let client = Client::connect(leasing.store_timeout(60)).unwrap();

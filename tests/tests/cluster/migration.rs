@@ -9,8 +9,8 @@ use crate::rig::{Contest, slot};
 
 /// Long enough that no worker loses its lock because a move is slow.
 const LEASE: Duration = Duration::from_secs(20);
-/// The pause between two moves. Requests with several keys need it: they wait until their slot has arrived, and retry at
-/// intervals.
+/// The pause between two moves. Requests with several keys need it: they are retried at intervals until their slot has
+/// arrived.
 const REST: Duration = Duration::from_millis(300);
 
 /// Returns the length of each contest; `AUTO_MUTEX_CAMPAIGN_SECONDS` overrides the default.
@@ -20,7 +20,8 @@ fn duration() -> Duration {
     Duration::from_secs(seconds.unwrap_or(6))
 }
 
-/// Doubles the time until there were enough moves: on a busy machine, each move takes long.
+/// Runs contests until one had enough moves. Each lasts twice as long as the one before, because on a busy machine a move takes
+/// long.
 fn back_and_forth(kind: &str, name: &str) {
     let mut time = duration();
     while moves_within(time, kind, name) < 4 {
@@ -34,7 +35,7 @@ fn moves_within(time: Duration, kind: &str, name: &str) -> usize {
     let cluster = Cluster::with(Shape::default().without_replicas());
     let what = format!("migration of {kind}");
     let mut contest = Contest::begin(&cluster, &what, (kind, name), LEASE, time);
-    // The slot of the name, or the slots of the first two of several names.
+    // For a contest with several names, the slots of the first two move.
     let names = match kind.split_once(':') {
         Some(("multi" | "partners", _)) => vec![format!("{name}0"), format!("{name}1")],
         _ => vec![name.to_owned()],
@@ -47,7 +48,7 @@ fn moves_within(time: Duration, kind: &str, name: &str) -> usize {
             let to = (*at + 1 + moves % 2) % PRIMARIES;
             let migration = cluster.migrate(*slot, *at, to);
             let began = Instant::now();
-            // Key by key with pauses, so that the move takes as long as that of a large slot.
+            // The keys move one by one with pauses, so that the move takes as long as that of a large slot.
             loop {
                 let left = migration.left();
                 if left.is_empty() {

@@ -19,7 +19,7 @@ pub(crate) fn config(cluster: &Cluster) -> Config {
     config.lease(LONG).connect_timeout(60)
 }
 
-/// The longest lease in tests of failovers: for this time and some seconds more, a new primary grants nothing.
+/// The longest lease in tests of failovers. A new primary grants nothing for this time and some seconds more.
 pub(crate) const LEASE: Duration = Duration::from_secs(3);
 
 /// A client whose calls wait until a new primary grants locks.
@@ -33,12 +33,12 @@ pub(crate) fn client(cluster: &Cluster) -> Client {
     Client::connect(config(cluster)).expect("a client")
 }
 
-/// The slot of a lock of the namespace.
+/// The slot of the lock `name`.
 pub(crate) fn slot(cluster: &Cluster, name: &str) -> u16 {
     cluster.slot(&format!("suite:{name}"))
 }
 
-/// The first key of a lock of the namespace.
+/// The first key of the lock `name`.
 pub(crate) fn key(name: &str) -> String {
     format!("auto_mutex:{{suite:{name}}}")
 }
@@ -118,7 +118,7 @@ impl Contest {
         self.witness.verdict()
     }
 
-    /// As [`verdict`](Self::verdict), and checks that never too many held the lock, and that tokens grew.
+    /// As [`verdict`](Self::verdict). Also checks that the lock never had too many holders, and that tokens grew.
     pub(crate) fn clean(&mut self) -> Verdict {
         let verdict = self.verdict();
         assert_eq!(verdict.overlaps, [""; 0], "too many at the same time");

@@ -12,7 +12,7 @@ fn cluster() -> Cluster {
     Cluster::with(Shape::default().without_replicas())
 }
 
-/// Returns the slot of a lock, its node, and another node.
+/// Returns the slot of the lock `name`, the node of this slot, and another node.
 fn places(cluster: &Cluster, name: &str) -> (u16, usize, usize) {
     let slot = slot(cluster, name);
     let from = Cluster::home(slot);
@@ -153,7 +153,7 @@ async fn what_has_many_keys_waits_until_all_are_together() {
     let migration = cluster.migrate(slot, from, to);
     let left = migration.left();
     assert_eq!(left.len(), 6, "all that a name can have: {left:?}");
-    // No node executes the request before the end of the migration: neither before the first key has moved nor later.
+    // No node executes the request until the end of the migration, not even before the first key has moved.
     let stuck = async |what: &str| {
         let asked = tokio::time::timeout(Duration::from_millis(300), semaphore.available()).await;
         assert!(asked.is_err(), "{what}: {asked:?}");
@@ -200,7 +200,7 @@ async fn a_slot_that_nobody_served_at_first_is_found_soon() {
 
 #[tokio::test]
 async fn a_slot_goes_to_a_node_that_nobody_knew() {
-    // The newcomer, a former replica that has joined as a primary of its own, gets its first slot.
+    // The newcomer is a former replica. It joins the cluster again as a primary without slots, and gets its first slot.
     let cluster = Cluster::start();
     let client = client(&cluster);
     let newcomer = PRIMARIES;

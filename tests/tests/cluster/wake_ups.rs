@@ -64,7 +64,7 @@ async fn who_waits_again_and_again_costs_the_other_nodes_nothing() {
         node.calls("publish") == before[0] && node.calls("spublish") >= before[1] + 20
     })
     .await;
-    // After the reconnect, both clients subscribe to their channels without a new wait.
+    // After the reconnect, both clients subscribe to their channels again, although no call waits.
     node.command(&["CLIENT", "KILL", "TYPE", "pubsub"]);
     becomes("both listen again", async || channels(node) == 2).await;
     pair.pass().await;

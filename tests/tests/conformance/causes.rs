@@ -17,7 +17,7 @@ fn cause(error: LockError) -> LossCause {
 pub(crate) async fn expire_is_the_cause_however_the_lease_is_renewed(store: &dyn TestStore) {
     let (long, brief) = (store.member(), store.brief_member());
     let guards = [
-        // The lease is cut to `expire`; the lease equals `expire`; the lease is renewed until `expire`.
+        // The first lease is cut to `expire`, the second equals `expire`, and the third is renewed until `expire`.
         long.mutex("a").expire(BRIEF / 8).lock().await.unwrap(),
         brief.mutex("b").expire(BRIEF).lock().await.unwrap(),
         brief.mutex("c").expire(BRIEF * 3 / 2).lock().await.unwrap(),
@@ -28,7 +28,7 @@ pub(crate) async fn expire_is_the_cause_however_the_lease_is_renewed(store: &dyn
         let error = guard.unlock().await.unwrap_err();
         assert_eq!(cause(error), LossCause::Expired);
     }
-    // A refresh with a shorter `expire`, and a lock whose grant came by message.
+    // Two more cases: a refresh with a shorter `expire`, and a lock whose grant came by message.
     let guard = long.mutex("d").lock().await.unwrap();
     guard.refresh(BRIEF / 8).await.unwrap();
     let waiter = brief.mutex("d").expire(BRIEF / 4);

@@ -194,7 +194,7 @@ pub(crate) async fn an_owner_is_the_same_after_a_wait(store: &dyn TestStore) {
     let (a, b) = (store.member(), store.member());
     let guard = a.mutex("m").cluster_owner("o").lock().await.unwrap();
     let task = tokio::spawn(async move { a.condvar("m").wait(guard).await.unwrap() });
-    // A quorum may wake a waiter that only a minority of the servers has queued so far, and report that nobody waits.
+    // If only a minority of a quorum has queued the waiter so far, `notify_one` may wake it and yet return false.
     becomes("somebody waited", async || {
         b.condvar("m").notify_one().await.unwrap() || task.is_finished()
     })
@@ -217,7 +217,7 @@ pub(crate) async fn after_a_wait_the_handle_has_the_lock_still(store: &dyn TestS
         let again = soon("it is ours", mutex.lock()).await.unwrap();
         assert_eq!(again.fencing_token(), guard.fencing_token());
         drop(again);
-        // The lock that the wait gave back is held through the handle, like the one that was taken.
+        // After a wait, the handle can refresh and release the lock, as after `lock`.
         let (guard, _) = condvar.wait_timeout(guard, SHORT).await.unwrap();
         mutex.refresh(Duration::from_secs(60)).await.unwrap();
         assert!(mutex.unlock().await.unwrap());

@@ -10,7 +10,8 @@ use tokio::sync::Barrier;
 
 use crate::hears::{DEADLOCK, listen, told};
 
-/// Short, so that the tests take little time. On a busy machine a search may find nothing, but not every search.
+/// `Config::deadlock_after`. It is short, so that the tests take little time. On a busy machine a search may find nothing, but
+/// a later one does.
 const AFTER: Duration = Duration::from_millis(100);
 
 fn member(store: &dyn TestStore, deadlock: Deadlock) -> Client {
@@ -292,7 +293,7 @@ pub(crate) async fn a_report_fails_nobody(store: &dyn TestStore) {
     }
 }
 
-/// All members choose the same call to fail, whichever member searches first: the call that may fail.
+/// One member may let a call fail, the other only reports. Whichever member searches first, the call of the former fails.
 pub(crate) async fn who_may_fail_ends_it_for_all(store: &dyn TestStore) {
     let all = Arc::new(Barrier::new(2));
     let [a, b] = [
@@ -306,7 +307,7 @@ pub(crate) async fn who_may_fail_ends_it_for_all(store: &dyn TestStore) {
     soon("the second", second).await.unwrap().unwrap();
 }
 
-/// Makes one of two calls: each takes the other's lock while it holds its own.
+/// Makes one of two calls (`close` if `first`, otherwise `post`). Each takes the other's lock while it holds its own.
 async fn crossed(
     client: Client,
     key: String,

@@ -31,7 +31,7 @@ pub(crate) async fn who_holds_goes_on_and_who_waits_is_sent_away(store: &dyn Tes
     });
     let observer = store.member();
     becomes("both wait", async || client.health().waiting == 2).await;
-    // The waiting calls of one client share a place in the queue.
+    // The two waiting calls of `client` share one place in the queue, so the store has two waiters.
     waiters(&observer.mutex("m"), 2).await;
     let draining = tokio::spawn({
         let client = client.clone();
@@ -73,7 +73,7 @@ pub(crate) async fn bodies_take_nested_locks_until_they_end(store: &dyn TestStor
                 .synchronize(async |_| {
                     inside.send(()).unwrap();
                     may_go_on.await.unwrap();
-                    // The same lock again, another one, several, and one that another client holds.
+                    // The body takes the same lock again, another one, several, and one that another client holds.
                     drop(outer.lock().await?);
                     drop(client.mutex("inner").lock().await?);
                     drop(client.multi(["one", "two"]).lock().await?);
@@ -103,7 +103,7 @@ pub(crate) async fn bodies_take_nested_locks_until_they_end(store: &dyn TestStor
 pub(crate) async fn a_nested_wait_goes_on(store: &dyn TestStore) {
     let (client, other) = (store.member(), store.member());
     let held_by_other = other.mutex("theirs").lock().await.unwrap();
-    // Without a protected body: the task that holds the first lock waits for the second.
+    // This task has no protected body: it takes locks by hand, and waits for the second while it holds the first.
     let body = tokio::spawn({
         let client = client.clone();
         async move {
@@ -142,7 +142,7 @@ pub(crate) async fn a_nested_wait_goes_on(store: &dyn TestStore) {
 pub(crate) async fn a_nested_wait_for_a_notification_goes_on(store: &dyn TestStore) {
     let (client, other) = (store.member(), store.member());
     let (taken, has_taken) = oneshot::channel();
-    // By hand: the task holds another lock while it waits for the notification, and then for its mutex.
+    // The task takes its locks by hand. It holds `first` while it waits for the notification, and then for `m`.
     let body = tokio::spawn({
         let client = client.clone();
         async move {
@@ -191,8 +191,8 @@ pub(crate) async fn a_body_that_does_not_end_is_reported_and_cut_off(store: &dyn
                 .await
         }
     });
-    // The test waits until the body runs: a lock counts as held from the grant on, but a call that has not seen its grant by the
-    // end of the drain is refused.
+    // A lock counts as held as soon as it is granted. But if the drain ended before the call received the grant, the call would
+    // be refused. So the test waits until the body runs.
     soon("the body begins", begins).await.unwrap();
     assert_eq!(client.health().held, 2);
     let drained = client.drain(0.01).await.unwrap();
@@ -215,7 +215,7 @@ pub(crate) async fn a_body_that_does_not_end_is_reported_and_cut_off(store: &dyn
 
 pub(crate) async fn a_drain_may_be_cut_short(store: &dyn TestStore) {
     let other = store.member();
-    // The drain is cut short by the given end, by dropping it, and by a shutdown.
+    // Three events cut a drain short: the end that was given to `drain_until`, the drop of its future, and a shutdown.
     for way in 0..3 {
         let client = store.member();
         let guard = client.mutex("m").lock().await.unwrap();

@@ -1,4 +1,4 @@
-//! The client works in any executor, in several, and without one; also after an executor has ended.
+//! The client works in any executor, in several at once, without one, and after its executor has ended.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -113,7 +113,7 @@ pub(crate) async fn a_guard_outlives_the_runtime_that_made_it(store: &dyn TestSt
         let runtime = multi_thread();
         let guard = runtime.block_on(holder.mutex("m").lock()).unwrap();
         drop(runtime);
-        // Renewal needs no runtime of the user: after more than the lease, the lock is still held.
+        // Renewals need no runtime of the user: the lock is still held after more than its lease.
         thread::sleep(auto_mutex_tests::stores::BRIEF * 2);
         guard.check().unwrap();
         assert!(other.mutex("m").blocking_try_lock().unwrap().is_none());
@@ -187,7 +187,7 @@ pub(crate) async fn an_unconstrained_task_is_refused_too(store: &dyn TestStore) 
                 assert!(matches!(error, LockError::Deadlock { .. }), "{error:?}");
             };
             refused(&client);
-            // The same in a spawned task, in a local task, and in a task of another executor.
+            // The wait is also refused in a spawned task, in a local task, and in a task of another executor.
             let other = client.clone();
             let task = tokio::task::unconstrained(async move { refused(&other) });
             tokio::spawn(task).await.unwrap();

@@ -21,7 +21,7 @@ pub(crate) async fn is_locked_and_is_owned_tell_apart(store: &dyn TestStore) {
     assert_eq!(state().await, (true, true, true, false));
     guard.unlock().await.unwrap();
     assert_eq!(state().await, (false, false, false, false));
-    // Inside a protected call, every handle reports the lock as owned; in a task spawned there, no handle does.
+    // Inside a protected call, every handle reports the lock as owned. A task that is spawned there does not own it.
     let client = store.member();
     client
         .mutex("m")
@@ -62,7 +62,7 @@ pub(crate) async fn info_shows_holder_waiters_and_token(store: &dyn TestStore) {
 }
 
 pub(crate) async fn info_describes_everybody(store: &dyn TestStore) {
-    // The clock of the store may be ahead of this process's by the microseconds of its grants.
+    // A time of a grant may be some microseconds ahead of the clock. They have passed when the test reads it.
     let lately = |since: SystemTime| {
         since
             .elapsed()

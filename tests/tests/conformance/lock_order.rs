@@ -7,8 +7,8 @@ use auto_mutex::{Client, Config, LockError, Mutex, OrderEdge};
 use auto_mutex_tests::events::becomes;
 use auto_mutex_tests::stores::TestStore;
 
-/// Returns a namespace for the current test only: edges are shared in the background, so an edge of an earlier test on the
-/// same servers could still arrive.
+/// Returns a namespace for the current test only. In a common namespace, edges of an earlier test on the same servers could
+/// still arrive, because clients share edges in the background.
 fn namespace() -> String {
     format!("order-{:?}", thread::current().id())
 }
@@ -78,13 +78,13 @@ pub(crate) async fn what_cannot_hang_or_has_no_class_makes_none(store: &dyn Test
     let client = member(store);
     let [a, b] = ["a", "b"].map(|class| mutex(&client, class));
     let inside = async {
-        // Attempts that do not wait.
+        // Attempts that do not wait make no edge, and neither do the calls below.
         assert!(b.try_lock().await.unwrap().is_some());
         assert!(b.clone().block(0).lock().await.is_ok());
         // The same lock again.
         let again = a.clone().reentrant().lock().await;
         assert!(again.is_ok());
-        // Handles without a class: without a label, and with the label that all such handles share.
+        // Handles without a class: one has no label, the other has the label that is used for all handles without one.
         assert!(client.mutex("c").lock().await.is_ok());
         assert!(
             client
@@ -218,7 +218,7 @@ pub(crate) async fn two_clients_know_each_others_orders(store: &dyn TestStore) {
     let [here, there] = [(); 2].map(|()| member(store));
     nest(&here, "a", "b").await;
     nest(&there, "b", "a").await;
-    // The client whose edge came second learns the edge of the other client.
+    // The client whose edge reached the store second receives the edge of the other client.
     becomes("the orders meet", async || {
         is_inverted(&here) || is_inverted(&there)
     })

@@ -1,4 +1,4 @@
-//! `expire` of nested calls: each ends its own body, and none changes that of the call around it.
+//! `expire` of nested calls: each `expire` ends the body of its own call, and does not change that of the outer call.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ const SHORT: Duration = Duration::from_millis(200);
 /// An `expire` that does not end in any test.
 const LONG: Duration = Duration::from_secs(3600);
 
-/// Checks for a kind of lock that the outer `expire` neither grows nor shrinks, and that the inner one ends only the inner body.
+/// Checks for a kind of lock that nested calls do not change the outer `expire`, and that the inner one ends only the inner body.
 macro_rules! each_by_itself {
     ($lock:expr, $outer:ident, $guard:ty, $inner:ident, $inner_guard:ty) => {
         let lock = $lock.reentrant();

@@ -50,7 +50,7 @@ pub(crate) async fn retries_get_a_lock_that_becomes_free(store: &dyn TestStore) 
         if attempts >= 2 {
             return;
         }
-        // On a busy machine, the first attempt may come after the release.
+        // On a busy machine, the first attempt may come after the release. Then the next round waits longer before the release.
         pause *= 4;
         assert!(pause < PATIENCE, "it got it at the first attempt, always");
     }
@@ -86,7 +86,7 @@ pub(crate) async fn retries_need_a_pause(store: &dyn TestStore) {
         ),
         "{error:?}"
     );
-    // With the shortest pause, the engine still has time for its other work.
+    // Even with the shortest interval, the engine has time for its other work.
     let mutex = client.mutex("m").retries(u32::MAX, Duration::from_nanos(1));
     let polling = tokio::spawn(async move { mutex.lock().await.map(drop) });
     let other = client.mutex("other").lock().await.unwrap();

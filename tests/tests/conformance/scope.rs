@@ -92,7 +92,7 @@ pub(crate) async fn a_spawned_task_is_given_the_client(store: &dyn TestStore) {
         })
         .await;
     let alone = soon("an answer", alone).await.unwrap();
-    // The error says what to do.
+    // The error message advises what to do.
     let error = alone.unwrap_err();
     assert!(matches!(error, LockError::NotSetUp), "{error:?}");
     assert!(

@@ -45,7 +45,7 @@ pub(crate) async fn a_long_wait_and_a_long_hold_are_told(store: &dyn TestStore) 
         assert!(text.contains("slow.rs:") && text.contains(&pid), "{text}");
         assert!(text.contains("::hold at "), "{text}");
     }
-    // By the second warning, an answer of the store has named the holder and its place.
+    // Before the second warning, an answer of the store has named the holder and its place.
     let text = told(&name, WAITS).pop().expect("told");
     assert!(
         text.contains("waited=") && text.contains("holder=") && text.contains("calls=1"),

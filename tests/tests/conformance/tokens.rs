@@ -86,7 +86,7 @@ pub(crate) async fn they_fit_a_signed_column(store: &dyn TestStore) {
     let guard = store.member().mutex("m").lock().await.unwrap();
     let token = guard.fencing_token();
     assert!(i64::try_from(token).is_ok());
-    // Microseconds since 1970, times 1024: plausible for the rest of this century.
+    // A token is the microseconds since 1970, times 1024. The range is plausible for the rest of this century.
     let micros = token / 1024;
     assert!(
         (1_600_000_000_000_000..4_102_444_800_000_000).contains(&micros),

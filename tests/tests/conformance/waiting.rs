@@ -128,7 +128,7 @@ pub(crate) async fn the_default_block_comes_from_the_client(store: &dyn TestStor
 /// An `expire` that ends before the test polls the waiter again.
 const BRIEFLY: Duration = Duration::from_millis(100);
 
-/// Returns whether a call failed because the machine stalled for longer than [`BRIEFLY`], time after time.
+/// Whether a call failed because the machine stalled repeatedly, each time for longer than [`BRIEFLY`].
 fn stood_still(error: &LockError) -> bool {
     matches!(error, LockError::Unavailable { source, .. } if source.to_string().contains("a longer `expire`"))
 }
@@ -138,7 +138,8 @@ fn look<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
     Pin::new(future).poll(&mut Context::from_waker(Waker::noop()))
 }
 
-/// Releases `guard`, so that the waiter of another member gets the lock. Returns when that grant has expired.
+/// Releases `guard`, so that the waiter of another member gets the lock. When that grant has expired, takes the lock again and
+/// returns the new guard.
 async fn miss(mutex: &Mutex, guard: MutexGuard) -> MutexGuard {
     waiters(mutex, 1).await;
     assert!(guard.unlock().await.unwrap());
@@ -199,7 +200,7 @@ pub(crate) async fn a_try_that_looks_too_late_tries_again(store: &dyn TestStore)
         let token = holder.lock().await.unwrap().fencing_token();
         becomes("free", async || !holder.is_locked().await.unwrap()).await;
         let mut trying = Box::pin(mutex.try_lock());
-        // The memory store answers at once.
+        // The memory store answers at the first poll, so the call cannot receive its grant too late.
         if look(&mut trying).is_ready() {
             return;
         }
@@ -216,7 +217,7 @@ pub(crate) async fn a_try_that_looks_too_late_tries_again(store: &dyn TestStore)
             Err(error) if stood_still(&error) => continue,
             tried => tried.unwrap(),
         };
-        // In a quorum, some servers may know the former holder for longer than others.
+        // In a quorum, some servers may keep the former holder for longer than others. Then the lock is found busy.
         if !busy && tried.is_none() {
             continue;
         }

@@ -15,7 +15,7 @@ async fn asked(ground: &Ground) -> BTreeSet<(Kind, u16)> {
     ground.allow("locks", "secret");
     let client = ground.client(&keeper);
     drop(soon("granted", client.mutex("m").lock()).await.unwrap());
-    // The connections that watch sentinels, and the last connections of a quorum, may come a little later.
+    // The connections to the sentinels, and some connections of a quorum, may be made a little after the grant.
     let expected = ground.all().len();
     let all = || -> BTreeSet<_> {
         let asked = keeper.asked().into_iter();
@@ -46,7 +46,7 @@ fn of(kind: ServerKind, servers: &[&Redis]) -> BTreeSet<(Kind, u16)> {
     servers.iter().map(|it| (kind.into(), it.port())).collect()
 }
 
-/// Set-up blocks the only thread of this runtime, so the provider must run on another one.
+/// Set-up blocks the only thread of this runtime, so the library must run the provider on another thread.
 #[tokio::test]
 async fn for_a_server() {
     let ground = Ground::one();

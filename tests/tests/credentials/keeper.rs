@@ -122,7 +122,7 @@ impl CredentialsProvider for Keeper {
                 let _ = gate.recv();
             }
         }
-        // Like the client of a cloud service, this needs a runtime with timers.
+        // This provider needs a runtime with timers, as the client of a cloud service does.
         tokio::time::sleep(Duration::from_millis(1)).await;
         let state = self.state();
         let password = match server.kind() {

@@ -14,7 +14,7 @@ use crate::rotation::Load;
 
 /// The lifetime of a token in these tests: it is renewed after four fifths of it.
 const LIFE: Duration = Duration::from_secs(3);
-/// On a slow machine a connection may be lost, and the attempt must be repeated.
+/// On a slow machine a connection may be lost during an attempt. Then the attempt is repeated.
 const ATTEMPTS: usize = 5;
 
 type Users = Vec<BTreeMap<String, String>>;

@@ -83,7 +83,7 @@ async fn nothing_is_lost(ground: Ground) {
             server.command(&["ACL", "SETUSER", "locks", "resetpass", &new]);
             server.kill_clients();
         }
-        // Until here, the servers refuse the new connections.
+        // Until the provider gives the new password, the servers refuse all new connections.
         keeper.set("locks", &password);
         load.gets_on().await;
         held.check().expect("the lock is not lost");

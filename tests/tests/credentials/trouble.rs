@@ -11,14 +11,14 @@ use auto_mutex_tests::redis::Redis;
 use crate::keeper::{Keeper, Mood};
 use crate::rig::{Ground, users};
 
-/// Returns whether this user, and no other, is logged in.
+/// Whether the library has connections to `server`, and all of them are logged in as `user`.
 fn are_all(server: &Redis, user: &str) -> bool {
     let users = users(server);
     !users.is_empty() && users.values().all(|it| it == user)
 }
 
-/// The connect timeout; it bounds the provider too, and a provider that hangs uses nearly all of it. A short stall of the
-/// machine does not exceed it.
+/// The connect timeout. It includes the time of the provider, and a provider that hangs uses nearly all of it. A short stall of
+/// the machine does not exceed it.
 const TIME: Duration = Duration::from_secs(6);
 
 /// The error messages for the moods of the provider.
@@ -78,7 +78,7 @@ async fn is_told_and_tried_again(ground: &Ground, mood: Mood, words: &str) {
     let held = client.mutex("held").lock().await.unwrap();
     keeper.set_mood(mood);
     ground.servers()[0].kill_clients();
-    // An attempt, because it fails sooner than a call that waits.
+    // The test uses `try_lock`, because it fails sooner than a call that waits.
     becomes("what the provider does is told", async || {
         match soon("an answer", client.mutex("m").try_lock()).await {
             Err(LockError::Unavailable { source, .. }) => {

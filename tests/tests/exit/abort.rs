@@ -11,7 +11,7 @@ use auto_mutex_tests::worker::Setup;
 
 use super::is_free_at_once;
 
-/// Returns the worker's library, as it was last built beside this test.
+/// Returns the newest build of the worker's library in the folder of this test.
 fn library(folder: &Path) -> PathBuf {
     let built = |path: &Path| -> Option<SystemTime> {
         let name = path.file_name()?.to_str()?;
@@ -24,7 +24,7 @@ fn library(folder: &Path) -> PathBuf {
     all.max().expect("the library beside this test").1
 }
 
-/// Builds the worker with `panic = "abort"`. Only the program itself decides what a panic does, so nothing else is rebuilt.
+/// Builds the worker with `panic = "abort"`. This setting of the program also applies to its libraries, so these are not rebuilt.
 fn worker() -> &'static str {
     let test = std::env::current_exe().expect("this program");
     let folder = test.parent().expect("its folder");

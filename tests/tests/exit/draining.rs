@@ -111,7 +111,7 @@ fn another_process_goes_on_as_soon_as_the_body_has_ended() {
     }
     drains.say("drop m");
     drains.expect("dropped m");
-    // The lock passes on long before the drain and the lease are over: the other lock is still held.
+    // The lock is granted long before the end of the drain and of the lease: the first process still holds the other lock.
     next.expect("got m ");
     drains.say("check other");
     drains.expect("held other");

@@ -59,7 +59,7 @@ fn exit_releases() {
     }
 }
 
-/// The exiting thread's thread-locals are gone by then, and the `fmt` subscriber needs them.
+/// The `fmt` subscriber needs thread-locals, but those of the exiting thread are destroyed before the library releases the locks.
 #[test]
 fn exit_releases_when_a_subscriber_is_installed() {
     let redis = Redis::start();
@@ -95,7 +95,7 @@ fn exit_releases_without_a_panic() {
 #[test]
 fn exit_is_not_held_up_by_a_store_that_is_gone() {
     let redis = Redis::start();
-    // Longer than the test waits for the end of the process.
+    // The store timeout is longer than the test waits for the end of the process.
     let mut setup = setup(&redis, LONG);
     setup.options.push("store_timeout=60".to_owned());
     let mut worker = setup.start();

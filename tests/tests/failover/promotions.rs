@@ -19,7 +19,7 @@ fn replicated() -> Redis {
     Redis::with(Options::default().replicated())
 }
 
-/// Waits until the promoted server grants, which must take until the leases of the old primary have ended.
+/// Waits until the promoted server grants, and checks that it was closed for at least [`CLOSED`].
 async fn opens(redis: &Redis, promoted: Instant) {
     let client = client(&redis.url());
     let guard = soon("granted in the end", client.mutex("opens").lock()).await;
@@ -109,11 +109,12 @@ async fn a_connection_that_outlives_a_promotion_learns_of_it() {
     let client = Client::connect(config(&primary.url()).longest_lease(30)).unwrap();
     let guard = client.mutex("m").lock().await.unwrap();
     assert!(guard.unlock().await.unwrap());
-    // The client sends no requests while the server is a replica. (In a circle, Redis 6.2 never gets in sync.)
+    // The client sends no requests while the server is a replica. (The other server is promoted first, because Redis 6.2 never
+    // gets in sync if two servers are replicas of each other.)
     replica.promote();
     primary.follow(&replica);
     primary.promote();
-    // But the client still checks the server's term from time to time.
+    // The client still notices the promotion, because it checks the server's term from time to time.
     becomes("it is closed", async || {
         let tried = client.mutex("m").try_lock().await;
         matches!(&tried, Err(LockError::Unavailable { source, .. }) if source.to_string().contains(HAPPENED))
@@ -171,7 +172,7 @@ async fn a_holder_that_the_replica_does_not_know_is_told() {
     let pair = Pair::new();
     let leasing = config(&pair.url()).longest_lease(LONG).lease(LONG);
     let holder = Client::connect(leasing).unwrap();
-    // From here on, the replica receives nothing.
+    // The replica leaves its primary, so it does not receive the following grant.
     pair.replica.promote();
     let guard = holder.mutex("m").lock().await.unwrap();
     pair.fail_over();
@@ -261,6 +262,6 @@ async fn no_ticket_is_adopted_before_it_opens() {
     pair.replica.wait_for(&pair.primary);
     pair.fail_over();
     let other = Client::connect(config()).unwrap();
-    // The ticket may have been adopted already, and the replica may not have received that.
+    // Another client may have adopted the ticket already, and the replica may not have received that.
     closed(soon("an answer", other.adopt(&ticket)).await, HAPPENED);
 }

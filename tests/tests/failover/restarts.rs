@@ -88,7 +88,7 @@ async fn without_the_guard_it_grants_at_once() {
     let _guard = client.mutex("m").lock().await.unwrap();
     redis.restart();
     let other = Client::connect(config()).unwrap();
-    // Granted much sooner than the longest lease ends.
+    // The lock is granted long before the end of the longest lease.
     drop(soon("granted", other.mutex("m").lock()).await.unwrap());
 }
 
@@ -118,7 +118,7 @@ async fn several_names_wait_like_one() {
     let client = guarded(&redis);
     let happened = "the lock store was restarted";
     let multi = client.multi(["a", "b"]);
-    // An attempt fails at once, and a call with a short `block` fails when that is over.
+    // `try_lock` fails at once, and a call with a short `block` fails at the end of this time.
     closed_since(began, multi.try_lock().await, happened);
     closed_since(began, multi.clone().block(BRIEFLY).lock().await, happened);
     let polling = multi.clone().retries(2, Duration::from_millis(5));
@@ -199,7 +199,7 @@ async fn a_primary_that_loads_its_snapshot_is_taken_for_promoted() {
         client.mutex("m").is_locked().await.is_ok()
     })
     .await;
-    // This is not necessary, but nothing shows that the server was a primary.
+    // The server was a primary all the time, so it need not be closed. But after the restart nothing shows this.
     closed(client.mutex("m").try_lock().await, "was failed over");
 }
 

@@ -14,7 +14,8 @@ pub(crate) const CLOSED: Duration = Duration::from_secs(5);
 /// A `block` that ends long before any server opens.
 pub(crate) const BRIEFLY: Duration = Duration::from_millis(100);
 
-/// Checks the result of a call after a promotion or restart at `since`. On a slow machine, the server may be open again.
+/// As [`closed`], for a call after a promotion or restart at `since`. On a slow machine, the server may be open again: then any
+/// success is accepted.
 #[track_caller]
 pub(crate) fn closed_since<T>(since: Instant, result: Result<T, LockError>, happened: &str) {
     match result {

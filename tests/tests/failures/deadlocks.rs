@@ -57,7 +57,7 @@ fn one_process_of_a_circle_fails_and_names_all() {
     }
 }
 
-/// The killed process's lock is free when its lease ends. So no call needs to fail, but one may.
+/// The killed process's lock is free when its lease ends, long before the first search for a deadlock. So no call fails.
 #[test]
 fn a_dead_process_breaks_the_circle() {
     let server = Redis::start();

@@ -48,7 +48,7 @@ fn renamed(command: &str) -> Redis {
     Redis::with(Options::default().persistent().line(&line))
 }
 
-/// If no user has the right to a command, asking for the right does not help, so the warning does not advise it.
+/// If the service has disabled a command, asking for the right to it does not help. So the warning does not mention rights.
 #[test]
 fn a_disabled_config_is_no_matter_of_rights() {
     let server = renamed("CONFIG");
@@ -107,7 +107,7 @@ fn an_eviction_policy_is_warned_of_with_what_to_do() {
     );
 }
 
-/// For each renamed command of the rule, the error names the command or says where the list is.
+/// If a needed command is renamed, the error names the command, or `acl_rule`, which lists all needed commands.
 #[test]
 fn a_renamed_command_is_named() {
     for command in ["SCRIPT", "EVALSHA", "SUBSCRIBE"] {
@@ -156,7 +156,7 @@ fn a_proxy_that_speaks_resp2_only_is_told_as_such() {
     refused(&server.url(), &["does not know HELLO", "renamed"]);
 }
 
-/// Redis Enterprise refuses INFO in scripts, and a lock could not be guarded after a failover of one of its shards.
+/// Redis Enterprise refuses INFO in scripts. So scripts could not notice a failover of a shard, and set-up fails.
 #[test]
 fn a_server_that_refuses_info_in_scripts_is_told_with_its_name() {
     let server = Redis::start();

@@ -17,7 +17,7 @@ use crate::ground::Ground;
 pub(crate) const PROCESSES: usize = 4;
 const TASKS: usize = 4;
 const LEASE: Duration = Duration::from_secs(1);
-/// Long enough for every lease to end, and for another task to get the lock.
+/// A pause in which every lease ends and another task can get the lock.
 const BEYOND: Duration = Duration::from_millis(1600);
 /// The time limit for a worker to finish, on the slowest machines.
 const PATIENCE: Duration = Duration::from_secs(180);
@@ -108,7 +108,7 @@ impl Field {
         let peace = Duration::from_millis(100 + self.seed.below(500));
         thread::sleep(peace);
         let number = self.seed.below(PROCESSES as u64) as usize;
-        // Shorter than a lease, or long enough to end every lease.
+        // The pause is shorter than a lease, or long enough to end every lease.
         let pause = match self.seed.below(3) {
             0 => Duration::from_millis(self.seed.below(1000)),
             _ => BEYOND,

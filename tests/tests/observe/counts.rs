@@ -152,7 +152,7 @@ pub(crate) async fn several_locks_are_one_call_and_several_holds(store: &dyn Tes
     assert_eq!(active(), 0);
     assert_eq!(seen.total(Metric::HoldDuration, &site), 2);
     assert_eq!(seen.total(Metric::AcquireDuration, &site), 1);
-    // Locks that a failed attempt takes and gives back are not counted as holds.
+    // The call waits for the second lock. This adds no holds: each lock is counted once when the body has ended.
     let other = store.member();
     let held = other.mutex("accounts:2").lock().await.unwrap();
     let call = tokio::spawn(client.scope(transfer(1, 2, async || {})));

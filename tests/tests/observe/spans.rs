@@ -96,7 +96,7 @@ pub(crate) async fn a_call_has_a_span_until_its_grant_and_a_body_one_until_its_e
     drop(client.mutex("f").lock().await.unwrap());
     last(&spans, ACQUIRE, "suite:f");
     assert_eq!(spans.named(HELD).len(), held);
-    // The library writes its events about a call only inside that call's spans, if in any.
+    // An event about a call is logged inside a span of that call or, like this one, outside of all spans.
     let events = spans.events();
     let released = events
         .iter()

@@ -33,7 +33,8 @@ fn a_semaphore_never_gives_more_than_it_has() {
     assert!(verdict.usage["suite:m"].most_units <= 2);
 }
 
-/// Each member could get a majority: three majorities need nine grants, and five servers with two permits each have ten.
+/// Each of three members could get a majority of servers: this takes nine grants, and five servers with two permits each have
+/// ten. Yet at most two members may get a permit.
 #[test]
 fn servers_that_see_different_holders_give_no_third_permit() {
     let ground = Ground::open("third");
@@ -95,8 +96,8 @@ fn a_release_wakes_who_waits() {
             drop(soon("it is woken", waiting).await.unwrap());
             waited.push(released.elapsed());
         }
-        // Without wake-ups a waiter asks about once a second, and only one in four would be as early. The test uses the median,
-        // because a machine may stall.
+        // Without wake-ups a waiter asks about once a second, so only one wait in four would end within 250 ms. The test checks
+        // the median, because a machine may stall.
         waited.sort();
         let median = waited[TURNS / 2];
         assert!(median < Duration::from_millis(250), "{waited:?}");

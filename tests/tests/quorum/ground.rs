@@ -156,7 +156,7 @@ impl Contest {
         });
     }
 
-    /// Waits for the end; checks that never too many held the lock, that tokens grew, and that every task had a turn.
+    /// Waits for the end. Checks that the lock never had too many holders, that tokens grew, and that every task had a turn.
     #[track_caller]
     pub(crate) fn end(mut self) -> Verdict {
         for worker in &self.workers {

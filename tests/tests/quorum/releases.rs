@@ -37,7 +37,7 @@ fn a_release_is_owed_to_a_server_that_is_away() {
         );
         ground.proxies[server].heal();
     }
-    // Released there long before the lease ends.
+    // The lock is released on these servers long before the lease ends.
     for &server in &away {
         let there = ground.member_of(server);
         eventually("it is released there too", || {

@@ -99,7 +99,7 @@ impl Crew {
     }
 
     fn admit(&mut self) {
-        // Only the first four contests: in the other ones, a task may wait for long before it has done its work.
+        // Passing processes join only the first four contests. In the others, a task may wait for long before its work is done.
         let (kind, tasks) = STEADY[self.gone as usize % 4];
         let way = [Way::Killed, Way::Exits, Way::Returns][self.gone as usize % 3];
         let work = if way == Way::Killed {
@@ -165,7 +165,7 @@ impl Crew {
 
     /// Waits for the end of all contests, and returns a summary.
     pub(crate) fn end(mut self, stalls: &Stalls) -> String {
-        // A task that waits at a belt continues for a little while.
+        // A task of the hand-over contest may end a little later than the others.
         while !self.steady.iter().all(|steady| steady.done) {
             self.look(stalls.within(2 * LEASE));
             thread::sleep(Duration::from_millis(20));

@@ -11,7 +11,7 @@ use crate::worker::Calls;
 
 pub(super) fn run(bench: &mut Bench) -> Result<(), Failure> {
     let options = bench.options().clone();
-    // The kinds share the time of a repetition.
+    // Each kind of call is measured for a quarter of the time of a repetition.
     let milliseconds = (options.seconds * 250.0) as u64;
     for round in 0..options.repetitions {
         progress(&format!(

@@ -91,7 +91,7 @@ fn check(krate: &Path) -> Result<(), Failure> {
         .args(["check", "--offline", "--quiet"])
         .current_dir(krate)
         .env("CARGO_TARGET_DIR", krate.join("../target"))
-        // With incremental compilation nothing would be checked again, because nothing has changed.
+        // Incremental compilation would check nothing again, because the content of the file has not changed.
         .env("CARGO_INCREMENTAL", "0")
         .stdin(Stdio::null())
         .output()?;
@@ -117,7 +117,7 @@ fn write_crate(krate: &Path, kind: Kind) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the source of typical functions; a third of them have a key.
+/// Returns the source of typical functions. If they are annotated, every third has a key.
 fn source(
     Kind {
         is_async,

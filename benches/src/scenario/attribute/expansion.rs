@@ -92,7 +92,7 @@ pub(super) fn run(bench: &mut Bench) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the root of the macro crate, with paths to its modules, and with the measuring macro.
+/// Returns the source of the macro crate's root, with the paths of its modules and with the measuring macro.
 fn library(macros: &Path) -> Result<String, Failure> {
     let mut library = String::from("#![allow(warnings)]\n");
     for line in fs::read_to_string(macros.join("lib.rs"))?.lines() {
@@ -104,7 +104,7 @@ fn library(macros: &Path) -> Result<String, Failure> {
             let file = file.ok_or_else(|| format!("no file of the module {name}"))?;
             library.push_str(&format!("#[path = {file:?}]\n"));
         }
-        // The included documentation files are not found from this folder.
+        // Documentation is left out, because the files that it includes cannot be found from the folder of the copy.
         if !["//!", "#[doc"].iter().any(|start| line.starts_with(start)) {
             library.push_str(line);
             library.push('\n');

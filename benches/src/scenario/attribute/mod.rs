@@ -1,4 +1,4 @@
-//! S7: the attribute itself: the time and allocations of a call, and the time to compile it.
+//! S7: the costs of the attribute: the time and allocations of a call, and the time to compile it.
 
 mod calls;
 mod compile;

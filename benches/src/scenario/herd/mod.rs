@@ -1,4 +1,4 @@
-//! S10: many clients that start at once, and lose their server at once. `place.rs` has the stores, and how they fail.
+//! S10: many clients that start at once, and lose their server at once. `place.rs` starts the stores and makes them fail.
 
 mod place;
 

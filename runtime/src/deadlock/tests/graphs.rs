@@ -64,7 +64,7 @@ impl World {
         self
     }
 
-    /// The task that holds `units` units with `ticket` waits.
+    /// Adds a hold of `units` units with `ticket`, whose task has the waits `waits`.
     fn waits(mut self, ticket: u64, units: u32, waits: &[Wait]) -> Self {
         self.graph.add_hold(WaitingHold {
             ticket: id(ticket),
@@ -177,8 +177,8 @@ fn another_permit_may_come_back() {
 
 #[test]
 fn a_writer_behind_a_reader_that_waits_for_the_writers_other_lock() {
-    // Task 1 reads name 0, and a writer waits for name 0. Task 2 holds name 1, and wants to read name 0 behind the
-    // writer.
+    // Task 1 reads name 0 and waits for name 1. A writer waits for name 0. Task 2 holds name 1 and waits to read name
+    // 0, behind the writer.
     let world = || {
         World::new(&[100, 1])
             .holds(1, 0, 1)

@@ -53,7 +53,7 @@ struct Pending {
     units: u32,
     ticket: Ticket,
     since: Instant,
-    /// Registers the wait with the member's search, if the task holds anything.
+    /// The entry in the list of waits (`waits.rs`); `None` if the task holds nothing.
     registered: Option<Registered>,
 }
 
@@ -176,7 +176,7 @@ struct World {
     kept: HashMap<u64, Event>,
     count: u64,
     token: u64,
-    /// Since when each deadlocked task has been deadlocked, by the simple calculation.
+    /// The tasks that are deadlocked by the simple calculation. The time of each: when the last of them got stuck.
     stuck: HashMap<usize, Instant>,
     /// The reported deadlocks, each as the tokens of its holds.
     reported: HashSet<Vec<u64>>,
@@ -275,7 +275,7 @@ impl World {
         self.events.push(Reverse((when, self.count)));
     }
 
-    /// Delivers a message, unless it is lost.
+    /// Sends a message, which may be lost, duplicated or late.
     fn send(&mut self, event: impl Fn() -> Event) {
         if self.dice.chance(self.shape.lost) {
             return;
@@ -450,7 +450,7 @@ impl World {
         any
     }
 
-    /// The task takes its next lock, or releases all its locks.
+    /// The task asks for its next lock, or releases all its locks if it has taken the last one.
     fn step(&mut self, task: usize) {
         if self.tasks[task].waits.is_some() {
             return;
@@ -583,7 +583,7 @@ impl World {
                         let waits = &self.tasks[*task].waits;
                         waits.as_ref().is_some_and(|wait| wait.ticket == waiter.0)
                     };
-                    // A waiter that is not in `left` has been served and has finished.
+                    // A waiter whose task is not in `left` will be served, and its task will finish.
                     !left.iter().any(over) || kept + waiter.2 <= lock.capacity
                 })
             };
@@ -612,7 +612,8 @@ impl World {
         } else if let Some(last) = self.history.last_mut() {
             last.0 = lock(&self.truth).now;
         }
-        // A task that gets stuck behind a reported deadlock later is not a part of it.
+        // A task may get stuck later behind a deadlock that was reported. It is not a part of that deadlock, so nothing
+        // reports it.
         if self.shape.mode == Deadlock::Report && self.verdicts > 0 {
             return;
         }
@@ -672,7 +673,8 @@ fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()
 }
 
-/// Returns the number of schedules of a test: `count` times `AUTO_MUTEX_RUNS`. `AUTO_MUTEX_SEED` is the first seed.
+/// Returns the number of schedules of a test: `count` times `AUTO_MUTEX_RUNS`. (`AUTO_MUTEX_SEED` is added to the first
+/// seed.)
 fn runs(count: u64) -> u64 {
     count * number("AUTO_MUTEX_RUNS").unwrap_or(1)
 }

@@ -22,9 +22,10 @@ impl Transition<'_> {
                 self.attempt_granted(index, &granted);
             }
             // The store answers an adoption with `Busy` only while it grants nothing. When it grants again, the old
-            // lease will have ended.
+            // lease will have ended, so the next attempt adopts nothing.
             Ok(Reply::Busy { holder }) => self.attempt_failed(index, holder),
-            // No store refuses a ticket whose request was sent only once.
+            // A store refuses a valid attempt only if its request was sent more than once. The attempt is repeated with
+            // a new ticket.
             Ok(Reply::Refused | Reply::Gone)
                 if attempt.adopts.is_none() && ticket.log.count() > 1 =>
             {
@@ -84,7 +85,8 @@ impl Transition<'_> {
         }
     }
 
-    /// Another ticket holds the name: plans the next attempt, or fails the waiter.
+    /// Called if another ticket holds the name, or if the store grants nothing: plans the next attempt, or fails the
+    /// waiter.
     fn attempt_failed(&mut self, index: usize, holder: Option<HolderRecord>) {
         let ticket = &self.state.tickets[index];
         let Some(attempt) = ticket.attempting() else {

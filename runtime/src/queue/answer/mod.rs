@@ -82,8 +82,8 @@ impl Transition<'_> {
         match &ticket.state {
             TicketState::Attempting(_) if tries => self.answer_attempt(index, asked),
             TicketState::Waiting(_) if !tries => self.answer_waiting(index, asked),
-            // Replies and messages overtake each other: the answer to a request from before the grant does not concern
-            // the hold.
+            // Replies and messages may overtake each other: the answer to a request that was sent before the grant does
+            // not concern the hold.
             TicketState::Held(held) if !tries && asked.counter > held.granted => {
                 self.answer_held(index, asked);
             }

@@ -9,7 +9,7 @@ use crate::queue::lock_queue::Transition;
 use crate::queue::ticket::TicketState;
 use crate::store::{Reply, Ticket as TicketId};
 
-/// The delay before a release that met foreign data is sent again.
+/// The delay before a release is sent again after it failed because of foreign data.
 const FOREIGN: Duration = Duration::from_secs(1);
 
 impl Transition<'_> {
@@ -29,8 +29,8 @@ impl Transition<'_> {
         self.note_answer(operation, sent, &result);
         match result {
             Ok(Reply::Released { free }) => self.left(index, Ok(held.then_some(free))),
-            // An earlier copy of the release may have removed the ticket: then the local clock decides whether the lock
-            // was held.
+            // An earlier copy of the release may have removed the ticket. So the result is `held`: whether the lock was
+            // still held at the release, by the local clock.
             Ok(Reply::Gone) if unanswered => self.left(index, Ok(held.then_some(0))),
             Ok(_) => self.left(index, Ok(None)),
             Err(error) => self.release_failed(index, error),

@@ -5,7 +5,7 @@ use crate::error::{LockError, StoreError, StoreErrorKind};
 use crate::queue::lock_queue::Transition;
 use crate::store::Reply;
 
-/// A waiter fails after this many grants in a row that had ended when they arrived.
+/// A waiter fails after this many answers with a grant that had already ended when the answer arrived.
 const STALE: u32 = 5;
 
 impl Transition<'_> {
@@ -38,8 +38,8 @@ impl Transition<'_> {
                     waiting.place = Some(position);
                 }
             }
-            // The store lost or refuses the ticket, so the waiter continues with a new one. A store never loses or
-            // refuses a ticket at its first request.
+            // The store has lost the ticket or refuses it, so the waiter continues with a new ticket. No correct store
+            // gives either of these answers to the first request of a ticket.
             Reply::Gone | Reply::Refused if ticket.log.count() > 1 => {
                 self.misplaced(index);
                 self.forget(index);
@@ -93,7 +93,7 @@ impl Transition<'_> {
                 waiting.trouble = Some(error);
                 ticket.again = self.now.after(RETRY);
             }
-            // Retries the request, because the ticket has a place in the queue.
+            // The ticket has a place in the queue, so the request is sent again instead of failing the waiter.
             StoreErrorKind::Refused if waiting.queued => {
                 waiting.trouble = Some(error);
                 ticket.again = self.now.after(RETRY);

@@ -1,4 +1,4 @@
-//! The clock stands still: waiters are served by the actions of other threads, not by timers.
+//! The clock does not advance: waiters are served by the actions of other threads, not by timers.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 

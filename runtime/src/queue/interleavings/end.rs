@@ -12,7 +12,7 @@ use crate::error::LockError;
 use crate::queue::Want;
 use crate::store::Store as _;
 
-/// Runs a section, whose call may fail because the client is shut down.
+/// Runs a section. It may fail, but only with [`LockError::ShutDown`].
 fn section(process: &Process, want: &Want, cluster: &Cluster) {
     let ended = match roll(2) {
         0 => process.section(want, &cluster.witness),
@@ -119,7 +119,7 @@ fn whoever_waits_is_told_when_the_engine_dies() {
             match number {
                 0 => {
                     dying.member.abandon();
-                    // The engine closes the store too when it ends.
+                    // An engine that ends also calls `Store::close`.
                     dying.store.close();
                 }
                 1 => other.section(&shape.want(), &cluster.witness).unwrap(),

@@ -1,9 +1,9 @@
 //! The local queue under shuttle: threads, tasks and engines of several processes on one memory store and a manual
 //! clock, in many schedules.
 //!
-//! In each schedule, the valid holds fit into the capacity, and fencing tokens grow. No caller waits for ever; where
-//! the clock stands still, no caller waits for a timer. Nothing stays behind in the queue or in the store. The
-//! simulation (`queue/simulation`) tries orders of transitions in one thread; here transitions of several threads meet.
+//! In each schedule, the valid holds fit into the capacity, and fencing tokens grow. No caller waits for ever; if the
+//! clock does not advance, no caller waits for a timer. Nothing stays behind in the queue or in the store. The
+//! simulation (`queue/simulation`) tries orders of transitions in one thread; here several threads run transitions.
 //!
 //! `tests/interleavings` runs these tests; `AUTO_MUTEX_SCHEDULES=n` tries n schedules for each test. A schedule that
 //! fails is printed; `AUTO_MUTEX_SCHEDULE=… tests/interleavings NAME` replays it.
@@ -20,7 +20,8 @@ use shuttle::{Config, Runner};
 
 /// How many schedules are tried for each test.
 const SCHEDULES: usize = 6000;
-/// For half of the schedules: the maximum number of steps that must come in one order for a fault to show.
+/// The depth of the PCT scheduler, which makes half of the schedules: it finds faults that need at most this many steps
+/// in a certain order.
 const DEPTH: usize = 3;
 /// The size of a thread's stack, which is large because frames are large without optimisation.
 const STACK: usize = 1 << 19;

@@ -40,7 +40,7 @@ pub(super) struct Process {
 impl Cluster {
     /// Starts processes with the same handoff budget, which the schedule chooses.
     pub(super) fn of(processes: usize) -> Self {
-        // The stores of other tests in this program have names too.
+        // The tests of this program share all stores of one name, so each cluster needs a name of its own.
         static STORES: AtomicU64 = AtomicU64::new(0);
         let store = format!("interleavings {}", STORES.fetch_add(1, Ordering::Relaxed));
         by_hand::set(Instant::from_nanos(1_000_000_000_000));
@@ -138,7 +138,8 @@ impl Process {
     }
 }
 
-/// Runs the member's timers like the real engine. However, they wait for a change of the manual clock.
+/// Runs the store's driver and the member's timers, like the real engine. But the timers wait for [`Cluster::pass`] or
+/// another interrupt instead of the system's clock.
 fn engine(member: &Arc<Member>, store: &MemoryStore, driver: Driver) {
     let events: Arc<dyn Events> = member.clone();
     let ticks = async {

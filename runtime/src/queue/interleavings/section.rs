@@ -132,7 +132,8 @@ fn wait_or_not(acquire: Acquire) -> Option<Result<Arc<Hold>, LockError>> {
 /// Holds the lock for a moment.
 pub(super) fn inside(hold: &Arc<Hold>, witness: &Witness) {
     witness.enters(hold);
-    // A message of the store about this hold reaches the queue that is registered under the name.
+    // The store's messages about this hold reach the queue that is registered under the name. So this queue must be the
+    // queue of the hold.
     let member = hold.local().member();
     let found = member.with_queue(hold.name(), |local| Some(Arc::ptr_eq(local, hold.local())));
     assert!(

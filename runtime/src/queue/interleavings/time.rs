@@ -86,7 +86,7 @@ fn deadlines_and_leases_end_and_the_next_one_goes_on() {
                     Err(LockError::Timeout { .. } | LockError::TooManyAttempts { .. }) => {
                         assert!(want.patience != Patience::Queue(None));
                     }
-                    // Every hold that it was granted had ended before this thread looked.
+                    // Every hold that the call was granted had ended before this thread ran again.
                     Err(LockError::Lost { .. }) => {}
                     Err(error) => panic!("{error:?}"),
                 }

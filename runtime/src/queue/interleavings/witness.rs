@@ -21,7 +21,8 @@ pub(super) struct Witness {
 struct Seen {
     inside: Vec<Arc<Hold>>,
     last_token: u64,
-    /// The last grant of the store: its token, and its time if the witness saw its first holder.
+    /// The last grant of the store whose first holder the witness saw: the token without the number of the handoff, and
+    /// the start of that holder's hold.
     granted: Option<(u64, Instant)>,
     served: usize,
 }
@@ -61,8 +62,8 @@ impl Witness {
             self.check_budget(&mut seen, hold);
             (others, grown)
         };
-        // All these holds were granted before the first check. So a hold that is still valid at its own check was valid
-        // together with all others at the first check.
+        // All these holds were granted before the first check below, and a hold that has ended never becomes valid again.
+        // So all holds that a check finds valid were valid at the same time: at the first check.
         let another =
             |other: &&Arc<Hold>| grant.owner().is_none() || other.grant().owner() != grant.owner();
         let valid = others

@@ -41,8 +41,8 @@ impl World {
         }
     }
 
-    /// A copy from a broken connection arrives after all, unless it is too old: a tombstone must outlive every late
-    /// copy.
+    /// Executes a copy of a request that was sent on a connection that has broken. A copy that is too old is dropped,
+    /// because in reality every late copy arrives before the tombstone ends.
     pub(super) fn execute_late(&mut self, index: usize) {
         if let Some((sent, request)) = self.nodes[index].late.pop()
             && sent.until(self.now) < Duration::from_secs(25)

@@ -37,12 +37,13 @@ pub(super) struct Node {
     pub(super) pushes: VecDeque<Message>,
     /// Copies of requests from broken connections that may still be executed.
     pub(super) late: Vec<(Instant, Request)>,
-    /// The callers that wait, each with the greatest token granted before the caller asked.
+    /// The callers that wait. With each: the greatest token that any caller had obtained when this one asked.
     pub(super) waiting: Vec<(u64, Pin<Box<Acquire>>)>,
     pub(super) holds: Vec<Arc<Hold>>,
     /// The holds that were released.
     pub(super) old: Vec<Arc<Hold>>,
-    /// The callers that wait for the store's answer: to a release, with whether they held the lock, or to a renewal.
+    /// The callers that wait for the answer to a release. With each: whether it held the lock.
     pub(super) unlocks: Vec<(Unlocked, bool)>,
+    /// The callers that wait for the answer to a renewal.
     pub(super) renewals: Vec<Confirmed>,
 }

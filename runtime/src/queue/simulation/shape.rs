@@ -65,7 +65,7 @@ impl World {
         }
     }
 
-    /// Adds a signal, or notifies a waiter.
+    /// Adds a signal, if the name is a semaphore.
     pub(super) fn signal(&mut self, index: usize) {
         if !matches!(self.shape, Shape::Semaphore(_)) {
             return;
@@ -82,7 +82,7 @@ impl World {
         self.signals.asked.push((text, asked.unwrap()));
     }
 
-    /// Records that `hold` has used its signal, and is released.
+    /// Records that `hold`, which is released now, has used its signal, if it has one.
     pub(super) fn consume(&mut self, hold: &Hold) {
         self.signals.consumed.extend(hold.grant().signal().cloned());
     }

@@ -29,7 +29,7 @@ pub(super) struct World {
     pub(super) state: State,
     pub(super) nodes: Vec<Node>,
     pub(super) last_token: u64,
-    /// The time until which the last `at_least` keeps the lock.
+    /// Until when the store keeps the ticket of the last released hold, because of its `at_least`.
     pub(super) kept_until: Instant,
     pub(super) served: u32,
     pub(super) lost: u32,
@@ -246,7 +246,7 @@ impl World {
                 self.nodes[index].renewals.extend(renewal);
             }
             57 if !self.nodes[index].old.is_empty() => {
-                // Another caller may have its ticket by now.
+                // Another caller may have the ticket of this hold by now.
                 let old = self.nodes[index].old.swap_remove(0);
                 old.local().release(&old);
                 assert!(old.local().renew(&old).is_none());
@@ -406,7 +406,7 @@ impl World {
                 "a ticket nobody wants held for {took:?}"
             );
         }
-        // Tickets of crashed members end with their leases; everything else has gone at once.
+        // The tickets of crashed members end with their leases. All other tickets have already left the store.
         self.pass(40_000);
         for index in 0..self.nodes.len() {
             while !self.nodes[index].crashed && lock(&self.nodes[index].wire.out).front().is_some()

@@ -72,7 +72,7 @@ fn a_message_of_a_node_that_grants_nothing_is_not_believed() {
     assert!(poll(&mut waits).is_none());
     let touch = rig.next();
     assert!(matches!(touch.op, Op::Touch { .. }), "{touch:?}");
-    // Once the node grants again, the message is believed.
+    // Once the node grants again, the queue accepts the same message.
     rig.member.closed(Node::ONLY, None);
     rig.member.told(&rig.name, grants());
     assert!(poll(&mut waits).is_some_and(|granted| granted.is_ok()));

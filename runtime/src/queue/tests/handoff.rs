@@ -165,7 +165,8 @@ fn each_holder_has_an_expire_of_its_own() {
 
 #[test]
 fn what_must_be_said_to_the_store_is_said() {
-    // A parked ticket is not handed over, nor is a ticket with other units: both must be released in the store.
+    // A ticket is not handed on if its holder asked for an `at_least`, or if the waiter asks for other units. Then the
+    // ticket must be released in the store.
     let rig = Rig::new();
     let keep = Want {
         terms: Terms {

@@ -65,7 +65,6 @@ fn a_release_that_was_sent_before_the_break_is_sent_again_with_one() {
     let first = rig.enter(&Rig::want());
     let (asked, ticket, _) = rig.asked();
     drop(first);
-    // For a while, the ticket was kept for the next waiter.
     rig.pass(5 * SECOND);
     let release = leaves(&rig, ticket, false);
     rig.lose(asked);

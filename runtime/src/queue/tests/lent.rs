@@ -1,5 +1,5 @@
-//! Names that the store lends to the client, and names that a thread remembers. No grant may bypass them, and nothing
-//! is forgotten.
+//! Names that the store lends to the client, and queues that a thread remembers. Before each request for a lent name,
+//! the store learns the name's state. A thread uses no queue that was retired.
 
 use std::sync::Arc;
 

@@ -208,7 +208,8 @@ fn poll(acquire: &mut Pin<Box<Acquire>>) -> Option<Result<Arc<Hold>, LockError>>
     }
 }
 
-/// The message that another ticket's operation has granted the ticket, whose last request had this counter.
+/// The message that the store has granted `ticket` during another ticket's operation. `counter` is that of the last
+/// request of `ticket`.
 fn grant(ticket: Ticket, counter: u64, hold: Duration) -> Message {
     Message::Grant {
         ticket,
@@ -265,7 +266,7 @@ fn the_next_waiter_is_not_bound_by_the_expire_of_the_one_before() {
     let first = rig.enter(&brief);
     let mut second = rig.enter(&Rig::want());
     drop(first);
-    // The first caller's ticket now asks for the second caller.
+    // The ticket of the first caller now serves the second caller.
     rig.answer(rig.next(), granted());
     let hold = poll(&mut second).expect("granted").unwrap();
     rig.pass(SECOND / 20);
@@ -349,7 +350,7 @@ fn unlock_tells_the_truth_when_the_answer_was_lost() {
         unlocked.blocking_wait().unwrap().is_some(),
         "it was held until the release"
     );
-    // If the store does not know the ticket at the first attempt, the hold had been lost before.
+    // If the store does not know the ticket when it gets the first release, the hold was lost before.
     let hold = rig.take(&Rig::want());
     let unlocked = hold.local().unlock(&hold);
     rig.answer(rig.next(), Reply::Gone);
@@ -406,7 +407,7 @@ fn a_server_that_refuses_every_new_ticket_is_not_asked_for_ever() {
     }
 }
 
-/// A value of a task that is kept only by the task's waker.
+/// A value of a task. Only the task's waker keeps it alive, and its drop releases a hold.
 struct Task(Arc<Hold>);
 
 impl Wake for Task {

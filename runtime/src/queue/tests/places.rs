@@ -78,8 +78,8 @@ fn a_place_beside_others_goes_to_nobody_who_came_later() {
         owner: Some(Owner::Anywhere("o".into())),
         ..Rig::want()
     };
-    // A grant to the old ticket would have a token from before the second caller asked, so most tickets are not passed
-    // on.
+    // The store may have granted the old ticket before the second caller asked, with a smaller token than later grants
+    // of other tickets. So only a ticket that excludes all others may serve the second caller.
     for (want, passes) in [
         (owned, false),
         (of(1, 2), false),

@@ -1,4 +1,5 @@
-//! The fast path is not used in unusual cases. These tests run on the real memory store, with a manual clock.
+//! The fast path has the result of the general path, and is not used in unusual cases. Most tests run on the real
+//! memory store, with a manual clock.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
@@ -53,7 +54,7 @@ impl Free {
             store,
             _driver: driver,
         };
-        // With this cycle, the store learns the name.
+        // The store lends only names that it knows. This acquire and release make the name known.
         free.release(&free.take(&Rig::want()));
         free
     }

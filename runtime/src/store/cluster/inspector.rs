@@ -85,7 +85,7 @@ impl Inspector {
 
     /// The lock order that is kept under this name.
     pub(in crate::store) async fn order(&mut self, name: &Name) -> Result<Reply, SetupError> {
-        // The slot may have moved.
+        // The slot may have moved since the last refresh.
         self.refresh().await?;
         let slot = Slot::of(name);
         let topology = &self.topology;
@@ -140,7 +140,7 @@ impl Inspector {
     }
 }
 
-/// Whether the node cannot serve the slot at present. Another node may serve it.
+/// Whether the error means that the node does not serve the slot at present. Another node may serve it.
 fn is_unserved(error: &StoreError) -> bool {
     let is_refusal = |code: &str| code == "CLUSTERDOWN" || redis::is_elsewhere(code);
     error.is_disconnected() || error.code().is_some_and(is_refusal)

@@ -25,8 +25,9 @@ use crate::wire::Limits;
 /// The first connections to a cluster, in one or several attempts.
 pub(crate) struct Opening {
     connector: Connector,
-    /// The topology that the last attempt found, and when it was requested, if that attempt could not connect to the
-    /// nodes. Only the next attempt uses it: a failover may be the reason why no node answered.
+    /// A topology that was found by an attempt that then could not connect to the nodes; and when it was requested. Only
+    /// the next attempt uses it. The attempt after that asks for the topology again, because a failover may be the reason
+    /// why no node could be reached.
     known: Option<(Topology, Instant)>,
 }
 
@@ -145,7 +146,7 @@ mod tests {
     use super::*;
     use crate::config::{Config, Endpoint};
 
-    /// In the paused time of tokio, which jumps to the next deadline if no node answers.
+    /// Runs in tokio's paused time, which jumps to the next deadline if no node answers.
     #[tokio::test(start_paused = true)]
     async fn silent_nodes_share_the_connect_timeout() {
         let silent: Vec<_> = (0..7)

@@ -58,7 +58,7 @@ impl Pace {
         pause
     }
 
-    /// Begins with the shortest pause again, because the cluster is well.
+    /// Begins with the shortest pause again, because the cluster works without problems.
     pub(super) fn reset(&mut self) {
         self.next = FIRST;
     }

@@ -58,7 +58,7 @@ impl Redirector {
         }
     }
 
-    /// The slot has moved to `address`. Returns the request if it must wait.
+    /// Follows `MOVED`: the slot has moved to `address`. Returns the request if it cannot be sent there now.
     fn moved(&self, slot: Slot, address: &Address, request: Request) -> Option<Request> {
         self.store.schedule(|work| work.refresh = true);
         let map = self.store.map();
@@ -68,7 +68,8 @@ impl Redirector {
         }
     }
 
-    /// The slot is being migrated to `address`, and this name has arrived. Returns the request if it must wait.
+    /// Follows `ASK`: the slot is being migrated to `address`, and the name is already there. Returns the request if it
+    /// cannot be sent there now.
     fn asked(&self, address: Address, request: Request) -> Option<Request> {
         let map = self.store.map();
         let Some(target) = map.find(&address) else {
@@ -98,7 +99,7 @@ impl Redirector {
         }
     }
 
-    /// The node is connected but serves nothing: it counts as lost until it serves again.
+    /// Reports the node as disconnected until it serves again: it is connected, but serves nothing.
     fn refused(&self, error: &StoreError) {
         // Only the first refusal is reported. Later refusals must not shorten the pauses between surveys.
         if !self.primary.refuses.swap(true, Ordering::AcqRel) {
@@ -150,7 +151,7 @@ impl Events for Redirector {
     }
 
     fn disconnected(&self, _: Node, error: StoreError) {
-        // A node without a finished attempt to connect stays as it is: it may or may not be reachable.
+        // If no attempt to connect has finished yet, the state stays `NEW`: the node may or may not be reachable.
         if self.primary.is_up() {
             self.primary.set_up(false);
         }

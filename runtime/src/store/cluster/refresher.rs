@@ -24,7 +24,7 @@ use crate::wire::Limits;
 
 /// The pause between two surveys while the cluster is well.
 const CALM: Duration = Duration::from_secs(60);
-/// The minimum time between the starts of two surveys.
+/// The minimum time between the start of a survey and the start of one that `Work::refresh` requests.
 const LEAST: Duration = Duration::from_millis(50);
 /// How long all nodes must report a lower epoch before the client takes them for a new cluster. A minority that a
 /// partition has cut off may report a lower epoch too. But its nodes soon notice the partition, and report that the
@@ -46,7 +46,7 @@ pub(crate) struct Refresher {
     /// When the next survey begins, and when the last one began.
     due: Instant,
     began: Instant,
-    /// The earliest time for the next survey.
+    /// The earliest time for a survey that `Work::refresh` requests.
     earliest: Instant,
     pace: Pace,
     /// The result of the survey in progress may be out of date.
@@ -80,7 +80,7 @@ impl Refresher {
         refresher
     }
 
-    /// Runs until the store is closed and all requests are answered.
+    /// Runs until `Store::close` was called and all requests are answered.
     pub(crate) async fn run(mut self, events: Arc<dyn Events>) {
         let mut running = JoinSet::new();
         loop {
@@ -107,7 +107,7 @@ impl Refresher {
             self.work(&*events);
             while running.try_join_next().is_some() {}
         }
-        // Closes nodes that were added after the store was closed.
+        // Closes the connections to nodes that were added after `close` was called.
         self.store.close();
         while running.join_next().await.is_some() {}
     }
@@ -146,7 +146,8 @@ impl Refresher {
             let now = Instant::now();
             let took = self.began.until(now);
             self.pace.surveyed(took, result.is_ok());
-            // The next survey waits at least as long as this one took, so that a busy cluster is asked less often.
+            // A survey that `Work::refresh` requests begins no sooner than after a pause as long as this survey. So a
+            // busy cluster is asked less often.
             self.earliest = self.began.after(LEAST).max(now.after(took));
             self.surveyed(result, events);
             self.plan();

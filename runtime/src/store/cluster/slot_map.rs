@@ -72,7 +72,8 @@ impl SlotMap {
         map
     }
 
-    /// The nodes that took over slots from nodes that will not answer their pending requests.
+    /// The nodes that took over slots from nodes that are disconnected or no longer in the map. The requests that are
+    /// pending at those nodes get no answer.
     pub(super) fn taken_over(&self, old: &Self) -> HashSet<Node> {
         let changed = (0..Slot::COUNT).map(Slot).filter_map(|slot| {
             let (before, now) = (old.primary(slot)?, self.primary(slot)?);

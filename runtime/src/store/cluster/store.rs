@@ -97,8 +97,9 @@ impl ClusterStore {
 
     /// Sends `request` to `to`, because `from` has answered that the slot moved there. Returns the request if it must wait.
     ///
-    /// All pending requests for the slot are at `from`, so the first redirected request overtakes none of them. Other
-    /// threads see the new node in the map only after that request was submitted to the node.
+    /// All pending requests for the slot are at `from`, which answers them in order. So the first redirected request is
+    /// the oldest, and overtakes none of them. Other threads see `to` in the map only after that request was submitted
+    /// to `to`.
     pub(super) fn follow_move(
         &self,
         slot: Slot,
@@ -145,7 +146,8 @@ impl Store for ClusterStore {
             if self.is_closed() {
                 return Some(answer);
             }
-            // The node no longer serves a slot, so a new map has replaced this one.
+            // The node refuses the request, because it no longer serves any slot. A new map was set before, so the slot
+            // is looked up again.
             last = Some(primary.clone());
             request = answer.request;
         }

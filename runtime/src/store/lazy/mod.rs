@@ -1,10 +1,10 @@
 //! [`LazyStore`]: a store that is opened in the background, with retries until that succeeds
 //! (`Config::connect_lazily`).
 //!
-//! The store is opened with the same checks as at set-up, so this file depends on no kind of store. (A store in this
-//! process is never opened lazily, because it lends names.) Until the store is open, every request fails as it does
-//! while a connection is lost. The queues send the request again once there is a connection. `pace.rs`: how long an
-//! attempt may take, and when the next one follows.
+//! `store/open.rs` opens the store, with the same checks as at set-up, so this file depends on no kind of store. (A store
+//! in this process is never opened lazily, because it lends names.) Until the store is open, every request except a
+//! release fails as it does while a connection is lost. The queues send the request again once there is a connection.
+//! `pace.rs`: how long an attempt may take, and when the next one follows.
 
 mod pace;
 
@@ -69,13 +69,13 @@ pub(super) fn open(settings: &Settings, member: MemberId) -> (Arc<LazyStore>, La
 }
 
 impl LazyStore {
-    /// From now on, requests go to `opened`. `false`: the store was closed before.
+    /// From now on, requests are submitted to `opened`. `false`: `close` was called before.
     fn install(&self, opened: &Arc<dyn Store>) -> bool {
         let closed = lock(&self.closed);
         !*closed && self.opened.set(opened.clone()).is_ok()
     }
 
-    /// The output of `future`; `None` if the store is closed first.
+    /// The output of `future`; `None` if `close` is called first.
     async fn unless_closed<T>(&self, future: impl Future<Output = T>) -> Option<T> {
         let closing = async {
             self.closing.notified().await;
@@ -86,7 +86,7 @@ impl LazyStore {
 }
 
 impl LazyDriver {
-    /// Reports at once that the store is not connected. The future runs until the store is closed.
+    /// Reports at once that the store is not connected. The future runs until `close` is called.
     pub(crate) fn run(self, events: Arc<dyn Events>) -> impl Future<Output = ()> {
         let not_yet = StoreError::disconnected("the lock store is not connected yet");
         events.disconnected(PENDING, not_yet);
@@ -214,8 +214,8 @@ impl Store for LazyStore {
     }
 }
 
-/// Passes on the events of the opened store. Its first connections are reported as reconnections, because requests were
-/// refused before.
+/// Passes on the events of the opened store. Its first connections are reported as reconnections, because earlier
+/// requests have failed and must be sent again.
 struct Later(Arc<dyn Events>);
 
 impl Events for Later {

@@ -13,8 +13,8 @@ use crate::wait::lock;
 pub(crate) struct Inspector(Arc<Space>);
 
 impl Inspector {
-    /// Makes a reader of the store called `shared`. Without a name, the reader gets an empty store: an unnamed store
-    /// belongs to one client.
+    /// Makes a reader of the store called `shared`; `None`: of a new, empty store, because only its client can access an
+    /// unnamed store.
     pub(in crate::store) fn new(shared: Option<&str>) -> Self {
         Self(shared.map_or_else(Space::new, Space::named))
     }

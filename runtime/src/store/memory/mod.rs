@@ -74,8 +74,9 @@ impl Space {
     }
 }
 
-/// The highest token of all closed stores. Each grant advances the token by at least a microsecond, so a tight loop of
-/// grants runs ahead of the clock. A store that is opened later starts its clock beyond the last token.
+/// The highest token of all stores that a client has dropped. Each grant advances the token by at least a microsecond,
+/// so the tokens of a tight loop of grants run ahead of the clock. A store that is opened later starts its clock beyond
+/// the last token.
 static LAST: AtomicU64 = AtomicU64::new(0);
 
 /// A member's access to a [`Space`].
@@ -111,8 +112,8 @@ impl MemoryStore {
 
 impl Drop for MemoryStore {
     fn drop(&mut self) {
-        // `LAST` is set before this client gives up the store. A new store of the same name can only be opened later, so
-        // its clock starts beyond all these tokens.
+        // `LAST` is set before this client drops its reference to the space. A new store of the same name can only be
+        // opened later, so its clock starts beyond all these tokens.
         let last = lock(&self.space.inner)
             .names
             .values()
@@ -129,8 +130,8 @@ impl Store for MemoryStore {
 
     fn submit(&self, request: Request) -> Option<Answer> {
         let mut inner = lock(&self.space.inner);
-        // The time is read under the lock. A time before that of the previous operation would look like a clock that was
-        // stepped back.
+        // The time is read under the lock. Otherwise it could be before the time of the previous operation, as if the
+        // clock had been set back.
         let now = self.space.clock.micros(Instant::now());
         if let Op::Order { .. } = request.op {
             let table = inner.orders.entry(request.name.clone()).or_default();
@@ -216,7 +217,7 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
-    /// Runs until the store is closed.
+    /// Runs until `close` is called.
     pub(crate) async fn run(mut self, events: Arc<dyn Events>) {
         events.connected(Node::ONLY, false);
         while let Some((name, message)) = self.messages.recv().await {

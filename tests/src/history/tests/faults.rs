@@ -1,5 +1,5 @@
-//! Fake locks with known faults, used by threads, and a register that is written past its fence. The search must find each
-//! fault, and must find nothing in runs without a fault.
+//! Fake locks with known faults, and a thread that evades the fence of a register. The search must find each fault, and
+//! must find nothing in runs without a fault.
 
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard};
@@ -24,7 +24,7 @@ enum Fault {
     ReaderBesideWriter,
     /// A grant gets the token of an earlier grant.
     TokenGoesBack,
-    /// A thread writes with a token that the register must accept, instead of its own.
+    /// Each thread writes with a token that the register always accepts, instead of its own.
     WritesPastTheFence,
 }
 
@@ -63,7 +63,7 @@ impl Fake {
     }
 }
 
-/// Runs some threads that take the lock in turns. Returns the events that they recorded.
+/// Runs some threads that take the lock again and again. Returns the events that they recorded.
 fn contest(capacity: u32, fault: Fault, witness: Option<u16>) -> BTreeMap<String, Vec<Event>> {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("history");

@@ -32,10 +32,10 @@ pub(super) async fn run(own: Contestant, witness: u16, place: Place) {
         over: false,
         own,
     };
-    // This task may replace a killed task that had the mutex and had not yet done what it was woken for.
+    // This task first wakes all waiters: it may replace a killed task that was woken and moved no item, or notified no waiter.
     let mut owes = true;
     while !task.over || owes {
-        // After an error, this task may have moved an item without a notification.
+        // It does the same after an error, because it may have moved an item and notified no waiter.
         let outcome = match owes {
             true => task.wake_all().await,
             false => task.turn().await,

@@ -105,7 +105,7 @@ impl Task {
         self.sure(held);
     }
 
-    /// Reads the time before it asks the guard. So if the guard confirms the lock, the lock was held at that time.
+    /// Records that the guard confirms the lock. The time is read before the guard is asked, so the lock was held at that time.
     fn sure(&mut self, held: &Held) {
         let at = now();
         if held.check().is_ok() {

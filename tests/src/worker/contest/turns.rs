@@ -88,7 +88,7 @@ impl Task {
             held => held,
         };
         if self.own.seed.below(4) == 0 {
-            // After trouble with the store, both results are correct. The call only has to return.
+            // After trouble with the store, any result is correct. The call only has to return.
             let _ = held.unlock().await;
         }
     }

@@ -31,7 +31,7 @@ impl Dead {
         self.kept.is_empty()
     }
 
-    /// Looks for holders and waiters of killed processes, and asserts that none is left after a lease.
+    /// Looks for holders and waiters of killed processes, and asserts that none is left after a lease and [`SLOW`].
     pub(super) fn look(&mut self, observer: &Client, plan: &Plan) {
         if self.kept.is_empty() {
             return;
@@ -39,7 +39,7 @@ impl Dead {
         let begun = Instant::now();
         let mut seen = BTreeSet::new();
         for name in plan.names() {
-            // The server may be failing, too. Then the next look finds out.
+            // The request fails if the server is down, too. Then the next call checks again.
             let Ok(info) = observer.mutex(name).blocking_info() else {
                 return;
             };

@@ -27,7 +27,7 @@ const TASKS: usize = 8;
 /// of a server, and the delay of a slow machine.
 pub(crate) const STUCK: Duration = Duration::from_secs(8);
 
-/// Lets only one campaign run at a time.
+/// Lets only one campaign run at a time: the next one begins when the guard is dropped.
 pub(crate) fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)

@@ -24,7 +24,7 @@ fn open(what: &'static str, kind: &'static str, lease: u64, duration: Duration) 
     })
 }
 
-/// Asserts that every item arrived once and in order, and that the belts never stood still for long.
+/// Asserts that every item arrived once and in order, and that no belt paused for [`STUCK`] or longer.
 fn all_was_handed_over(arena: &mut Arena) -> Ledger {
     arena.close();
     let ledger = Ledger::at(arena.witness.port());

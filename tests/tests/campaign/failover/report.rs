@@ -8,7 +8,7 @@ use super::fault::Fault;
 /// The result of one round.
 #[derive(Debug)]
 pub(super) struct Outcome {
-    /// Sections that had no room beside another section.
+    /// Sections that overlap others, and together with them exceed the capacity.
     pub(super) overlaps: usize,
     pub(super) token_faults: usize,
     /// Stale writes that the fenced register refused.

@@ -22,11 +22,12 @@ const LASTS: Duration = Duration::from_secs(16);
 const PATIENT: Duration = Duration::from_secs(180);
 const PROCESSES: usize = 3;
 const TASKS: usize = 2;
-/// How long to wait for a new grant that no replica receives: less than the sentinels' patience.
+/// How long to wait for a new grant that no replica receives: less than the second after which the sentinels fail over.
 const SOON: Duration = Duration::from_millis(900);
 /// The longest time for which a task holds the lock, in seconds.
 const STAYS: u64 = 3;
-/// The longest time for which a stranger's task holds the lock, in seconds: beyond the time at which the new primary grants.
+/// The longest time for which a task of the `stranger` holds the lock, in seconds: the new primary grants the lock
+/// within this time.
 const STAYS_ON: u64 = 14;
 
 pub(super) struct Field<'a> {

@@ -10,7 +10,7 @@ use crate::recovery::settle;
 
 /// The process whose connection is struck.
 const VICTIM: usize = 0;
-/// At one byte out of this number, a frozen connection stays frozen for longer than a lease.
+/// At every `LONG`th byte, the connection stays frozen for longer than a lease.
 const LONG: usize = 17;
 /// How long to wait for a reply that is long enough.
 const SOON: Duration = Duration::from_secs(2);
@@ -37,8 +37,8 @@ fn has_struck(field: &Field) -> bool {
 }
 
 /// A reply in the contest arrives only up to some byte. Then the connection is cut, or frozen: mostly for a moment,
-/// sometimes for longer than a lease. Every byte is tried, up to the length of the longest reply in some turns of each
-/// process.
+/// sometimes for longer than a lease. Each round tries the next byte, up to the length of the longest reply that was seen
+/// before the first round.
 pub(super) struct Reply {
     pub(super) cuts: bool,
 }
@@ -81,10 +81,10 @@ impl Fault for Reply {
     }
 }
 
-/// A connection is lost, and the next one is cut at some byte of the server's first replies to it.
+/// A connection is lost, and the new connection is cut at some byte of the greeting: the server's first replies to it.
 pub(super) struct Greeting;
 
-/// The bytes of a greeting that are tried, for each of the usual rounds.
+/// The number of bytes of a greeting that are tried for each usual round.
 const PER_ROUND: usize = 8;
 
 impl Fault for Greeting {
@@ -101,7 +101,7 @@ impl Fault for Greeting {
     }
 
     fn strike(&self, field: &mut Field, round: usize) -> Option<Struck> {
-        // The first connection shows the length of the greeting, and the next one is cut.
+        // The first new connection shows the length of the greeting. The second one is cut.
         let before = field.proxies[VICTIM].bytes_down();
         field.proxies[VICTIM].cut();
         settle(field);

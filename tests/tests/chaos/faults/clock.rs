@@ -9,8 +9,8 @@ use super::{Fault, Struck};
 use crate::field::Field;
 use crate::needs::Needs;
 
-/// Steps the clock by a moment, by a few leases, or by more than any idle key is kept. A step forward ends leases before
-/// their holders expect it. With half of the steps back, a process is killed.
+/// Steps the clock by a moment, by a few leases, or by longer than the server keeps an idle key. A step forward ends leases
+/// before their holders expect it. Before half of the steps back, a process is killed.
 pub(super) struct Step {
     pub(super) forward: bool,
 }

@@ -1,4 +1,4 @@
-//! The faults, with a file for each place of a fault.
+//! The faults, with a file for each part of the system that may fail.
 
 mod bytes;
 mod clock;
@@ -16,7 +16,8 @@ use crate::needs::Needs;
 pub(crate) trait Fault: Sync {
     fn name(&self) -> &'static str;
 
-    /// Whether two clients may both have a valid guard for the rest of their leases, so that only fencing tokens help.
+    /// Whether, under this fault, two clients may both have a valid guard until a lease ends. Then only fencing tokens protect
+    /// the data.
     fn is_fenced_only(&self) -> bool {
         false
     }
@@ -31,14 +32,14 @@ pub(crate) trait Fault: Sync {
         usual
     }
 
-    /// Makes the fault strike and ends it; `None` if there was nothing to strike.
+    /// Starts the fault, and ends it if it has an end; `None` if the fault did not strike.
     fn strike(&self, field: &mut Field, round: usize) -> Option<Struck>;
 
     /// Repairs the remaining damage, after the living processes have recovered.
     fn mend(&self, _field: &mut Field) {}
 }
 
-/// The result of a strike: the fault is over, or it has begun if it has no end.
+/// The result of a strike, when the fault has ended. (If the fault has no end: when it has begun.)
 pub(crate) struct Struck {
     /// The start of the recovery, by the witness's clock.
     pub(crate) since: u64,

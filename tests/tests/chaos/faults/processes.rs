@@ -24,8 +24,8 @@ impl Fault for Kill {
     }
 }
 
-/// A process is suspended for longer than its lease. Only the recovery of the other processes counts, during the fault or
-/// after it.
+/// A process is suspended for longer than its lease. Only the recovery of the other processes is measured, from the start of
+/// the fault.
 pub(super) struct Suspend;
 
 impl Fault for Suspend {

@@ -44,7 +44,7 @@ impl Fault for Loading {
             let fill = format!("for i = 1, {KEYS} do redis.call('SET', 'key' .. i, 'value') end");
             redis.command(&["EVAL", &fill, "0"]);
         }
-        // Otherwise each restart would take longer than the last one.
+        // Without the rewrite, the file would grow, and each restart would take longer than the one before.
         redis.command(&["BGREWRITEAOF"]);
         eventually("the file is rewritten", || {
             redis.info("aof_rewrite_in_progress") == "0"

@@ -30,8 +30,9 @@ impl Fault for WithData {
     }
 }
 
-/// The server comes back without data. With the guard, it grants nothing until the leases from before the restart have
-/// ended, plus two seconds and the lag that replicas may have. Also, a process is cut off for longer than its lease.
+/// The server comes back without data. With the restart guard, it grants nothing until the leases from before the restart
+/// have ended, and for two seconds and the lag of replicas after that. Then a process is also cut off for longer than its
+/// lease.
 pub(super) struct WithoutData {
     pub(super) guarded: bool,
 }
@@ -64,7 +65,7 @@ impl Fault for WithoutData {
     fn strike(&self, field: &mut Field, _round: usize) -> Option<Struck> {
         field.moment();
         let struck = field.now();
-        // With the guard, a holder is cut off, so that it does not learn from the new server that its lock is gone.
+        // With the restart guard, a process is cut off. So if it holds, the new server cannot notify it that its lock is gone.
         let victim = field.victim();
         if self.guarded {
             field.proxies[victim].refuse();

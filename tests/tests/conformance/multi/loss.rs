@@ -57,7 +57,7 @@ pub(crate) async fn expire_counts_from_when_all_are_there(store: &dyn TestStore)
     let waiting =
         tokio::spawn(async move { client.multi(["a", "b"]).expire(SHORT).lock().await.unwrap() });
     waiters(&holder, "b", 1).await;
-    // Longer than `expire`: the first lock would have been lost if `expire` counted from its own grant.
+    // The test sleeps for longer than `expire`: if `expire` counted from the grant of `a`, `a` would be lost.
     tokio::time::sleep(SHORT * 2).await;
     assert!(!is_free(&holder, "a").await);
     guard.unlock().await.unwrap();
@@ -76,7 +76,7 @@ pub(crate) async fn what_was_lost_while_waiting_is_taken_again(store: &dyn TestS
     waiters(&holder, "b", 1).await;
     assert!(holder.mutex("a").force_unlock().await.unwrap());
     let other = soon("free", holder.mutex("a").lock()).await.unwrap();
-    // The client is notified of both losses in this order. When it knows of `c`, it also knows of `a`.
+    // The client is notified of the loss of `a` before that of `c`. When it knows of `c`, it also knows of `a`.
     assert!(holder.mutex("c").force_unlock().await.unwrap());
     soon("the loss is known", telltale.lost()).await;
     guard.unlock().await.unwrap();

@@ -1,4 +1,4 @@
-//! Queries about several locks, actions on them through their handle, and taking them again.
+//! Several locks: queries about them, actions through their handle, and taking them again.
 
 use std::time::Duration;
 

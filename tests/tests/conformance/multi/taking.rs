@@ -8,7 +8,7 @@ use auto_mutex_tests::stores::TestStore;
 
 use super::{all_free, is_free};
 
-/// A call that did not get all locks waits at least this long for the store to confirm their release.
+/// For this time, a call that did not get all locks waits for the store to confirm the release of the others.
 const MOMENT: Duration = Duration::from_secs(1);
 
 pub(crate) async fn all_are_held_each_by_its_name(store: &dyn TestStore) {
@@ -93,14 +93,14 @@ async fn others_are_free(other: &Client, mut fails: impl AsyncFnMut() -> bool) {
         for name in ["a", "c"] {
             if let Some(guard) = other.mutex(name).try_lock().await.unwrap() {
                 free += 1;
-                // Released at once, so that the next call does not wait for this lock.
+                // The guard is released with confirmation, so that the next call finds this lock free.
                 guard.unlock().await.unwrap();
             }
         }
         if free == 2 {
             return;
         }
-        // A call does not wait any longer for a store that has not answered in time.
+        // A lock may still be held only if the call has waited in vain for the confirmation of its release.
         assert!(started.elapsed() >= MOMENT, "{:?}", started.elapsed());
         all_free(other, &["a", "c"]).await;
     }

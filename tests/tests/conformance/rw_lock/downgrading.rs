@@ -38,7 +38,7 @@ pub(crate) async fn a_downgrade_of_what_is_lost_says_so(store: &dyn TestStore) {
     assert!(breaker.rw_lock("l").force_unlock().await.unwrap());
     let writer = soon("the next one", breaker.rw_lock("l").write()).await;
     let writer = writer.unwrap();
-    // Whether the notification or the answer comes first, the guard does not become a reader.
+    // The guard does not become a reader, whether the client receives the notification of the loss or the answer first.
     let error = soon("an answer", guard.downgrade()).await.unwrap_err();
     assert!(matches!(error, LockError::Lost { .. }), "{error:?}");
     writer.check().unwrap();

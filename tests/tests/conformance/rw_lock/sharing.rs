@@ -1,4 +1,4 @@
-//! Which holders can hold the lock at the same time.
+//! Whether readers and writers can hold the lock at the same time.
 
 use std::time::Duration;
 

@@ -163,7 +163,7 @@ pub(crate) async fn a_thread_may_wait_where_its_task_does_not_have_it_all(store:
     let client = store.member();
     let semaphore = client.semaphore("s", 2);
     let _one = semaphore.acquire().await.unwrap();
-    // The same thread may wait, because one permit is left.
+    // The thread that holds a permit may wait, because one permit is left.
     let two = semaphore.blocking_acquire().unwrap();
     let error = semaphore.blocking_acquire().unwrap_err();
     assert!(matches!(error, LockError::Deadlock { .. }), "{error:?}");

@@ -26,7 +26,7 @@ pub(crate) async fn another_size_is_a_mismatch(store: &dyn TestStore) {
         };
         assert_eq!(name, "suite:s");
     }
-    // The first holder is unaffected, and when all permits are back another size may be used.
+    // The holder is not affected. When all permits are back, another size may be used.
     assert_eq!(permit.release().await.unwrap(), 3);
     let permit = soon("another size", other.acquire_many(5)).await.unwrap();
     permit.release().await.unwrap();
@@ -57,7 +57,7 @@ pub(crate) async fn a_name_is_one_kind_of_lock_at_a_time(store: &dyn TestStore) 
     let error = a.mutex("s").try_lock().await.unwrap_err();
     assert_eq!(kinds(error), (LockKind::Mutex, LockKind::Semaphore));
     permit.release().await.unwrap();
-    // A semaphore of one permit is not taken for a mutex.
+    // A semaphore of one permit is not mistaken for a mutex.
     let permit = b.semaphore("s", 1).acquire().await.unwrap();
     let error = b.semaphore("s", 5).acquire().await.unwrap_err();
     let of_one = matches!(
@@ -105,7 +105,7 @@ pub(crate) async fn it_is_not_deleted_under_its_users(store: &dyn TestStore) {
     assert_eq!(name, "suite:s");
     all.release().await.unwrap();
     let permit = soon("the waiter", waiting).await.unwrap();
-    // A server of a quorum may receive the release a moment later than the servers that granted.
+    // In a quorum, a majority is enough for the waiter's grant. Another server may receive the release later.
     becomes("the waiter is the only holder", async || {
         let error = other.semaphore("s", 2).blocking_delete().unwrap_err();
         match error {

@@ -37,7 +37,7 @@ impl Contest {
     /// Checks that both clients move to the server that replaces the first one, and that the waiter is granted when it opens.
     async fn go_on(self, service: &Service, began: Instant) {
         let primary = service.wait_until_replaced(0);
-        // This blocks a thread that the clients do not need.
+        // `eventually` blocks this thread. The clients do not need it.
         eventually("both are there", || members(service.server(primary)) == 2);
         let free = self.holder.mutex("free").try_lock().await;
         closed_since(began, free, HAPPENED);

@@ -91,7 +91,7 @@ async fn em_mutex_09_parts_of_a_key_never_run_together() {
     let other = rig.client();
     client
         .scope(keyed("a", "b:c", async || {
-            // The lock of `a` and `b:c` differs from those of `a:b` and `c`, and of `a` and `b`, and excludes itself.
+            // The pair `a` and `b:c` has another lock than each of these pairs, and the same lock as itself.
             for (a, b) in [("a:b", "c"), ("a", "b"), ("a%3Ab", "c"), ("a", "b%3Ac")] {
                 other.scope(keyed(a, b, async || {})).await.unwrap();
             }

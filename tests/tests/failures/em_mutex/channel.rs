@@ -35,7 +35,8 @@ async fn em_mutex_07_garbage_on_the_channel_harms_nobody() {
         vec![b'x'; 1_000_000],
     ];
     for ticket in tickets {
-        // Messages about existing tickets: a grant with a counter that was never sent, and a loss that did not happen.
+        // Messages about existing tickets: a grant with a counter that was never sent, a loss that did not happen, and a message
+        // with another name.
         garbage.push(format!("grant {ticket} 1 999999 2000 suite:m").into_bytes());
         garbage.push(format!("lost {ticket} suite:m").into_bytes());
         garbage.push(format!("near {ticket} suite:other").into_bytes());
@@ -62,7 +63,8 @@ async fn em_mutex_07_garbage_on_the_channel_harms_nobody() {
     assert!(guard.unlock().await.unwrap());
 }
 
-/// Publishes what an attacker who knows the waiting ticket could publish: a grant with a token and a lease.
+/// Takes a lock, starts a waiter, and publishes forged grants for the waiter's ticket, with this token and lease. Returns the
+/// guard, the waiter, and the ticket of the guard.
 async fn forge(
     rig: &Rig,
     token: &str,

@@ -18,7 +18,7 @@ async fn em_mutex_01_expiry_never_comes_from_the_clients_clock() {
     let client = rig.leasing(Duration::from_millis(300));
     let guard = client.mutex("m").lock().await.unwrap();
     guard.refresh(Duration::from_secs(5)).await.unwrap();
-    // The check includes renewals.
+    // The test waits for a renewal, so that its commands are checked too.
     let before = rig.redis.calls("evalsha");
     becomes("a renewal", async || rig.redis.calls("evalsha") > before).await;
     guard.unlock().await.unwrap();

@@ -104,8 +104,8 @@ async fn em_mutex_02_a_waiter_is_woken_and_does_not_find_out_by_asking() {
         took.push(released.elapsed());
         assert!(guard.unlock().await.unwrap());
     }
-    // The first waiters also ask every 1100 ms: without wake-ups, half of the handoffs would take longer than half of that.
-    // A slow machine may delay some handoffs, but not half of them.
+    // A first waiter also asks the store every 1100 ms. Without wake-ups, half of the grants would come more than 550 ms after
+    // the release. A slow machine may delay some grants, but not half of them.
     took.sort();
     assert!(took[10] < Duration::from_millis(550), "{took:?}");
 }

@@ -17,7 +17,7 @@ async fn killed_connections_are_replaced_and_waiters_stay_in_order() {
     }
     for _ in 0..3 {
         rig.redis.kill_clients();
-        // A waiter that is not back when its turn comes would be passed over.
+        // All clients have new connections before the next kill.
         becomes("all are back", async || rig.redis.members() == 5).await;
     }
     // All waiters must be back before the release: a waiter that is missing when its turn comes is passed over.

@@ -15,7 +15,7 @@ async fn a_lost_reply_to_unlock_still_tells_the_truth() {
     for round in 0..5 {
         let guard = client.mutex("m").lock().await.unwrap();
         rig.proxy.lose_reply_after(round);
-        // The result says that this call released the lock, although the resent release finds the lock free.
+        // The call succeeds, although the resent release finds the lock free.
         let truth = soon("an answer", guard.unlock()).await;
         assert!(truth.is_ok(), "{truth:?}");
         assert!(other.mutex("m").try_lock().await.unwrap().is_some());

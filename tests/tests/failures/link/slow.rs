@@ -24,7 +24,7 @@ async fn a_slow_link_only_takes_longer() {
     assert!(guard.unlock().await.unwrap());
 }
 
-/// The scripts alone take a second over such a link, which is less than the time of an attempt.
+/// Over such a link the scripts alone take a second, which is less than the time limit of a connection attempt.
 #[tokio::test]
 async fn a_link_of_50_kb_a_second_connects_and_connects_again() {
     let rig = Rig::new();
@@ -45,7 +45,7 @@ async fn a_link_of_50_kb_a_second_connects_and_connects_again() {
     }
 }
 
-/// An attempt lasts as long as it makes progress, and a slow server is not considered dead after a reconnect.
+/// A connection attempt lasts as long as it makes progress, and a slow server is not considered dead after a reconnect.
 #[tokio::test]
 async fn a_server_that_takes_longer_than_usual_for_each_answer_is_of_use() {
     let rig = Rig::new();
@@ -88,10 +88,10 @@ async fn one_round_trip_takes_a_free_lock() {
 async fn several_names_are_waited_for_over_a_link_that_takes_a_second() {
     let rig = Rig::new();
     let client = Client::connect(rig.proxied_config().lease(LONG).store_timeout(60)).unwrap();
-    // Longer than a call that does not wait tolerates an unresponsive store.
+    // With this delay, a call that does not wait gives up before the answer.
     rig.proxy.delay(Duration::from_millis(600));
     let multi = client.multi(["a", "b"]);
-    // If the machine stalls for a moment, the answer may come together with the end of that time.
+    // But if the machine stalls for a moment, the answer may still be in time.
     let error = loop {
         match soon("an answer", multi.try_lock()).await {
             Ok(taken) => assert!(taken.expect("free").unlock().await.unwrap()),

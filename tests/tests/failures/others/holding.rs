@@ -32,7 +32,7 @@ async fn others_renewal_does_not_outlive_the_guard() {
     let (client, other) = (rig.proxied_leasing(LEASE), rig.client());
     for way in 0..4 {
         let guard = client.mutex("m").lock().await.unwrap();
-        // A renewal is in flight, or its connection is being lost, while the guard is dropped.
+        // The guard is dropped after a refresh that was cancelled, or while the connection is being lost.
         let refresh = guard.refresh(Duration::from_secs(60));
         match way {
             0 => drop(refresh),

@@ -49,7 +49,7 @@ async fn semaphore_01_a_crash_at_any_moment_loses_no_permit() {
         assert!(rig.redis.held() <= 2);
     }
     assert!(gotten > 0, "nobody was killed inside");
-    // This would show a permit that is lost forever, and one too many.
+    // The following calls would show a permit that is lost forever, and one too many.
     let semaphore = observer.semaphore("s", 2);
     let both = soon("all permits come back", semaphore.acquire_many(2)).await;
     assert_eq!(semaphore.available().await.unwrap(), 0);

@@ -7,8 +7,8 @@ use auto_mutex_tests::events::{becomes, soon};
 
 use crate::rig::Rig;
 
-/// Returns the only permit, taken by a client that can no longer reach the store. The holder has lost the permit, or
-/// (`released`) has dropped it while the release is still in flight.
+/// Takes the only permit with a client whose link is then frozen. Returns the client, and the permit after its lease has ended.
+/// If `released`, the permit is dropped instead, and its release is in flight.
 async fn stale(rig: &Rig, released: bool) -> (Client, Option<Permit>) {
     let late = Client::connect(rig.proxied_config().lease(1).store_timeout(30)).unwrap();
     let permit = late.semaphore("s", 1).acquire().await.unwrap();

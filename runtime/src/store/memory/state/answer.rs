@@ -108,7 +108,7 @@ impl State {
             .into_iter()
             .filter_map(|(_, &ticket)| describe(ticket, self.records.get(&ticket)?.place_ends()))
             .collect();
-        // The next operation takes back the signals of holders whose leases have ended.
+        // The signals of holders whose leases have ended count as available: the next operation takes them back.
         let ended = self.held.iter().filter(|held| held.0 <= now);
         let returned = ended
             .filter_map(|held| self.records.get(&held.1))

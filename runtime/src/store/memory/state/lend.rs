@@ -10,12 +10,12 @@ impl State {
             .then(|| Loan::new(clock, self.token, self.clock))
     }
 
-    /// Applies the grants and releases of `loan`, each at its time. `held`: the acquire of the last grant, if its ticket
-    /// still holds.
+    /// Sets the state to the result of all grants and releases of `loan`. `held`: the acquire of the last grant, if its
+    /// ticket still holds.
     pub(crate) fn take_back(&mut self, member: MemberId, loan: &Loan, held: Option<&Op>) {
         self.known = true;
         self.last_signal = 0;
-        // The client may have read the clock before the previous operation did.
+        // The client may have read the clock before the store's last operation did. Then `loan.last()` is too early.
         self.clock = self.clock.max(loan.last());
         self.token = loan.token();
         if let Some(acquire) = held {

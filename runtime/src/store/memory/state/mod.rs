@@ -1,7 +1,7 @@
 //! The state of one name: the reference model of `docs/protocol.md` in plain Rust.
 //!
-//! The caller passes the time and a function that publishes messages, so the rules run on any clock and without threads. Every
-//! operation prunes, does its own part, and grants.
+//! The caller passes the time and a function that publishes messages, so the rules run on any clock and without
+//! threads. Every operation except [`Op::Inspect`] and [`Op::Probe`] prunes, does its own part, and grants.
 
 mod answer;
 mod grant;
@@ -71,7 +71,7 @@ impl State {
         self.records.is_empty() && self.gone.is_empty() && self.signals.is_empty()
     }
 
-    /// When the state may be dropped without further operations: some time after its last lease, place or tombstone
+    /// When the state may be dropped if no further operation comes: some time after its last lease, place or tombstone
     /// has ended.
     pub(crate) fn kept_until(&self) -> u64 {
         let leases = self.held.iter().map(|held| held.0);
@@ -100,7 +100,7 @@ impl State {
         waiters.map(Record::place_ends)
     }
 
-    /// Frees the memory that an idle name does not need: there may be a million of them.
+    /// Frees the memory that an idle name does not need: there may be a million idle names.
     pub(crate) fn shrink(&mut self) {
         if self.is_idle() {
             *self = Self {
