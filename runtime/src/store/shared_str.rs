@@ -55,8 +55,8 @@ impl From<Arc<str>> for SharedStr {
 impl PartialEq for SharedStr {
     #[inline]
     fn eq(&self, other: &Self) -> bool {
-        // The slices of empty literals begin at an invalid address. On some processors, `memcmp` of no bytes there takes
-        // longer than the rest of a handoff's matching: its masked load faults in microcode.
+        // Not by `memcmp` if both are empty: by measurement, that took 14 % of a handoff. Empty literals begin at an invalid
+        // address; probably a masked load of no bytes is slow there.
         self.len() == other.len() && (self.is_empty() || **self == **other)
     }
 }
