@@ -14,11 +14,14 @@ impl State {
         let Some(record) = self.records.get(&ticket) else {
             return Reply::Gone;
         };
+        // A waiter whose touches are further apart would lose its place.
+        let third = record.place_ms / 3;
+        let soon = NEAR_MS.min(third);
         if self.is_unclaimed(step, ticket) {
             let again_ms = step.grants_from.saturating_sub(now).div_ceil(1000) + 1;
             return Reply::Queued {
                 position: 1,
-                again: Duration::from_millis(again_ms.min(NEAR_MS)),
+                again: Duration::from_millis(again_ms.min(soon).max(1)),
                 holder: None,
             };
         }
@@ -35,16 +38,12 @@ impl State {
                 true => first_end.unwrap_or(0).max(step.grants_from),
                 false => first_end.unwrap_or(u64::MAX),
             };
-            NEAR_MS.min(
-                first_end
-                    .saturating_sub(now)
-                    .div_ceil(1000)
-                    .saturating_add(1),
-            )
+            let end_ms = first_end.saturating_sub(now).div_ceil(1000);
+            soon.min(end_ms.saturating_add(1))
         } else if record.told > 0 {
-            NEAR_MS.min(record.place_ms / 3)
+            soon
         } else {
-            record.place_ms / 3
+            third
         };
         Reply::Queued {
             position: index as u64 + 1,

@@ -72,7 +72,7 @@ local function cut()
                 ahead, start = min(ahead, lease), start + RECORD_SIZE + bytes
               end
             end
-            again, told = min(NEAR_MS, math.ceil((ahead - now) / 1000) + 1), seq
+            again, told = min(again, math.ceil((ahead - now) / 1000) + 1), seq
           end
           reply = string.format('QUEUED %d %d %s', waiting, max(1, again), beside)
         end
@@ -116,7 +116,7 @@ local function cut()
               local bytes, _, _, _, _, lease = unpack_struct('<IIBddd', state, at)
               ahead, at = min(ahead, lease), at + RECORD_SIZE + bytes
             end
-            again, when = min(NEAR_MS, math.ceil((ahead - now) / 1000) + 1), now
+            again, when = min(NEAR_MS, again, math.ceil((ahead - now) / 1000) + 1), now
           end
           local length = unpack_struct('<I', state, QUEUE_START)
           local token = unpack_struct('<d', state, QUEUE_START + 33)

@@ -176,7 +176,7 @@
       elseif code == DELETE then
         word = seldom().delete()
       elseif unclaimed then
-        word = code == TRY and 'BUSY' or 'QUEUED 1 ' .. int(min(NEAR_MS, ceil((opens - now) / 1000) + 1))
+        word = code == TRY and 'BUSY' or 'QUEUED 1 ' .. int(max(1, min(NEAR_MS, r[WAIT] / 3, ceil((opens - now) / 1000) + 1)))
       elseif not word and r[TOKEN] > 0 then
         word = r[TEXT] and {int(r[TOKEN]), r[TEXT]} or r[TOKEN]
       elseif not word then
@@ -185,9 +185,8 @@
         else
           local position = s[QUEUE_APART] == 1 and others().position(r) or index_of(queue, r)
           local again = r[WAIT] / 3
-          if r[WHEN] > 0 then again = min(NEAR_MS, again) end
+          if r[WHEN] > 0 or position <= NEAR then again = min(NEAR_MS, again) end
           if position <= NEAR then
-            again = NEAR_MS
             local ends = FAR
             if s[HELD_APART] == 1 then
               ends = others().first_end()
@@ -200,7 +199,7 @@
             end
             -- While the store grants nothing, no ticket is granted when a lease ends.
             if closed then ends = max(s[HOLDERS] > 0 and ends or 0, opens) end
-            if ends < FAR then again = min(NEAR_MS, ceil((ends - now) / 1000) + 1) end
+            if ends < FAR then again = min(again, ceil((ends - now) / 1000) + 1) end
           end
           word = string.format('QUEUED %d %d', position, max(1, again))
         end

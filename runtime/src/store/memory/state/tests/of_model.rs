@@ -58,29 +58,30 @@ impl Words {
     /// Returns the reply `Queued` that `docs/protocol.md` prescribes for the model's records.
     fn queued(&self, executed: &Executed, store: &Store, rules: &Rules) -> Said {
         let opens_ms = self.millis(executed.closed);
+        let third = self.millis(rules.place) / 3;
+        let soon = NEAR_MS.min(third);
         let waiting = |record: &&store::Record| record.lease.is_none() && !record.quiet;
         let mut queue = store.records.iter().filter(waiting).enumerate();
         let Some((index, record)) = queue.find(|it| it.1.ticket == executed.request.ticket) else {
             // The ticket has a provisional grant that it may not claim now.
             return Said::Queued {
                 position: 1,
-                again_ms: NEAR_MS.min(opens_ms + 1),
+                again_ms: soon.min(opens_ms + 1).max(1),
                 holder: None,
             };
         };
         let leases = store.records.iter().filter_map(|record| record.lease);
-        let place_ms = self.millis(rules.place);
         let again_ms = if index < NEAR {
             let first = leases.clone().map(|lease| self.millis(lease.left)).min();
             let first = match executed.closed {
                 0 => first.unwrap_or(u64::MAX - 1),
                 _ => first.unwrap_or(0).max(opens_ms),
             };
-            NEAR_MS.min(first + 1)
+            soon.min(first + 1)
         } else if record.notified.is_some() {
-            NEAR_MS.min(place_ms / 3)
+            soon
         } else {
-            place_ms / 3
+            third
         };
         Said::Queued {
             position: index as u64 + 1,
