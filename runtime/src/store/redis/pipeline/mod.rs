@@ -5,8 +5,8 @@
 //! - With few requests in flight: the caller, at once, on its own thread. No other thread must be woken.
 //! - With many in flight: the engine, which is woken. Requests that other threads submit before the engine runs share
 //!   its write.
-//! - When the engine has just read something and will check here anyway: the engine. Then one write contains releases,
-//!   for which no caller waits, the engine's own requests, and the requests of the tasks that it has just woken.
+//! - When the engine has just read something, and will check the buffer before it sleeps: the engine. Its write contains
+//!   releases, for which no caller waits, its own requests, and the requests of the tasks that it has just woken.
 //!
 //! No thread holds the lock while it writes, and only one thread writes at a time. Meanwhile, other threads may submit
 //! requests: the writer writes these too, or leaves them to the engine.
@@ -25,7 +25,7 @@ use super::connect::Connector;
 use super::sending::{Awaited, Sending};
 use super::shard_channels::ShardChannels;
 use super::term::Term;
-use crate::store::{Op, Request};
+use crate::store::{Name, Op, Request};
 use crate::sync::{Mutex, MutexGuard};
 use crate::wait::lock;
 use crate::wire::Outbox;
@@ -35,7 +35,7 @@ const MOST: usize = 8192;
 const ROOM: usize = 256 << 10;
 /// The capacity that a list may keep after a burst.
 const KEPT: usize = 1024;
-/// How many rounds a writer makes for requests that arrive while it writes.
+/// How often in a row a writer writes at most, because requests may arrive while it writes.
 const ROUNDS: u32 = 2;
 
 /// A member's access to a Redis server.
@@ -44,7 +44,7 @@ pub(crate) struct Pipeline {
     state: Mutex<State>,
     /// How many replies are outstanding.
     under_way: AtomicUsize,
-    /// Whether a request was submitted that no thread has taken care of yet.
+    /// Whether a request was submitted since the last `flush`.
     touched: AtomicBool,
 }
 
@@ -53,7 +53,7 @@ struct State {
     /// The requests without a reply, in the order of their bytes. Requests that the engine has moved to its own list are
     /// not included.
     awaited: VecDeque<Awaited>,
-    /// The start and end of the last command, in the bytes that no writer has taken.
+    /// The start and end of the last command, in the bytes that no writer has taken. Equal: the command cannot be taken back.
     last: (usize, usize),
     /// Requests without room in the pipeline, or without a connection.
     waiting: VecDeque<Request>,
@@ -120,10 +120,14 @@ impl Pipeline {
     fn begin(&self, state: &mut State, request: Request) {
         let sending = Sending::new(request);
         match state.take_back_for(&sending) {
-            Some(release) => {
-                let ops = [&release.request.op, &sending.request.op];
-                self.evaluate(state, &sending, &ops);
-                state.awaited.push_back(Awaited::Both([release, sending]));
+            Some(earlier) => {
+                let both = match sending.request.op {
+                    Op::Release { .. } => [sending, earlier],
+                    _ => [earlier, sending],
+                };
+                let ops = [&both[0].request.op, &both[1].request.op];
+                self.evaluate(state, &both[0].request.name, &ops);
+                state.awaited.push_back(Awaited::Both(both));
             }
             None => self.append(state, sending),
         }
@@ -136,17 +140,16 @@ impl Pipeline {
             self.expect(state, Awaited::Unimportant);
         }
         let start = state.out.filling().len();
-        self.evaluate(state, &sending, &[&sending.request.op]);
+        self.evaluate(state, &sending.request.name, &[&sending.request.op]);
         let end = state.out.filling().len();
         self.expect(state, Awaited::Request(sending));
         // A command that needs an ASKING before it is never merged with another.
         state.last = if asking { (0, 0) } else { (start, end) };
     }
 
-    fn evaluate(&self, state: &mut State, sending: &Sending, ops: &[&Op]) {
+    fn evaluate(&self, state: &mut State, name: &Name, ops: &[&Op]) {
         let opens = state.term.opens();
-        let (name, member) = (&sending.request.name, self.connector.member);
-        let scripts = &self.connector.scripts;
+        let (scripts, member) = (&self.connector.scripts, self.connector.member);
         state
             .out
             .encode(|cmd| command::evaluate(cmd, scripts, member, name, ops, opens));
@@ -204,24 +207,35 @@ impl State {
         self.reader == Some(thread::current().id())
     }
 
-    /// If the last command in the buffer is a release of the same name, takes it back, so that one command can contain both.
-    fn take_back_for(&mut self, acquire: &Sending) -> Option<Sending> {
+    /// If the last command in the buffer can be merged with this one, takes it back, so that one command can contain both
+    /// operations: the release first, then the acquire.
+    fn take_back_for(&mut self, next: &Sending) -> Option<Sending> {
         let (start, end) = std::mem::take(&mut self.last);
-        let Some(Awaited::Request(release)) = self.awaited.back() else {
+        let Some(Awaited::Request(last)) = self.awaited.back() else {
             return None;
         };
-        let [first, second] = [&release.request, &acquire.request];
-        let follow = first.name == second.name
-            && matches!(first.op, Op::Release { .. })
-            && matches!(second.op, Op::Acquire { .. });
         let out = self.out.filling();
-        if !follow || start == end || out.len() != end {
+        if !can_merge(&last.request, &next.request) || start == end || out.len() != end {
             return None;
         }
         out.truncate(start);
         match self.awaited.pop_back() {
-            Some(Awaited::Request(release)) => Some(release),
+            Some(Awaited::Request(last)) => Some(last),
             _ => None,
         }
     }
+}
+
+/// Whether one command can contain both requests, as a release and an acquire in this order. If the acquire was submitted
+/// first, this order is possible too, because the acquire has no reply yet. Then it must be an acquire that cannot share
+/// the lock: with the release after it, the acquire would have to wait.
+fn can_merge(last: &Request, next: &Request) -> bool {
+    let suit = match (&last.op, &next.op) {
+        (Op::Release { .. }, Op::Acquire { .. }) => true,
+        (acquire @ Op::Acquire { share, .. }, release @ Op::Release { .. }) => {
+            share.excludes_all() && acquire.ticket() != release.ticket()
+        }
+        _ => false,
+    };
+    suit && last.name == next.name
 }

@@ -143,3 +143,43 @@ async fn of_an_owner_it_is_one_command_too() {
     assert_eq!(count, 1);
     peer.end().await;
 }
+
+#[tokio::test]
+async fn an_acquire_and_a_release_that_are_written_together_run_in_the_best_order() {
+    let server = Server::start();
+    let mut peer = Peer::new(&server).await;
+    let [first, second] = [Ticket::random(), Ticket::random()];
+    assert!(peer.ask("n", acquire(first)).await.is_ok());
+    // The release comes first, so the acquire need not wait for a message.
+    let acquired = peer.hand_over("n", acquire(second));
+    let released = peer.submit("n", release(first));
+    let freed = peer.answer(released).await.unwrap();
+    assert_eq!(freed, Reply::Released { free: 1 });
+    let granted = peer.answer(acquired).await.unwrap();
+    assert!(matches!(granted, Reply::Granted { .. }), "{granted:?}");
+
+    // Both have the same ticket: the release is of this very acquire.
+    let own = Ticket::random();
+    let acquired = peer.hand_over("other", acquire(own));
+    let released = peer.submit("other", release(own));
+    assert!(matches!(
+        peer.answer(acquired).await,
+        Ok(Reply::Granted { .. })
+    ));
+    let freed = peer.answer(released).await.unwrap();
+    assert_eq!(freed, Reply::Released { free: 1 });
+
+    // Both may hold a permit at the same time, so the acquire comes first, as it was submitted.
+    let [one, two] = [Ticket::random(), Ticket::random()];
+    let permit = |ticket| ops::acquire(ticket, 2, Mode::Queue);
+    assert!(peer.ask("permits", permit(one)).await.is_ok());
+    let acquired = peer.hand_over("permits", permit(two));
+    let released = peer.submit("permits", release(one));
+    assert!(matches!(
+        peer.answer(acquired).await,
+        Ok(Reply::Granted { .. })
+    ));
+    let freed = peer.answer(released).await.unwrap();
+    assert_eq!(freed, Reply::Released { free: 1 });
+    peer.end().await;
+}
