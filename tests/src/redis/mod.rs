@@ -82,6 +82,12 @@ impl Redis {
         panic!("redis-server does not start (is it installed?):\n{log}");
     }
 
+    /// Makes the server independent of the authority's directory, which its owner may delete then. The running server does
+    /// not read its certificate again.
+    pub(crate) fn copy_ca(&mut self) {
+        self.options.copy_ca_to(self.dir.path());
+    }
+
     /// The port on 127.0.0.1.
     pub fn port(&self) -> u16 {
         self.port.number()

@@ -1,6 +1,7 @@
 //! The configuration of a server.
 
 use std::fmt::Write as _;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -127,6 +128,15 @@ impl Options {
     }
 
     /// `ca=…`, as a part of a URL.
+    /// Copies the authority's certificate to `dir`, for the clients that connect from now on.
+    pub(super) fn copy_ca_to(&mut self, dir: &Path) {
+        if let Some(tls) = &mut self.tls {
+            let copy = dir.join("ca.pem");
+            fs::copy(&tls.ca, &copy).expect("a copy");
+            tls.ca = copy;
+        }
+    }
+
     pub(crate) fn trust(&self) -> String {
         let tls = self.tls.as_ref().expect("a server with TLS");
         format!("ca={}", tls.ca.display())
@@ -168,6 +178,6 @@ impl Options {
         for line in &self.lines {
             let _ = writeln!(conf, "{line}");
         }
-        std::fs::write(dir.join("redis.conf"), conf).expect("redis.conf is written");
+        fs::write(dir.join("redis.conf"), conf).expect("redis.conf is written");
     }
 }

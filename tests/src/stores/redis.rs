@@ -29,11 +29,7 @@ pub struct ByDialer(Lent<Redis>);
 
 struct Ruled(Redis);
 
-struct Secure {
-    redis: Redis,
-    // Keeps the certificate's file, because a member that reconnects reads it again.
-    _authority: Authority,
-}
+struct Secure(Redis);
 
 impl OnRedis {
     /// Takes an idle server, or starts a new one.
@@ -98,15 +94,15 @@ impl Reusable for Ruled {
 impl Reusable for Secure {
     fn start() -> Self {
         let authority = Authority::new();
-        let options = Options::default().tls(&authority, authority.issue());
-        Self {
-            redis: Redis::with(options),
-            _authority: authority,
-        }
+        let mut redis = Redis::with(Options::default().tls(&authority, authority.issue()));
+        // A pool is never dropped, and would leave the directory of the authority. A server's own directory is deleted when
+        // the test process ends.
+        redis.copy_ca();
+        Self(redis)
     }
 
     fn empty(&self) -> bool {
-        empty(&self.redis)
+        empty(&self.0)
     }
 }
 
@@ -146,11 +142,11 @@ impl TestStore for UnderTheRule {
 
 impl TestStore for OverTls {
     fn url(&self) -> String {
-        self.0.redis.tls_url()
+        self.0.0.tls_url()
     }
 
     fn server(&self) -> Option<&Redis> {
-        Some(&self.0.redis)
+        Some(&self.0.0)
     }
 }
 
