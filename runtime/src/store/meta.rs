@@ -75,7 +75,7 @@ impl Meta {
         }
     }
 
-    /// Writes a record without an owner and locks. `machine` is a result of [`machine`](Self::machine).
+    /// Writes a record without an owner or locks. `machine` is a result of [`machine`](Self::machine).
     pub(crate) fn write(machine: &str, pid: u32, site: &str) -> SharedStr {
         format!("{machine} {pid} {}", crate::name::escape(site)).into()
     }
@@ -89,7 +89,8 @@ impl Meta {
         format!("{meta}{scope}{}", crate::name::escape(owner)).into()
     }
 
-    /// Returns `meta` for a task that holds the locks `names`, within the limits above. These names replace those in `meta`.
+    /// Returns `meta` for a task that holds the locks `names`, within `MOST_HELD` and `MOST_BYTES`. Locks that `meta` already
+    /// lists are replaced.
     pub(crate) fn holding(meta: &SharedStr, names: &[Name]) -> SharedStr {
         let known = meta.find(HOLDS);
         let mut text = meta[..known.unwrap_or(meta.len())].to_owned();
@@ -104,7 +105,7 @@ impl Meta {
         text.into()
     }
 
-    /// Returns `meta` without the owner and the locks of the task: this part is the same for all calls of one place in
+    /// Returns `meta` without the owner and the locks of the task: this part is the same for all calls of one site in
     /// one process.
     pub(crate) fn place(meta: &str) -> &str {
         let end = meta.match_indices(' ').nth(2);
@@ -128,7 +129,7 @@ impl Meta {
         let site = unescape(words.next()?);
         let mut holds = Vec::new();
         for word in words {
-            // A key that is not known here comes from a later version, so its word is skipped.
+            // A word with an unknown key was written by a later version, so it is skipped.
             let (key, value) = word.split_once(':')?;
             if key == HOLDS_KEY {
                 holds.push(value.to_owned());

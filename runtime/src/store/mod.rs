@@ -120,8 +120,8 @@ pub(crate) trait Events: Send + Sync + 'static {
 pub(crate) trait Store: Send + Sync + 'static {
     /// Submits a request. While a connection lasts, the store executes the requests of one member in the order of
     /// submission. A store in this process returns the answer at once. So does a store that cannot take the request, for
-    /// example because it is closed. Otherwise the store returns `None`, and calls [`Events::answered`] exactly once for
-    /// each request.
+    /// example after [`close`](Self::close). Otherwise the store returns `None`, and calls [`Events::answered`] exactly once
+    /// for each request.
     ///
     /// Never blocks, never calls [`Events`]. The request may stay unsent until [`flush`](Self::flush).
     fn submit(&self, request: Request) -> Option<Answer>;
@@ -147,7 +147,8 @@ pub(crate) trait Store: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Returns names that are served by different servers, so that a request for each name reaches each server: see [`ping`].
+    /// Returns names for a request to each server: if the member makes one request for each of the names, each server gets
+    /// a request. See [`ping`].
     fn pings(&self) -> Vec<Name> {
         vec![ping(0)]
     }

@@ -23,7 +23,7 @@ pub(crate) struct Share {
     pub(crate) capacity: u32,
     /// Whether the ticket accepts a signal instead of the units.
     pub(crate) takes: bool,
-    /// Tickets of one owner share a hold in the whole cluster. Escaped; empty without an owner.
+    /// The escaped owner; empty without an owner. Tickets of one owner share a hold in the whole cluster.
     pub(crate) owner: SharedStr,
 }
 
@@ -137,7 +137,7 @@ pub(crate) enum Op {
     /// Shares edges of the lock order, and returns the edges of other members: see `crate::order`. The request's name is
     /// the name under which the edges of a namespace are kept.
     Order {
-        /// Returns the edges that the store has known since this time, in microseconds.
+        /// The store returns the edges that it first received at this time or later, in microseconds.
         since: u64,
         /// The field and the text of each edge.
         edges: Arc<[(Arc<str>, Arc<str>)]>,
@@ -178,7 +178,7 @@ impl Op {
 
 /// Converts to whole milliseconds, the unit of durations in the protocol.
 pub(super) fn millis(duration: Duration) -> u64 {
-    // This is far beyond every lease, and Lua still computes exactly when microseconds are added.
+    // The limit is far beyond every lease. In microseconds and added to a time, it is still exact as a number of Lua.
     const MOST: u128 = 1 << 42;
     duration.as_millis().min(MOST) as u64
 }

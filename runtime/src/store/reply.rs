@@ -35,7 +35,7 @@ pub(crate) enum Reply {
         /// Whether the tickets of the name accept signals.
         takes: bool,
     },
-    /// A touch or release of a ticket that the store does not know.
+    /// The store does not know the ticket. For `Op::Raise`: the ticket does not hold.
     Gone,
     /// The release ended a hold. `free`: the units and signals that are available now.
     Released {
@@ -69,7 +69,7 @@ pub(crate) enum Reply {
         /// The store's time, in microseconds.
         now: u64,
         edges: Vec<OrderRecord>,
-        /// For each claim of the request, whether this member has it.
+        /// For each report that the request claims: whether this member has the claim.
         claimed: Vec<bool>,
     },
 }

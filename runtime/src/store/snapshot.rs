@@ -10,7 +10,7 @@ use crate::name::Name;
 /// One part of a scan.
 pub(crate) struct Page<T> {
     pub(crate) items: Vec<T>,
-    /// The cursor for the next part of this server's keys; `None` at their end.
+    /// The cursor of the next part; `None` if this part is the last one of this server.
     pub(crate) next: Option<String>,
 }
 

@@ -17,7 +17,8 @@ pub(crate) use std::hash::RandomState;
 #[cfg(not(shuttle))]
 pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, atomic};
 
-/// Random bytes chosen by shuttle, which a replay repeats. `None`: the caller uses random bytes of the system.
+/// Under shuttle, returns random bytes that a replay of the schedule repeats. Otherwise returns `None`, and the caller uses
+/// random bytes of the system.
 #[cfg(not(shuttle))]
 pub(crate) fn chosen_bytes() -> Option<[u8; 16]> {
     None

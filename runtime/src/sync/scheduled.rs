@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasherDefault, DefaultHasher};
 
-/// Gives the same hashes in every run, so that the same names meet in a shard.
+/// Makes the same hashes in every run. So two names that share a shard share it in every run.
 pub(crate) type RandomState = BuildHasherDefault<DefaultHasher>;
 
 pub(crate) fn chosen_bytes() -> Option<[u8; 16]> {

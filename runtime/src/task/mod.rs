@@ -1,9 +1,8 @@
 //! The locks that the running task holds.
 //!
 //! While the body of a protected call is polled (or runs, if it is sync), this thread has a stack with a frame for each
-//! hold of the call. A nested call of the same lock finds the frame and re-enters. So "the same task" depends on
-//! neither a thread nor a runtime, and a spawned task is another task. This folder does not know how a lock is
-//! obtained.
+//! hold of the call. A nested call of the same lock finds the frame and re-enters. So a task may move to another
+//! thread and may use any runtime; a spawned task is another task. This folder does not know how a lock is obtained.
 
 mod run;
 
@@ -25,8 +24,8 @@ struct Frame {
     hold: Arc<Hold>,
     /// The bounds of the body.
     bounds: Bounds,
-    /// The task that runs the body. A sync body may drive a runtime on this thread, whose other tasks must not find the
-    /// frame.
+    /// The task that runs the body. A sync body may drive a runtime on this thread; the tasks of that runtime must not
+    /// find the frame.
     task: Option<tokio::task::Id>,
 }
 
@@ -69,7 +68,7 @@ pub(crate) fn enter(holds: &Holds) -> Entered {
     }
 }
 
-/// A sync body on this thread: the frame for re-entry, and the span. Dropping it ends both.
+/// A sync body on this thread: the frames for re-entry, and the span. Dropping this value ends both.
 ///
 /// The span ends first, so that the subscriber gets the end of the span before the lock is released.
 #[must_use]
@@ -90,7 +89,7 @@ pub(crate) fn enter_body(holds: &Holds) -> Body {
 /// The frames of the running task, the outermost first.
 #[inline]
 fn frames(stack: &[Frame]) -> impl DoubleEndedIterator<Item = &Frame> {
-    // Mostly there is none, and the task need not be known.
+    // The stack is usually empty. Then the id of the task is not needed.
     let task = match stack {
         [] => None,
         _ => tokio::task::try_id(),
@@ -117,9 +116,9 @@ pub(crate) fn holds(mut which: impl FnMut(&Hold) -> bool) -> Vec<Arc<Hold>> {
     found.unwrap_or_default()
 }
 
-/// The hold of `name` that a protected call around the running code has, with the bounds of that call. Of several such
-/// holds, returns the innermost for which `suits` and `best` are true. If there is no such hold, returns the innermost
-/// for which `suits` is true.
+/// Searches the protected calls around the running code for a hold of `name` for which `suits` is true; returns it with
+/// the bounds of its call. Of several such holds, returns the innermost for which `best` is also true. If `best` is true
+/// for none of them, returns the innermost.
 #[inline]
 pub(crate) fn find(
     client: u64,
@@ -167,7 +166,7 @@ impl Drop for Entered {
                 let index = stack.iter().rposition(|frame| frame.id == self.id)?;
                 Some(stack.remove(index))
             });
-            // Dropped after the borrow has ended, because dropping a hold may run other code.
+            // The frame is dropped after the borrow of the stack has ended, because dropping a hold may run other code.
             drop(frame);
         }
     }

@@ -50,8 +50,8 @@ impl<F: Future> Future for Run<F> {
 }
 
 /// Polls `body` once under `holds`. When this returns ready, the caller must drop `body` before it continues.
-/// `finishes`: a loss does not end `body`. `fresh`: `holds` were granted during this poll, so they are not checked
-/// before it.
+/// `finishes`: a loss does not end `body`. `fresh`: `holds` were granted during this same poll, so they are not checked for
+/// a loss before `body` is polled.
 pub(crate) fn poll_under<F: Future>(
     holds: &Holds,
     body: Pin<&mut F>,
@@ -66,7 +66,8 @@ pub(crate) fn poll_under<F: Future>(
         if let Poll::Ready(output) = body.poll(cx) {
             return Poll::Ready(Ok(output));
         }
-        // Registers the waker only after the poll, because most bodies end at once and need none.
+        // `poll_lost` registers the waker. It is called only now, because most bodies end in their first poll and need no
+        // waker.
         if !finishes && let Poll::Ready(error) = holds.poll_lost(cx) {
             lost = Some(error);
         }

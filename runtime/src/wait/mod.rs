@@ -18,12 +18,13 @@ pub(crate) use block_on::block_on;
 pub(crate) use first::first;
 pub(crate) use thread::on_thread;
 
-/// Locks a mutex. Poison is ignored: no code of users runs under our mutexes, so a panic leaves no broken state.
+/// Locks a mutex. Poison is ignored: users' code, which may panic, never runs while one of our mutexes is locked. So no
+/// panic leaves broken state.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The wakers to call and events to log when no mutex is held. They must wait until then, because wakers and
+/// Collects wakers to call and events to log, until no mutex is held. They must wait until then, because wakers and
 /// subscribers may run any code. On an engine's thread, [`aside`] runs them.
 #[derive(Default)]
 pub(crate) struct DeferredWakes {
@@ -168,7 +169,7 @@ impl<T> Promise<T> {
         }
     }
 
-    /// Takes the value if it is there and `wanted`.
+    /// Takes the value if it is there and `wanted` returns true for it.
     pub(crate) fn take_if(&self, wanted: impl FnOnce(&T) -> bool) -> Option<T> {
         let mut state = lock(&self.0);
         if !matches!(&*state, State::Ready(value) if wanted(value)) {
@@ -181,8 +182,8 @@ impl<T> Promise<T> {
     }
 
     pub(crate) fn poll(&self, cx: &mut Context<'_>) -> Poll<T> {
-        // Cloned before the mutex is locked and dropped after it is unlocked, because dropping the last waker of a
-        // task drops the task.
+        // The new waker is cloned before the mutex is locked, and the replaced waker is dropped after it is unlocked:
+        // dropping the last waker of a task drops the task, which may run any code.
         let mut waker = Some(cx.waker().clone());
         let mut state = lock(&self.0);
         match &mut *state {
@@ -195,7 +196,7 @@ impl<T> Promise<T> {
                 State::Ready(value) => Poll::Ready(value),
                 State::Waiting(_) | State::Taken => Poll::Pending,
             },
-            // The future was polled after it had ended; to return pending is harmless.
+            // The caller polls again after the value was taken. To return pending is harmless.
             State::Taken => Poll::Pending,
         }
     }

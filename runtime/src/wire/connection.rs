@@ -1,4 +1,5 @@
-//! [`Connection`]: requests and replies in turn: for the set-up, and for connections beside the main one.
+//! [`Connection`]: sends requests and reads their replies, in turn. It serves the set-up of a main connection, and the
+//! connections beside it.
 
 use std::future::poll_fn;
 use std::io;
@@ -40,8 +41,8 @@ impl Connection {
         transport: &Transport,
         limits: Limits,
     ) -> io::Result<Self> {
-        // The future is on the heap, because it is large and part of many futures. In a debug build, a thread's stack
-        // must hold these futures.
+        // The future is on the heap, because it is large and part of many other futures. In a debug build, such futures
+        // could otherwise overflow the stack of a thread.
         let (reading, writing) = Box::pin(open(address, transport, limits)).await?;
         Ok(Self {
             reading,
@@ -76,7 +77,7 @@ impl Connection {
         self.reply().await
     }
 
-    /// Returns the next reply; drops pushes before it.
+    /// Returns the next reply; drops the pushes that arrive before it.
     pub(in super::super) async fn reply(&mut self) -> io::Result<Value<'_>> {
         loop {
             let began = Instant::now();

@@ -1,20 +1,21 @@
-//! [`Frame`]: finds the end of a value that arrives in pieces. It reads each byte once, however small the pieces are.
+//! [`Frame`]: finds the end of a value that arrives in pieces. It does not read complete parts again when more bytes arrive.
 
 use super::value::{Garbage, number};
 
-/// Larger than any reply that this library gets: a name with a hundred thousand waiters has 20 MB.
+/// The maximum length of a value, in bytes. Replies to this library are shorter: the one for a name with a hundred thousand
+/// waiters has 20 MB.
 const LARGEST: usize = 64 << 20;
 /// The maximum number of values within one value.
 const MOST: u64 = 1 << 21;
 /// The maximum length of a line, for example of a number or an error.
 const LONGEST: usize = 64 << 10;
 
-/// The value at the start of a buffer, as far as it has arrived.
+/// How much of the value at the start of a buffer has arrived.
 #[derive(Debug)]
 pub(super) struct Frame {
-    /// The start of the first value that is incomplete.
+    /// The start of the first incomplete value: the value itself, or a value within it.
     at: usize,
-    /// How many bytes of that value's first line have certainly arrived.
+    /// How many bytes from `at` on are known to contain no end of a line.
     seen: usize,
     /// How many values are not complete yet.
     missing: u64,
@@ -29,7 +30,7 @@ impl Frame {
         }
     }
 
-    /// Reads the new bytes. Returns the length of the value once it is complete.
+    /// Reads the new bytes of the buffer `bytes`. Returns the length of the value once it is complete.
     pub(super) fn look(&mut self, bytes: &[u8]) -> Result<Option<usize>, Garbage> {
         while self.missing > 0 {
             if self.at > LARGEST || self.missing > MOST {

@@ -7,14 +7,15 @@ use super::frame::Frame;
 use super::stream::{Reading, TLS_ALERT};
 use super::value::{Garbage, Value, parse};
 
-/// The initial size of the buffer, and the maximum that it keeps after a burst.
+/// The initial size of the buffer.
 const SMALL: usize = 16 << 10;
+/// The maximum size that the buffer keeps after a burst.
 const KEPT: usize = 64 << 10;
 
 #[derive(Debug)]
 pub(in super::super) struct Inbox {
     buffer: Vec<u8>,
-    /// The start of the bytes that no one has taken yet.
+    /// The start of the values that [`next`](Self::next) has not returned yet.
     start: usize,
     end: usize,
     first: Frame,
@@ -42,7 +43,7 @@ impl Inbox {
         Poll::Ready(Ok(count))
     }
 
-    /// Whether the next bytes are a TLS alert: then the server expects TLS.
+    /// Whether the next bytes are a TLS alert, which shows that the server expects TLS.
     pub(super) fn is_alert(&self) -> bool {
         self.buffer[self.start..self.end].starts_with(&TLS_ALERT)
     }

@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout, timeout_at};
 
-/// How long a server may be silent before an attempt is given up. If this was too short, later attempts wait longer.
+/// How long a server may be silent before an attempt to connect fails. If that time was too short, later attempts wait
+/// longer.
 pub(crate) const USUAL_SILENCE: Duration = Duration::from_secs(2);
-/// Bytes a second on the slowest supported link: it limits how long sent bytes may be in transit.
+/// The bytes per second on the slowest supported link. They determine how long sent bytes may be in transit.
 const SLOWEST: f64 = 8192.0;
 
-/// The time limits of an attempt: it ends when it makes no progress for too long, or at its deadline. Both limits are
-/// needed, because the server may be busy, or the link slow.
+/// The time limits of an attempt to connect: the attempt ends when it makes no progress for too long, or at its deadline.
+/// Both limits are needed, because the server may be busy, or the link slow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     pub(crate) end: Instant,
@@ -32,8 +33,8 @@ impl Limits {
         }
     }
 
-    /// Makes limits that end at `end` exactly. If an inner and an outer future have the same deadline, that of the inner
-    /// one counts.
+    /// Makes limits that end at `end` exactly. If a future around the attempt has the same deadline, the attempt still
+    /// returns its own error, because inner futures are polled first.
     pub(crate) fn until(end: Instant, silence: Duration) -> Self {
         Self { end, silence }
     }
@@ -55,7 +56,8 @@ impl Limits {
         done.unwrap_or_else(|_| Err(silent().into()))
     }
 
-    /// Returns the output of `step`, unless the server is silent for too long. `sent` bytes may still be in transit.
+    /// Returns the output of `step`, unless the server is silent for too long. `sent` bytes may still be in transit; the
+    /// time that they need is added to `silence`.
     pub(crate) async fn step<T>(
         silence: Duration,
         sent: usize,

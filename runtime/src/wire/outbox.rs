@@ -15,7 +15,7 @@ const KEPT: usize = 64 << 10;
 pub(in super::super) struct Outbox {
     socket: Option<Arc<Writing>>,
     filling: Vec<u8>,
-    /// The words of the last command; the memory is reused.
+    /// The command that is being encoded. It is kept for its memory, which the next command reuses.
     command: Cmd,
     /// The bytes that the last writer has put back; `None` while a thread writes.
     chunk: Option<Vec<u8>>,
@@ -34,7 +34,7 @@ pub(in super::super) struct Chunk {
 }
 
 impl Outbox {
-    /// Starts with this socket and an empty buffer.
+    /// Starts again, with this socket and an empty buffer.
     pub(in super::super) fn open(&mut self, socket: Option<Arc<Writing>>) {
         *self = Self {
             socket,

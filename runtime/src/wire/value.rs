@@ -17,7 +17,6 @@ pub(crate) enum Value<'a> {
     List(Vec<Value<'a>>),
     Map(Vec<(Value<'a>, Value<'a>)>),
     Error(ErrorReply<'a>),
-    /// A push message.
     Push(Vec<Value<'a>>),
 }
 

@@ -21,7 +21,7 @@ pub struct Ledger {
     pub woken: u64,
     /// The number of items that each task moved.
     pub moved: BTreeMap<String, u64>,
-    /// The longest time between two moves on the same belt.
+    /// The longest time between two successive moves on the same belt.
     pub longest_gap: Duration,
 }
 

@@ -1,8 +1,9 @@
 //! Belts of bounded length on the witness, for contests in which tasks hand over numbered items. A mutex protects each
 //! belt, and two condition variables signal that an item was put or taken.
 //!
-//! A killed task can lose no item, because one script takes the item and reports it. It can lose a notification. Then items
-//! stay on the belt and no task moves them, or fewer tasks report a wake-up than the notifiers counted.
+//! A killed task cannot lose an item, because one script takes the item and also reports it. But the task can lose a
+//! notification. Then items stay on the belt and no task moves them, or fewer tasks report a wake-up than the notifiers
+//! counted.
 
 mod ledger;
 #[cfg(test)]
@@ -52,7 +53,7 @@ pub struct Belt {
     name: String,
     who: String,
     bound: u32,
-    /// The reports that the next step will send, so that they cost no round trip.
+    /// The reports that the next step will send, so that they need no round trip of their own.
     reports: String,
 }
 

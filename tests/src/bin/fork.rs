@@ -59,7 +59,7 @@ fn children_connect() {
             match os::fork() {
                 None => {
                     drop(Client::connect("memory://").expect("a client of the child"));
-                    // Does not leave the scope, because its threads exist only in the parent.
+                    // The child must not leave the scope, which would wait for threads that exist only in the parent.
                     std::process::exit(0);
                 }
                 Some(child) => os::wait(child),
@@ -90,8 +90,8 @@ mod os {
     /// The child's process id in the parent, `None` in the child.
     pub(super) fn fork() -> Option<libc::pid_t> {
         // SAFETY: the library's own threads hold no lock that matters across this call: they do not lock stdout, and the C
-        // library resets the allocator. The child only calls the library under test, which is the purpose of this program,
-        // and ends.
+        // library resets the locks of its allocator. The child only calls the library under test, which is the purpose of
+        // this program, and ends.
         match unsafe { libc::fork() } {
             0 => None,
             child if child > 0 => Some(child),

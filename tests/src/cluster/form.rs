@@ -68,7 +68,7 @@ fn acquaint(cluster: &Cluster) {
             text.lines().count() == cluster.nodes().len() && !text.lines().any(strange)
         })
     });
-    // Each node learns the slots of the other nodes a moment later.
+    // Each node learns the slots of the other nodes a moment later; this waits until then.
     cluster.works();
 }
 

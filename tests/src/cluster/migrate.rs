@@ -16,7 +16,8 @@ pub struct Migration<'a> {
 }
 
 impl Cluster {
-    /// Begins to move a slot: from now on, `from` redirects requests for keys that it no longer has to `to`.
+    /// Begins to move a slot: from now on, if node `from` does not have the key of a request, it redirects the request to
+    /// node `to`.
     #[track_caller]
     pub fn migrate(&self, slot: u16, from: usize, to: usize) -> Migration<'_> {
         let migration = Migration {
@@ -113,7 +114,7 @@ impl Migration<'_> {
         }
     }
 
-    /// Gives the slot to the new node. Until the old node knows, it redirects requests for keys that it does not have.
+    /// Gives the slot to the new node. Until the old node knows this, it redirects requests for keys that it does not have.
     #[track_caller]
     pub fn finish(self) {
         let id = self.id(self.to);

@@ -37,7 +37,8 @@ pub struct Shape {
 }
 
 impl Default for Shape {
-    /// No replica takes over without a command. If some nodes fail, the other nodes still serve their slots.
+    /// A replica takes over only by command, or after its primary has been silent for 30 seconds. If some nodes fail, the
+    /// other nodes still serve their slots.
     fn default() -> Self {
         Self {
             options: Options::default(),
@@ -144,7 +145,7 @@ impl Cluster {
         slot.try_into().expect("a slot")
     }
 
-    /// A name in the namespace that begins with `prefix`, and whose slot `node` serves at first.
+    /// A name that begins with `prefix`. In this namespace, `node` serves the slot of the name at first.
     pub fn name_at(&self, namespace: &str, prefix: &str, node: usize) -> String {
         (0..)
             .map(|number| format!("{prefix}{number}"))
@@ -216,7 +217,8 @@ impl Cluster {
         })
     }
 
-    /// Makes the replica of a group take over by command, and returns when all nodes know the new primary.
+    /// Of the nodes `home` and `home + 3`, one is a replica of the other. Makes this replica take over by command; returns when
+    /// all nodes know the new primary.
     #[track_caller]
     pub fn fail_over(&self, home: usize) {
         let primary = self.primary_of(home).expect("a primary");
@@ -229,7 +231,7 @@ impl Cluster {
         self.follows(replica, primary);
         let mut asked: Option<Instant> = None;
         eventually_within(ELECT, "the replica takes over by command", || {
-            // On a slow machine, the replica gives the failover up after five seconds.
+            // On a slow machine, the replica gives up the failover after five seconds; then it gets the command again.
             if asked.is_none_or(|asked| asked.elapsed() > Duration::from_secs(6)) {
                 let _ = self.nodes[replica].try_command(&["CLUSTER", "FAILOVER"]);
                 asked = Some(Instant::now());
@@ -260,7 +262,7 @@ impl Cluster {
         });
     }
 
-    /// Waits until node `index` is the primary of its group, and every node that answers knows it.
+    /// Waits until node `index` is a primary with slots, and every node that answers knows this.
     #[track_caller]
     pub fn taken_over(&self, index: usize) {
         eventually_within(AGREE, "the replica takes over", || {
@@ -293,9 +295,9 @@ impl Cluster {
         });
     }
 
-    /// Waits until all running nodes report that the cluster works, and agree which node serves which slot. Without full
-    /// coverage, a node that knows of no slot yet also reports that the cluster works, but it refuses keys that are moved
-    /// to it.
+    /// Waits until all running nodes report that the cluster works, and agree which node serves which slot. The report alone
+    /// is not enough: without full coverage, a node that knows of no slot yet also reports that the cluster works, but it
+    /// refuses keys that are moved to it.
     #[track_caller]
     pub fn works(&self) {
         eventually_within(AGREE, "the cluster works", || {

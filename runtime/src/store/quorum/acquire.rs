@@ -1,6 +1,6 @@
-//! A round of an acquire asks all nodes at once. When enough nodes have granted, the member writes the highest of their
-//! tokens back to the nodes before the grant counts. If too few nodes have granted, the member releases their grants at
-//! once.
+//! A round of an acquire asks all nodes at once. If enough nodes have granted, but no majority gave the same token, the
+//! member writes a new token to these nodes before the grant counts. If too few nodes have granted, the member releases
+//! their grants at once.
 
 use std::time::Duration;
 
@@ -15,9 +15,11 @@ use crate::store::{Mode, Op, Reply, Request, Ticket};
 /// then, within this range.
 const GRACE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(500));
 /// How far the written token is ahead of the granted tokens, in microseconds. A node that grants late has a lower token,
-/// and is raised to the written one. For the next grants, if they come soon, all nodes give the same token.
+/// and is raised to the written one. Until the clocks of the nodes reach the written token, all nodes give the same next
+/// token.
 const AHEAD: u64 = 10_000;
-/// The most that is added at random, because two members that write at the same time should not write the same token.
+/// The most that is added to [`AHEAD`] at random, so that two members that write at the same time rarely write the same
+/// token.
 const SPREAD: u64 = 1_000;
 
 impl Quorum {
@@ -59,8 +61,8 @@ impl Quorum {
         }
     }
 
-    /// Answers the request of a ticket whose job has ended. A ticket that got neither a grant nor a place is forgotten by
-    /// the member and the quorum. Otherwise the ticket's next queued request starts.
+    /// Answers the request of a ticket whose job has ended. If the reply is neither a grant nor a place, the ticket is
+    /// withdrawn from all nodes. Otherwise, and after an error, the ticket's next queued request starts.
     pub(super) fn end(&mut self, request: Request, result: Result<Reply, StoreError>) {
         let Some(ticket) = request.op.ticket() else {
             return;
@@ -142,8 +144,8 @@ impl Quorum {
                 self.took = took;
                 return self.won(job.request, token);
             }
-            // Holders of one owner share one token. If one node lags behind, the member must not choose a new token
-            // while the other nodes may still agree on one.
+            // Holders of one owner share one token. The member must not choose a new token while nodes that have not
+            // answered may still complete a majority for one of the granted tokens.
             let waits = is_owned && job.token == 0 && same + unanswered >= majority;
             if !waits || !job.is_in_grace(self.now, grace) {
                 self.raise(&mut job);
@@ -157,9 +159,9 @@ impl Quorum {
         self.keep(job);
     }
 
-    /// Enough nodes have granted, but no majority gave the same token: writes a greater token to each node. A node that
-    /// has already given that token to another ticket answers with its next token. Then the member writes a still greater
-    /// token.
+    /// Enough nodes have granted, but no majority gave the same token: writes a greater token to each of these nodes. A node
+    /// that has already given that token to another ticket answers with its next token. Then the member writes a still
+    /// greater token.
     fn raise(&mut self, job: &mut Job) {
         let Some(ticket) = job.request.op.ticket() else {
             return;

@@ -11,7 +11,7 @@ impl Quorum {
     pub(super) fn note(&mut self, node: usize, answer: &Answer) {
         let Answer { request, result } = answer;
         match (&request.op, result) {
-            // Such a release is not repeated, because places in a wake queue expire within seconds.
+            // A release in a wake queue is not repeated, because places there expire within seconds.
             (Op::Release { .. }, _) if is_wake_queue(&request.name) => {}
             (Op::Release { ticket, .. }, Ok(_)) => self.nodes.note_released(node, *ticket),
             (Op::Release { .. }, Err(_)) => self.note_unreleased(node, answer),
@@ -63,7 +63,7 @@ impl Quorum {
         }
     }
 
-    /// `node` refused a release, or was lost before it answered.
+    /// `node` refused a release, or its connection broke before it answered.
     fn note_unreleased(&mut self, node: usize, answer: &Answer) {
         let (Op::Release { ticket, .. }, Err(error)) = (&answer.request.op, &answer.result) else {
             return;

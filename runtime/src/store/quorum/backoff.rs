@@ -11,7 +11,7 @@ use super::wake_queue::wake_queue;
 use crate::clock::Instant;
 use crate::name::Name;
 
-/// The limit of the first pause after a collision, unless two rounds take longer.
+/// The longest pause after a first collision; twice the duration of a round if that is longer.
 const FIRST: Duration = Duration::from_millis(4);
 /// The maximum number of doublings.
 const DOUBLINGS: u32 = 8;

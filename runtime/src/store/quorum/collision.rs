@@ -27,8 +27,9 @@ impl Quorum {
         };
         let (enough, adopts) = (state.needed(), state.adopts.is_some());
         let is_first = state.counter <= 1;
-        // Some nodes have adopted the lock, so the old ticket is gone there. If they released the new ticket too, no
-        // ticket would hold the lock. So the request fails, and the member repeats it.
+        // Enough nodes may still grant this adoption. Nodes that have granted it no longer know the old ticket. If they
+        // released the new ticket too, no ticket would hold the lock. So the request fails without a release, and the
+        // member repeats it.
         if adopts && self.nodes.len() - job.votes.count(refuses_adoption) >= enough {
             let is_reached = self.nodes.up() >= enough && job.votes.trouble().is_none();
             let error = match is_reached {

@@ -63,8 +63,8 @@ impl Quorum {
         };
         let result = match job.votes.of(node) {
             Vote::Unanswered => return self.keep(job),
-            // The node grants nothing now, so this ticket cannot claim the notification, which may go to another waiter.
-            // The ticket has already left the other nodes, so it has no place any longer.
+            // The node did not accept the claim, because it is closed or the claim came too late. So the notification may
+            // go to another waiter. The ticket cannot wait on, because it no longer renews its places on the other nodes.
             Vote::Answered(reply) if place(reply).is_some() => Ok(Reply::Gone),
             Vote::Answered(reply) => Ok(reply.clone()),
             Vote::Failed(_) | Vote::None => Err(self.unreachable(self.nodes.majority())),

@@ -22,7 +22,7 @@ const GRACE: Duration = Duration::from_millis(500);
 /// How long slow nodes have to answer the last requests.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// Runs the nodes and their quorum. When the driver or its runtime ends, the store is closed.
+/// Runs the nodes and their quorum. Its drop calls [`Store::close`], also when the runtime ends.
 pub(crate) struct Driver {
     store: Arc<QuorumStore>,
     /// Each node, and whether it is connected already.
@@ -30,8 +30,8 @@ pub(crate) struct Driver {
     drivers: Vec<redis::Driver>,
 }
 
-/// Opens the nodes. A majority must connect within `limit`; the others may connect later. Later connections have
-/// `connect_timeout`.
+/// Opens the nodes. A majority must connect within `limit`; the others may connect later. `connect_timeout` limits each
+/// later attempt to connect.
 pub(crate) async fn connect(
     nodes: &[RedisEndpoint],
     connect_timeout: Duration,
@@ -122,7 +122,7 @@ fn guarantees(nodes: &[(Arc<dyn Store>, bool)]) -> Guarantees {
 }
 
 impl Driver {
-    /// Runs until the store is closed and all requests are answered.
+    /// Runs until [`Store::close`] was called and all requests are answered.
     pub(crate) async fn run(mut self, events: Arc<dyn Events>) {
         let mut running = JoinSet::new();
         for (node, driver) in std::mem::take(&mut self.drivers).into_iter().enumerate() {

@@ -51,8 +51,8 @@ impl Inspector {
             .map(drop)
     }
 
-    /// Leaves out, of the `names` that the server at `index` has, the names that a server before it also has, and wake
-    /// queues.
+    /// `names`: the names on the server at `index`. Removes the wake queues, and the names that are also on a server with
+    /// a lower index.
     pub(in crate::store) async fn leave_out(
         &mut self,
         index: usize,

@@ -25,7 +25,7 @@ pub(super) struct Job {
     pub(super) ends: Instant,
     /// Until when the job waits for slow nodes, once others have answered.
     grace: Option<Instant>,
-    /// The timer of this job, while it waits.
+    /// When the timer of this job fires, while the job waits.
     due: Instant,
 }
 

@@ -221,8 +221,8 @@ impl Quorum {
         if !self.connected {
             return self.disconnected();
         }
-        // This is not an error of the connection. After such an error the member would wait for a reconnect, although the
-        // connection still exists.
+        // The error is not a disconnection. After a disconnection the member would wait for a reconnect, although a majority
+        // is still connected.
         StoreError::new(StoreErrorKind::Busy, self.nodes.cause(enough))
     }
 }

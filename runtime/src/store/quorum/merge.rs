@@ -1,4 +1,4 @@
-//! Merges the answers of several nodes: the majority counts, and a silent node may agree with any answer.
+//! Merges the answers of several nodes: the majority counts, and a silent node counts as agreeing with every answer.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -160,8 +160,8 @@ fn tickets(votes: &Votes, which: fn(&NameRecord) -> &Vec<TicketRecord>) -> Vec<T
     tickets
 }
 
-/// Merges the records of one ticket. The token that most of the records have is the quorum's token. The ticket exists
-/// since the first node received it.
+/// Merges the records of one ticket. The token that most of the records have is the quorum's token. `since` is that of the
+/// first node that received the ticket.
 fn one_of(known: &[&TicketRecord]) -> Option<TicketRecord> {
     let (ticket, _) = most_frequent(known.iter(), |ticket| ticket.token)?;
     let left = known.iter().map(|ticket| ticket.left).max();

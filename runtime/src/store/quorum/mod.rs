@@ -6,8 +6,8 @@
 //!
 //! - `store.rs`, `driver.rs`: requests from any thread, events of the nodes, and the loop that handles both.
 //! - `machine.rs`, `job.rs`: the state machine, and one request of the member with the answers of the nodes.
-//! - `nodes.rs`: the servers, and the pending releases of each. `votes.rs`, `merge.rs`: their answers, and the size
-//!   of a majority.
+//! - `nodes.rs`: the servers, and the pending releases of each. `votes.rs`, `merge.rs`: the answers of the servers, and
+//!   the size of a majority.
 //! - `ticket.rs`, `answers.rs`: the state of one ticket, and how an answer changes that state.
 //! - `acquire.rs`: a round. `collision.rs`: what follows a round that got no majority. `wake.rs`: waiting for a
 //!   release; `wake_queue.rs`: where. `backoff.rs`: the pauses between rounds.

@@ -25,7 +25,7 @@ const RETRY: (Duration, usize) = (Duration::from_millis(200), 100);
 struct PendingRelease {
     name: Name,
     park_until: Instant,
-    /// Whether a copy of an acquire, or of this release, may arrive at any time.
+    /// Whether the release leaves a tombstone: a copy of an acquire, or of this release, may arrive at any time.
     tomb: bool,
     used: u64,
     /// When the ticket has expired on the node by itself. Never, if an acquire may still arrive at any time.
@@ -50,7 +50,7 @@ struct Node {
 
 pub(super) struct Nodes {
     all: Vec<Node>,
-    /// Answers that a store returned at once, because its connection is closed.
+    /// Answers that a store returned at once, because it takes no more requests.
     pub(super) refused: Vec<(usize, Answer)>,
 }
 
@@ -167,7 +167,7 @@ impl Nodes {
         self.all[node].pending.remove(&ticket);
     }
 
-    /// The node refused a release, or was lost before it answered.
+    /// The node refused a release, or its connection broke before it answered.
     pub(super) fn note_unreleased(
         &mut self,
         node: usize,

@@ -64,7 +64,8 @@ impl Quorum {
             return Some(Ok(merge(&job.votes, &job.second)));
         }
         let error = self.unreachable(majority);
-        // Some nodes may have executed the operation.
+        // Some nodes may have executed the operation. So the error must not be `Busy`: after `Busy`, the member would send
+        // the operation again.
         let error = match job.request.op {
             Op::Force { .. } | Op::Kick { .. } | Op::Delete if !error.is_disconnected() => {
                 error.as_kind(StoreErrorKind::Refused)

@@ -55,7 +55,7 @@ impl Quorum {
             self.wake_one(&job.request.name);
         }
         match used_from {
-            // The other nodes may be about to report the same notification.
+            // The ticket is kept for a while, because the other nodes may be about to report the same notification.
             Some(_) => self.arm(self.now.after(LATER), Due::Withdraw(ticket)),
             None => drop(self.tickets.remove(&ticket)),
         }

@@ -65,13 +65,13 @@ impl QuorumStore {
         }
     }
 
-    /// All inputs so far, and whether the store is closed.
+    /// Takes all inputs so far. The flag is `false` once [`Store::close`] was called.
     pub(super) fn take(&self) -> (VecDeque<Input>, bool) {
         let mut inbox = lock(&self.inbox);
         (std::mem::take(&mut inbox.inputs), !inbox.closed)
     }
 
-    /// Completes when there is input.
+    /// Completes when there is input, or when [`Store::close`] was called.
     pub(super) async fn changed(&self) {
         self.changed.notified().await;
     }

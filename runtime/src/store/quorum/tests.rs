@@ -200,7 +200,7 @@ impl Rig {
 
     fn pass(&mut self, time: Duration) {
         self.quorum.now = self.quorum.now.after(time);
-        // This input changes nothing, but due timers run.
+        // The message has no effect, because its ticket is unknown. But `take` runs the timers that are due.
         self.take(Input::Told(
             0,
             Name::from_escaped("m"),
@@ -307,7 +307,7 @@ fn an_adoption_goes_on_after_an_outage() {
     let mut rig = Rig::new(3);
     let (old, new) = (Ticket::random(), Ticket::random());
     assert!(is_granted(&rig.ask(acquire(old, 1, 1))));
-    // Node 0 has adopted the lock. Node 1 has adopted it too, but its answer is lost. Node 2 is not reached.
+    // Node 0 adopts the lock. Node 1 adopts it too, but its answer is lost. Node 2 is unreachable.
     rig.down(2);
     rig.ways[1] = Way::LosesAnswers;
     let lost = rig.ask(adopt(old, new, 1));
@@ -365,7 +365,7 @@ fn all_releases_that_a_node_refuses_are_sent_again() {
     assert_eq!(tickets.iter().filter(pending).count(), 0);
 }
 
-/// A proxy may delay the requests of a connection until long after the next connection was made.
+/// A proxy may delay the requests of a broken connection until long after the member has reconnected.
 #[test]
 fn a_copy_that_arrives_after_the_release_holds_nothing() {
     let mut rig = Rig::new(3);
@@ -524,7 +524,8 @@ fn a_place_is_looked_after_when_its_node_is_back() {
     assert!(rig.names[2].contains_key(side));
 }
 
-/// The ticket has left the other nodes. If it waited on at one node only, it could miss the next notification.
+/// After the notification, the ticket no longer renews its places on the other nodes. If it waited on at one node only, it
+/// could miss the next notification.
 #[test]
 fn a_notification_that_may_not_be_claimed_wakes_for_no_reason() {
     let mut rig = Rig::new(3);
@@ -563,7 +564,7 @@ fn a_notification_that_several_nodes_send_wakes_one_waiter() {
     }
 }
 
-/// If the grants were kept, neither ticket would get the lock while both wait.
+/// If two waiting tickets kept the grants of their lost rounds, neither ticket could get a majority.
 #[test]
 fn a_lost_round_gives_back_what_it_got() {
     let mut rig = Rig::new(3);
@@ -615,7 +616,8 @@ fn what_is_missing_is_said_as_it_is() {
     );
 }
 
-/// The tickets hold together. With a smaller token, one ticket would be refused where the other one has written.
+/// Tickets of one owner share a hold and its token. So the second ticket must not choose a new token while the answer of
+/// node 0 may confirm the token of the first ticket.
 #[test]
 fn shares_of_one_owner_have_one_token_although_a_node_lags_behind() {
     let mut rig = Rig::new(3);
@@ -632,7 +634,7 @@ fn shares_of_one_owner_have_one_token_although_a_node_lags_behind() {
     };
     rig.ways[2] = Way::Freezes;
     let first = token(rig.ask(of_owner(Ticket::random())));
-    // Node 2 grants later, and does not know the token of the other nodes.
+    // Node 2 grants later, with a token that differs from the token of the other nodes.
     rig.pass(Duration::from_millis(30));
     for (node, request) in std::mem::take(&mut rig.kept) {
         rig.execute(node, &request);

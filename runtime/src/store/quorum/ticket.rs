@@ -10,7 +10,7 @@ use crate::clock::Instant;
 use crate::name::Name;
 use crate::store::{Mode, Op, Request, Share, SharedStr, Ticket, TicketMap};
 
-/// A waiter begins its next round within less than this time.
+/// Longer than the pause between two rounds of a waiter.
 const SILENT: Duration = Duration::from_secs(2);
 
 /// A ticket, from its first acquire to its release.
@@ -30,7 +30,7 @@ pub(super) struct TicketState {
     pub(super) on: Vec<OnNode>,
     /// The running job of this ticket; the next job begins when this one has ended.
     pub(super) job: Option<u64>,
-    /// Requests that arrived while the job runs.
+    /// The ticket's requests that arrived while the job was running.
     pub(super) later: VecDeque<Request>,
     /// When the last request began.
     pub(super) asked: Instant,
@@ -40,9 +40,9 @@ pub(super) struct TicketState {
     pub(super) wake_queue: Option<Name>,
     /// Whether a node has reported a release since the last round began.
     pub(super) woken: bool,
-    /// How many rounds in a row no member seems to have won.
+    /// For how many rounds in a row it seems that no ticket got enough nodes.
     pub(super) collisions: u32,
-    /// How often another member restarted the ticket's `expire`.
+    /// How often the ticket's `expire` was restarted: the maximum over the nodes.
     pub(super) refreshed: u32,
 }
 
@@ -61,7 +61,8 @@ pub(super) enum Phase {
 /// The state of a ticket on one node.
 #[derive(Debug, Default)]
 pub(super) struct OnNode {
-    /// Whether an acquire was sent to the node, and no release after it: the ticket may hold there.
+    /// Whether the ticket may hold on the node: an acquire was sent there, and since then no release was sent and the node
+    /// has not refused the ticket.
     pub(super) open: bool,
     /// Whether an acquire was sent on a connection that broke before the answer: a copy may arrive at any time.
     pub(super) late: bool,
@@ -71,7 +72,7 @@ pub(super) struct OnNode {
     pub(super) tombed: bool,
     /// The counter of the last acquire.
     pub(super) acquired: u64,
-    /// When the ticket last joined the wake queue of the node.
+    /// When the ticket last joined the wake queue of the node, or renewed its place there; `None` without a place.
     pub(super) queued: Option<Instant>,
     /// The token of the signal with which the node woke the ticket.
     pub(super) wake: Option<u64>,
@@ -170,8 +171,8 @@ impl TicketState {
         self.on.iter().filter(|on| on.open).count()
     }
 
-    /// Whether every lease and place of the ticket must have ended, because its last request was long ago. Then another
-    /// member has adopted the lock, or the member has forgotten the ticket.
+    /// Whether all leases and places of the ticket have ended, because its last request was long ago. This happens if another
+    /// member has adopted the lock, or if this member has forgotten the ticket.
     pub(super) fn is_forsaken(&self, now: Instant) -> bool {
         let longest = self.hold.max(self.place) + SILENT;
         let is_idle = self.job.is_none() && self.later.is_empty();
@@ -220,7 +221,7 @@ impl TicketState {
         }
     }
 
-    /// Joins the wake queue, to wait for a release.
+    /// Notes that the ticket waits for a release in the wake queue of its name. Returns the queue's name.
     pub(super) fn join_wake_queue(&mut self) -> Name {
         let name = &self.name;
         self.wake_queue

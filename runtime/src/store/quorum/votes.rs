@@ -11,12 +11,14 @@ pub(super) fn majority(nodes: usize) -> usize {
 
 /// How many nodes must have granted `share` before it is held.
 ///
-/// A node has `capacity` units. With `q` nodes each, `capacity + 1` holders of one unit would need more units than all
-/// nodes have: `q * (capacity + 1) > capacity * nodes`. So no unit is given twice. For a mutex, this gives a majority.
-/// Readers and writers need a majority too, whatever the capacity, so that each reader and writer have a node in common.
+/// Each node has `capacity` units. If each holder of one unit needs `q` nodes, then `capacity + 1` holders need more units
+/// than all nodes have: `q * (capacity + 1) > capacity * nodes`. So there are never more than `capacity` holders. For a
+/// mutex, `q` is a majority. Readers and writers need a majority too: then each reader has a node in common with each
+/// writer.
 pub(super) fn needed(nodes: usize, share: &Share) -> usize {
     let majority = majority(nodes);
-    // No semaphore has as many permits as `RW_LOCK`, so this is a readers-writer lock. Only a writer uses up its capacity.
+    // A capacity of zero is that of a condition variable. A capacity of `RW_LOCK` or more is that of a readers-writer
+    // lock, because no semaphore has so many permits. Only a writer takes all of it.
     if share.capacity == 0 || share.capacity >= RW_LOCK {
         return majority;
     }
@@ -97,7 +99,7 @@ impl Votes {
     }
 }
 
-/// Returns the item whose `key` most of the items have, and the number of items with that key.
+/// Returns an item with the most frequent `key`, and the number of items with that key.
 pub(super) fn most_frequent<T, K: PartialEq>(
     items: impl Iterator<Item = T> + Clone,
     key: impl Fn(&T) -> K,

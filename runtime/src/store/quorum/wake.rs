@@ -1,6 +1,5 @@
-//! Waiting for a release. A ticket waits for a signal on each node, in a queue beside that of the lock. Each release
-//! wakes the first ticket in that queue. A woken waiter that dies is passed over, like every waiter that does not claim
-//! its signal.
+//! Waiting for a release. On each node, a ticket waits for a signal in the wake queue of its name. Each release wakes the
+//! first ticket in that queue. If a woken waiter dies and does not claim its signal, the signal goes to the next waiter.
 
 use std::time::Duration;
 
@@ -13,11 +12,12 @@ use crate::clock::Instant;
 use crate::name::Name;
 use crate::store::{Answer, Message, Mode, Op, Reply, Share, Signal, Ticket};
 
-/// The minimum lifetime of a place: longer than the pause between two rounds.
+/// The minimum lifetime of a place in a wake queue. It is longer than the pause between two rounds.
 const PLACE: Duration = Duration::from_secs(4);
 
 impl Quorum {
-    /// Makes sure that `ticket` is in the wake queue of `node`. A signal that the ticket got there is used up.
+    /// Makes sure that `ticket` is in the wake queue of `node`. If the ticket already got a signal there, it first uses that
+    /// signal up.
     pub(super) fn queue_on(&mut self, node: usize, ticket: Ticket) {
         let Some(state) = self.tickets.get_mut(&ticket) else {
             return;
@@ -30,7 +30,7 @@ impl Quorum {
             self.nodes
                 .send(node, NOBODY, &queue, release_op(ticket, false, used));
         }
-        // The place must last until the next check.
+        // A place is renewed after a third of its lifetime, so that it lasts until the next round.
         let fresh = |since: Instant| since.until(self.now) < place / 3;
         if on.queued.is_some_and(fresh) {
             return;
@@ -52,7 +52,7 @@ impl Quorum {
         self.nodes.send(node, NOBODY, &queue, op);
     }
 
-    /// Takes `ticket` out of its wake queue. If the ticket did not use its wake-up, another waiter is woken.
+    /// Takes `ticket` out of its wake queue on all nodes. Signals that it got but has not `used` go to other waiters.
     pub(super) fn leave_wake_queue(&mut self, ticket: Ticket, used: bool) {
         let Some(state) = self.tickets.get_mut(&ticket) else {
             return;
@@ -71,7 +71,7 @@ impl Quorum {
         }
     }
 
-    /// Wakes the first waiter of `name`.
+    /// Wakes the first waiter in the wake queue of `name`, on each reachable node.
     pub(super) fn wake_one(&mut self, name: &Name) {
         let queue = wake_queue(name);
         self.note_release(&queue);
@@ -86,7 +86,7 @@ impl Quorum {
         }
     }
 
-    /// `node` is connected again, and may have been restarted: the next round renews the tickets' places there.
+    /// Makes the next round of each ticket renew its place on `node`. The node has reconnected, and may have been restarted.
     pub(super) fn look_after_places(&mut self, node: usize) {
         for state in self.tickets.values_mut() {
             if let Some(since) = &mut state.on[node].queued {
@@ -111,7 +111,7 @@ impl Quorum {
         }
     }
 
-    /// `node` has notified `ticket` of a release.
+    /// Handles the signal with which `node` wakes `ticket` after a release. `token`: the token of the signal.
     pub(super) fn woken(&mut self, node: usize, ticket: Ticket, token: u64) {
         let Some(state) = self.tickets.get_mut(&ticket) else {
             return;

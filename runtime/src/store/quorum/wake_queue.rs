@@ -1,4 +1,4 @@
-//! The name of the queue beside a lock in which tickets wait for a release: see `wake.rs`.
+//! The name of a wake queue: see `wake.rs`.
 
 use crate::name::Name;
 
@@ -9,7 +9,7 @@ pub(super) fn wake_queue(name: &Name) -> Name {
     name.beside(SUFFIX)
 }
 
-/// Whether `name` is a [`wake_queue`]. No name of a user can end like this.
+/// Whether `name` is the name of a [`wake_queue`]. Names of users never end in this way.
 pub(in crate::store) fn is_wake_queue(name: &Name) -> bool {
     let before = name.as_str().strip_suffix(SUFFIX);
     before.is_some_and(|before| before.ends_with(":%"))

@@ -10,11 +10,11 @@ use crate::name::Name;
 use crate::store::op::millis;
 use crate::store::{MemberId, Mode, Op, Share, Signal, Ticket};
 
-/// The prefix of a name in its keys; the hash tag keeps all keys of the name in one slot.
+/// The prefix of every key of a name. Its brace starts the hash tag, which keeps all keys of the name in one slot.
 pub(super) const KEY: &str = "auto_mutex:{";
 /// The prefix of a member's channel.
 pub(super) const CHANNEL: &str = "auto_mutex:member:";
-/// The infix between the first key of a name and a member, in the name of a shard channel.
+/// A part of the names of shard channels, between the first key of a lock's name and the member.
 pub(super) const SHARD_CHANNEL: &str = ":member:";
 
 /// The suffix of the key with the lock order of a namespace. The suffix keeps this hash apart from the keys of locks.
@@ -37,7 +37,8 @@ pub(super) fn key(name: &Name) -> String {
     format!("{KEY}{name}}}")
 }
 
-/// Appends the words of an EVALSHA that runs `ops` for `member`, in this order. The script grants nothing before `opens`.
+/// Appends the words of an EVALSHA that runs `ops` for `member`, in this order. The script grants nothing before the
+/// server time `opens`; 0: the server grants.
 pub(super) fn evaluate<'a>(
     cmd: &'a mut Cmd,
     scripts: &Scripts,
@@ -83,7 +84,8 @@ pub(super) fn evaluate<'a>(
     cmd
 }
 
-/// Like [`evaluate`], for one operation. Afterwards, all tickets are in the other keys of the name, however few they are.
+/// Like [`evaluate`], for one operation. The script also moves tickets out of the first key of the name, however few they
+/// are: see SPREAD in `scripts/head.lua`.
 pub(super) fn evaluate_spread<'a>(
     cmd: &'a mut Cmd,
     scripts: &Scripts,

@@ -1,4 +1,4 @@
-//! [`Driver`]: keeps a connection open for as long as the store is open.
+//! [`Driver`]: keeps a connection open until `Store::close` is called.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -23,9 +23,9 @@ use crate::wait::{self, first};
 /// Runs the connection, and replaces it when it is lost.
 pub(crate) struct Driver {
     pipeline: Arc<Pipeline>,
-    /// `None` unless grants count only once replicas have them.
+    /// Set if grants count only once replicas have them.
     barrier: Option<Barrier>,
-    /// The connection of [`open`](Self::open).
+    /// The connection that [`open`](Self::open) has made.
     first: Option<Ready>,
 }
 
@@ -41,8 +41,8 @@ impl Driver {
         }
     }
 
-    /// Opens the first connection with all checks, within the rest of the connect timeout. The checks use the name
-    /// `probe`. Afterwards, the connection accepts requests.
+    /// Opens the first connection with all checks, within `left`. The checks run operations on the reserved name `probe`.
+    /// Afterwards, the connection accepts requests.
     pub(crate) async fn open(&mut self, left: Duration, probe: &Name) -> Result<(), SetupError> {
         let ends = Instant::now() + left;
         let connector = &self.pipeline.connector;
@@ -56,7 +56,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Runs until the store is closed. Without a connection, requests fail at once.
+    /// Runs until `Store::close` is called and all requests are answered. Without a connection, requests fail at once.
     pub(crate) async fn run(mut self, events: Arc<dyn Events>) {
         let pipeline = self.pipeline.clone();
         let barrier = self.barrier.take();
@@ -68,7 +68,7 @@ impl Driver {
                 None => self.serve(events).await,
             }
         };
-        // The watch never completes.
+        // `watch` never completes.
         first(serving, pipeline.connector.route.watch()).await;
     }
 
@@ -167,7 +167,7 @@ fn failure(error: ConnectError, place: &str, warnings: &mut Throttle) -> StoreEr
     error
 }
 
-/// Waits for a connection, and fails every request until there is one. `None`: the store was closed.
+/// Waits for a connection, and fails every request until there is one. `None`: `Store::close` was called.
 async fn answering(
     connecting: impl Future<Output = Ready>,
     pipeline: &Pipeline,

@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::wire::ErrorReply;
 
-/// The meaning of error codes. Every other code refuses one command only.
+/// The kind of an error, by its code. An error with any other code refuses one command only.
 const KINDS: [(&str, StoreErrorKind); 13] = [
-    // The server cannot be used at present: the connection is closed, and the next connection runs all checks.
+    // The server cannot be used at present: the client closes the connection, and checks the server on a new one.
     ("READONLY", StoreErrorKind::Disconnected),
     ("MASTERDOWN", StoreErrorKind::Disconnected),
     ("LOADING", StoreErrorKind::Disconnected),
@@ -23,8 +23,8 @@ const KINDS: [(&str, StoreErrorKind); 13] = [
     ("FOREIGN", StoreErrorKind::Foreign),
     ("WRONGTYPE", StoreErrorKind::Foreign),
 ];
-/// The codes of a node of a cluster that does not serve the key at present: the key is at another node, or its slot is
-/// being migrated.
+/// The codes with which a node of a cluster refuses a key that it does not serve at present: the key is at another node, or
+/// its slot is being migrated.
 const ELSEWHERE: [&str; 3] = ["MOVED", "ASK", "TRYAGAIN"];
 /// The codes that an old server puts into the text of another error.
 const NESTED: &[&str] = &[
@@ -72,7 +72,7 @@ fn anonymous(details: &str) -> Cow<'_, str> {
     }
 }
 
-/// Whether another key or another node may work after an error with this code.
+/// Whether a request that failed with this code may succeed with another key, or at another node.
 pub(in crate::store) fn is_elsewhere(code: &str) -> bool {
     ELSEWHERE.contains(&code)
 }
@@ -86,8 +86,8 @@ pub(super) fn ends_connection(error: &ErrorReply<'_>) -> bool {
 /// How Redis 6.2 begins an error that a script has caught and returned.
 const CAUGHT: &str = "@user_script:";
 
-/// The code of an error. Since Redis 7, an error within a script has a code of its own. In older versions it is an ERR,
-/// and its text contains the code, or no code at all.
+/// The code of an error. Since Redis 7, an error within a script keeps its own code. Older versions report ERR or [`CAUGHT`]
+/// instead, and the text may contain the error's own code.
 fn meaning<'a>(code: &'a str, details: &str) -> &'a str {
     let (code, caught) = match code {
         CAUGHT => ("ERR", true),

@@ -26,7 +26,7 @@ const PAGE: u64 = 1000;
 /// All keys of the library.
 const ALL_KEYS: &str = "auto_mutex:*";
 
-/// A reader of one server. After a failover, it reads from the new server.
+/// A reader of one server. After a failover, it reads from the new primary.
 pub(crate) struct Inspector {
     connector: Connector,
     opened: Option<Opened>,
@@ -41,7 +41,7 @@ impl Inspector {
         guard: Guard,
         connect_timeout: Duration,
     ) -> Self {
-        // The scripts get an id that no client has: an inspector asks on behalf of nobody.
+        // The scripts need the id of a member. An inspector is no member, so it uses an id that no member has.
         let nobody = MemberId::random();
         Self {
             connector: Connector::new(
@@ -108,7 +108,7 @@ impl Inspector {
         })
     }
 
-    /// Returns the next names under which the lock order of a namespace is kept.
+    /// Returns the next names under which lock orders are kept: each namespace has one.
     pub(in crate::store) async fn orders(
         &mut self,
         cursor: &str,
@@ -184,7 +184,7 @@ impl Inspector {
         Ok(known.into_iter().map(|count| count == 1).collect())
     }
 
-    /// Sends questions whose replies are numbers. A missing right is an error.
+    /// Sends `questions`, whose replies are numbers. Fails if a reply is an error, for example because of a missing right.
     async fn numbers(&mut self, questions: &[u8], count: usize) -> Result<Vec<i64>, SetupError> {
         let (mut numbers, mut refused) = (vec![0; count], None);
         self.ask(questions, count, |index, value| match value {
@@ -255,9 +255,9 @@ impl Inspector {
         .await
     }
 
-    /// Returns the output of `ask`, which gets a connection. If it fails on a connection that was open before, runs it
-    /// once more on a new connection, because the old one may have ended. That is harmless, because queries change
-    /// nothing.
+    /// Returns the output of `ask`, which gets a connection. If `ask` fails on a connection that was open before, runs
+    /// `ask` once more on a new connection, because the old connection may have ended. The second run is harmless, because
+    /// queries change nothing.
     async fn with<T>(
         &mut self,
         mut ask: impl AsyncFnMut(&Connector, &mut Opened) -> Result<T, ConnectError>,
@@ -350,7 +350,7 @@ fn record(value: &Value<'_>) -> Result<NameRecord, StoreError> {
     }
 }
 
-/// Like [`micros`]. A missing right is an error.
+/// Like [`micros`], but fails if the reply is an error or malformed.
 fn time(value: &Value<'_>) -> Result<u64, ConnectError> {
     let value = accept(value.clone())?;
     micros(&value).ok_or_else(ConnectError::nonsense)

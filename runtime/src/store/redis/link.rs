@@ -1,6 +1,6 @@
 //! [`Link`]: one connection, served by the engine until it is lost.
 //!
-//! One read takes all replies that have come; each belongs to the oldest request without a reply.
+//! One read takes all replies that have arrived. Each reply belongs to the oldest request without a reply.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -36,7 +36,7 @@ const IDLE: u32 = 6;
 /// server may fail over during that time.
 const TERM: Duration = Duration::from_secs(10);
 
-/// At most this number of answers at once belong to one or two tasks, which are about to submit more requests.
+/// If one read brings at most this many answers, they are for one or two tasks, which are about to submit more requests.
 const A_FEW: u32 = 2;
 
 pub(super) struct Link<'a> {
@@ -78,8 +78,8 @@ impl<'a> Link<'a> {
         }
     }
 
-    /// Serves until the store is closed (`None`), the connection is lost, or the server is `replaced`. At the end, all
-    /// requests in flight are answered; requests that are not yet in the buffer get no answer.
+    /// Serves until `Store::close` was called and all requests are answered (`None`), the connection is lost, or the server
+    /// is `replaced`. An error is the answer to all requests in flight; requests that are not yet in the buffer get no answer.
     pub(super) async fn serve(
         mut self,
         replaced: impl Future<Output = StoreError>,
@@ -133,7 +133,7 @@ impl<'a> Link<'a> {
 
     /// Handles all replies that have arrived completely.
     fn take(&mut self) -> Result<(), StoreError> {
-        // `awake` comes before any task is woken, so that the requests of the woken tasks share one write.
+        // `awake` is called before any task is woken, so that the requests of the woken tasks share one write.
         self.pipeline.awake();
         let mut result = Ok(());
         let mut replied = false;
@@ -162,8 +162,8 @@ impl<'a> Link<'a> {
             self.silent = 0;
         }
         if (1..=A_FEW).contains(&answered) {
-            // If no processor is idle, this lets the woken task run first: its release and its next acquire then share
-            // one write.
+            // If no processor is idle, this lets the woken task run before the engine continues. Then the task's release
+            // and its next acquire share one write.
             std::thread::yield_now();
         }
         result

@@ -53,7 +53,7 @@ use super::MemberId;
 use crate::config::{Access, RedisEndpoint, Replicas};
 use crate::error::SetupError;
 
-/// Opens the first connection and checks the server, for `limit` at most. Later connections have `connect_timeout`.
+/// Opens the first connection and checks the server, within `limit`. `connect_timeout` is the time for later connections.
 pub(crate) async fn connect(
     route: Route,
     access: &Access,

@@ -62,7 +62,7 @@ impl Pending {
             }
             Awaited::Unimportant => {
                 if let Value::Error(error) = value {
-                    // This is mostly an error of SCRIPT LOAD. The replies to the next requests show whether the error matters.
+                    // This is mostly an error of SCRIPT LOAD. If it matters, the replies to later requests are errors too.
                     let code = error.code.to_string();
                     wait::tell(move || tracing::debug!(%code, "the lock store refused a command"));
                 }
@@ -124,9 +124,9 @@ impl Pending {
         self.again.push(sending);
     }
 
-    /// Whether this request must be written again, although it was executed, because an earlier one must be. This is so
-    /// if both have the same ticket, because the ticket's last request must still run last. It is also so if the result
-    /// depends on an earlier request for the name, which was not executed yet. Every operation may run twice.
+    /// Whether an executed request must run again, because an earlier request is still to be written again. It must if both
+    /// have the same ticket, because the ticket's last request must run last. It must also if its reply shows the state of
+    /// the name, and the earlier request, which may change this state, was not executed yet. Every operation may run twice.
     fn follows(&self, sending: &Sending, result: &Result<Reply, StoreError>) -> bool {
         let request = &sending.request;
         let looked = matches!(
@@ -141,7 +141,7 @@ impl Pending {
         })
     }
 
-    /// The server's reply to new credentials since the last call.
+    /// Takes the server's reply to new credentials, if one has arrived since the last call.
     pub(super) fn authenticated(&mut self) -> Option<Result<(), StoreError>> {
         self.authenticated.take()
     }
@@ -153,7 +153,7 @@ impl Pending {
         }
     }
 
-    /// The connection is lost: fails all pending requests.
+    /// Fails all pending requests, because the connection is lost.
     pub(super) fn lose(&mut self, pipeline: &Pipeline, events: &dyn Events, error: &StoreError) {
         pipeline.disconnect(&mut self.awaited);
         // The requests in `again` are older than all requests in flight.

@@ -34,7 +34,7 @@ pub(super) fn of_both<'a>(value: Value<'a>, last: &Op) -> [Value<'a>; 2] {
             Ok(both) => both,
             Err(other) => [Value::List(other), Value::Text(b"")],
         },
-        // The token of a grant. The release before it has left all units free.
+        // The reply is the token of the grant alone: the release before it has left all units free.
         (token @ Value::Integer(_), Op::Acquire { share, .. }) => {
             [Value::Integer(share.capacity.into()), token]
         }

@@ -86,7 +86,7 @@ mod tests {
         for text in Scripts::of_server().texts() {
             for (at, _) in text.match_indices("call(") {
                 let line = text[at..].lines().next().unwrap();
-                // The rules run in a protected call of Lua, not in `redis.pcall`.
+                // `pcall(run)` and `pcall(cut)` are protected calls of Lua functions, not of commands.
                 assert!(
                     ["call('", "call(run)", "call(cut)"]
                         .iter()

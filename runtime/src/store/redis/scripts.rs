@@ -131,7 +131,7 @@ fn constants() -> HashMap<String, String> {
         ("NEAR", NEAR as u64),
     ];
     let texts = [
-        // Only a part of commands: a number would be formatted for each.
+        // Used only as an argument of commands. If it were a number, Lua would format it for each command.
         ("FRESH_MS", quoted(&FRESH_MS.to_string())),
         ("CHANNEL", quoted(CHANNEL)),
         ("SHARD_CHANNEL", quoted(SHARD_CHANNEL)),

@@ -30,7 +30,7 @@ pub(super) struct Sending {
     /// Whether another node redirected the request here with ASK, because this node is importing the slot.
     pub(super) asking: bool,
     reloads: u32,
-    /// The request's first reply, if the request was written again behind another one.
+    /// The reply to the first run, if the request is written again because an earlier one must run before it.
     pub(super) before: Option<Box<Reply>>,
 }
 
@@ -52,8 +52,8 @@ impl Sending {
         again
     }
 
-    /// Returns the answer for the member after `result`. A release that runs a second time finds the ticket gone, because
-    /// its first run released the ticket.
+    /// Returns the answer for the member, given the last `result`. If a release ran twice, the answer is that of its first
+    /// run, because the second run finds the ticket gone.
     pub(super) fn told(&mut self, result: Result<Reply, StoreError>) -> Result<Reply, StoreError> {
         match self.before.take().map(|before| *before) {
             Some(before @ (Reply::Released { .. } | Reply::Cancelled))

@@ -42,7 +42,7 @@ impl ShardChannels {
     }
 
     /// Notes a new connection. Returns the channels to subscribe to at once: until the server notices the loss of the old
-    /// connection, it counts the old connection as a subscriber.
+    /// connection, it counts that connection as a subscriber, so the script uses the shard channel.
     pub(super) fn reconnect(&mut self) -> Vec<String> {
         self.usable = true;
         self.known
@@ -84,7 +84,8 @@ impl ShardChannels {
 
     /// Forgets names without a queued request since the last sweep.
     ///
-    /// Subscriptions stay. The reply to SUNSUBSCRIBE looks like the server's push when a slot moves, and both may come.
+    /// Subscriptions stay, because a client cannot tell the reply to SUNSUBSCRIBE from the push that the server sends when a
+    /// slot moves.
     pub(super) fn sweep(&mut self) {
         self.known.retain(|_, known| match known {
             Use::Once { recent } => std::mem::take(recent),

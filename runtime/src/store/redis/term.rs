@@ -19,7 +19,7 @@ use crate::wire::{Connection, Value};
 
 /// The key in which the clients of a server note its term.
 pub(crate) const EPOCH: &str = "auto_mutex:epoch";
-/// The default setting of servers, for a server that does not report its setting.
+/// The default of `min-replicas-max-lag`, for a server that does not report its setting.
 const USUAL_LAG: Duration = Duration::from_secs(10);
 
 /// The extra time for which an old primary may accept writes: it checks its replicas once a second, and counts their
@@ -48,7 +48,7 @@ pub(crate) struct TermKeys(Arc<Mutex<Notes>>);
 #[derive(Debug, Default)]
 struct Notes {
     keys: Vec<String>,
-    /// Whether a query had no key, so that notes of other clients may exist.
+    /// Whether the server was asked without a key, so that its reply ignored the notes of other clients.
     unnamed: bool,
     /// The `term`, `since`, `lease_ms` and `turn` of the last reply: see `scripts/term.lua`. They are passed to the next
     /// key, which may have no note.

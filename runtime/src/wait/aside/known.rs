@@ -13,7 +13,7 @@ use super::super::block_on;
 static KNOWN: OnceLock<[&RawWakerVTable; 5]> = OnceLock::new();
 
 fn functions(cx: &Context<'_>) -> &'static RawWakerVTable {
-    // Taken from a clone of the waker, because futures keep clones.
+    // The vtable of a clone counts, because futures keep clones, and a clone may have another vtable than the original.
     cx.waker().clone().vtable()
 }
 
@@ -24,12 +24,12 @@ fn own() -> impl Future<Output = &'static RawWakerVTable> {
 /// Finds out the vtables of tokio's wakers, with a runtime that does not run yet.
 pub(super) fn learn(runtime: &Runtime) {
     KNOWN.get_or_init(|| {
-        // A single-threaded runtime drives its main future itself. `Handle::block_on` parks the calling thread, as a
-        // runtime with more threads does.
+        // In `block_on`, a single-threaded runtime has a waker of its own. `Handle::block_on` uses a waker that unparks the
+        // calling thread, and so does `block_on` of a runtime with more threads.
         let main = runtime.block_on(own());
         let parked = runtime.handle().block_on(own());
         let task = runtime.block_on(async { tokio::spawn(own()).await });
-        // `block_on` polls first with a waker that does nothing.
+        // Our own `block_on` polls first with a waker that does nothing.
         let [waiting, looking] = [block_on::functions(), Waker::noop().vtable()];
         [task.unwrap_or(main), main, parked, waiting, looking]
     });

@@ -29,8 +29,8 @@ struct Aside {
 }
 
 thread_local! {
-    /// Whether this thread is an engine's thread. Every transition reads this flag, which is separate from `ASIDE`
-    /// because it needs no destructor.
+    /// Whether this thread is an engine's thread. Every transition reads this flag. It is separate from `ASIDE`, because a
+    /// thread-local value without a destructor is read faster.
     static IS_ENGINE: Cell<bool> = const { Cell::new(false) };
     static ASIDE: RefCell<Option<Aside>> = const { RefCell::new(None) };
 }

@@ -73,7 +73,7 @@ fn is_same(ours: &Value<'_>, theirs: &redis::Value) -> bool {
         (Value::Text(ours), redis::Value::VerbatimString { text, .. }) => {
             text.ends_with(&*String::from_utf8_lossy(ours))
         }
-        // (The type of their big number depends on a feature of the redis crate, which another crate may turn on.)
+        // Big numbers are not compared: their type depends on a feature of the redis crate, which another crate may turn on.
         (Value::Text(_), redis::Value::BigNumber(_)) => true,
         (Value::List(ours), redis::Value::Array(theirs) | redis::Value::Set(theirs)) => {
             all(ours, theirs)

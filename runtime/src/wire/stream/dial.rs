@@ -1,4 +1,4 @@
-//! Opens a TCP connection, to the address of a host that answers first.
+//! Opens a TCP connection to a host: to that one of its addresses that answers first.
 
 use std::io;
 use std::net::SocketAddr;
@@ -28,7 +28,7 @@ pub(super) async fn dial(host: &str, port: u16) -> io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// Connects to the first address that answers: some of the addresses may be dead.
+/// Connects to all addresses at once, because some may be dead. Returns the connection to the first one that answers.
 async fn fastest(addresses: impl Iterator<Item = SocketAddr>) -> io::Result<TcpStream> {
     let mut attempts = JoinSet::new();
     for address in addresses {

@@ -33,7 +33,7 @@ pub(super) async fn speaks_plainly(host: &str, port: u16, dialer: Option<&Dialer
     .await
 }
 
-/// Whether the reply to `question` begins with `expected`.
+/// Whether the first two bytes of the reply to `question` are as `expected`.
 async fn begins(
     host: &str,
     port: u16,

@@ -54,7 +54,7 @@ pub(in super::super) enum Reading {
     Tls(Arc<tls::Session>),
 }
 
-/// The writing half. Dropping it closes both directions.
+/// The writing half. Dropping it shuts down a plain socket for writing. A TLS socket is closed when both halves are dropped.
 #[derive(Debug)]
 pub(in super::super) enum Writing {
     Tcp(tcp::OwnedWriteHalf),
@@ -122,7 +122,7 @@ async fn secure(
     // In a handshake, client and server each send two flights, so the handshake gets more time.
     let end = limits.at_most(limits.silence.saturating_mul(2)).end;
     let handshake = tls::Session::begin(socket, trust, end);
-    // A server without TLS may take the handshake for the beginning of a command, and wait for the rest.
+    // A server without TLS may treat the handshake as the beginning of a command, and wait for the rest of it.
     let guess = async {
         sleep(BEFORE_GUESS).await;
         match guess::speaks_plainly(host, port, dialer).await {
@@ -153,8 +153,9 @@ impl Reading {
 }
 
 impl Writing {
-    /// Writes as much of `bytes` as the socket takes without blocking, from any thread. Begins at `written`, and adds to
-    /// it what the socket took. The rest must be written next. After an error the socket takes no more bytes.
+    /// Writes as much of `bytes` as the socket takes without blocking. Begins at index `written`, and adds the number of
+    /// bytes that the socket took to `written`. The rest must be written next. After an error, the socket is unusable. Any
+    /// thread may call this.
     pub(super) fn write(&self, bytes: &[u8], written: &mut usize) -> io::Result<()> {
         while *written < bytes.len() {
             match self.try_write(&bytes[*written..]) {
@@ -168,7 +169,7 @@ impl Writing {
         Ok(())
     }
 
-    /// Writes a part. After `WouldBlock` or a partial write, the same bytes must be written next.
+    /// Writes a part of `bytes`. The bytes that the socket did not take must be written next.
     fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Tcp(half) => half.try_write(bytes),

@@ -123,7 +123,8 @@ impl AsyncWrite for Socket {
         }
     }
 
-    // The parts must be sent in one write: if a server refuses the first of several writes, its alert is lost.
+    // The parts must be sent in one write. If they were sent in several writes, and the server refused the first one, the
+    // server's alert would be lost.
     fn poll_write_vectored(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,

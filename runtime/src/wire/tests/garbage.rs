@@ -98,7 +98,7 @@ fn noise_does_no_harm() {
             .collect();
         let whole = read(&bytes);
         good += usize::from(whole.as_ref().is_ok_and(|values| !values.is_empty()));
-        // Piece by piece, the result is the same, except that complete values before the garbage are returned.
+        // If the bytes arrive one by one, the result must be the same.
         let mut inbox = Inbox::new();
         let mut pieces = Ok(Vec::new());
         for byte in bytes.chunks(1) {

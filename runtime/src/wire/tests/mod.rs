@@ -16,7 +16,7 @@ fn all(inbox: &mut Inbox) -> Result<Vec<String>, Garbage> {
     Ok(found)
 }
 
-/// Returns the values of `bytes` that arrive at once.
+/// Returns the values in `bytes`, which arrive all at once.
 fn read(bytes: &[u8]) -> Result<Vec<String>, Garbage> {
     let mut inbox = Inbox::new();
     inbox.feed(bytes);

@@ -46,7 +46,7 @@ fn reply(noise: &mut Noise, depth: usize, out: &mut Vec<u8>) {
     }
 }
 
-/// A reply or a push.
+/// A reply, or a push whose last item is a reply.
 fn value(noise: &mut Noise) -> Vec<u8> {
     let mut out = Vec::new();
     if noise.next().is_multiple_of(5) {

@@ -1,4 +1,4 @@
-//! The part of each operation between prune and grant.
+//! The operations on a ticket or on the whole name. They run after prune, and call grant where it is needed.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ impl State {
             return refusal;
         }
         if !self.renew(step, ticket, counter, hold, place) {
-            // The place is a time: since when the ticket waits.
+            // The place is the time of arrival, raised if necessary so that no two places are equal.
             self.places = step.now.max(self.places + 1);
             let record = Record {
                 place: self.places,
@@ -58,8 +58,7 @@ impl State {
         self.grant(step);
         match self.status_of(step, ticket) {
             Reply::Queued { holder, .. } if mode == Mode::Try => {
-                // The ticket has a grant that it cannot claim now. Its member may still rely on that grant, so the ticket
-                // stays.
+                // A ticket with a grant that it cannot claim now stays, because its member may still rely on that grant.
                 if !self.is_unclaimed(step, ticket) {
                     self.drop_waiter(ticket);
                     self.forget_if_empty();
@@ -354,7 +353,8 @@ impl State {
         record.counter = record.counter.max(counter);
         record.heard = now;
         record.place_ms = millis(place);
-        // The ticket cannot claim its grant now. The grant is not taken back, because the member may rely on it until it ends.
+        // A grant that the ticket cannot claim now is neither prolonged nor taken back: the member may rely on it until it
+        // ends.
         if unclaimed {
             return true;
         }

@@ -6,8 +6,8 @@ use crate::store::limits::{CLAIM_MS, TOMBSTONE_MS};
 use crate::store::memory::record::Flag;
 
 impl State {
-    /// Drops what has ended. Keeps a plain holder that this operation releases, even if its lease has ended: no other
-    /// operation has seen that end.
+    /// Drops what has ended. A plain holder that this operation releases is kept even if its lease has ended: no earlier
+    /// operation noticed that end, so the release is in time.
     pub(super) fn prune(&mut self, now: u64, releasing: Option<Ticket>) {
         if now < self.clock {
             self.step_back(now);
@@ -69,8 +69,8 @@ impl State {
             record.flag = Flag::Plain;
             record.told = 0;
             record.token = 0;
-            // The ticket's member could not claim the signal, because the store was closed. So the ticket returns to
-            // `queue`, at its own place: in `quiet`, it could lose the signal to a later waiter.
+            // If the member was heard after the grant, it could not claim the signal because the store was closed. Then
+            // the ticket returns to `queue`, at its own place: in `quiet`, it could lose the signal to a later waiter.
             let granted = until.saturating_sub(record.hold_ms.min(CLAIM_MS) * 1000);
             if signal.is_some() && record.heard > granted {
                 self.queue.insert(record.place, ticket);

@@ -1,5 +1,5 @@
-//! Tokens that are ahead of the clock. Each grant takes a token of its own microsecond, and many grants may come within
-//! one.
+//! Tokens that are ahead of the clock. Each grant raises the token by at least a microsecond, and a microsecond may have
+//! many grants.
 
 use std::time::SystemTime;
 

@@ -1,4 +1,4 @@
-//! A store that is closed, and what it does with grants from before.
+//! A closed store, and how it handles grants that were made before it was closed.
 
 use super::*;
 
@@ -58,7 +58,8 @@ fn what_nobody_claimed_before_is_claimed_too_late() {
     assert_eq!(world.granted_to(), [b]);
     world.close(5_000);
     world.pass(1);
-    // Another server may have passed the ticket over, if its claim did not arrive there. The ticket has only lost time.
+    // The claim is not accepted: the old server, which does not receive it, may pass the ticket over and grant the lock to
+    // another ticket. But the ticket stays first in the queue.
     let late = world.touch(b, tb);
     assert!(
         matches!(

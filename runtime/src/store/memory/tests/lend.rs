@@ -117,7 +117,7 @@ fn a_loan_leaves_what_every_operation_would_have_left() {
     };
     let mut tickets = vec![Ticket::random()];
     for counter in 1..20_000 {
-        // Starts with a new name from time to time, since signals and tombstones would stay.
+        // Starts with a new name from time to time, because a name with old signals or tombstones cannot be lent.
         if counter % 40 == 0 {
             loans += twins.loans;
             (twins, tickets) = (Twins::new(), vec![Ticket::random()]);

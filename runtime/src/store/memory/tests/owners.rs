@@ -51,7 +51,7 @@ fn a_hold_is_not_shared_for_more_than_it_has() {
     let ((a, ta), (b, tb), (c, tc), (d, td)) = (ids(), ids(), ids(), ids());
     world.ask(a, ta, owned(1, RW_LOCK, "me"), Mode::Queue);
     assert!(is_granted(&world.acquire(b, tb, 1, RW_LOCK, Mode::Queue)));
-    // A writer of an owner that reads, while another caller reads too.
+    // The owner reads, and so does another caller. So a writer of the same owner must wait.
     assert!(!is_granted(&world.ask(
         c,
         tc,

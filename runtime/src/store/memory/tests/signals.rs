@@ -169,8 +169,8 @@ fn signals_are_kept_for_a_day_and_all_else_for_ten_minutes() {
     assert_eq!(ends(&world), 600_000);
 }
 
-/// A member that considers the store closed may not claim, but its request counts as a sign of life. A waiter that came
-/// after the notification does not get it first.
+/// A notified member that considers the store closed may not claim the notification. But if it sends a request, its ticket
+/// keeps precedence: a waiter that came later does not get the notification.
 #[test]
 fn a_notification_that_may_not_be_claimed_goes_to_nobody_who_came_later() {
     for speaks in [true, false] {

@@ -11,7 +11,7 @@ struct Hold {
     until: Instant,
 }
 
-/// The holds that all users believe they have.
+/// The holds of all users, according to the answers that the users got.
 #[derive(Debug, Default)]
 pub(super) struct Judge {
     holds: Vec<Hold>,
@@ -21,7 +21,8 @@ pub(super) struct Judge {
 }
 
 impl Judge {
-    /// Records that `user` believes that it holds until the given time. When it asked, tokens up to `before` were known.
+    /// Records a grant to `user` that is valid until `until`. `before`: the highest token that any user had got when `user`
+    /// asked.
     pub(super) fn granted(
         &mut self,
         user: usize,

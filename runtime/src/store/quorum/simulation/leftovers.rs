@@ -35,7 +35,7 @@ impl World {
         })
     }
 
-    /// Returns whether the ticket's release, or the answer to its release, is in flight.
+    /// Returns whether the ticket's release, or the report that this release failed, is in flight.
     fn is_leaving(&self, to: usize, ticket: Ticket) -> bool {
         let releases = |request: &Request| {
             matches!(&request.op, Op::Release { ticket: released, .. } if *released == ticket)

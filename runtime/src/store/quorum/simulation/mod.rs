@@ -1,6 +1,6 @@
-//! Members and nodes on a virtual clock, with a hostile network between them and node clocks that differ. There are
-//! never too many holders, tokens grow, and every member makes progress. The nodes are memory stores; the code of the
-//! members is the product's.
+//! Members and nodes on a virtual clock, with an unreliable network between them and node clocks that differ. The nodes are
+//! memory stores; the members run the code of the library. The test checks that there are never too many holders, that
+//! tokens grow, and that the members make progress.
 //! `AUTO_MUTEX_SEED` repeats a run, and `AUTO_MUTEX_RUNS` makes more runs.
 
 mod judge;

@@ -48,7 +48,7 @@ impl World {
         );
     }
 
-    /// Returns when the next message arrives: after the earlier messages of its connection.
+    /// Returns when the next message arrives: after the earlier messages of its connection in the same direction.
     fn arrives(&mut self, member: usize, node: usize, way: usize) -> Instant {
         let delay = match self.dice.below(40) {
             0 => self.dice.below(60_000),
@@ -191,7 +191,7 @@ impl World {
                 let node = self.dice.below(NODES as u64) as usize;
                 let span = Duration::from_micros(self.dice.below(2_500_000));
                 self.nodes[node].frozen = self.now.after(span);
-                // Some members lose patience with the node and disconnect. The node reads their requests when it continues.
+                // Some members disconnect before the node continues. The node still executes their requests afterwards.
                 for member in 0..MEMBERS {
                     let after = Duration::from_micros(self.dice.below(2_500_000));
                     if after < span {

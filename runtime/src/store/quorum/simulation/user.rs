@@ -1,4 +1,4 @@
-//! A user takes the lock again and again, in the same way as the local queue: it asks, asks again when the reply says so,
+//! A user takes the lock again and again, in the same way as the local queue: it asks, asks again at the time in the reply,
 //! renews, and releases.
 
 use std::time::Duration;
@@ -35,7 +35,7 @@ pub(super) struct User {
     stage: Stage,
     token: u64,
     until: Instant,
-    /// The highest token whose hold had ended when this user asked for the first time.
+    /// The highest token that any user had got when this user first asked with its present ticket.
     before: u64,
     /// Whether the user has a place in the queue, which it must touch.
     queued: bool,
@@ -140,7 +140,7 @@ impl User {
         self.stage = Stage::Rests(now.after(Duration::from_micros(dice.below(8000))));
     }
 
-    /// Performs the actions of the user that are due at this time.
+    /// Performs the action of the user that is due now. Returns the request for it.
     pub(super) fn due(
         &mut self,
         now: Instant,

@@ -155,7 +155,8 @@ impl World {
                 }
             }
         }
-        // A user that wants several units, or does not wait, may find the lock taken again and again.
+        // The other users are not checked: a user that wants several units, or does not wait, may find the lock taken again
+        // and again.
         let patient = self.members.iter().filter(|member| member.user.gets_on());
         let turns: Vec<_> = patient.map(|member| member.user.turns).collect();
         let grants = self.judge.grants;

@@ -9,13 +9,13 @@ use crate::wire::USUAL_SILENCE;
 
 const FIRST: Duration = Duration::from_millis(10);
 const LONGEST: Duration = Duration::from_secs(1);
-/// The longest delay if the server is overloaded or the credentials provider fails. Each attempt costs them time, and
-/// thousands of clients may retry.
+/// The longest delay if the server is silent or temporarily unusable, or if the credentials provider fails. Each attempt
+/// costs the server or the provider time, and thousands of clients may retry.
 const LONGEST_IF_BUSY: Duration = Duration::from_secs(4);
 const LONGEST_SILENCE: Duration = Duration::from_secs(8);
 
-/// The delay doubles from 10 ms to 1 s, or to 4 s for an overloaded server or a provider that fails. Jitter shortens it
-/// by up to half, so that the clients of a restarted server do not all connect at once.
+/// The delay doubles from 10 ms to 1 s, or to 4 s after the errors of [`LONGEST_IF_BUSY`]. Jitter shortens it by up to
+/// half, so that the clients of a restarted server do not all connect at once.
 #[derive(Debug)]
 pub(in super::super) struct Backoff {
     next: Duration,
@@ -43,8 +43,8 @@ impl Backoff {
         self.silence
     }
 
-    /// Notes that an attempt has failed. A slow server must repeat all of its work for the next attempt, so that attempt
-    /// gets twice the time.
+    /// Notes that an attempt has failed. If the server was silent, it may be silent for twice as long in the next attempt,
+    /// because a slow server must then repeat all of its work.
     pub(in super::super) fn failed(&mut self, error: &ConnectError) {
         self.longest = match error {
             ConnectError::Silent(_) | ConnectError::Passing(_) | ConnectError::Credentials(_) => {

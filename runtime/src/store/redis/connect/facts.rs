@@ -111,7 +111,7 @@ impl Facts {
         if replicas == Some(0) {
             return AfterFailover::NoReplicas;
         }
-        // A promotion is noticed by this field: see term.lua.
+        // The term script recognizes a promotion by this field: see `scripts/term.lua`.
         if self.info.is_ok() && self.field("master_replid2").is_none() {
             return AfterFailover::Unnoticed;
         }
@@ -164,7 +164,7 @@ mod tests {
         Facts::of(&said, Duration::from_secs(10)).guarantees(&guard, 0)
     }
 
-    /// `INFO` as Dragonfly makes it (`server_family.cc`, 2025), shortened.
+    /// The reply of Dragonfly to INFO (`server_family.cc`, 2025), shortened.
     const DRAGONFLY: &str = "# Server\r\nredis_version:7.4.0\r\ndragonfly_version:df-v1.34.0\r\n# Memory\r\nmaxmemory:100\r\n\
         maxmemory_policy:noeviction\r\n# Replication\r\nrole:master\r\nconnected_slaves:1\r\n\
         slave0:ip=172.19.0.3,port=6379,state=online,lag=0\r\nmaster_replid:b72c\r\n";
@@ -181,7 +181,7 @@ mod tests {
         );
         let alone = DRAGONFLY.replace("connected_slaves:1", "connected_slaves:0");
         assert_eq!(found(&alone, empty()).failover, AfterFailover::NoReplicas);
-        // Upstash has no section for replication, and answers CONFIG GET with nothing.
+        // INFO of Upstash has no replication section, and the reply to CONFIG GET is empty.
         let upstash = found("# Server\r\nredis_version:6.2.6\r\n", Value::List(vec![]));
         assert_eq!(upstash.failover, AfterFailover::Unnoticed);
         assert_eq!(upstash.disabled_commands, ["config|get"].into());

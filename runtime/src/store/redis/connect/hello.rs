@@ -69,8 +69,8 @@ pub(in super::super) async fn dial(
     Ok((connection, granted.map_err(ConnectError::Credentials)?))
 }
 
-/// How long a provider may take. This is a little less than the remaining time, so that the error names the provider as
-/// the reason.
+/// How long a provider may take: a little less than the remaining time, so that a provider that is too slow causes an
+/// error of the provider, not of the connection.
 fn time_to_grant(limits: Limits) -> Duration {
     let left = limits.end.saturating_duration_since(Instant::now());
     left.mul_f64(0.9)
@@ -91,7 +91,7 @@ pub(in super::super) fn auth(who: &Granted) -> Cmd {
     auth
 }
 
-/// Appends the login.
+/// Appends AUTH with user and password, if there is a password.
 pub(in super::super) fn log_in<'a>(cmd: &'a mut Cmd, who: &Granted) -> &'a mut Cmd {
     if let Some(password) = &who.password {
         let user = who.user.as_ref();
@@ -110,8 +110,8 @@ pub(in super::super) fn role<'a>(
         return Err(refusal(error));
     }
     let version = version(reply);
-    // A version that cannot be parsed belongs to a server that is compatible with Redis. The probe decides whether it can
-    // be used.
+    // A version that cannot be parsed belongs to a server that is compatible with Redis. The checks of `probe.rs`
+    // show whether it can be used.
     if numbers(version).is_some_and(|it| it < OLDEST) {
         return Err(ConnectError::Version(version.to_owned()));
     }
@@ -140,7 +140,7 @@ pub(in super::super) fn refusal(error: &ErrorReply<'_>) -> ConnectError {
     }
 }
 
-/// Refuses every role but that of a primary. Some servers that are compatible with Redis report no role.
+/// Refuses every role but that of a primary. A server that is compatible with Redis may report no role.
 pub(super) fn accept_primary(role: &str) -> Result<(), ConnectError> {
     match role {
         "master" | "" => Ok(()),

@@ -1,5 +1,5 @@
-//! [`Opened`]: a connection for reading. It changes nothing on the server: it writes no term note, claim or probe, and
-//! subscribes to no channel.
+//! [`Opened`]: a connection for reading. It changes no data on the server: it notes no term, claims no loading of scripts
+//! (see `loading.rs`), runs no checks on a reserved name (see `probe.rs`), and subscribes to no channel.
 
 use super::error::ConnectError;
 use super::{Connector, loading};

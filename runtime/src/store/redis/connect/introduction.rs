@@ -11,7 +11,7 @@ const WORDS: [[&str; 2]; 2] = [
     ["LIB-VER", env!("CARGO_PKG_VERSION")],
 ];
 
-/// The introduction of this library. It is sent on each connection until the server refuses it, because each refusal
+/// The introduction of this library. It is sent on each connection, but not again after a refusal, because each refusal
 /// makes an entry in the server's ACL LOG.
 #[derive(Debug, Default)]
 pub(super) struct Introduction {
@@ -32,7 +32,7 @@ impl Introduction {
         wanted
     }
 
-    /// Reads the replies. A refusal is no error, because a user needs no right to the command.
+    /// Reads the replies. A refusal is no error, because the right to CLIENT SETINFO is optional.
     pub(super) async fn hear(&self, connection: &mut Connection) -> io::Result<()> {
         for _ in WORDS {
             if let Value::Error(_) = connection.reply().await? {

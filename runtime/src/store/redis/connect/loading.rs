@@ -16,7 +16,7 @@ use crate::error::StoreErrorKind;
 use crate::store::MemberId;
 use crate::wire::{Connection, Value};
 
-/// How long the other clients wait for the client that claimed the loading; it may be dead.
+/// How long a claim on the loading lasts. The other clients wait that long for the client with the claim, which may be dead.
 const CLAIM: Duration = Duration::from_secs(2);
 
 /// Appends a query for the scripts that the server has.
@@ -60,8 +60,7 @@ pub(in super::super) async fn supply<'a>(
         claim.arg(key).arg(member.to_string());
         claim.arg("NX").arg("PX").arg(CLAIM.as_millis() as u64);
         claim.write_packed_command(&mut question);
-        // Asks again after the claim, because the client that held the previous claim may have loaded the scripts by
-        // then.
+        // Asks again which scripts are missing, because the client with the previous claim may have loaded them.
         ask(&mut question, scripts);
         connection.send(&question).await?;
         let claimed = claimed(&connection.reply().await?)?;
@@ -88,7 +87,7 @@ pub(in super::super) async fn supply<'a>(
         accept(connection.reply().await?)?;
     }
     if key.is_some() {
-        // The reply does not matter, because the claim also expires by itself.
+        // The reply to DEL does not matter, because the claim also expires by itself.
         connection.reply().await?;
     }
     Ok(())
@@ -99,7 +98,8 @@ pub(in super::super) fn load<'a>(cmd: &'a mut Cmd, text: &str) -> &'a mut Cmd {
     cmd.arg("SCRIPT").arg("LOAD").arg(text)
 }
 
-/// Whether this client loads the scripts. Also `true` if the server cannot store a claim now.
+/// Reads the reply to a claim: whether this client loads the scripts. Also `true` if the server cannot store the claim,
+/// for example because its memory is full.
 fn claimed(reply: &Value<'_>) -> Result<bool, ConnectError> {
     match reply {
         Value::Error(error) => {

@@ -1,7 +1,7 @@
 //! [`Connector`]: opens connections, from the first byte to the confirmed subscription.
 //!
 //! - `hello.rs`: login and checks. `loading.rs`: loads missing scripts. `../term.rs`: from when on the server grants.
-//! - `introduction.rs`: tells the server which library connects.
+//! - `introduction.rs`: reports to the server which library connects.
 //! - `probe.rs`, `facts.rs`: the first connection checks that all commands are allowed, and how the server stores its data.
 //! - `error.rs`: why a server cannot be used. `unsuitable.rs`: the remedy for servers that refuse a command that locks
 //!   need.
@@ -114,8 +114,8 @@ impl Connector {
         facts.guarantees(&self.guard, replicas)
     }
 
-    /// Makes the first connection with all checks, within the rest of the connect timeout. The checks use the name
-    /// `probe`. Waits for a server that is loading its data or lacks replicas, and for sentinels to find a primary.
+    /// Makes the first connection with all checks, within `left`. The checks run operations on the reserved name `probe`.
+    /// Waits for a server that is loading its data or lacks replicas, and for sentinels to find a primary.
     pub(super) async fn first(&self, left: Duration, probe: &Name) -> Result<Ready, SetupError> {
         let mut passing = None;
         let end = Instant::now() + left;
@@ -132,7 +132,7 @@ impl Connector {
                 {
                     return Err(ConnectError::Tls(fault));
                 }
-                // An attempt that the deadline cut short has a less precise error than the attempt before it.
+                // The deadline may have cut this attempt short. Then the error of the previous attempt is more precise.
                 if let Some(known) = passing.take_if(|_| Instant::now() >= end) {
                     return Err(known);
                 }
@@ -150,7 +150,7 @@ impl Connector {
         let left = end.saturating_duration_since(Instant::now());
         let silence = match self.route {
             Route::Fixed(_) => left,
-            // The service may move to another server during an attempt, so one attempt does not get all the time.
+            // During an attempt, another server may become the primary. So one attempt does not get all the time.
             Route::Sentinel(_) => USUAL_SILENCE.min(left),
         };
         let mut ready = self.open(Limits::until(end, silence)).await?;
@@ -200,9 +200,9 @@ impl Connector {
         )))
     }
 
-    /// Returns the TLS error that explains a lost connection, if there is one. A server that expects TLS just closes a
-    /// plain connection. If a server refuses the client after the handshake, the server's alert may be lost together with
-    /// unread bytes.
+    /// Connects once more to find the TLS error that explains a lost connection. The lost connection may not have shown it:
+    /// a server that expects TLS just closes a plain connection. If a server refuses the client after the handshake, the
+    /// server's alert may be lost together with unread bytes.
     async fn fault_of_tls(&self, end: Instant) -> Option<TlsError> {
         let Route::Fixed(address) = &self.route else {
             return None;
@@ -270,7 +270,7 @@ impl Connector {
         Ok((server, greeted))
     }
 
-    /// Appends a SELECT, if the database is not the one that every connection begins with.
+    /// Appends a SELECT, if the database is not 0. Every connection begins with database 0.
     fn select(&self, out: &mut Vec<u8>) {
         if self.access.db != 0 {
             redis::cmd("SELECT")
@@ -334,14 +334,14 @@ impl Connector {
 
     /// Connects, and subscribes.
     async fn open(&self, limits: Limits) -> Result<Ready, ConnectError> {
-        // The future is on the heap, because it is large and rarely needed. The driver lives long, and should not reserve
-        // space for it.
+        // This future is on the heap, because it is large and rarely needed. The future of the driver exists as long as the
+        // store, and should not reserve space for it.
         let mut ready = Box::pin(self.prepared(limits)).await?;
         let connection = &mut ready.connection;
         let mut question = redis::cmd("SUBSCRIBE");
         question.arg(command::channel(self.member));
         connection.send(&question.get_packed_command()).await?;
-        // The server answers with a push, or with an error.
+        // The server answers SUBSCRIBE with a push, or with an error.
         loop {
             match accept(connection.next().await?)? {
                 Value::Push(words) if words.first() == Some(&Value::Text(b"subscribe")) => break,

@@ -1,4 +1,4 @@
-//! Runs every command of the scripts once on a reserved name: a missing permission shows at set-up, not under load.
+//! Runs every command of the scripts on a reserved name, so that a missing permission shows at set-up, not under load.
 
 use std::time::Duration;
 
@@ -13,8 +13,8 @@ use crate::name::Name;
 use crate::store::{MemberId, Mode, Op, Share, Signal, Ticket};
 use crate::wire::Connection;
 
-/// The name for a member's probe. Names of users never begin with a colon. The name is short, because each of its
-/// keys is sent often. Two members may use the same name at the same time.
+/// The reserved name on which a member runs its checks. Names of users never begin with a colon. The name is short, because
+/// each of its keys is sent often. It is so short that two members may have the same name and use it at the same time.
 pub(in crate::store) fn name(member: MemberId, number: u32) -> Name {
     let member = member.to_string();
     let some = member.get(..6).unwrap_or_default();
@@ -34,7 +34,7 @@ pub(super) async fn run(
         command::evaluate_spread(&mut Cmd::new(), scripts, member, name, op)
             .write_packed_command(&mut questions);
     }
-    // The probe also tries commands that are used only on an idle connection, or when scripts are missing.
+    // These commands are used only on an idle connection, or when scripts are missing.
     redis::cmd("PING").write_packed_command(&mut questions);
     loading::load(&mut Cmd::new(), "return 1").write_packed_command(&mut questions);
     let mut delete = redis::cmd("DEL");

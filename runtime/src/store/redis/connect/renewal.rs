@@ -15,7 +15,7 @@ use crate::credentials::{Granted, Terms};
 use crate::error::StoreError;
 use crate::wait;
 
-/// The client asks for new credentials when a fifth to three tenths of the validity remains. The part is random, so that
+/// The client asks for new credentials when a fifth to three tenths of the validity remains. The exact part is random, so that
 /// clients that were started together do not all ask at once. For a token of an hour, the client asks 12 to 18 minutes
 /// before the token's end.
 const REST: u32 = 5;
@@ -26,7 +26,7 @@ const RETRY: (Duration, Duration) = (Duration::from_millis(500), Duration::from_
 /// The longest sleep before the clock is read again. After a suspend, timers are late by the length of the suspend.
 const NAP: Duration = Duration::from_secs(1);
 
-/// Gets new credentials for a connection when it needs them. The owner of the connection sends the credentials, and
+/// Gets new credentials for a connection when it needs them. The code that serves the connection sends the credentials, and
 /// reports the server's answer. Without a provider, a renewal is never ready.
 pub(in super::super) struct Renewal(Option<Box<Active>>);
 
@@ -43,7 +43,7 @@ struct Active {
 enum State {
     Waiting(Wait),
     Asking(Pin<Box<dyn Future<Output = Result<Granted, StoreError>> + Send>>),
-    /// The new credentials were sent, and are valid for these terms.
+    /// Credentials with this validity were sent to the server.
     Sent(Terms),
 }
 
@@ -56,8 +56,8 @@ struct Wait {
 }
 
 impl Renewal {
-    /// Makes the renewal for a connection to `address` that has just logged in by `login`, with credentials of these
-    /// `terms`.
+    /// Makes the renewal for a connection to `address` that has just logged in by `login`. `terms`: the validity of its
+    /// credentials. `limit`: how long the provider may take.
     pub(in super::super) fn new(
         login: &Login,
         address: &Address,

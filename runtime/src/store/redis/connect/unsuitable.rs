@@ -1,7 +1,7 @@
 //! Servers that cannot serve locks, whatever the rights of their user: how they answer, and the remedy.
 //!
-//! The texts are those of Redis and Valkey. The answers of Redis Enterprise and Dragonfly are from their documentation
-//! and their issues: `tests/tests/failures/managed.rs` has the addresses.
+//! The texts of errors are those of Redis and Valkey. Those of Redis Enterprise and Dragonfly are from documentation and
+//! issue threads: `tests/tests/failures/managed.rs` lists these sources.
 
 use std::io;
 
@@ -53,7 +53,7 @@ pub(super) fn of_hello(reply: &ErrorReply<'_>) -> Option<(&'static str, StoreErr
     Some((advice, error))
 }
 
-/// The error of a connection that ends instead of an answer to HELLO. Some proxies end it at a command that they do not know.
+/// The error, if the connection ended instead of an answer to HELLO. Some proxies close it at a command that they do not know.
 pub(super) fn of_end(error: &io::Error) -> Option<StoreError> {
     let is_end = error.kind() == io::ErrorKind::UnexpectedEof && TlsError::of_io(error).is_none();
     is_end.then(|| {

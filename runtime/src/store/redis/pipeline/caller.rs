@@ -40,8 +40,8 @@ impl Store for Pipeline {
         if !state.waiting.is_empty() || state.out.is_stuck() {
             Self::wake(state);
         } else if state.out.is_taken() || state.due && (!state.urgent || state.is_reader()) {
-            // The current writer or the engine will send the requests. The engine's own requests share a write with the
-            // requests of the tasks that it has woken.
+            // The current writer sends the requests, or the engine does before it sleeps. This is soon enough for releases,
+            // and for requests on the engine's thread: the requests of all tasks that the engine has woken share a write.
         } else if self.under_way.load(Ordering::Relaxed) <= FEW {
             self.write(state);
         } else {
@@ -67,7 +67,7 @@ impl Store for Pipeline {
 
 /// Methods for a node of a cluster.
 impl Pipeline {
-    /// Takes a request that another node redirected here, or returns it if there is no room.
+    /// Takes a request that another node has redirected here with ASK. Returns the request if there is no room.
     pub(crate) fn ask(&self, request: Request) -> Option<Request> {
         let mut state = lock(&self.state);
         if state.closed || !state.waiting.is_empty() || !self.takes_more(&state) {
@@ -81,8 +81,8 @@ impl Pipeline {
         None
     }
 
-    /// Accepts no more requests, and drops the replies to requests in flight: these fail at once, and may or may not have
-    /// run.
+    /// Accepts no more requests, and drops the replies to requests in flight: these requests fail at once, and it is unknown
+    /// whether they have run.
     pub(crate) fn cut(&self) {
         let mut state = lock(&self.state);
         state.closed = true;

@@ -20,7 +20,7 @@ use crate::wait::lock;
 use crate::wire::{ErrorReply, Value};
 
 impl Pipeline {
-    /// Starts a connection. Returns the requests that were submitted before.
+    /// Starts a connection. Returns the requests that were submitted before it.
     pub(in super::super) fn connect(&self, ready: &Ready) -> VecDeque<Request> {
         let mut state = lock(&self.state);
         state.out.open(Some(ready.connection.writing.clone()));
@@ -37,7 +37,7 @@ impl Pipeline {
     /// Ends the lost connection: moves everything without a reply to `awaited`.
     pub(in super::super) fn disconnect(&self, awaited: &mut VecDeque<Awaited>) {
         let mut state = lock(&self.state);
-        // A caller that is writing at this moment must not continue on the closed socket.
+        // Another thread may be writing at this moment. It must not continue on this connection.
         if let Some(socket) = state.out.socket() {
             socket.close();
         }
@@ -48,7 +48,7 @@ impl Pipeline {
         self.under_way.store(0, Ordering::Relaxed);
     }
 
-    /// Returns the requests that were submitted without a connection; `None` if the store is closed and no request is left.
+    /// Returns the requests that were submitted without a connection; `None` if no more are accepted and none is left.
     pub(in super::super) fn refused(&self, cx: &Context<'_>) -> Option<VecDeque<Request>> {
         let mut state = lock(&self.state);
         if state.closed && state.waiting.is_empty() {
@@ -92,7 +92,7 @@ impl Pipeline {
         self.under_way.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Whether the store is closed and no request is left.
+    /// Whether the pipeline accepts no more requests, and none waits.
     pub(in super::super) fn is_done(&self) -> bool {
         let state = lock(&self.state);
         state.closed && state.waiting.is_empty()
@@ -147,8 +147,8 @@ impl Pipeline {
         asked
     }
 
-    /// Handles the reply to the term query. If the server grants nothing, returns the block for the callers. An error
-    /// ends the connection, because the server's state is unknown then.
+    /// Handles the reply to the term query. Returns the [`GrantBlock`], if the server grants nothing. If this returns an
+    /// error, the connection must end, because the server's state is unknown.
     pub(in super::super) fn term_is(
         &self,
         key: usize,
@@ -161,10 +161,11 @@ impl Pipeline {
                 self.load_scripts(&mut state);
             } else if error.code != "BUSY"
                 && !(elsewhere && self.ask_term_by(&mut state, key + 1))
-                // With ASK and TRYAGAIN, the connection goes on: the slot of the key is only being migrated.
+                // ASK and TRYAGAIN do not end the connection: the slot of the key is only being migrated.
                 && (!elsewhere || error.code == "MOVED")
             {
-                // The server's own error is not used, because it would mean that the requests in flight were not executed.
+                // The code of the server's error is not kept: as the answer to the requests in flight, it would mean that they
+                // were not executed.
                 let error = error::of_server(error);
                 let text = format!("the server does not say from when on it grants: {error}");
                 return Err(StoreError::disconnected(text));
@@ -189,7 +190,7 @@ impl Pipeline {
         }
     }
 
-    /// Forgets names that had no waiters recently.
+    /// Forgets names for which the store has queued no waiter recently, except those with a subscription.
     pub(in super::super) fn sweep_shard_channels(&self) {
         if let Some(channels) = &mut lock(&self.state).shard_channels {
             channels.sweep();
@@ -201,7 +202,7 @@ impl Pipeline {
         self.expect(state, Awaited::ShardChannel(channel));
     }
 
-    /// The server has unsubscribed the channel, since its slot moved, or has refused the subscription (`error`).
+    /// Notes that the server has ended the subscription, because the slot has moved, or has refused it with `error`.
     pub(in super::super) fn lost_shard_channel(
         &self,
         channel: &str,
@@ -236,8 +237,8 @@ impl Pipeline {
         self.expect(&mut state, Awaited::Unimportant);
     }
 
-    /// Writes as much as possible now. Afterwards the engine may sleep: it is woken when there is more to write. Ready:
-    /// the store is closed and all requests are answered.
+    /// Writes as much as possible now. Afterwards the engine may sleep: it is woken when there is more to write. Ready
+    /// without an error: no more requests are accepted, and all are answered.
     pub(in super::super) fn poll_write(
         &self,
         cx: &mut Context<'_>,

@@ -27,7 +27,7 @@ use crate::wire::{Connection, Value};
 
 /// How many grants share one WAIT at most.
 const MOST: usize = 256;
-/// How long the reply to WAIT may arrive after its timeout.
+/// How much later than the timeout of WAIT the reply may arrive.
 const GRACE: Duration = Duration::from_millis(500);
 /// The pause between two attempts to connect.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -174,7 +174,7 @@ impl Barrier {
             )
             .write_packed_command(&mut question);
         }
-        // WAIT takes a zero for no timeout.
+        // For WAIT, a zero means no timeout.
         let millis = (left.as_millis() as u64).max(1);
         let wait = redis::cmd("WAIT")
             .arg(self.replicas.count)

@@ -33,7 +33,7 @@ impl Confirmed {
         self.grants.insert(ticket, Grant { token, mentioned });
     }
 
-    /// Whether the replicas have this grant. The query counts as a mention.
+    /// Whether the replicas have this grant. If they do, the grant is kept for another [`LONGEST_LEASE`] at least.
     pub(super) fn knows(&mut self, ticket: Ticket, token: u64) -> bool {
         let known = self.grants.get_mut(&ticket);
         known

@@ -34,7 +34,7 @@ pub(super) async fn confirmed<F>(
     let confirming = Arc::new(confirming);
     let driver = driver(confirming.clone());
     let barrier = barrier.run(grants, &confirming);
-    // The barrier ends only when the filter is dropped.
+    // The barrier does not end before the filter is dropped, so the driver ends first.
     first(driver, barrier).await;
 }
 

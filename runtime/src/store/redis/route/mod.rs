@@ -51,7 +51,7 @@ impl Route {
         }
     }
 
-    /// Classifies the `error` of the first attempt to connect. `Ok`: it is temporary, and another attempt may succeed.
+    /// Classifies the `error` of an attempt at the first connection. `Ok`: it is temporary, and another attempt may succeed.
     pub(super) fn judge(&self, error: ConnectError) -> Result<ConnectError, ConnectError> {
         match (self, error) {
             (_, error @ ConnectError::Passing(_)) => Ok(error),
@@ -68,7 +68,7 @@ impl Route {
         }
     }
 
-    /// Completes when another server is known to be the primary than at the last lookup.
+    /// Completes when a sentinel reports a newer primary than the last lookup found.
     pub(super) async fn moved(&self) {
         match self {
             Self::Fixed(_) => pending().await,

@@ -89,8 +89,8 @@ impl Sentinels {
         })
     }
 
-    /// Asks all sentinels at once, until more than half have named a primary. After the first answer, the other
-    /// sentinels have a little time left.
+    /// Asks all sentinels at once, until more than half have named a primary. Once one has named it, the others have only
+    /// [`OTHERS`] left to answer.
     async fn answers(&self, limits: Limits) -> Vec<(Address, Answer)> {
         let all = self.all();
         let enough = all.len() / 2 + 1;

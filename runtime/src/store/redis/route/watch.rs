@@ -18,7 +18,7 @@ use crate::config::Address;
 use crate::wait::{self, first};
 use crate::wire::Limits;
 
-/// After this time of silence, the sentinel is asked: it may be dead, or was cut off during a failover.
+/// After this time of silence, the sentinel is asked: it may be dead, or may have been cut off during a failover.
 const QUIET: Duration = Duration::from_secs(3);
 /// How long the handshake with a sentinel may take.
 const LONGEST: Duration = Duration::from_secs(10);
@@ -74,8 +74,8 @@ async fn listen(
         sentinels.told(Some(primary));
         let switched = async { sentinel::switched(&mut connection).await.map(|()| None) };
         let due = async { Ok(Some(renewal.due().await)) };
-        // Asks for the current primary, whether the sentinel announced a new one, was silent for too long, or new
-        // credentials are due.
+        // The wait ends when the sentinel announces a new primary, was silent for too long, or new credentials are due.
+        // In each case, the next iteration asks for the current primary.
         if let Ok(woken) = timeout(QUIET, first(switched, due)).await
             && let Some(granted) = woken?
         {

@@ -103,19 +103,19 @@
       front = nil
     end
 
-    -- Deletes keys that remain after only the first key was removed: that state has ended.
+    -- Deletes keys of an earlier state, of which only the first key was removed.
     local function clear()
       if call('EXISTS', TICKETS_KEY, HELD_KEY, QUEUE_KEY) == 0 then return end
-      -- A key of another type is foreign, so this fails.
+      -- These calls fail if a key is foreign, that is, of another type.
       call('HLEN', TICKETS_KEY)
       call('ZCARD', HELD_KEY)
       call('ZCARD', QUEUE_KEY)
       call('DEL', TICKETS_KEY, HELD_KEY, QUEUE_KEY)
     end
 
-    -- The other keys must match the first one. An eviction or a user may have removed one of them. The holders and
-    -- waiters in the first key stay. The tickets in the other keys are unknown: waiters ask again, and if there were
-    -- holders, the name is closed until the longest lease has ended.
+    -- Removes the other keys if they do not match the first one: an eviction or a user may have removed one of them. The
+    -- holders and waiters in the first key stay. Lost waiters ask again. If holders are lost, all operations that change the
+    -- name fail until the longest possible lease has ended.
     function x.mend()
       local here = call('HLEN', TICKETS_KEY)
       local held_here = s[HELD_APART] == 0 or call('ZCARD', HELD_KEY) == s[HOLDERS]

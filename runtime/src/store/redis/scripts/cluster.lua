@@ -12,8 +12,8 @@ local function publish(member, text)
 end
 
 -- Whether all keys of the name are at this node. During a migration of the slot, the server refuses a command with a key
--- that is not here. The last of these keys never exists, so the server refuses this command until the whole slot has
--- arrived. So no operation sees only a part of a name's keys, and none mistakes a moved key for a removed one.
+-- that is not here. The last of these keys never exists, so both nodes of a migration refuse this command until the whole
+-- slot has moved. So no operation sees only a part of a name's keys, and none mistakes a moved key for a removed one.
 local function are_here()
   local found = redis.pcall('EXISTS', KEY, KEY .. OF_TICKETS, KEY .. OF_HELD, KEY .. OF_QUEUE, KEY .. OF_GONE, KEY .. OF_SIGNALS, KEY .. OF_WHOLE)
   if type(found) == 'number' then return true end

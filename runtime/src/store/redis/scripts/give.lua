@@ -62,20 +62,20 @@
     return publish(sub(r[REQUEST], 33, 64), word .. ' ' .. r[TICKET] .. after)
   end
 
-  -- Makes a write that Redis does not deny even if the memory is full. After this first write, Redis denies no other write.
+  -- Makes a write that Redis does not deny even if the memory is full. After it, Redis denies no other write of this run.
   local function allow()
     if not allowed then call('PEXPIRE', KEY, FRESH_MS) end
     allowed = true
   end
 
-  -- Grants an offer to the waiter `r`, unless the waiter is unlikely to claim it. The offer is a token, whether the
-  -- waiter joins its owner, and the number and the text of a signal (0: none). `own` is the ticket that the reply to
-  -- `member` is about.
+  -- Grants to the waiter `r`; returns false if the waiter is unlikely to claim the grant. `joins`: the waiter shares the
+  -- hold of its owner. `number`, `text`: of the signal that is granted (0: none). `own`: the ticket that the reply to
+  -- `member` is about; its grant needs no message.
   local function give(member, own, r, token, joins, number, text)
     local hold, flag = r[HOLD], 0
     if r ~= own then
       hold, flag = min(CLAIM_MS, hold), 1
-      -- Only a waiter that would exclude all others must have touched recently.
+      -- A waiter for all units would block all others, so it must have touched, or got a message, recently.
       local alone = not joins and number == 0 and r[UNITS] == s[CAP]
       local deaf = alone and now - max(r[HEARD], r[WHEN]) > CLAIM_MS * 1000 and sub(r[REQUEST], 33, 64) ~= member
       if not deaf then
@@ -92,7 +92,7 @@
     take_waiter(r)
     r[FLAG], r[TOKEN], r[WHEN], r[NUMBER], r[TEXT] = flag, token, now + hold * 1000, number, text
     if number > 0 then signalling().take(number, text) end
-    -- Only a waiter that joins its owner may get a token that is older than other tokens.
+    -- A waiter that joins its owner gets the token of the owner's hold, which may be older than other tokens.
     local newest = token > s[TOK]
     s[TOK] = max(s[TOK], token)
     add_holder(r, newest)

@@ -1,17 +1,18 @@
--- Comes first, after clock.lua: plain operations on a free name or a name with a plain holder, before anything else is set
--- up. For any other operation this part does nothing, and the rest of the script applies all the rules.
+-- Comes first, after clock.lua. Runs plain operations on a free name, or on a name with one plain holder, before anything
+-- else is set up. For any other operation this part does nothing, and the rest of the script applies all the rules.
 --
 -- Keys: 1 auto_mutex:{name}, the first key of the name, with its hash tag; the other keys are made from it and have the same tag.
 -- Arguments: 1 the operations, a letter for each; they run in this order, on the same state  2… one text for each operation, with
 --   its parameters: a ticket and a member, 32 bytes each (zeros for no ticket), numbers as doubles, and texts:
---     ACQUIRE, TRY  COUNTER HOLD_MS PLACE_MS UNITS CAPACITY, 1 byte: TAKES, 4 bytes: the length of the owner, owner, meta
+--     ACQUIRE, TRY  COUNTER HOLD_MS PLACE_MS UNITS CAPACITY, 1 byte: TAKES (1: the ticket also takes a signal),
+--                   4 bytes: the length of the owner, owner, meta
 --     TOUCH         COUNTER HOLD_MS PLACE_MS UNITS (a holder keeps no more than UNITS; 0: it keeps all)
 --     RELEASE       nothing more, or: PARK_MS (0: do not park) USED (the token of the grant whose signal was used; 0: none),
 --                   1 byte: TOMB (1: leave a tombstone)
 --     ADOPT         COUNTER HOLD_MS PLACE_MS, the old ticket, meta
 --     RAISE         TOKEN
---     SIGNAL        1 byte: KIND (0: a token; 1: one signal, if there are more waiters than signals; 2: one for each such
---                   waiter), the text of a token
+--     SIGNAL        1 byte: KIND (0: a token; 1: one signal, if there are more waiters than available signals; 2: as many
+--                   signals as there are more waiters than available signals), the text of a token
 --     FORCE         owner (empty: all)
 --     KICK          TOKEN
 --     REFRESH       EXPIRE_MS, owner
@@ -54,7 +55,7 @@ elseif form == '1 s ' and #state >= SINGLE_SIZE then
       text, free, freed = ARGV[3], unpack_struct('<d', state, 13), (unpack_struct('<d', state, 125))
     end
   elseif codes == ONE_RELEASE then
-    -- The last touch of the holder wrote the key, with a sufficient time to live.
+    -- The acquire and each touch of the holder leave a sufficient time to live.
     if sub(state, 29, 92) == text and not redis.pcall('SET', KEY, '1 i ' .. sub(state, 13, 20), 'KEEPTTL').err then
       return (unpack_struct('<d', state, 125))
     end

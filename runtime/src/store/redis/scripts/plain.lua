@@ -1,7 +1,7 @@
--- Plain operations on a name in the form `1 q`, or for the first waiter in `1 s`: the new text is cut out of the old
--- one. Decoding the state, as the rest of the script does, takes twice as long. The result is the same, for the
--- plainest cases: nothing has ended, the clock was not stepped back, and only the first waiter is granted. For any
--- other case, or an unreadable state, this part does nothing and the rest of the script runs.
+-- Runs plain operations on a name in the form `1 q`, and plain acquires in the form `1 s`: cuts the new text out of the
+-- old one. Decoding the state, as the rest of the script does, takes twice as long. The result is the same. This part
+-- handles only the plainest cases: no lease and no place has ended, the clock was not stepped back, and at most one waiter
+-- is granted. For any other case, or an unreadable state, it does nothing, and the rest of the script runs.
 
 local replies, first = {}, 1
 local function cut()
@@ -130,12 +130,12 @@ local function cut()
         break
       end
 
-      -- The new text is cut out of the old one, each part once: making a string takes time for each of its bytes.
-      -- `rest` is where the queue continues.
+      -- Each part of the old text is copied only once, because making a string takes time for each of its bytes. `left`
+      -- is the first part of the new queue; `rest` is where the remaining part begins in the old text.
       local held, rest, left = '', queue, ''
       local to, message
       if start >= queue then
-        -- The first waiter leaves. The waiter behind it may fit now, so the rest of the script decides.
+        -- If the first waiter leaves and the waiter behind it fits, the rest of the script grants to that waiter.
         if start == queue and waiting > 1 and used + unpack_struct('<d', state, after + 130) <= cap then break end
         reply, waiting, held = 'CANCELLED', waiting - 1, sub(state, QUEUE_START, queue - 1)
         left, rest = sub(state, queue, start - 1), after
@@ -146,8 +146,8 @@ local function cut()
           local bytes, _, _, place, heard, told = unpack_struct('<IIBddd', state, queue)
           local counter, hold, _, units = unpack_struct('<dddd', state, queue + 106)
           if used + units <= cap then
-            -- One waiter is granted here. The rest of the script handles several at once, and a waiter that was
-            -- silent for long.
+            -- Only one waiter is granted here. The rest of the script runs if the next one fits too, or if the first
+            -- one wants all units and was silent for long.
             rest, to = queue + RECORD_SIZE + bytes, sub(state, queue + 74, queue + 105)
             if waiting > 1 and used + units + unpack_struct('<d', state, rest + 130) <= cap
               or units == cap and to ~= sub(text, 33, 64) and now - max(heard, told) > CLAIM_MS * 1000 then
@@ -170,7 +170,7 @@ local function cut()
         reply = max(0, cap - used)
       end
 
-      -- The waiter that moves up to the third place gets a message; the waiters before it already got theirs.
+      -- The waiter that moves up to the third position gets a message; the waiters before it already got theirs.
       local near
       if waiting >= NEAR then
         local third = left == '' and rest or queue
@@ -195,7 +195,7 @@ local function cut()
       end
       local name = sub(KEY, NAME_START, -2)
       if to and publish(to, message .. name) == 0 then
-        -- No member received the message: restores the state from before the grant.
+        -- No connection received the message: restores the state from before the grant.
         call('SET', KEY, state, 'PX', FRESH_MS)
         reply = nil
         break

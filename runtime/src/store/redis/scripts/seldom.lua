@@ -42,7 +42,7 @@
 
     function x.put(number, text)
       if s[SIGNALS] == 0 then
-        -- Deletes signals that remain after only the first key was removed: that state has ended.
+        -- Deletes signals of an earlier state, of which only the first key was removed.
         if call('ZCARD', SIGNALS_KEY) > 0 then call('DEL', SIGNALS_KEY) end
         s[EXPIRES] = 0
       end
@@ -156,8 +156,8 @@
         drop_holder(r, true)
       else
         remove_holder(r)
-        -- `waits`: the member could not claim the signal, because the store granted nothing. Then the ticket does not
-        -- become quiet, so that no later waiter gets the signal before it.
+        -- `waits`: the member tried to claim the signal, but could not, because the store granted nothing. Then the
+        -- ticket does not become quiet, so that no later waiter gets the signal before it.
         local waits = r[NUMBER] > 0 and r[HEARD] > r[WHEN] - min(CLAIM_MS, r[HOLD]) * 1000
         if r[NUMBER] > 0 then signalling().put(r[NUMBER], r[TEXT]) end
         r[FLAG], r[WHEN], r[TOKEN], r[NUMBER], r[TEXT] = waits and 0 or 3, 0, 0, 0, nil
@@ -183,7 +183,7 @@
       end
     end
 
-    -- The first step of every operation. A plain holder that this operation releases is kept until the release.
+    -- The first step of an operation: removes what has ended, except a plain holder that this operation releases.
     function x.prune(code, ticket, text)
       local tomb = code == RELEASE and #text > 64 and byte(text, 81) == 1
       if tomb or code == SIGNAL or s[TOMBS] + s[SIGNALS] + s[LENT] + s[HELD_APART] + s[QUEUE_APART] > 0 then
@@ -230,8 +230,7 @@
       end
     end
 
-    -- Runs a rare operation. Returns the ticket, the ticket that the reply is about, whether the latter was touched, and
-    -- the reply, if it is known already.
+    -- Runs a rare operation. Returns `r`, `own`, `heard` and `word`: see steps.lua.
     function x.operate(code, text, ticket)
       if code == ADOPT then return x.adopt(text, ticket) end
       if code == FORCE or code == KICK or code == REFRESH then
@@ -305,7 +304,7 @@
       return existed and 'DELETED 1' or 'DELETED 0'
     end
 
-    -- Reports the state without what has ended: the token, the capacity, the used units, the number of signals, whether
+    -- Reports the state, without ended leases and places: the token, the capacity, the used units, the number of signals, whether
     -- the name exists, the holders (in order of token, then of place) and the waiters (by place). Each holder or waiter
     -- is {ticket, member, units, takes, since when, token, meta, microseconds left, FLAG}. The place of a waiter is the
     -- time when the waiter came.

@@ -5,16 +5,17 @@
 -- The records of the holders, in order of token, then of place; then those of the waiters, in order of place, the
 -- quiet ones last. Records that do not fit are in other keys: see apart.lua.
 --
--- USED is the number of held units. No lease and no place ends before DUE; all leases end before LATEST. Waiters up to the
+-- USED is the number of held units. No lease and no place ends before DUE, no lease ends after LATEST. Waiters up to the
 -- place TOLD, except quiet ones, have got a message that they are near (0: check again). Tombstones end at TOMBS at the latest
 -- (0: there are none). The other keys live until EXPIRES at least. KNOWN is 1 if the name was used and not deleted afterwards.
 -- SIGNALS is the number of available signals, LENT of held ones; LAST is the last signal's number. OWNED is the number of
 -- holders with an owner, ASKING of waiters with one. The numbers that `1 q` leaves out are zero.
 --
--- RECORD: 4 bytes, the length of all that follows the fixed part; 4 bytes, the length of the signal in that; 1 byte, FLAG; PLACE
--- HEARD WHEN TOKEN; 1 byte, 31; REQUEST; then the number and the text of a held signal. FLAG: 0 plain, 1 provisional,
--- 2 parked, 3 a quiet waiter. WHEN is the end of a holder's lease, or the time when a waiter got the message that it is near.
--- TOKEN is 0 for a waiter, and only for a waiter.
+-- RECORD: the fixed part, then REQUEST, then the number and the text of a held signal. The fixed part: 4 bytes, the length of
+-- all that follows it; 4 bytes, the length of the signal; 1 byte, FLAG; PLACE HEARD WHEN TOKEN; 1 byte, 31. FLAG: 0 plain,
+-- 1 provisional, 2 parked (released, but keeps its units until its lease ends), 3 a quiet waiter (did not receive or claim a
+-- grant; keeps its place, and is passed over until it touches). HEARD is the time of the last touch. WHEN is the end of a
+-- holder's lease, or the time when a waiter got the message that it is near. TOKEN is 0 for a waiter, and only for a waiter.
 --
 -- Redis takes longer to make a function, or a table with names, than to run most operations. So all operations share
 -- the same steps in one function, and rare functions are made on first use (`plain`: no rare case can apply). The

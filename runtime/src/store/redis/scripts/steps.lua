@@ -35,7 +35,7 @@
         elseif r then
           own, heard = r, true
         elseif s[HOLDERS] + s[WAITING] > 0 and s[CAP] ~= capacity then
-          -- A semaphore of one permit differs from a mutex: its tickets take signals.
+          -- The reply also has TAKES of a known ticket: a semaphore of one permit differs from a mutex only in that.
           local known
           if s[HOLDERS] > 0 then
             known = s[HELD_APART] == 0 and fetch(held, 1) or others().eldest()
@@ -151,7 +151,7 @@
         for _, owner in ipairs(found or {}) do seldom().let_in(member, own, owner) end
       end
 
-      -- The first three waiters get a message to ask soon.
+      -- The first three waiters get a message to ask soon, if they have not got it yet.
       if moved and s[WAITING] > 0 then
         for position = 1, NEAR do
           local place, told = place_at(position)

@@ -76,7 +76,7 @@ impl Server {
         endpoint(&format!("{}{query}", self.url()))
     }
 
-    /// A plain connection, with which a test looks at the server or disturbs it.
+    /// Returns a plain connection, with which a test inspects or disturbs the server.
     pub(super) fn connection(&self) -> Connection {
         let client = redis::Client::open(self.url()).unwrap();
         // The connection has no timeout: a read with a timeout fails (EINTR) if the machine was suspended.
@@ -111,7 +111,7 @@ impl Drop for Server {
     }
 }
 
-/// Connects with the default guards.
+/// Connects with the failover guard, but without the restart guard.
 pub(super) async fn connect(
     endpoint: &RedisEndpoint,
     limit: Duration,
@@ -147,7 +147,7 @@ pub(super) fn evaluate(scripts: &Scripts, member: MemberId, name: &Name, op: &Op
     command::evaluate(&mut Cmd::new(), scripts, member, name, &[op], 0).get_packed_command()
 }
 
-/// Like [`evaluate`], but all tickets go to other keys than the first key.
+/// Like [`evaluate`], but the script keeps all tickets in the other keys, none in the first key.
 pub(super) fn evaluate_spread(
     scripts: &Scripts,
     member: MemberId,

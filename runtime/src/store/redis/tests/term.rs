@@ -127,7 +127,7 @@ fn nobody_makes_the_opening_come_sooner() {
     let mut bench = Bench::new();
     bench.promote();
     assert_eq!(bench.left(&leasing(5), Duration::from_secs(1)), 8 * SECOND);
-    // A member that knows of a longer lease opens the server later, for all members.
+    // A member with a longer lease postpones the opening, for all members.
     assert_eq!(
         bench.left(&leasing(20), Duration::from_secs(1)),
         23 * SECOND
@@ -313,14 +313,15 @@ fn a_longer_lease_is_forgotten_when_nobody_has_reported_it_for_a_week() {
     bench.promote();
     let (long, short) = (leasing(30), leasing(5));
     assert_eq!(bench.left(&long, LAG), CLOSED);
-    // The lease was reported in the first of the two weeks. Members that know it only from the note do not report it.
+    // The longer lease counts until the end of the week after its report. Members that know it only from the note do not
+    // report it.
     bench.pass(WEEK + SECOND);
     bench.promote();
     assert_eq!(bench.left(&short, LAG), CLOSED);
     bench.pass(WEEK + SECOND);
     bench.promote();
     assert_eq!(bench.left(&short, LAG), CLOSED - 25 * SECOND);
-    // A longer lease that a member has read earlier does not count now.
+    // The longer lease does not return with what members have read from the note before.
     assert_eq!(bench.left(&short, LAG), CLOSED - 25 * SECOND);
     let late = leasing(5);
     assert_eq!(bench.left(moved(&late), LAG), CLOSED - 25 * SECOND);

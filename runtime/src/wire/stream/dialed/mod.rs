@@ -77,7 +77,8 @@ impl Fault {
         *lock(&self.0) = error;
     }
 
-    /// Returns the data that our end has read, or the reason why there is no more data.
+    /// Returns `read`, the result of a read from our end. If it shows the end of the data, and the program's stream failed,
+    /// returns that failure instead.
     pub(super) fn explain(&self, read: io::Result<usize>) -> io::Result<usize> {
         let has_ended = match &read {
             Ok(count) => *count == 0,

@@ -33,7 +33,7 @@ pub(super) struct Call {
     /// The end of the socket pair that belongs to the program's stream.
     pub(super) far: StdUnixStream,
     pub(super) fault: Fault,
-    /// When this channel is closed, no caller waits for the outcome.
+    /// When the receiver of this channel is dropped, no caller waits for the outcome any more.
     pub(super) outcome: oneshot::Sender<io::Result<()>>,
 }
 
@@ -74,7 +74,7 @@ impl Outside {
         let thread = thread::Builder::new().name("auto-mutex-dials".to_owned());
         thread.spawn(move || {
             let _ = runtime.block_on(closed);
-            // This does not wait for blocking work of the program on this thread.
+            // This does not wait for work that the program runs by `spawn_blocking`.
             runtime.shutdown_background();
         })?;
         Ok(Self {
@@ -85,7 +85,7 @@ impl Outside {
     }
 }
 
-/// Counts a call until it is dropped.
+/// Counts a call as running until this value is dropped.
 struct Running(Arc<AtomicUsize>);
 
 impl Running {
@@ -107,7 +107,7 @@ impl Drop for Running {
 }
 
 impl Call {
-    /// Runs the program's code here. A panic ends this thread, and drops `outcome`.
+    /// Runs the dialer on this thread. A panic of the dialer ends the thread, and drops `outcome`.
     fn run(mut self, handle: &Handle) {
         let dialer = self.dialer.clone();
         let (host, port) = (std::mem::take(&mut self.host), self.port);

@@ -38,8 +38,8 @@ enum Ended {
     Replies(io::Result<()>),
 }
 
-/// Writes all bytes that it has read before it reads again. In contrast, `copy` reads on while it cannot write, and loses
-/// the bytes that it has read if the next read fails.
+/// Passes bytes on: reads some bytes, writes all of them, and only then reads again. In contrast, `copy` continues to read
+/// while it cannot write. If a read fails then, `copy` loses the bytes that it has read before.
 async fn forward(
     from: &mut (impl AsyncRead + Unpin),
     to: &mut (impl AsyncWrite + Unpin),
@@ -56,7 +56,8 @@ async fn forward(
 pub(super) async fn pass(stream: Box<dyn DialedStream>, far: UnixStream, fault: Fault) {
     let (mut from_server, mut to_server) = split(stream);
     let (mut from_us, mut to_us) = far.into_split();
-    // This guard is dropped before our end sees that the connection has ended.
+    // After a panic, this guard is dropped before `to_us`. So the fault is set before our end of the socket pair finds that
+    // the connection has ended.
     let _panicking = Panicking(&fault);
     let mut replies = pin!(forward(&mut from_server, &mut to_us));
     let ended = {

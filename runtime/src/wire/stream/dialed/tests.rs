@@ -46,7 +46,7 @@ enum Trouble {
     Panic,
 }
 
-/// A stream that returns data of the server, and then a fault. The data must be read first.
+/// A stream that delivers data of the server, and then fails. Our end must return the data before the failure.
 struct Troubled {
     last_words: &'static [u8],
     trouble: Trouble,
@@ -103,7 +103,7 @@ async fn troubled(trouble: Trouble) -> Socket {
     connect(&dialer).await.unwrap()
 }
 
-/// Reads all data; returns it with the result of the end.
+/// Reads all data; returns it with the result of `read_to_end`.
 async fn read_all(mut socket: Socket) -> (Vec<u8>, io::Result<usize>) {
     let mut found = Vec::new();
     let end = timeout(LONG, socket.read_to_end(&mut found)).await.unwrap();
@@ -251,7 +251,7 @@ async fn a_dialer_that_blocks_holds_up_no_other_and_takes_no_more_than_so_many_t
     socket.write_all(b"x").await.unwrap();
     let read = timeout(LONG, stream.read_u8()).await.unwrap();
     assert_eq!(read.unwrap(), b'x');
-    // One more call is allowed, or two if the call of the pair has ended.
+    // The call that `pair` made may still run: then no further call is allowed. If it has ended, one is.
     let mut waiting = Vec::new();
     let error = loop {
         let mut connecting = Box::pin(connect(&blocks));

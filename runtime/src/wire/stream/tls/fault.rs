@@ -6,7 +6,8 @@ use rustls::{AlertDescription, CertificateError, Error};
 
 use crate::error::TlsError;
 
-/// Why a handshake failed. An error of the socket without a TLS cause stays as it is.
+/// Why a handshake failed. [`TlsError::Closed`] if the server has closed the connection; any other error of the socket stays
+/// as it is.
 pub(super) fn of_handshake(error: io::Error) -> io::Error {
     if let Some(error) = error
         .get_ref()
@@ -54,7 +55,7 @@ fn of_certificate(error: &CertificateError) -> TlsError {
     }
 }
 
-/// Converts `DnsName("example")` and `IpAddress(127.0.0.1)` to the form in an address.
+/// Converts `DnsName("example")` to `example`, and `IpAddress(127.0.0.1)` to `127.0.0.1`.
 fn plain(name: &str) -> String {
     let inner = name
         .split_once('(')

@@ -1,4 +1,4 @@
-//! TLS over TCP.
+//! TLS, over our own TCP connections or over connections that the program makes.
 //!
 //! - `trust.rs`: reads the trusted certificates, and the client's own certificate and key, from files.
 //! - `session.rs`: one TLS connection, which encrypts what is written and decrypts what is read.

@@ -88,7 +88,7 @@ impl Session {
             Err(error) if error.kind() == ErrorKind::WouldBlock => Err(error),
             // A server that refuses the client may have sent the reason before it closed the connection.
             Err(error) => {
-                // The runtime may not have seen yet that the socket is readable.
+                // This reads from the raw socket, because the runtime may not know yet that the socket is readable.
                 let heard = state.receive(&mut &*socket.raw(), socket);
                 Err(heard.err().unwrap_or(error))
             }
@@ -97,7 +97,7 @@ impl Session {
 }
 
 impl State {
-    /// Reads the available bytes.
+    /// Reads the available bytes from `from`, and decrypts them.
     fn receive(&mut self, from: &mut dyn io::Read, socket: &Socket) -> io::Result<()> {
         match self.tls.read_tls(from) {
             Ok(_) => {}
@@ -105,8 +105,8 @@ impl State {
             Err(error) => return Err(error),
         }
         let taken = self.tls.process_new_packets();
-        // Sends alerts and new keys. If the socket does not take all of them now, the next write sends the rest
-        // first.
+        // rustls may have produced alerts or a change of keys; these are sent now. If the socket does not take all of
+        // their bytes, the next write sends the rest first.
         let _ = self.send(socket);
         match taken {
             Ok(_) => Ok(()),
@@ -132,7 +132,7 @@ fn is_for_later(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }
 
-/// The socket, without blocking.
+/// Reads and writes the socket without blocking.
 struct Ends<'a>(&'a Socket);
 
 impl io::Read for Ends<'_> {

@@ -1,4 +1,5 @@
-//! Trusted certificates and the client's own: read for each connection, so that renewed files take effect.
+//! Reads the trusted certificates, and the client's own, from their files: for each connection, so that renewed files take
+//! effect.
 
 use std::fs;
 use std::io::{self, Read as _};
@@ -139,7 +140,7 @@ fn unusable(key: &Path, error: &rustls::Error) -> TlsError {
     in_file(key, reason)
 }
 
-/// The content of a regular file; reading a pipe could block for ever.
+/// Returns the content of a regular file. Refuses other files, because reading a pipe could block for ever.
 fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
     let failed = |error: io::Error| in_file(path, format!("it cannot be read: {error}"));
     if !fs::metadata(path).map_err(failed)?.is_file() {

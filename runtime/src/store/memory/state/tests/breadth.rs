@@ -10,7 +10,7 @@ use auto_mutex_model::world::World;
 use super::twin::Twin;
 use super::words::Words;
 
-/// Explores `states` states; returns the number of steps.
+/// Explores at most `states` states; returns the number of steps that were taken.
 pub(super) fn explore(run: &Run, states: u64) -> u64 {
     let rules = Rules {
         tomb: Words::tomb(run.rules.claim),
@@ -38,7 +38,7 @@ pub(super) fn explore(run: &Run, states: u64) -> u64 {
     steps
 }
 
-/// Returns a hash of the world that does not depend on its numbers.
+/// Returns a hash of the world. Worlds that differ only in how tickets, tokens and counters are numbered have the same hash.
 fn look(world: &World, rules: &Rules) -> u64 {
     let mut plain = world.clone();
     plain.normalise(rules);

@@ -1,6 +1,6 @@
 //! Compares the memory store with the store of the checked model (`model/src/store`). Both get the same requests at the
-//! same times, and must give the same reply, the same messages and the same state after each request. So what the checker
-//! shows of the model is true of the memory store.
+//! same times, and must give the same reply, the same messages and the same state after each request. So the properties
+//! that the checker has shown for the model are also true of the memory store.
 //!
 //! How the model corresponds to the memory store:
 //!
@@ -9,11 +9,11 @@
 //! | a tick | [`CLAIM_MS`], divided by the model's `claim` |
 //! | `lease`, `place` | `hold_ms` and `place_ms` of every request |
 //! | `tomb` | [`TOMBSTONE_MS`], in ticks |
-//! | `closed` of the store, or of the member that considers it closed | `opens` of the operation |
+//! | `closed` of the store, or of the member that considers it closed | `grants_from` of the operation |
 //! | a member that listens | a member whose messages arrive |
-//! | a token | the token of the same grant; tokens must be equal, or greater, in the same cases |
+//! | a token | the token of the same grant; the tokens of both stores must be in the same order |
 //! | a counter, a place in the list of records | the same counter, the order of the places |
-//! | `Left` | `RELEASED` if the ticket held, else `CANCELLED`; with what is free by the model's records |
+//! | `Left` | `CANCELLED`; if the ticket held: `RELEASED`, with the units that are free according to the model's records |
 //! | `Queued` | the position, the holder and the time to the next touch, as they follow from the model's records |
 //! | a restart, a failover | an empty store, the copy of the replica; then a tick, so that the clock is ahead of all tokens |
 //! | a step back | an hour |
@@ -38,7 +38,7 @@ use auto_mutex_model::store;
 
 use crate::store::limits::NEAR;
 
-/// The number of walks in a short run.
+/// The number of walks if `AUTO_MUTEX_RUNS` is not set.
 const WALKS: u64 = 2000;
 /// How many states of each run of the model are explored for each walk.
 const STATES_PER_WALK: u64 = 1;

@@ -1,10 +1,10 @@
-//! The comparison notices every rule that only one of the stores has.
+//! Tests the comparison itself: if one rule of the model is changed, the walks must find a difference between the stores.
 
 use auto_mutex_model::rules::{Rules, Safeguard};
 
 use super::walk::walk;
 
-/// Every fault is found within fewer walks.
+/// Every fault must be found within so many walks.
 const WALKS: u64 = 400;
 
 type Fault = fn(&mut Rules);

@@ -145,7 +145,7 @@ impl Twin {
         }
     }
 
-    /// Compares the tokens of the grants one by one. The comparison of the outcomes checks that their number is equal.
+    /// Compares the tokens of the grants in pairs. A different number of grants shows when the outcomes are compared.
     fn note_grants(
         &mut self,
         executed: &Executed,

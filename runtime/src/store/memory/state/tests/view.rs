@@ -6,7 +6,7 @@ use auto_mutex_model::network::{self, Fence};
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Outcome {
     pub(super) reply: Said,
-    /// In the order in which they were sent.
+    /// The messages, in the order in which they were sent.
     pub(super) told: Vec<Told>,
     pub(super) state: View,
 }
@@ -67,7 +67,7 @@ pub(super) enum Is {
         left: u64,
         token: Fence,
     },
-    /// Another ticket's operation granted it, and it has not claimed; its place still counts.
+    /// Another ticket's operation granted this ticket, which has not claimed yet and keeps its place until then.
     Provisional {
         left: u64,
         token: Fence,
@@ -75,7 +75,7 @@ pub(super) enum Is {
     },
     Waiting {
         place: u64,
-        /// At most one tick longer than a claim.
+        /// The ticks since the notification; at most one more than a claim may take.
         notified: Option<u64>,
     },
     PassedOver {

@@ -11,7 +11,7 @@ use super::words::Words;
 use crate::dice::Dice;
 
 const STEPS: usize = 150;
-/// More calls than a walk has steps for.
+/// More calls than a member can make in one walk.
 const CALLS: u8 = 100;
 
 /// Makes a walk, and panics if the stores differ.
@@ -103,7 +103,7 @@ fn note(trail: &mut String, action: &Action) {
     let _ = writeln!(trail, "{action}");
 }
 
-/// Lets time pass: mostly a little, or until every lease, place or tombstone has ended.
+/// Lets time pass: mostly one tick, sometimes so much that every lease, place or tombstone ends.
 fn pass(twin: &mut Twin, dice: &mut Dice, rules: &Rules, trail: &mut String) -> Result<(), String> {
     let ticks = match dice.below(30) {
         0 => rules.tomb,

@@ -1,4 +1,4 @@
-//! Some names, each in two worlds: in the model, and in the scripts on a server whose clock is a key.
+//! Some names, each with two states: one in the model, and one of the scripts, on a server whose clock is a key.
 
 mod loss;
 
@@ -133,7 +133,8 @@ impl<'a> Both<'a> {
         self.opens = opens;
     }
 
-    /// A release and an acquire in one command. Returns the replies of each world, and its last outcome with all messages.
+    /// Applies a release and an acquire in one command. Returns for the model and for the scripts: the reply to the release,
+    /// and the outcome of the acquire with the messages of both operations.
     pub(super) fn pair(
         &mut self,
         now: u64,
@@ -293,9 +294,9 @@ fn outcome(
     }
 }
 
-/// Makes places comparable. A place is a time, and of two tickets in the same microsecond, one gets the next microsecond.
-/// The scripts forget the place of an only holder. So the worlds may differ by a microsecond, or after the clock was
-/// stepped back. The order of the places is the same.
+/// Removes the waiters' places, which may differ between the model and the scripts. A place is a time, and of two tickets in
+/// the same microsecond, one gets the next microsecond. The scripts forget the place of an only holder. So places may differ
+/// by a microsecond, or by more after the clock was stepped back. The order of the places is the same.
 fn blur(info: &mut NameRecord) {
     for waiter in &mut info.waiters {
         assert_ne!(waiter.since, 0);
@@ -303,8 +304,8 @@ fn blur(info: &mut NameRecord) {
     }
 }
 
-/// Checks that every key has an end, and that signals are kept for about a day. (The limit is lower than promised: the
-/// clock of the scripts is stepped back now and then, but not the clock of the keys.)
+/// Checks that every key has a time to live, and that signals are kept for about a day. (The limit is lower than a day,
+/// because the test sometimes steps back the clock of the scripts, but not the clock that ends the keys.)
 fn check_life(suffix: &str, lives: i64, info: &NameRecord) {
     let exists = lives != -2;
     let least = match suffix {

@@ -2,7 +2,7 @@
 //!
 //! The judge knows the operations and replies, and the state that the scripts report after each. A grant is a promise:
 //! until it ends by the server's clock, the ticket is among the holders, with its token. All holds together fit into the
-//! capacity. Tokens grow. No ticket holds for longer than it asked. Each signal is handed out once.
+//! capacity. Tokens grow. No ticket holds for longer than it asked. No signal is lost or doubled.
 
 use std::collections::{HashMap, HashSet};
 
@@ -25,7 +25,7 @@ pub(super) struct Judge {
     now: u64,
     /// The greatest token so far.
     token: u64,
-    /// The number of signals that wait or are held.
+    /// The number of signals that are available or held.
     signals: u64,
     /// The last known holders, with their tokens.
     held: HashMap<Ticket, u64>,
@@ -39,7 +39,8 @@ pub(super) struct Judge {
 }
 
 impl Judge {
-    /// The store has lost its promises. Its tokens and signals are those of the time of `before`.
+    /// Records that the store has returned to the state of `before`: its tokens and signals are the earlier ones, and no
+    /// promise counts.
     pub(super) fn returned_to(&mut self, before: &Self) {
         let owners = std::mem::take(&mut self.owners);
         let longest = std::mem::take(&mut self.longest);
@@ -199,7 +200,8 @@ impl Judge {
         };
         let is_in = |records: &[TicketRecord]| records.iter().any(|record| record.ticket == ticket);
         let fits = match reply {
-            // The ticket still holds until its grant ends. It may not claim now, but its member may believe in the grant.
+            // A ticket with a provisional grant cannot claim it now. It holds until the grant ends, because its member may
+            // rely on the grant.
             Reply::Queued { .. } | Reply::Busy { .. } if closed && is_in(&info.holders) => {
                 let promise = self.promises.get(&ticket);
                 promise.is_none_or(|promise| promise.provisional)

@@ -27,7 +27,7 @@ const OWNERS: [&str; 4] = ["alice", "alice", "bob%20b", "%C3%A7"];
 pub(super) struct Use {
     capacity: u32,
     takes: bool,
-    /// One request in `owned` names its owner.
+    /// One request in `owned` has an owner.
     owned: u64,
     /// Leases are long and little time passes, so that the queue grows.
     crowd: bool,
@@ -197,7 +197,7 @@ impl Use {
         } else {
             Duration::ZERO
         };
-        // Mostly the last grant that the client knows, which need not be the ticket's last grant.
+        // `used` is mostly the last token that the client knows for the ticket, which may not be the ticket's current one.
         let used = if dice.one_in(3) {
             0
         } else {

@@ -50,9 +50,9 @@ struct Play<'a> {
     both: Both<'a>,
     dice: Dice,
     now: u64,
-    /// Nothing is granted before this time, as most members know it.
+    /// The time before which nothing is granted, as most members know it.
     closed_until: u64,
-    /// The same time, as the member knows it that asks next.
+    /// The same time, as known to the member of the next operation.
     opens: u64,
     crowd: bool,
     /// A failover closes the store now and then.
@@ -140,7 +140,7 @@ impl<'a> Play<'a> {
     /// Applies an operation to the model and to the scripts, which must agree.
     fn apply(&mut self, index: usize, member: MemberId, op: &Op) -> Outcome {
         self.trail.asked.push((self.now, index, member, op.clone()));
-        // The scripts may move the tickets to the other keys at any time.
+        // `spread`: the scripts move the tickets to the other keys, which must not change the outcome.
         let spread = self.dice.one_in(8) && self.now >= self.opens;
         let (model, scripts) = self.both.apply(self.now, index, member, op, spread);
         self.agree(&model, &scripts);

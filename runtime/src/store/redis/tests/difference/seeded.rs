@@ -124,7 +124,7 @@ const FAULTS: &[(&str, &str, &str, bool, u64)] = &[
     ),
 ];
 
-/// Every fault is found within fewer runs.
+/// The maximum number of runs for one fault.
 const RUNS: u64 = 600;
 
 #[test]

@@ -41,7 +41,7 @@ fn a_key_that_keeps_its_time_to_live_keeps_enough_of_it() {
         bench.ask(&release(ticket)).unwrap();
         assert!(bench.time_to_live("") > Duration::from_secs(930));
     }
-    // Keys that are written without the fast path are kept for as long.
+    // Keys that are written without the fast path are kept for at least as long.
     let tickets: Vec<_> = (0..3).map(|_| Ticket::random()).collect();
     bench.granted(&acquire_owned(tickets[0], 1));
     bench.ask(&acquire(tickets[1], 1, Mode::Queue)).unwrap();
@@ -162,7 +162,7 @@ fn signals_and_all_beside_them_are_kept_for_a_day() {
     for suffix in ["", ":signals"] {
         assert!(bench.time_to_live(suffix) >= DAY - Duration::from_secs(60));
     }
-    // The holder of the signal may crash, and no client may come for a while.
+    // The first key now has the only signal. The signal must live as long as before, even if its holder crashes.
     bench.spread = false;
     bench.granted(&acquire_any(tickets[0], 2));
     assert_eq!(bench.keys(), ["", ":gone"]);

@@ -26,7 +26,7 @@ struct Bench {
     scripts: Arc<Scripts>,
     member: MemberId,
     name: Name,
-    /// All tickets go to other keys than the first key.
+    /// Whether all tickets are kept in the other keys, none in the first key.
     spread: bool,
 }
 

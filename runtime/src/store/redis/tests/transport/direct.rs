@@ -23,7 +23,7 @@ pub(super) fn until_run(admin: &mut Connection, count: u64) {
     }
 }
 
-/// The driver of the test runs only where the test waits for it.
+/// The test has a runtime of one thread, so the driver runs only while the test awaits something.
 #[tokio::test]
 async fn a_caller_writes_by_itself_when_little_is_under_way() {
     let server = Server::start();
@@ -55,7 +55,7 @@ pub(super) async fn writes_by_itself(server: &Server, mut peer: Peer) {
     peer.end().await;
 }
 
-/// Sends one more request for each answer, on the engine's thread.
+/// For each answer to a request of the test, sends one more request, on the engine's thread.
 struct Asking {
     store: OnceLock<Arc<Pipeline>>,
     /// After each of these requests: how many bytes were not written.
@@ -118,7 +118,7 @@ async fn what_the_engine_asks_for_waits_for_those_whom_it_wakes_and_then_goes() 
         };
         assert!(store.submit(request).is_none());
         store.flush();
-        // The answers to this request and to the request that was sent when it was answered.
+        // Two answers come: to this request, and to the one that `Asking` sends for it.
         let mut left = 2;
         while left > 0 {
             let event = timeout(LONG, events.recv()).await.unwrap().unwrap();
@@ -214,7 +214,7 @@ pub(super) async fn does_not_read(server: &Server, mut peer: Peer) {
     for _ in 0..COUNT {
         peer.submit("n", release(Ticket::random()));
     }
-    // The other requests wait unencoded, not as bytes.
+    // Most of the requests wait unencoded, not as bytes.
     assert!(peer.store.unwritten() < 1 << 20);
     server.signal("CONT");
     let mut lost = false;

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use super::super::server::endpoint;
 use super::*;
 
-/// Passes on the server's bytes, in pieces of `size` bytes.
+/// Forwards all bytes in both directions: those of the server in pieces of the size that the test gives.
 pub(super) struct Relay {
     directory: TempDir,
     member: Arc<Mutex<Option<UnixStream>>>,
@@ -29,7 +29,7 @@ impl Relay {
         thread::spawn(move || {
             for client in listener.incoming() {
                 let client = client.unwrap();
-                // The test is over, and its server has ended.
+                // Connecting fails if the test is over and its server has ended.
                 let Ok(server) = UnixStream::connect(&target) else {
                     return;
                 };
@@ -163,7 +163,7 @@ async fn connections_are_closed_by_the_one_who_leaves() {
     let peer = relay.peer().await;
     let mut member = relay.member.lock().unwrap().take().unwrap();
     peer.end().await;
-    // The member has closed its end, so the read reaches the end.
+    // The member has closed its end of the connection, so this read ends.
     member.set_read_timeout(Some(LONG)).unwrap();
     let mut rest = Vec::new();
     member.read_to_end(&mut rest).unwrap();

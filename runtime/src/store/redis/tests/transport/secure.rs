@@ -40,7 +40,7 @@ async fn secured() -> (Server, Peer, TempDir) {
     (server, peer, directory)
 }
 
-/// The driver of the test runs only where the test waits for it.
+/// The runtime of this test has one thread, so the connection's driver runs only while the test awaits something.
 #[tokio::test]
 async fn a_caller_encrypts_and_writes_by_itself() {
     let (server, peer, _directory) = secured().await;

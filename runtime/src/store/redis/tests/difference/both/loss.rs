@@ -7,7 +7,7 @@ use super::super::super::super::scripts::KEYS;
 use super::{Both, run};
 use crate::store::memory::state::State;
 
-/// The state of a name at some time, in both worlds.
+/// The state of a name at some time, in the model and on the server.
 pub(in super::super) struct Snapshot {
     state: State,
     /// For each key that existed: its time to live, and its content.

@@ -42,7 +42,7 @@ impl Play<'_> {
                 false => self.now + dice.of(&[1_000, 100_000, 1_000_000, 5_000_000]),
             };
         }
-        // Members do not agree to the millisecond on when the store opens.
+        // Some members take the store for open before others do.
         self.opens = match self.now < self.closed_until && dice.one_in(3) {
             true => 0,
             false => self.closed_until,
@@ -66,7 +66,7 @@ impl Play<'_> {
         }
     }
 
-    /// Returns a copy of an earlier operation of any member: of a recent one, or of an old one whose member may be dead.
+    /// Returns a copy of an earlier operation of any member: of a recent one, or of an old one whose member may have crashed.
     pub(super) fn late(&mut self) -> Option<(usize, MemberId, Op)> {
         let sent = self.trail.asked.len() as u64;
         if sent == 0 || !self.dice.one_in(10) {
