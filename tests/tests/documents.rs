@@ -1,5 +1,5 @@
-//! Checks that everything that the documents name exists: files, headings, tests, and the key of a lock. So a target that is
-//! removed is noticed.
+//! Checks the references in the documents: each file, heading and test that they mention must exist. The Redis key that the
+//! README gives for its first example must be the real one.
 //!
 //! A test is named in two ways: by a link, `` [`its_name`](path/of/the/file.rs) ``, and by its name alone (four words or
 //! more), which some file must then define.

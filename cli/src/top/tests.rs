@@ -1,4 +1,4 @@
-//! Tests of the screen of `top`, on a terminal of 80 columns, and of the effects of keys.
+//! Tests of the screen of `top`, and of the effects of keys.
 
 use auto_mutex::Client;
 use auto_mutex::operator::{Lock, Operator};

@@ -50,7 +50,7 @@ impl Answers<'_> {
         }
     }
 
-    /// The arm for a timeout, if a timeout has another answer than other errors.
+    /// The arm of the `match` for a timeout; `None` if timeouts are answered like all other errors.
     fn timeout_arm(
         &self,
         wrap: impl Fn(TokenStream) -> TokenStream,

@@ -226,8 +226,9 @@ impl World {
         if rules.keeps(Safeguard::RestartGuard) {
             self.store.closed = rules.closed;
         }
-        // A burst of grants can push the tokens ahead of the clock, but by less than the time for which `RestartGuard` keeps
-        // the store closed. So the server's time is later than the last token again when the store grants.
+        // Tokens can run ahead of the clock after a burst of grants. `RestartGuard` keeps the store closed for longer than
+        // that lead, so the clock has passed the last token before the next grant. Runs without `RestartGuard` assume the
+        // same.
         self.later = true;
         for (member, connection) in self.members.iter_mut().zip(&mut self.connections) {
             if !member.dead {

@@ -32,7 +32,7 @@ pub trait Guard {
 }
 
 impl Holding {
-    /// Makes the holding of one guard. Each of `holds` must already have counted this guard.
+    /// The holding of a new guard. The caller has already counted this guard in each of `holds`.
     #[inline]
     pub(crate) fn new(holds: impl Into<Holds>) -> Self {
         Self {

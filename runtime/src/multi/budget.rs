@@ -70,7 +70,7 @@ impl Budget {
         }
     }
 
-    /// How long the call tolerates an unresponsive store.
+    /// How much longer the call tolerates an unresponsive store; `None`: for the whole `store_timeout`.
     pub(super) fn silence(&self) -> Option<Duration> {
         let time = self.patience.silence();
         time.map(|time| time.saturating_sub(self.waited()))

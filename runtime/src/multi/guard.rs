@@ -36,9 +36,9 @@ impl MultiGuard {
         holds.map(|hold| hold.name().as_str())
     }
 
-    /// The greatest of the fencing tokens, for a resource that several of the locks protect. This token grows with every
-    /// call that takes the same names. If the names differ from call to call, choose one name that protects the
-    /// resource, and use [`fencing_token_of`](Self::fencing_token_of) that name.
+    /// The greatest of the locks' fencing tokens. Use it for a resource that several of the locks protect: for the same
+    /// set of names, it grows with every grant. If the names differ from call to call, choose one name that protects the
+    /// resource, and call [`fencing_token_of`](Self::fencing_token_of) with that name.
     #[must_use]
     pub fn fencing_token(&self) -> u64 {
         self.holding.holds().token()

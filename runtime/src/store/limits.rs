@@ -21,7 +21,8 @@ pub(crate) const SIGNALS_KEPT_MS: u64 = 86_400_000;
 pub(crate) const MOST_EDGES: usize = 4096;
 /// How long an edge or a claim is kept after it was last written.
 pub(crate) const EDGES_KEPT_MS: u64 = 604_800_000;
-/// All tokens are below this number: scripts compute with doubles, which represent all integers below it exactly.
+/// The store's tokens (microseconds) are below this number: scripts compute with doubles, which represent all integers below
+/// it exactly. Fencing tokens are [`TOKENS_OF_A_GRANT`] times greater.
 pub(crate) const TOKENS_END: u64 = 1 << 53;
 /// How many fencing tokens each grant has: the process uses one for each handoff.
 pub(crate) const TOKENS_OF_A_GRANT: u64 = 1024;

@@ -114,8 +114,8 @@ impl Transition<'_> {
         }
     }
 
-    /// Handles the loss of the place of the ticket at `index`. A waiter that must stay in the store's queue fails,
-    /// because it may have missed a signal.
+    /// The ticket at `index` has lost its place in the store's queue. A waiter that relies on its place fails, because it
+    /// may have missed a signal.
     fn misplaced(&mut self, index: usize) {
         let ticket = &self.state.tickets[index];
         let queued = ticket.waiting().is_some_and(|waiting| waiting.queued);

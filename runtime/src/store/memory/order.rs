@@ -18,7 +18,8 @@ struct Entry {
     since: u64,
     /// When the entry was last written.
     seen: u64,
-    /// Of an edge: its places and program. Of a claim: the member that has it.
+    /// For an edge: where in the source both locks are taken, the process, and why the order is allowed. For a claim: the
+    /// member that has it.
     text: Arc<str>,
 }
 

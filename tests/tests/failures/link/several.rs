@@ -15,7 +15,8 @@ async fn a_try_that_says_none_holds_nothing_any_more() {
     let rig = Rig::new();
     let (client, other) = (rig.proxied(), rig.client());
     let _busy = other.mutex("b").lock().await.unwrap();
-    // Requests are delayed so much that another client would find the locks held if the call did not wait.
+    // The delay makes a release slow. A call that returned before the store confirmed it would leave `a` and `c` held for
+    // the other client.
     rig.proxy.delay(Duration::from_millis(150));
     loop {
         let started = Instant::now();
