@@ -8,7 +8,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The folder, as all workers and the show use it.
+/// The witness's folder, which the show and all workers share.
 #[derive(Clone, Debug)]
 pub(crate) struct Witness {
     dir: PathBuf,

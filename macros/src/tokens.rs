@@ -5,7 +5,7 @@ use quote::{ToTokens, quote_spanned};
 use syn::ext::IdentExt;
 use syn::{Expr, Path, Type};
 
-/// The place of `span`, with names resolved in this crate: identifiers with this span cannot clash with the user's
+/// The place of `span`, with the hygiene of `mixed_site`: local variables with this span cannot clash with the user's
 /// variables, and errors still point at the user's code.
 pub(crate) fn ours(span: Span) -> Span {
     span.resolved_at(Span::mixed_site())

@@ -21,7 +21,7 @@ use crate::store::{Seen, look};
 pub(crate) struct Finding {
     /// The kind of the fault. Ids stay the same from release to release.
     pub(crate) id: &'static str,
-    /// The server, lock or key with the fault; `None` means the store as a whole.
+    /// The server, lock or key with the fault. `None` if this finding only counts further findings with the same id.
     pub(crate) subject: Option<String>,
     pub(crate) meaning: String,
     pub(crate) remedy: String,

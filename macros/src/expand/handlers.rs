@@ -63,7 +63,7 @@ fn unclear(name: &str, header: &Header) -> String {
     )
 }
 
-/// Refuses a handler of a protected function that calls this function again.
+/// Refuses a handler that calls the protected function to which it belongs.
 pub(super) fn refuse_circle(
     candidate: &Candidate,
     options: &Options,

@@ -74,7 +74,8 @@ impl<T: Nothing> KeyList<Inside> for T {
     }
 }
 
-/// The types that `keys` accepts as a place expression, which is only borrowed. `M` distinguishes values from references.
+/// The types that `keys` accepts if its value is a place expression: the place is borrowed, not moved. `M` distinguishes
+/// values from references.
 #[diagnostic::on_unimplemented(
     message = "`keys` cannot iterate over `{Self}`",
     label = "not a list",

@@ -44,11 +44,11 @@ macro_rules! guard_methods {
             ///
             /// [`LockError::Lost`](crate::LockError::Lost) if the lock is no longer held,
             /// [`LockError::InvalidOption`](crate::LockError::InvalidOption) for less than 10 ms, or for a value that
-            /// is not a length of time.
+            /// is not a length of time, [`LockError::Unavailable`](crate::LockError::Unavailable).
             ///
             /// # Cancel safety
             ///
-            /// `expire` restarts with the call, whether or not the future completes.
+            /// `expire` restarts when the future is first polled, whether or not it completes.
             pub async fn refresh(
                 &self,
                 expire: impl $crate::config::IntoDuration,

@@ -92,7 +92,7 @@ impl MultiLock {
     ///
     /// # Cancel safety
     ///
-    /// `expire` restarts with the call, whether or not the future completes.
+    /// `expire` restarts when the future is first polled, whether or not it completes.
     pub async fn refresh(&self, expire: impl IntoDuration) -> Result<(), LockError> {
         let expire = refreshed(expire)?;
         for confirmed in self.each(|handle| handle.refresh(expire))? {

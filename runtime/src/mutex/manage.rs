@@ -33,16 +33,17 @@ impl Mutex {
         block_on(self.is_owned())
     }
 
-    /// Restarts the `expire` of the lock that this handle, or a protected call around this call, holds: see
-    /// [`MutexGuard::refresh`](super::MutexGuard::refresh).
+    /// Restarts the `expire` of the lock that this handle, one of its clones, or a protected call around this call holds:
+    /// see [`MutexGuard::refresh`](super::MutexGuard::refresh).
     ///
     /// # Errors
     ///
-    /// [`LockError::Lost`] if neither of them holds the lock, [`LockError::InvalidOption`] for less than 10 ms.
+    /// [`LockError::Lost`] if none of them holds the lock, [`LockError::InvalidOption`] for less than 10 ms,
+    /// [`LockError::Unavailable`], and the errors of an unusable client or name.
     ///
     /// # Cancel safety
     ///
-    /// `expire` restarts with the call, whether or not the future completes.
+    /// `expire` restarts when the future is first polled, whether or not it completes.
     pub async fn refresh(&self, expire: impl IntoDuration) -> Result<(), LockError> {
         let expire = refreshed(expire)?;
         match self.handle.refresh_owner(expire)? {

@@ -138,8 +138,7 @@ impl Transition<'_> {
             .map(|waiter| u64::from(waiter.want.share.units))
             .sum();
         let fits = |taken: u64, units| taken + u64::from(units) <= u64::from(share.capacity);
-        // Waiters without a deadline in front of the caller. If one of them needs units that this thread holds, the
-        // caller would wait behind it for ever.
+        // If a waiter without a deadline needs units that this thread holds, the caller would wait behind it for ever.
         let mut before = waiters.filter(|waiter| waiter.deadline == Instant::NEVER);
         let stuck = held > 0 && before.any(|waiter| !fits(held, waiter.want.share.units));
         let taken = held + waiting;

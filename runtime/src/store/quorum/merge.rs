@@ -1,4 +1,5 @@
-//! Merges the answers of several nodes: the majority counts, and a silent node counts as agreeing with every answer.
+//! Merges the answers of several nodes. For most values the majority counts, and a silent node counts as agreeing with every
+//! answer. Signals and the lock order have other rules: see [`merge`] and [`order`].
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

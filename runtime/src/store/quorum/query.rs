@@ -1,4 +1,5 @@
-//! Queries about a name, its forced release and its deletion: all nodes are asked, and the majority's answer counts.
+//! The operations that concern no lease of a ticket: inspect, forced release, deletion, signal and others. Asks every
+//! connected node, and merges the answers when a majority has answered: see [`merge`].
 
 use std::time::Duration;
 

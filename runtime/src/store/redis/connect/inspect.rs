@@ -1,5 +1,6 @@
-//! [`Opened`]: a connection for reading. It changes no data on the server: it notes no term, claims no loading of scripts
-//! (see `loading.rs`), runs no checks on a reserved name (see `probe.rs`), and subscribes to no channel.
+//! [`Opened`]: a connection for reading. It writes no key on the server: it notes no term, loads missing scripts without
+//! the key that keeps other clients from loading them too (see `loading.rs`), and runs no checks on a reserved name (see
+//! `probe.rs`). It subscribes to no channel.
 
 use super::error::ConnectError;
 use super::{Connector, loading};
