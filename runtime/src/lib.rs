@@ -57,6 +57,7 @@ compile_error!(
 
 mod acl;
 mod attribute;
+mod caller;
 mod client;
 mod clock;
 mod condvar;

@@ -8,15 +8,15 @@ use pin_project_lite::pin_project;
 
 use super::lock::Lock;
 use super::request::Request;
+use crate::caller::{self, Caller};
 use crate::error::LockError;
 use crate::handle::Guard;
 use crate::observe::{BodySpan, Call, Watch};
-use crate::task;
 
 /// Opens the scope of a sync body: until the result is dropped, calls of the same lock on this thread re-enter, and the
 /// span of the body is entered.
 pub fn enter<G: Guard>(guard: &G) -> impl Sized + use<G> {
-    task::enter_body(guard.holds())
+    caller::enter_body(guard.holds())
 }
 
 /// Does only the part of a call that reports to the `tracing` subscriber and the observer. Benchmarks measure this part
@@ -45,7 +45,11 @@ pub fn note_order<G: Guard>(guard: &G) {
     let hold = guard.holds().first();
     let (grant, name) = (hold.grant(), std::slice::from_ref(hold.name()));
     let member = hold.local().member();
-    member.note_order(grant.label, &grant.meta, name.iter());
+    let caller = Caller::current(true);
+    let of_call = (grant.label, &*grant.meta);
+    if member.order().note(caller.holds(), of_call, name.iter()) {
+        member.share_new_order();
+    }
 }
 
 /// Runs `body` under the lock. If the lock is lost, `body` is dropped at its next await.
@@ -53,7 +57,7 @@ pub fn run<G: Guard, F: Future>(
     guard: &G,
     body: F,
 ) -> impl Future<Output = Result<F::Output, LockError>> + use<G, F> {
-    task::run(guard.holds().clone(), body)
+    caller::run(guard.holds().clone(), body)
 }
 
 /// Runs `body` under the lock to its end, even if the lock is lost.
@@ -61,7 +65,7 @@ pub fn finish<G: Guard, F: Future>(
     guard: &G,
     body: F,
 ) -> impl Future<Output = F::Output> + use<G, F> {
-    task::finish(guard.holds().clone(), body)
+    caller::finish(guard.holds().clone(), body)
 }
 
 pin_project! {
@@ -153,7 +157,7 @@ where
         };
         let polled = {
             let _entered = lock.span.enter();
-            task::poll_under(guard.holds(), this.body.as_mut(), this.finishes, fresh, cx)
+            caller::poll_under(guard.holds(), this.body.as_mut(), this.finishes, fresh, cx)
         };
         if polled.is_ready() {
             lock.span.end();

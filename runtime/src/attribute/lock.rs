@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use super::request::Request;
+use crate::caller::Caller;
 use crate::error::LockError;
 use crate::handle::{Guard, Holding, Taking, log_obtained};
 use crate::multi::{MultiGuard, take};
@@ -99,15 +100,17 @@ single!(RwLockWriteGuard, |_| Ok::<_, LockError>(ALL_OF_ALL));
 
 impl Lock for MultiGuard {
     fn acquire(request: Request<Self>) -> impl Future<Output = Result<Self, LockError>> + Send {
-        let asked = request.targets();
+        let caller = Caller::current(false);
+        let asked = request.targets(&caller);
         async move {
             let (targets, options) = asked?;
-            take::take(targets, &options, false).await
+            take::take(caller, targets, &options).await
         }
     }
 
     fn blocking_acquire(request: Request<Self>) -> Result<Self, LockError> {
-        let (targets, options) = request.targets()?;
-        block_on(take::take(targets, &options, true))
+        let caller = Caller::current(true);
+        let (targets, options) = request.targets(&caller)?;
+        block_on(take::take(caller, targets, &options))
     }
 }

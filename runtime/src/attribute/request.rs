@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::marker::PhantomData;
 
 use super::value::{IsClient, IsDuration, IsPermits, KeyList, KeyPart, KeyPlace, OwnerName};
+use crate::caller::Caller;
 use crate::client::Client;
 use crate::error::LockError;
-use crate::handle::{AcquireTarget, Options, Taking};
+use crate::handle::{AcquireTarget, Options, Reentry, Taking};
 use crate::multi::MultiGuard;
 use crate::mutex::MutexGuard;
 use crate::name::{Name, NameBuilder};
@@ -53,7 +54,7 @@ fn options_of(site: &'static Site) -> Options {
         block,
         interval,
         at_least: at_least.unwrap_or_default(),
-        reentrant: true,
+        reentry: Reentry::AsConfigured,
         label: Some(site.label()),
         ..Options::default()
     }
@@ -151,10 +152,10 @@ impl<L> Request<L> {
 
     /// Returns the client and the options of this call.
     #[inline]
-    fn terms(&self) -> Result<(Cow<'static, Client>, Options), LockError> {
+    fn terms(&self, caller: &Caller) -> Result<(Cow<'static, Client>, Options), LockError> {
         let client = match &self.client {
             Some(client) => Cow::Owned(client.clone()),
-            None => Client::in_force()?,
+            None => Client::in_force(caller)?,
         };
         let options = match &self.given {
             Some(given) => given.options,
@@ -166,7 +167,8 @@ impl<L> Request<L> {
     /// Asks for `share` of the lock.
     #[inline]
     pub(super) fn start(&self, share: Share, blocking: bool) -> Result<Taking, LockError> {
-        let (client, options) = self.terms()?;
+        let caller = Caller::current(blocking);
+        let (client, options) = self.terms(&caller)?;
         client.member().check()?;
         let known = self.known(&client);
         let name = match known.and_then(|known| known.name.as_ref()) {
@@ -177,7 +179,7 @@ impl<L> Request<L> {
         let owner = owner.map(|owner| Owner::Here(owner.into()));
         let meta = self.meta(known, &client);
         let target = AcquireTarget::new(Cow::Borrowed(&*client), name, meta, owner.as_ref());
-        target.start(&options, share, None, blocking)
+        target.start(&caller, &options, share, None)
     }
 
     fn keyed(&self, known: Option<&OfClient>, client: &Client) -> Result<Name, LockError> {
@@ -290,8 +292,11 @@ impl Request<MultiGuard> {
     }
 
     /// Returns the requested locks and the options of this call.
-    pub(super) fn targets(mut self) -> Result<(Vec<AcquireTarget<'static>>, Options), LockError> {
-        let (client, options) = self.terms()?;
+    pub(super) fn targets(
+        mut self,
+        caller: &Caller,
+    ) -> Result<(Vec<AcquireTarget<'static>>, Options), LockError> {
+        let (client, options) = self.terms(caller)?;
         client.member().check()?;
         if self.keys.is_empty() && !self.several {
             self.keys.push(Vec::new());

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use once_cell::sync::OnceCell;
 
-use super::{Client, Drained, Health, scope};
+use super::{Client, Drained, Health};
+use crate::caller::Caller;
 use crate::config::{Config, IntoDuration};
 use crate::error::{LockError, SetupError};
 use crate::process::PerProcess;
@@ -83,15 +84,15 @@ where
 ///
 /// [`LockError::NotSetUp`] if there is neither a scope nor a global client.
 pub fn client() -> Result<Client, LockError> {
-    Client::in_force().map(Cow::into_owned)
+    Client::in_force(&Caller::current(false)).map(Cow::into_owned)
 }
 
 impl Client {
     /// Like [`client`], without cloning the global one.
     #[inline]
-    pub(crate) fn in_force() -> Result<Cow<'static, Self>, LockError> {
-        if let Some(scoped) = scope::current() {
-            return Ok(Cow::Owned(scoped));
+    pub(crate) fn in_force(caller: &Caller) -> Result<Cow<'static, Self>, LockError> {
+        if let Some(open) = caller.scope() {
+            return Ok(Cow::Owned(Self { open: open.clone() }));
         }
         match GLOBAL.get() {
             Some(client) => Ok(Cow::Borrowed(client)),
@@ -165,13 +166,13 @@ pub fn blocking_drain(limit: impl IntoDuration) -> Result<Drained, LockError> {
 ///
 /// [`LockError::NotSetUp`] if there is no client.
 pub fn health() -> Result<Health, LockError> {
-    Ok(Client::in_force()?.health())
+    client().map(|client| client.health())
 }
 
 /// Whether there is a client in force here and its store is connected: see [`Client::is_connected`].
 #[must_use]
 pub fn is_connected() -> bool {
-    Client::in_force().is_ok_and(|client| client.is_connected())
+    client().is_ok_and(|client| client.is_connected())
 }
 
 /// Sends a ping to the store of the client in force here, and returns how long the answer took: see [`Client::ping`].

@@ -4,7 +4,6 @@ mod drain;
 mod global;
 mod health;
 mod order;
-mod scope;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -16,12 +15,13 @@ pub use global::{blocking_shutdown, client, setup, setup_async, shutdown};
 pub use health::{Health, LastError, ServerHealth};
 pub use order::{assert_lock_order, lock_order};
 
+use crate::caller;
 use crate::config::{Config, Settings};
 use crate::engine;
 use crate::error::SetupError;
 use crate::guarantees::Guarantees;
 use crate::process;
-use crate::queue::Member;
+use crate::queue::{Member, OpenClient};
 use crate::site;
 use crate::wait::on_thread;
 
@@ -43,18 +43,7 @@ use crate::wait::on_thread;
 /// ```
 #[derive(Clone)]
 pub struct Client {
-    shared: Arc<Shared>,
-}
-
-/// The state that the clones of a client share. Dropped with the last clone.
-struct Shared {
-    member: Arc<Member>,
-}
-
-impl Drop for Shared {
-    fn drop(&mut self) {
-        self.member.orphan();
-    }
+    open: Arc<OpenClient>,
 }
 
 impl Client {
@@ -125,7 +114,7 @@ impl Client {
         }
         site::find_duplicates(settings.namespace.as_deref());
         Self {
-            shared: Arc::new(Shared { member }),
+            open: Arc::new(OpenClient(member)),
         }
     }
 
@@ -166,13 +155,12 @@ impl Client {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn scope<F: Future>(&self, future: F) -> impl Future<Output = F::Output> + use<F> {
-        scope::Scoped::new(self.clone(), future)
+        caller::scope(self.open.clone(), future)
     }
 
     /// Makes this thread use this client while `run` runs.
     pub fn blocking_scope<T>(&self, run: impl FnOnce() -> T) -> T {
-        let _entered = scope::enter(self.clone());
-        run()
+        caller::blocking_scope(self.open.clone(), run)
     }
 
     /// Releases all locks of this client and closes the connection. Later calls get
@@ -209,7 +197,7 @@ impl Client {
     }
 
     pub(crate) fn member(&self) -> &Arc<Member> {
-        &self.shared.member
+        &self.open.0
     }
 }
 

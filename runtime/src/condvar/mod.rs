@@ -10,6 +10,7 @@ mod wait;
 
 use std::borrow::Cow;
 
+use crate::caller::Caller;
 use crate::client::Client;
 use crate::error::LockError;
 use crate::handle::{AcquireTarget, Address};
@@ -80,8 +81,8 @@ impl Condvar {
 
     /// Finds the client and the name for whose signals the waiters queue. In the store, this name differs from that of a
     /// lock with the same name.
-    fn target(&self) -> Result<AcquireTarget<'_>, LockError> {
-        let mut target = self.address.resolve()?;
+    fn target(&self, caller: &Caller) -> Result<AcquireTarget<'_>, LockError> {
+        let mut target = self.address.resolve(caller)?;
         target.name = Cow::Owned(target.name.beside("condvar"));
         Ok(target)
     }

@@ -1,6 +1,7 @@
 //! Wakes waiters.
 
 use super::Condvar;
+use crate::caller::Caller;
 use crate::error::LockError;
 use crate::queue::Answered;
 use crate::store::{Op, Reply, Signal, Ticket};
@@ -54,7 +55,8 @@ impl Condvar {
 
     fn notify(&self, signal: Signal) -> Result<Answered, LockError> {
         let ticket = Ticket::random();
-        self.target()?.ask(&Op::Signal { ticket, signal })
+        self.target(&Caller::current(false))?
+            .ask(&Op::Signal { ticket, signal })
     }
 }
 

@@ -3,14 +3,16 @@
 use std::time::Duration;
 
 use super::Condvar;
+use crate::caller::Caller;
 use crate::config::{IntoDuration, argument};
 use crate::error::LockError;
-use crate::handle::{Guard, Holding, note_holds, want, within};
+use crate::handle::{Guard, Holding};
 use crate::lease::Terms;
 use crate::mutex::MutexGuard;
 use crate::observe::{BY_HAND, Call, Watch};
-use crate::queue::{Acquire, Hold, Patience, Want};
+use crate::queue::{Acquire, Hold, Past, Patience, Want};
 use crate::store::{Meta, Owner, Share};
+use crate::task::TaskId;
 use crate::wait::block_on;
 
 /// The result of [`Condvar::wait_timeout`]: whether the call returned because its `timeout` was over.
@@ -113,7 +115,9 @@ impl Condvar {
         // The notification is released only after the lock is taken. A call that gives up or dies before that has not
         // used the notification.
         drop(notification.map(Holding::leave));
-        let holding = Holding::again(hold, last, blocking);
+        let stays = released.taken().is_some_and(|taken| taken.stays(&released));
+        hold.taken_by(TaskId::current(blocking), stays);
+        let holding = Holding::again(hold, last);
         Ok((MutexGuard::new(holding), WaitTimeoutResult(timed_out)))
     }
 
@@ -131,17 +135,16 @@ impl Condvar {
                 name: hold.name().to_string(),
             });
         }
-        let target = self.target()?;
+        let caller = Caller::current(blocking);
+        let target = self.target(&caller)?;
         let share = Share {
             takes: true,
             ..Share::of(1, SIGNALS_ONLY)
         };
-        let terms = Terms::default();
         let patience = Patience::Queue(timeout.map(|timeout| timeout.max(SHORTEST)));
-        target.join(&mut Want {
-            relies: true,
-            ..want(share, terms, patience, target.meta(), BY_HAND, blocking)
-        })
+        let mut want = target.want(&caller, share, (Terms::default(), BY_HAND), patience)?;
+        want.relies = true;
+        target.join(&caller, &mut want, &[])
     }
 }
 
@@ -152,17 +155,21 @@ fn take_again(released: &Hold, blocking: bool) -> Result<Acquire, LockError> {
         owner: Owner::in_store(grant.owner()),
         ..Share::of(grant.units, grant.capacity)
     };
-    let (terms, patience) = (released.terms(), Patience::Queue(None));
-    // The task may have released other locks since the first call.
-    let meta = Meta::holding(&grant.meta, &[]);
-    let client = released.client_id();
     let member = released.local().member();
+    let caller = Caller::current(blocking);
     let mut want = Want {
+        share,
         owner: grant.owner().cloned(),
-        within: within(client, blocking),
-        ..want(share, terms, patience, meta, grant.label, blocking)
+        terms: released.terms(),
+        patience: Patience::Queue(None),
+        // The task may have released other locks since the first call.
+        meta: Meta::holding(&grant.meta, &[]),
+        label: grant.label,
+        relies: false,
+        past: Past::default(),
+        by: caller.requester(),
     };
-    note_holds(&mut want, client, &[]);
+    caller.sign(&mut want, released.client_id(), &[]);
     let watch = Watch::begin(member.observer(), || Call {
         labels: grant.labels(),
         name: released.name(),

@@ -117,6 +117,7 @@ pub struct Config {
     replicas: Option<(u32, Span)>,
     credentials: Option<Given>,
     lazily: bool,
+    reentrant: bool,
     observer: Option<SharedObserver>,
     allowed_orders: Vec<(String, String)>,
 }
@@ -175,6 +176,7 @@ impl Config {
             replicas: None,
             credentials: None,
             lazily: false,
+            reentrant: true,
             observer: None,
             allowed_orders: Vec::new(),
         }
@@ -364,6 +366,26 @@ impl Config {
     /// ```
     pub fn connect_lazily(mut self) -> Self {
         self.lazily = true;
+        self
+    }
+
+    /// Sets whether a nested call of an annotated function re-enters a lock that its task holds already. The default is
+    /// `true`. With `false` such a call fails with [`LockError::Deadlock`](crate::LockError::Deadlock), because it would
+    /// wait for itself. The option `reentrant` of an attribute overrides this setting.
+    ///
+    /// Choose `false` if functions with locks run in a work-stealing pool, such as rayon's. While a body waits for other
+    /// jobs of the pool, its thread runs some of them. If one of these jobs calls the same function, the library can't
+    /// tell the call from a nested call of the body, so both would be inside.
+    ///
+    /// Handles have their own setting, for example [`Mutex::reentrant`](crate::Mutex::reentrant).
+    ///
+    /// ```no_run
+    /// # fn main() -> Result<(), auto_mutex::SetupError> {
+    /// auto_mutex::setup(auto_mutex::Config::new("redis://127.0.0.1:6379")?.reentrant(false))?;
+    /// # Ok(()) }
+    /// ```
+    pub fn reentrant(mut self, reentrant: bool) -> Self {
+        self.reentrant = reentrant;
         self
     }
 

@@ -52,6 +52,7 @@ pub(crate) struct Settings {
     pub(crate) replicas: Option<Replicas>,
     /// Whether set-up returns before the store is connected.
     pub(crate) lazily: bool,
+    pub(crate) reentrant: bool,
     /// The observer that gets the metrics.
     pub(crate) observer: Option<SharedObserver>,
     /// The pairs of lock classes whose order the program allows.
@@ -91,6 +92,7 @@ impl Settings {
             restart_guard: false,
             replicas: None,
             lazily: false,
+            reentrant: true,
             ..self.clone()
         }
     }
@@ -136,6 +138,7 @@ impl Config {
             handover: handover(self.handover)?,
             replicas,
             lazily: self.lazily,
+            reentrant: self.reentrant,
             observer: self.observer,
             allowed_orders: self.allowed_orders,
             connect_timeout: at_least_a_millisecond("connect_timeout", self.connect_timeout)?

@@ -5,6 +5,7 @@ use std::panic::Location;
 use std::sync::OnceLock;
 
 use super::AcquireTarget;
+use crate::caller::Caller;
 use crate::client::Client;
 use crate::error::LockError;
 use crate::name::Name;
@@ -55,10 +56,10 @@ impl Address {
 
     /// Finds the client and the complete name. The target has no owner, and remembers no holds.
     #[inline]
-    pub(crate) fn resolve(&self) -> Result<AcquireTarget<'_>, LockError> {
+    pub(crate) fn resolve(&self, caller: &Caller) -> Result<AcquireTarget<'_>, LockError> {
         let client = match &self.client {
             Some(client) => Cow::Borrowed(client),
-            None => Client::in_force()?,
+            None => Client::in_force(caller)?,
         };
         client.member().check()?;
         let first = match self.first.get() {

@@ -53,9 +53,9 @@ impl Holding {
 
     /// Makes the holding of a lock that was released and taken again. `last` belongs to the handle through which the lock
     /// was taken at first; the handle then remembers `hold`.
-    pub(crate) fn again(hold: Arc<Hold>, last: Option<Arc<Last>>, blocking: bool) -> Self {
+    pub(crate) fn again(hold: Arc<Hold>, last: Option<Arc<Last>>) -> Self {
         if let Some(last) = &last {
-            last.remember(&hold, &Holds::from(hold.clone()), blocking);
+            last.remember(&hold, &Holds::from(hold.clone()));
         }
         hold.begin();
         let mut holding = Self::new(hold);

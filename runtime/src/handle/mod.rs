@@ -28,11 +28,12 @@ pub use self::holding::Guard;
 pub(crate) use self::holding::Holding;
 pub use self::info::{LockInfo, Waiter};
 use self::last::Last;
-pub(crate) use self::options::{Options, option_methods};
+pub(crate) use self::options::{Options, Reentry, option_methods};
 pub(crate) use self::owned::owned;
 pub(crate) use self::query::{freed, inspected, query_methods};
 pub(crate) use self::take::{Taking, log_obtained, unless_taken};
-pub(crate) use self::target::{AcquireTarget, note_holds, want, within};
+pub(crate) use self::target::AcquireTarget;
+use crate::caller::Caller;
 use crate::client::Client;
 use crate::error::LockError;
 use crate::store::Owner;
@@ -63,13 +64,13 @@ impl Handle {
         self
     }
 
-    /// Finds the client and the complete name for one call.
+    /// Finds the client and the complete name for a call of `caller`.
     #[inline]
-    pub(crate) fn resolve(&self) -> Result<AcquireTarget<'_>, LockError> {
+    pub(crate) fn resolve(&self, caller: &Caller) -> Result<AcquireTarget<'_>, LockError> {
         Ok(AcquireTarget {
             owner: self.owner.as_ref(),
             last: self.last.as_ref(),
-            ..self.address.resolve()?
+            ..self.address.resolve(caller)?
         })
     }
 }

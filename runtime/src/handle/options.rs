@@ -11,6 +11,38 @@ use crate::queue::Patience;
 /// The default of `interval`.
 const INTERVAL: Duration = Duration::from_millis(10);
 
+/// What a call does if its task holds the lock already.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Reentry {
+    /// It fails with [`LockError::AlreadyHeld`].
+    #[default]
+    Refused,
+    /// It shares the hold.
+    Enters,
+    /// It fails with [`LockError::Deadlock`].
+    Deadlock,
+    /// It shares the hold, unless [`Config::reentrant`](crate::Config::reentrant) is off.
+    AsConfigured,
+}
+
+impl Reentry {
+    /// What an attribute's call does, by its option `reentrant`.
+    pub(crate) fn of_attribute(reentrant: bool) -> Self {
+        match reentrant {
+            true => Self::Enters,
+            false => Self::Deadlock,
+        }
+    }
+
+    /// The reaction of a client with these `settings`.
+    pub(crate) fn of(self, settings: &Settings) -> Self {
+        match self {
+            Self::AsConfigured => Self::of_attribute(settings.reentrant),
+            chosen => chosen,
+        }
+    }
+}
+
 /// The options with which a lock is taken. If `expire` or `block` is `None`, the client's setting applies.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Options {
@@ -23,7 +55,7 @@ pub(crate) struct Options {
     pub(crate) interval: Option<Duration>,
     /// The store keeps the lock for at least this time after the grant, even if the holder releases it earlier.
     pub(crate) at_least: Duration,
-    pub(crate) reentrant: bool,
+    pub(crate) reentry: Reentry,
     /// The site label of the metrics; `None`: the lock is taken by hand.
     pub(crate) label: Option<&'static str>,
     /// The option with an unusable value, and the reason. Every call fails with this error.

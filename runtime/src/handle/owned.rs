@@ -4,18 +4,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Handle;
+use crate::caller::Caller;
 use crate::error::{LockError, LossCause};
 use crate::name::escape;
 use crate::queue::{Answered, Confirmed, Hold, Holds, Unlocked};
 use crate::store::{Meta, Op, Owner, Reply, SharedStr};
-use crate::task;
 
 impl Handle {
     /// Finds the valid hold of this lock that this handle, its owner, or an outer protected call has in this process.
     fn held_here(&self) -> Result<Option<Holds>, LockError> {
-        let target = self.resolve()?;
+        let caller = Caller::current(false);
+        let target = self.resolve(&caller)?;
         let inside = |suits: &dyn Fn(&Hold) -> bool| {
-            task::find(target.client.id(), &target.name, suits, |_| true)
+            caller.find(target.client.id(), &target.name, suits, |_| true)
         };
         if let Some(owner) = &self.owner {
             let member = target.client.member();
@@ -80,7 +81,11 @@ impl Handle {
 
     fn not_held(&self) -> Result<LockError, LockError> {
         Ok(LockError::Lost {
-            name: self.address.resolve()?.name.to_string(),
+            name: self
+                .address
+                .resolve(&Caller::current(false))?
+                .name
+                .to_string(),
             held: Duration::ZERO,
             cause: LossCause::Released,
         })

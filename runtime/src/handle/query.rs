@@ -1,13 +1,14 @@
 //! Asks the store about a lock, and takes a lock away from its holders.
 
 use super::{Handle, LockInfo};
+use crate::caller::Caller;
 use crate::error::LockError;
 use crate::queue::Answered;
 use crate::store::{NameRecord, Op, Reply, SharedStr};
 
 impl Handle {
     pub(crate) fn ask(&self, op: &Op) -> Result<Answered, LockError> {
-        self.resolve()?.ask(op)
+        self.resolve(&Caller::current(false))?.ask(op)
     }
 
     pub(crate) async fn inspect(&self) -> Result<NameRecord, LockError> {

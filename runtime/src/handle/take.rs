@@ -1,10 +1,12 @@
 //! Takes a lock of any kind.
 
-use super::{Handle, Holding, Options};
+use super::{Handle, Holding, Options, Reentry};
+use crate::caller::Caller;
 use crate::error::LockError;
 use crate::observe::ACQUIRE;
 use crate::queue::{Acquire, Hold, Patience};
 use crate::store::Share;
+use crate::task::TaskId;
 
 /// The state of a call for a lock after its start.
 pub(crate) enum Taking {
@@ -26,12 +28,12 @@ impl Taking {
 
 impl Handle {
     pub(crate) async fn take(&self, options: &Options, share: Share) -> Result<Holding, LockError> {
-        let taking = self.resolve()?.start(options, share, None, false)?;
+        let taking = self.start(options, share, None, false)?;
         let holding = match taking {
             Taking::Obtained(holding) => holding,
             Taking::Waiting(acquire) => Holding::new(acquire.await?),
         };
-        Ok(self.keep(holding, false))
+        Ok(self.keep(holding, options, false))
     }
 
     #[inline]
@@ -40,8 +42,8 @@ impl Handle {
         options: &Options,
         share: Share,
     ) -> Result<Holding, LockError> {
-        let taking = self.resolve()?.start(options, share, None, true)?;
-        Ok(self.keep(taking.blocking()?, true))
+        let taking = self.start(options, share, None, true)?;
+        Ok(self.keep(taking.blocking()?, options, true))
     }
 
     /// Takes the lock if the call need not wait.
@@ -50,14 +52,12 @@ impl Handle {
         options: &Options,
         share: Share,
     ) -> Result<Option<Holding>, LockError> {
-        let none = Some(Patience::NONE);
-        let taking = self.resolve()?.start(options, share, none, false);
-        let taken = match taking {
+        let taken = match self.start(options, share, Some(Patience::NONE), false) {
             Ok(Taking::Obtained(holding)) => Ok(holding),
             Ok(Taking::Waiting(acquire)) => acquire.await.map(Holding::new),
             Err(error) => Err(error),
         };
-        unless_taken(taken.map(|holding| self.keep(holding, false)))
+        unless_taken(taken.map(|holding| self.keep(holding, options, false)))
     }
 
     pub(crate) fn blocking_try_take(
@@ -65,18 +65,32 @@ impl Handle {
         options: &Options,
         share: Share,
     ) -> Result<Option<Holding>, LockError> {
-        let none = Some(Patience::NONE);
-        let taking = self.resolve()?.start(options, share, none, true);
+        let taking = self.start(options, share, Some(Patience::NONE), true);
         let taken = taking.and_then(Taking::blocking);
-        unless_taken(taken.map(|holding| self.keep(holding, true)))
+        unless_taken(taken.map(|holding| self.keep(holding, options, true)))
     }
 
     #[inline]
-    fn keep(&self, mut holding: Holding, blocking: bool) -> Holding {
+    fn start(
+        &self,
+        options: &Options,
+        share: Share,
+        patience: Option<Patience>,
+        blocking: bool,
+    ) -> Result<Taking, LockError> {
+        let caller = Caller::current(blocking);
+        self.resolve(&caller)?
+            .start(&caller, options, share, patience)
+    }
+
+    #[inline]
+    fn keep(&self, mut holding: Holding, options: &Options, blocking: bool) -> Holding {
         log_obtained(holding.first());
         if let Some(last) = &self.last {
-            last.remember(holding.first(), holding.holds(), blocking);
+            last.remember(holding.first(), holding.holds());
         }
+        let stays = options.reentry == Reentry::Enters;
+        holding.first().taken_by(TaskId::current(blocking), stays);
         holding.last.clone_from(&self.last);
         holding
     }

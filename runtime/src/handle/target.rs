@@ -5,16 +5,16 @@ use std::slice;
 use std::sync::Arc;
 
 use super::last::Last;
-use super::{Holding, Options, Taking, log_obtained};
+use super::{Holding, Options, Reentry, Taking, log_obtained};
+use crate::caller::Caller;
 use crate::client::Client;
 use crate::error::{LockError, LockKind};
 use crate::lease::Terms;
-use crate::member::Caller;
 use crate::name::Name;
 use crate::observe::{Call, LockLabels, Watch};
-use crate::queue::{Acquire, Answered, Hold, Holds, LockQueue, Past, Patience, Want, Within, home};
+use crate::queue::{Acquire, Answered, Hold, Holds, LockQueue, Past, Patience, Want};
 use crate::store::{Meta, Op, Owner, Share, SharedStr};
-use crate::task;
+use crate::task::TaskId;
 
 /// The lock of a call. Calls of annotated functions make a target without a handle.
 #[derive(Clone, Debug)]
@@ -50,23 +50,22 @@ impl<'a> AcquireTarget<'a> {
     #[inline]
     pub(crate) fn start(
         &self,
+        caller: &Caller,
         options: &Options,
         share: Share,
         patience: Option<Patience>,
-        blocking: bool,
     ) -> Result<Taking, LockError> {
         let (terms, own) = options.apply(self.client.member().settings())?;
-        if let Some(mut holding) = self.held_already(options.reentrant, &share, blocking)? {
+        if let Some(mut holding) = self.held_already(caller, options, &share)? {
             holding.check()?;
             holding.nest(terms.expire);
             holding.keep(terms.at_least);
             return Ok(Taking::Obtained(holding));
         }
         let patience = patience.unwrap_or(own);
-        let mut want = self.want(share, terms, patience, options.label(), blocking);
-        self.name_owner(&mut want)?;
-        if patience.waits() && task::is_inside(self.client.id()) {
-            self.note_order(want.label, slice::from_ref(&*self.name));
+        let mut want = self.want(caller, share, (terms, options.label()), patience)?;
+        if patience.waits() {
+            self.note_order(caller, want.label, slice::from_ref(&*self.name));
         }
         let mut watch = self.watch(&want);
         let recent = LockQueue::recent(self.client.member(), &self.name);
@@ -76,19 +75,23 @@ impl<'a> AcquireTarget<'a> {
             }
             return Ok(Taking::Obtained(Holding::new(hold)));
         }
-        note_holds(&mut want, self.client.id(), &[]);
-        Acquire::call(self.join(&mut want), watch).map(Taking::Waiting)
+        Acquire::call(self.join(caller, &mut want, &[]), watch).map(Taking::Waiting)
     }
 
-    /// Notes that the calling task, which is inside a protected call, asks for the locks `names`. Only for calls that
-    /// may wait, because a call that does not wait cannot be part of a deadlock.
+    /// Notes that the caller asks for the locks `names`, while it holds others. Only for calls that may wait, because a
+    /// call that does not wait cannot be part of a deadlock.
+    #[inline]
     pub(crate) fn note_order<'n>(
         &self,
+        caller: &'n Caller,
         label: &'static str,
         names: impl IntoIterator<Item = &'n Name, IntoIter: Clone>,
     ) {
-        let member = self.client.member();
-        member.note_order(label, &self.meta, names.into_iter());
+        let (member, of_call) = (self.client.member(), (label, &*self.meta));
+        let order = member.order();
+        if order.note(caller.holds(), of_call, names.into_iter()) {
+            member.share_new_order();
+        }
     }
 
     /// Begins to report a call, if a subscriber or an observer wants reports.
@@ -102,35 +105,33 @@ impl<'a> AcquireTarget<'a> {
         })
     }
 
-    /// Finds a hold of the calling task that this call may share. Fails if the task has a hold, and the call may neither
-    /// share it nor ask for more.
+    /// Finds a hold of the caller that this call may share. Fails if the caller has a hold, and the call may neither share
+    /// it nor ask for more.
     #[inline]
     pub(crate) fn held_already(
         &self,
-        reentrant: bool,
+        caller: &Caller,
+        options: &Options,
         share: &Share,
-        blocking: bool,
     ) -> Result<Option<Holding>, LockError> {
         // A hold that its handle has unlocked does not count.
         let held = |hold: &Hold| !hold.is_released();
         let enough = |hold: &Hold| hold.units() >= share.units;
-        let inside = task::find(self.client.id(), &self.name, held, enough);
-        // Guards taken by hand may be dropped in any order, so they do not nest: the hold is found without bounds.
-        let by_hand = || self.last.filter(|_| reentrant)?.of_caller(blocking, enough);
-        match inside.or_else(|| by_hand().map(Holds::from)) {
-            Some(holds) => self.shared(holds, reentrant, share),
+        match caller.find(self.client.id(), &self.name, held, enough) {
+            Some(holds) => self.shared(holds, options.reentry, share),
             None => Ok(None),
         }
     }
 
-    /// Returns a holding that shares `holds`, which the calling task has already. `None` if the call must ask the store for
-    /// a hold; otherwise an error.
+    /// Returns a holding that shares `holds`, which the caller has already. `None` if the call must ask the store for a
+    /// hold; otherwise an error.
     fn shared(
         &self,
         holds: Holds,
-        reentrant: bool,
+        reentry: Reentry,
         share: &Share,
     ) -> Result<Option<Holding>, LockError> {
+        let reentry = reentry.of(self.client.member().settings());
         let hold = holds.first();
         let found = hold.grant();
         if found.capacity != share.capacity {
@@ -140,7 +141,7 @@ impl<'a> AcquireTarget<'a> {
         }
         let shares = match (self.owner, hold.grant().owner()) {
             (Some(owner), Some(other)) => owner == other,
-            _ => reentrant,
+            _ => reentry == Reentry::Enters,
         };
         if shares && hold.units() >= share.units {
             // If another thread drops the last guard before the call can share the hold, the call waits like any
@@ -149,11 +150,12 @@ impl<'a> AcquireTarget<'a> {
         }
         // A task that has some permits of a semaphore may ask for more of them. A task that asks again for any other
         // lock would wait for itself.
-        if LockKind::of(share.capacity, share.takes) == LockKind::Semaphore {
+        let is_semaphore = LockKind::of(share.capacity, share.takes) == LockKind::Semaphore;
+        if is_semaphore && reentry != Reentry::Deadlock {
             return Ok(None);
         }
         let name = self.name.to_string();
-        Err(if !reentrant {
+        Err(if reentry == Reentry::Refused {
             LockError::AlreadyHeld { name }
         } else if hold.is_valid() {
             LockError::waits_for_itself(&name)
@@ -162,60 +164,73 @@ impl<'a> AcquireTarget<'a> {
         })
     }
 
-    /// Asks for the lock as a part of a call that already holds the locks `held`. Does not check whether the calling
-    /// task holds the lock itself.
+    /// Asks for the lock as a part of a call that already holds the locks `held`. Does not check whether the caller holds
+    /// the lock itself.
     #[inline]
     pub(crate) fn enter(
         &self,
+        caller: &Caller,
+        share: Share,
+        of_call: (Terms, &'static str),
+        patience: Patience,
+        held: &[Arc<Hold>],
+    ) -> Result<Acquire, LockError> {
+        let mut want = self.want(caller, share, of_call, patience)?;
+        self.join(caller, &mut want, held)
+    }
+
+    /// Makes the request of `caller`.
+    #[inline]
+    pub(crate) fn want(
+        &self,
+        caller: &Caller,
         share: Share,
         (terms, label): (Terms, &'static str),
         patience: Patience,
-        blocking: bool,
+    ) -> Result<Want, LockError> {
+        let mut want = Want {
+            share,
+            owner: None,
+            terms,
+            patience,
+            meta: self.meta.clone(),
+            label,
+            relies: false,
+            past: Past::default(),
+            by: caller.requester(),
+        };
+        if let Some(owner) = self.owner {
+            owner.check()?;
+            want.share.owner = Owner::in_store(self.owner);
+            want.meta = Meta::owned(&self.meta, owner);
+            want.owner = Some(owner.clone());
+        }
+        Ok(want)
+    }
+
+    /// Enters the queue. `held`: see [`Caller::sign`].
+    pub(crate) fn join(
+        &self,
+        caller: &Caller,
+        want: &mut Want,
         held: &[Arc<Hold>],
     ) -> Result<Acquire, LockError> {
-        let mut want = self.want(share, terms, patience, label, blocking);
-        self.name_owner(&mut want)?;
-        note_holds(&mut want, self.client.id(), held);
-        self.join(&mut want)
-    }
-
-    /// Makes the request, without the owner.
-    #[inline]
-    fn want(
-        &self,
-        share: Share,
-        terms: Terms,
-        patience: Patience,
-        label: &'static str,
-        blocking: bool,
-    ) -> Want {
-        want(share, terms, patience, self.meta.clone(), label, blocking)
-    }
-
-    /// Makes `want` the request of the owner, if there is one.
-    #[inline]
-    fn name_owner(&self, want: &mut Want) -> Result<(), LockError> {
-        let Some(owner) = self.owner else {
-            return Ok(());
-        };
-        owner.check()?;
-        want.share.owner = Owner::in_store(self.owner);
-        want.meta = Meta::owned(&self.meta, owner);
-        want.owner = Some(owner.clone());
-        Ok(())
-    }
-
-    /// Enters the queue. Notes in `want` whether the call is [`within`] a protected call.
-    pub(crate) fn join(&self, want: &mut Want) -> Result<Acquire, LockError> {
-        want.within = within(self.client.id(), want.blocking);
+        caller.sign(want, self.client.id(), held);
         Acquire::enter(self.client.member(), &self.name, want)
     }
 
     /// Logs and remembers `hold`, one of `holds`, which the call has obtained.
-    pub(crate) fn obtained(&self, hold: &Arc<Hold>, holds: &Holds, blocking: bool) {
+    pub(crate) fn obtained(
+        &self,
+        hold: &Arc<Hold>,
+        holds: &Holds,
+        by: Option<TaskId>,
+        stays: bool,
+    ) {
         log_obtained(hold);
         if let Some(last) = self.last {
-            last.remember(hold, holds, blocking);
+            hold.taken_by(by, stays);
+            last.remember(hold, holds);
         }
     }
 
@@ -228,59 +243,5 @@ impl<'a> AcquireTarget<'a> {
     pub(crate) fn ask(&self, op: &Op) -> Result<Answered, LockError> {
         let member = self.client.member();
         member.with_queue(&self.name, |local| local.query(op))
-    }
-}
-
-/// Notes in a request of `client` which locks the task holds: the locks of the protected calls around it, and `more`.
-#[inline]
-pub(crate) fn note_holds(want: &mut Want, client: u64, more: &[Arc<Hold>]) {
-    let mut holds = task::holds(|_| true);
-    holds.extend_from_slice(more);
-    // Nearly every call is by a task that holds no lock.
-    if holds.is_empty() {
-        return;
-    }
-    let mut names: Vec<Name> = Vec::new();
-    for hold in &holds {
-        if hold.client_id() == client && !names.contains(hold.name()) {
-            names.push(hold.name().clone());
-        }
-    }
-    want.meta = Meta::holding(&want.meta, &names);
-    want.nested = Some(Arc::new(holds));
-}
-
-/// Makes the request of the calling task. The fields `owner`, `within` and `nested` remain empty.
-#[inline]
-pub(crate) fn want(
-    share: Share,
-    terms: Terms,
-    patience: Patience,
-    meta: SharedStr,
-    label: &'static str,
-    blocking: bool,
-) -> Want {
-    Want {
-        share,
-        owner: None,
-        terms,
-        patience,
-        meta,
-        label,
-        home: home(),
-        relies: false,
-        blocking,
-        past: Past::default(),
-        within: Within::default(),
-        nested: None,
-    }
-}
-
-/// Identifies the calling task, and notes whether it is inside a protected call of the client. Only a request that enters
-/// the queue needs this. The fast path grants a name only while the client is open, so it need not know.
-pub(crate) fn within(client: u64, blocking: bool) -> Within {
-    Within {
-        body: task::is_inside(client),
-        caller: Caller::current(blocking),
     }
 }

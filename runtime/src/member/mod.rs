@@ -4,7 +4,6 @@
 //! ([`Timers`]), and the state of the connections ([`Links`]). It passes answers and messages to the queue of their
 //! name, through the trait [`NameQueue`]. The engine owns the thread that runs all this.
 
-mod caller;
 mod deadlocks;
 mod links;
 mod machine;
@@ -18,7 +17,6 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
 
-pub(crate) use self::caller::Caller;
 use self::links::Links;
 pub(crate) use self::name_queue::{HeldName, Load, NameQueue};
 use self::registry::Registry;
@@ -38,6 +36,7 @@ use crate::store::{
 };
 use crate::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use crate::sync::{Condvar, Mutex, PoisonError};
+use crate::task::TaskId;
 use crate::wait::{self, lock};
 
 const OPEN: u8 = 0;
@@ -128,18 +127,9 @@ impl<Q: NameQueue> ClientCore<Q> {
         &self.order
     }
 
-    /// Notes that a call inside a protected call asks for a lock of the class `label`, and may wait for it: see
-    /// [`LockOrder::note`].
-    #[inline]
-    pub(crate) fn note_order<'a>(
-        &self,
-        label: &'static str,
-        meta: &str,
-        names: impl Iterator<Item = &'a Name> + Clone,
-    ) {
-        if self.order.note(label, meta, names) {
-            self.timers.interrupt();
-        }
+    /// Makes the engine send the new edges of the lock order.
+    pub(crate) fn share_new_order(&self) {
+        self.timers.interrupt();
     }
 
     /// Sends edges of the lock order to the store, if some are due.
@@ -294,9 +284,9 @@ impl<Q: NameQueue> ClientCore<Q> {
         names.iter().flat_map(|local| local.held()).collect()
     }
 
-    /// Whether `caller` holds a lock that it took by hand.
-    pub(crate) fn has_taken(&self, caller: Caller) -> bool {
-        self.held().iter().any(|held| held.caller == Some(caller))
+    /// Whether `task` holds a lock that it took by hand.
+    pub(crate) fn has_taken(&self, task: TaskId) -> bool {
+        self.held().iter().any(|held| held.taken_by == Some(task))
     }
 
     /// Starts to drain: from now on, only running bodies get locks, and all other waiters fail.
@@ -308,7 +298,11 @@ impl<Q: NameQueue> ClientCore<Q> {
         if self.is_forked() || opened().is_err() {
             return;
         }
-        let holders: HashSet<_> = self.held().iter().filter_map(|held| held.caller).collect();
+        let holders: HashSet<_> = self
+            .held()
+            .iter()
+            .filter_map(|held| held.taken_by)
+            .collect();
         for local in self.register.all() {
             local.drain(&holders);
         }

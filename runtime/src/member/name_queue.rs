@@ -5,10 +5,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Caller, ClientCore};
+use super::ClientCore;
 use crate::clock::Instant;
 use crate::name::Name;
 use crate::store::{Answer, Message, Meta, SharedStr, Ticket};
+use crate::task::TaskId;
 
 /// The queue of one name. Its transitions are short and never block.
 pub(crate) trait NameQueue: Send + Sync + Sized + 'static {
@@ -52,8 +53,8 @@ pub(crate) trait NameQueue: Send + Sync + Sized + 'static {
     fn held(&self) -> Vec<HeldName>;
 
     /// Called when the client drains. All waiters fail and leave the store's queue, except those that belong to a
-    /// running body. `holders` are the callers that hold locks taken by hand.
-    fn drain(self: &Arc<Self>, holders: &HashSet<Caller>);
+    /// running body. `holders` are the tasks that hold locks taken by hand.
+    fn drain(self: &Arc<Self>, holders: &HashSet<TaskId>);
 
     /// Called when the client shuts down: fails the waiters and releases the holds.
     fn close(self: &Arc<Self>);
@@ -93,8 +94,8 @@ pub(crate) struct HeldName {
     pub(crate) meta: SharedStr,
     /// How long the lock has been held.
     pub(crate) held: Duration,
-    /// The caller that took the lock by hand, if known.
-    pub(crate) caller: Option<Caller>,
+    /// The task that took the lock by hand, if known.
+    pub(crate) taken_by: Option<TaskId>,
 }
 
 impl HeldName {

@@ -1,9 +1,9 @@
 //! The methods that take the locks.
 
 use super::{MultiGuard, MultiLock, take};
+use crate::caller::{self, Caller};
 use crate::error::LockError;
-use crate::handle::{AcquireTarget, Handle, unless_taken};
-use crate::task;
+use crate::handle::{AcquireTarget, unless_taken};
 use crate::wait::block_on;
 
 impl MultiLock {
@@ -23,7 +23,7 @@ impl MultiLock {
     ///
     /// If the future is dropped, the call leaves the queues. It releases the locks that it got, in the background.
     pub async fn lock(&self) -> Result<MultiGuard, LockError> {
-        take::take(self.targets()?, &self.options, false).await
+        self.take(false).await
     }
 
     /// Like [`lock`](Self::lock), but blocks the thread.
@@ -33,7 +33,7 @@ impl MultiLock {
     /// The errors of [`lock`](Self::lock), and [`LockError::Deadlock`] if only a task of this thread could release
     /// one of the locks.
     pub fn blocking_lock(&self) -> Result<MultiGuard, LockError> {
-        block_on(take::take(self.targets()?, &self.options, true))
+        block_on(self.take(true))
     }
 
     /// Takes all the locks if they are free, without waiting. Returns `None` if another caller holds one of the locks,
@@ -48,7 +48,7 @@ impl MultiLock {
     ///
     /// Like [`lock`](Self::lock).
     pub async fn try_lock(&self) -> Result<Option<MultiGuard>, LockError> {
-        unless_taken(take::try_take(self.targets()?, &self.options, false).await)
+        unless_taken(self.try_take(false).await)
     }
 
     /// Like [`try_lock`](Self::try_lock), but blocks the thread for one round trip to the store. If the call does not
@@ -58,8 +58,7 @@ impl MultiLock {
     ///
     /// The errors of [`try_lock`](Self::try_lock).
     pub fn blocking_try_lock(&self) -> Result<Option<MultiGuard>, LockError> {
-        let tried = take::try_take(self.targets()?, &self.options, true);
-        unless_taken(block_on(tried))
+        unless_taken(block_on(self.try_take(true)))
     }
 
     /// Takes all the locks, runs `body` with the guard, and releases the locks, even if `body` panics or is dropped.
@@ -80,7 +79,7 @@ impl MultiLock {
         body: impl AsyncFnOnce(&MultiGuard) -> T,
     ) -> Result<T, LockError> {
         let guard = self.lock().await?;
-        task::run(guard.holding.holds().clone(), body(&guard)).await
+        caller::run(guard.holding.holds().clone(), body(&guard)).await
     }
 
     /// Like [`synchronize`](Self::synchronize), but blocks the thread. If a lock is lost, `body` still runs to its end,
@@ -94,11 +93,24 @@ impl MultiLock {
         body: impl FnOnce(&MultiGuard) -> T,
     ) -> Result<T, LockError> {
         let guard = self.blocking_lock()?;
-        let _entered = task::enter_body(guard.holding.holds());
+        let _entered = caller::enter_body(guard.holding.holds());
         Ok(body(&guard))
     }
 
-    fn targets(&self) -> Result<Vec<AcquireTarget<'_>>, LockError> {
-        self.handles.iter().map(Handle::resolve).collect()
+    async fn take(&self, blocking: bool) -> Result<MultiGuard, LockError> {
+        let caller = Caller::current(blocking);
+        let targets = self.targets(&caller)?;
+        take::take(caller, targets, &self.options).await
+    }
+
+    async fn try_take(&self, blocking: bool) -> Result<MultiGuard, LockError> {
+        let caller = Caller::current(blocking);
+        let targets = self.targets(&caller)?;
+        take::try_take(caller, targets, &self.options).await
+    }
+
+    fn targets(&self, caller: &Caller) -> Result<Vec<AcquireTarget<'_>>, LockError> {
+        let handles = self.handles.iter();
+        handles.map(|handle| handle.resolve(caller)).collect()
     }
 }

@@ -4,6 +4,7 @@
 
 use super::MultiLock;
 use super::names::in_order;
+use crate::caller::Caller;
 use crate::config::{IntoDuration, refreshed};
 use crate::error::LockError;
 use crate::handle::{Handle, LockInfo, freed, inspected, owned};
@@ -160,7 +161,8 @@ impl MultiLock {
 
     /// Calls `act` once for each lock, in the order of the complete names.
     fn each<T>(&self, act: impl Fn(&Handle) -> Result<T, LockError>) -> Result<Vec<T>, LockError> {
-        let resolve = |handle| Ok((handle, Handle::resolve(handle)?));
+        let caller = Caller::current(false);
+        let resolve = |handle| Ok((handle, Handle::resolve(handle, &caller)?));
         let named = self.handles.iter().map(resolve);
         let named = in_order(named.collect::<Result<_, _>>()?, |(_, target)| &target.name)?;
         named.iter().map(|(handle, _)| act(handle)).collect()

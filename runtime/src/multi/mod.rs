@@ -13,7 +13,7 @@ pub(crate) mod take;
 pub use guard::MultiGuard;
 
 use crate::client::Client;
-use crate::handle::{Handle, Options, option_methods};
+use crate::handle::{Handle, Options, Reentry, option_methods};
 
 /// Several locks that are taken together, all or none.
 ///
@@ -83,7 +83,7 @@ impl MultiLock {
     /// If the locks were taken as a guard, through this handle or its clones, a later call belongs to the same task if
     /// both calls are made in one tokio task. Outside of tokio tasks, both must be blocking calls on one thread.
     pub fn reentrant(mut self) -> Self {
-        self.options.reentrant = true;
+        self.options.reentry = Reentry::Enters;
         self
     }
 }

@@ -14,36 +14,37 @@ use std::time::Duration;
 use super::MultiGuard;
 use super::budget::Budget;
 use super::names::in_order;
+use crate::caller::Caller;
 use crate::error::LockError;
-use crate::handle::{AcquireTarget, Holding, Options};
+use crate::handle::{AcquireTarget, Holding, Options, Reentry};
 use crate::lease::Terms;
 use crate::mutex::ONE_OF_ONE;
 use crate::name::NameList;
 use crate::observe::{self, LockLabels, Watch, warn_of_timeout};
 use crate::queue::{Acquire, Hold, Patience, Unlocked};
-use crate::task;
+use crate::task::TaskId;
 
 /// How often a call may start over because it lost a lock while it waited for the other locks.
 const MAX_RESTARTS: u32 = 5;
 
 /// Takes the mutex of each name. `targets` may be in any order and contain duplicates.
 pub(crate) async fn take(
+    caller: Caller,
     targets: Vec<AcquireTarget<'_>>,
     options: &Options,
-    blocking: bool,
 ) -> Result<MultiGuard, LockError> {
-    let call = Call::new(targets, options, blocking)?;
+    let call = Call::new(caller, targets, options)?;
     call.note_order();
     call.run().await
 }
 
 /// Like [`take`], but never waits for a busy lock.
 pub(super) async fn try_take(
+    caller: Caller,
     targets: Vec<AcquireTarget<'_>>,
     options: &Options,
-    blocking: bool,
 ) -> Result<MultiGuard, LockError> {
-    let mut call = Call::new(targets, options, blocking)?;
+    let mut call = Call::new(caller, targets, options)?;
     call.budget = Budget::new(Patience::NONE);
     call.run().await
 }
@@ -72,6 +73,7 @@ impl Slot {
 }
 
 struct Call<'a> {
+    caller: Caller,
     /// In order of name, without duplicates.
     targets: Vec<AcquireTarget<'a>>,
     slots: Vec<Slot>,
@@ -81,22 +83,23 @@ struct Call<'a> {
     label: &'static str,
     watch: Option<Box<Watch>>,
     budget: Budget,
-    blocking: bool,
+    /// The guard stays with the task: see [`Hold::taken_by`].
+    stays: bool,
     /// The call waited for a lock, so `expire` restarts for all locks at the end.
     waits: bool,
 }
 
 impl<'a> Call<'a> {
     fn new(
+        caller: Caller,
         targets: Vec<AcquireTarget<'a>>,
         options: &Options,
-        blocking: bool,
     ) -> Result<Self, LockError> {
         let targets = in_order(targets, |target| &target.name)?;
         let (terms, patience) = options.apply(targets[0].client.member().settings())?;
         let mut slots = Vec::with_capacity(targets.len());
         for target in &targets {
-            let held = target.held_already(options.reentrant, &ONE_OF_ONE, blocking)?;
+            let held = target.held_already(&caller, options, &ONE_OF_ONE)?;
             held.as_ref().map_or(Ok(()), Holding::check)?;
             slots.push(held.map_or(Slot::Nothing, Slot::Shared));
         }
@@ -110,6 +113,7 @@ impl<'a> Call<'a> {
             may_wait: patience.waits(),
         });
         Ok(Self {
+            caller,
             targets,
             slots,
             given_back: Vec::new(),
@@ -117,7 +121,7 @@ impl<'a> Call<'a> {
             label: options.label(),
             watch,
             budget: Budget::new(patience),
-            blocking,
+            stays: options.reentry == Reentry::Enters,
             waits: false,
         })
     }
@@ -125,15 +129,15 @@ impl<'a> Call<'a> {
     /// Notes that the task asks for the missing locks while it holds other locks. The locks of the call are taken
     /// together, so there is no order among them.
     fn note_order(&self) {
-        let first = &self.targets[0];
-        if !self.budget.may_wait() || !task::is_inside(first.client.id()) {
+        if !self.budget.may_wait() {
             return;
         }
+        let first = &self.targets[0];
         let slots = self.slots.iter().zip(&self.targets);
         let missing = slots.filter(|(slot, _)| matches!(slot, Slot::Nothing));
         let names = missing.map(|(_, target)| &*target.name);
         if names.clone().next().is_some() {
-            first.note_order(self.label, names);
+            first.note_order(&self.caller, self.label, names);
         }
     }
 
@@ -261,7 +265,7 @@ impl<'a> Call<'a> {
             false => Vec::new(),
         };
         let terms = (terms, self.label);
-        self.targets[index].enter(ONE_OF_ONE, terms, patience, self.blocking, &held)
+        self.targets[index].enter(&self.caller, ONE_OF_ONE, terms, patience, &held)
     }
 
     /// The error of the first obtained lock that is lost, if there is one.
@@ -315,8 +319,9 @@ impl<'a> Call<'a> {
         if let Some(mut watch) = watch {
             watch.granted(holds.all());
         }
+        let by = TaskId::current(self.caller.is_blocking());
         for (target, hold) in self.targets.iter().zip(holds.all()) {
-            target.obtained(hold, holds, self.blocking);
+            target.obtained(hold, holds, by, self.stays);
         }
         MultiGuard::new(holding, waited, self.budget.attempts())
     }

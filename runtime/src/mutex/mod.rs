@@ -14,7 +14,7 @@ pub use ticket::Ticket;
 
 use crate::client::Client;
 use crate::error::kind;
-use crate::handle::{Handle, Options, option_methods, query_methods};
+use crate::handle::{Handle, Options, Reentry, option_methods, query_methods};
 use crate::store::Share;
 
 /// The share of the holder of a mutex: its only unit.
@@ -79,7 +79,7 @@ impl Mutex {
     /// both calls are made in one tokio task. Outside of tokio tasks, both must be blocking calls on one thread. (The
     /// future given to `block_on` is not a tokio task: use `synchronize` there.)
     pub fn reentrant(mut self) -> Self {
-        self.options.reentrant = true;
+        self.options.reentry = Reentry::Enters;
         self
     }
 }

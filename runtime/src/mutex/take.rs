@@ -1,8 +1,8 @@
 //! The methods that take the lock.
 
 use super::{Mutex, MutexGuard, ONE_OF_ONE};
+use crate::caller;
 use crate::error::LockError;
-use crate::task;
 
 impl Mutex {
     /// Takes the lock; waits for `block` at most.
@@ -86,7 +86,7 @@ impl Mutex {
         body: impl AsyncFnOnce(&MutexGuard) -> T,
     ) -> Result<T, LockError> {
         let guard = self.lock().await?;
-        task::run(guard.holding.holds().clone(), body(&guard)).await
+        caller::run(guard.holding.holds().clone(), body(&guard)).await
     }
 
     /// Like [`synchronize`](Self::synchronize), but blocks the thread. If the lock is lost, `body` still runs to its
@@ -100,7 +100,7 @@ impl Mutex {
         body: impl FnOnce(&MutexGuard) -> T,
     ) -> Result<T, LockError> {
         let guard = self.blocking_lock()?;
-        let _entered = task::enter_body(guard.holding.holds());
+        let _entered = caller::enter_body(guard.holding.holds());
         Ok(body(&guard))
     }
 }

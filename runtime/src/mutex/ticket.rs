@@ -1,20 +1,22 @@
 //! [`Ticket`]: a hold that is passed to another process.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::{MutexGuard, ONE_OF_ONE};
+use crate::caller::Caller;
 use crate::client::Client;
 use crate::error::LockError;
-use crate::handle::{Holding, log_obtained, want, within};
+use crate::handle::{AcquireTarget, Holding, log_obtained};
 use crate::lease::Terms;
-use crate::member::Caller;
 use crate::name::Name;
 use crate::observe::BY_HAND;
-use crate::queue::{Acquire, Hold, Patience, Want};
+use crate::queue::{Acquire, Hold, Patience};
 use crate::store;
+use crate::task::TaskId;
 
 /// A text that identifies a held lock. With it, another process can take the lock over: see [`Client::adopt`].
 ///
@@ -107,39 +109,38 @@ impl Client {
     /// If the future is dropped, the lock may or may not have been taken over. A lock that was taken over is then
     /// released.
     pub async fn adopt(&self, ticket: &Ticket) -> Result<MutexGuard, LockError> {
-        Ok(adopted(self.adoption(ticket, false)?.await?, false))
+        let adopted = self.adoption(&Caller::current(false), ticket)?.await?;
+        Ok(MutexGuard::adopted(adopted, false))
     }
 
     /// Like [`adopt`](Self::adopt), but blocks the thread. The errors are the same.
     pub fn blocking_adopt(&self, ticket: &Ticket) -> Result<MutexGuard, LockError> {
-        Ok(adopted(self.adoption(ticket, true)?.blocking()?, true))
+        let adopted = self.adoption(&Caller::current(true), ticket)?.blocking()?;
+        Ok(MutexGuard::adopted(adopted, true))
     }
 
-    fn adoption(&self, ticket: &Ticket, blocking: bool) -> Result<Acquire, LockError> {
+    fn adoption(&self, caller: &Caller, ticket: &Ticket) -> Result<Acquire, LockError> {
         let member = self.member();
         let terms = Terms {
             expire: member.settings().expire,
             at_least: Duration::ZERO,
         };
         let patience = Patience::Once { silence: None };
-        let meta = member.meta(ticket.name());
-        let within = within(self.id(), blocking);
-        if member.is_draining() && !within.is_nested(|caller| member.has_taken(caller)) {
+        let (name, meta) = (Cow::Borrowed(&ticket.name), member.meta(ticket.name()));
+        let target = AcquireTarget::new(Cow::Borrowed(self), name, meta, None);
+        let mut want = target.want(caller, ONE_OF_ONE, (terms, BY_HAND), patience)?;
+        caller.sign(&mut want, self.id(), &[]);
+        if member.is_draining() && !want.by.is_nested(|task| member.has_taken(task)) {
             return Err(LockError::ShutDown);
         }
-        let want = Want {
-            within,
-            ..want(ONE_OF_ONE, terms, patience, meta, BY_HAND, blocking)
-        };
         member.with_queue(&ticket.name, |local| local.adopt(ticket.id, want.clone()))
     }
 }
 
-fn adopted(hold: Arc<Hold>, blocking: bool) -> MutexGuard {
-    if let Some(caller) = Caller::current(blocking) {
-        hold.taken_by(caller);
+impl MutexGuard {
+    fn adopted(hold: Arc<Hold>, blocking: bool) -> Self {
+        hold.taken_by(TaskId::current(blocking), false);
+        log_obtained(&hold);
+        Self::new(Holding::new(hold))
     }
-    let holding = Holding::new(hold);
-    log_obtained(holding.first());
-    MutexGuard::new(holding)
 }

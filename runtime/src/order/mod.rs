@@ -42,7 +42,6 @@ use crate::site::Site;
 use crate::store::{Meta, Op, Reply};
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::task;
 use crate::wait::lock;
 
 /// The maximum number of edges that a client keeps. The store keeps as many.
@@ -102,15 +101,15 @@ impl LockOrder {
     #[inline]
     pub(crate) fn note<'a>(
         &self,
-        label: &'static str,
-        meta: &str,
+        held: impl Iterator<Item = &'a Arc<Hold>>,
+        (label, meta): (&'static str, &str),
         names: impl Iterator<Item = &'a Name> + Clone,
     ) -> bool {
         if !is_class(label) {
             return false;
         }
         let after = Label::of(label);
-        let unknown = task::holds(|hold| {
+        let is_unknown = |hold: &&Arc<Hold>| {
             if hold.client_id() != self.client {
                 return false;
             }
@@ -124,7 +123,8 @@ impl LockOrder {
             // semaphore, or for the same lock through a handle that is not reentrant.
             let is_same = || names.clone().all(|name| hold.name() == name);
             is_class(held) && !is_same() && !self.is_known(pair)
-        });
+        };
+        let unknown: Vec<_> = held.filter(is_unknown).collect();
         !unknown.is_empty() && self.learn(label, meta, &unknown)
     }
 
@@ -140,7 +140,7 @@ impl LockOrder {
 
     /// Adds the new edges: from each lock in `held` to the class `label`. Returns whether the client has a new edge.
     #[cold]
-    fn learn(&self, label: &'static str, meta: &str, held: &[Arc<Hold>]) -> bool {
+    fn learn(&self, label: &'static str, meta: &str, held: &[&Arc<Hold>]) -> bool {
         let mut state = lock(&self.state);
         let mut is_new = false;
         for hold in held {

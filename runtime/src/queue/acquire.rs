@@ -58,9 +58,9 @@ impl Acquire {
         want: &mut Want,
     ) -> Result<Self, LockError> {
         let entered = member.with_queue(name, |queue| queue.enter(want))?;
-        let is_nested = || want.within.is_nested(|caller| member.has_taken(caller));
+        let is_nested = || want.by.is_nested(|task| member.has_taken(task));
         if matches!(entered, Err(LockError::ShutDown)) && member.is_draining() && is_nested() {
-            want.within.body = true;
+            want.by.inside = true;
             return member.with_queue(name, |queue| queue.enter(want))?;
         }
         entered

@@ -117,7 +117,7 @@ impl LockQueue {
             meta: want.meta.clone(),
             label: want.label,
             local: how.local,
-            home: want.home,
+            home: want.by.home,
             rare: Rare::of(granted.signal.as_ref(), want.owner.as_ref(), how.behind),
         };
         Hold::new(self.clone(), grant, want.terms, now)

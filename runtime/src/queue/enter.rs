@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use super::acquire::Acquire;
 use super::hold::Hold;
-use super::home::runs_a_task;
 use super::lock_queue::{LockQueue, Transition};
 use super::ticket::{Attempting, Ticket, TicketState, Unlocked};
 use super::waiter::{Patience, Waiter, Want};
 use crate::clock::Instant;
 use crate::error::LockError;
 use crate::store::{Owner, Ticket as TicketId};
+use crate::task::runs_a_task;
 use crate::wait::DeferredWakes;
 
 impl LockQueue {
@@ -29,7 +29,7 @@ impl LockQueue {
             if let Some(hold) = step.shared_by(want) {
                 return Ok(Acquire::obtained(hold));
             }
-            if self.member().is_draining() && !want.within.body {
+            if self.member().is_draining() && !want.by.inside {
                 return Err(LockError::ShutDown);
             }
             if step.would_block_itself(want) {
@@ -126,14 +126,14 @@ impl Transition<'_> {
     fn would_block_itself(&self, want: &Want) -> bool {
         let share = &want.share;
         let waits = want.patience.waits();
-        if !want.blocking || !waits || want.home.is_none() || share.capacity == 0 {
+        if !want.by.blocking || !waits || want.by.home.is_none() || share.capacity == 0 {
             return false;
         }
-        let mine = |home| home == want.home;
+        let mine = |home| home == want.by.home;
         let held = self.holds().filter(|hold| mine(hold.grant().home));
         let held: u64 = held.map(|hold| u64::from(hold.weight())).sum();
         let waiters = self.state.waiters.iter();
-        let waiting = waiters.clone().filter(|waiter| mine(waiter.want.home));
+        let waiting = waiters.clone().filter(|waiter| mine(waiter.want.by.home));
         let waiting: u64 = waiting
             .map(|waiter| u64::from(waiter.want.share.units))
             .sum();

@@ -4,14 +4,16 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use super::by_hand::Taken;
 use super::due::STOOD_STILL;
 use super::lock_queue::LockQueue;
 use super::ticket::{Ticket, TicketState};
 use crate::clock::Instant;
 use crate::error::{LockError, LossCause};
-use crate::member::{Caller, ClientCore, HeldName, Load, NameQueue};
+use crate::member::{ClientCore, HeldName, Load, NameQueue};
 use crate::name::Name;
 use crate::store::{Answer, Message, Ticket as TicketId};
+use crate::task::TaskId;
 
 impl NameQueue for LockQueue {
     fn new(name: Name, member: Arc<ClientCore<Self>>) -> Arc<Self> {
@@ -103,17 +105,15 @@ impl NameQueue for LockQueue {
             name: self.name().clone(),
             meta: held.hold.grant().meta.clone(),
             held: held.hold.since().until(now),
-            caller: held.hold.caller(),
+            taken_by: held.hold.taken().map(Taken::task),
         })
         .collect()
     }
 
-    fn drain(self: &Arc<Self>, holders: &HashSet<Caller>) {
-        let has_taken = |caller| holders.contains(&caller);
+    fn drain(self: &Arc<Self>, holders: &HashSet<TaskId>) {
+        let has_taken = |task| holders.contains(&task);
         self.step(|step| {
-            step.fail(&LockError::ShutDown, |want| {
-                !want.within.is_nested(has_taken)
-            });
+            step.fail(&LockError::ShutDown, |want| !want.by.is_nested(has_taken));
         });
     }
 

@@ -96,7 +96,7 @@ impl Transition<'_> {
             meta: want.meta.clone(),
             label: want.label,
             local: true,
-            home: want.home,
+            home: want.by.home,
             rare: Rare::of(None, want.owner.as_ref(), behind),
         };
         Hold::new(self.queue.clone(), next, want.terms, self.now)

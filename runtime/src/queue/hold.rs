@@ -8,15 +8,16 @@ use std::task::{Context, Poll};
 use std::thread::ThreadId;
 use std::time::Duration;
 
+use super::by_hand::Taken;
 use super::lock_queue::LockQueue;
 use crate::clock::Instant;
 use crate::error::{HoldKind, LockError, LossCause};
 use crate::lease::{Listeners, Terms};
-use crate::member::Caller;
 use crate::name::Name;
 use crate::observe::{CallerPlace, HOLD, LockLabels, Metric, SharedObserver};
 use crate::store::{Owner, SharedStr, Ticket};
 use crate::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use crate::task::TaskId;
 use crate::wait::DeferredWakes;
 
 const HELD: u8 = 0;
@@ -135,8 +136,8 @@ pub(crate) struct Hold {
     /// The last report to the observer: `UNSEEN`, `ACTIVE` or `OVER`.
     seen: AtomicU8,
     listeners: Listeners,
-    /// The caller that took the lock by hand, through a handle.
-    caller: OnceLock<Caller>,
+    /// The task that took the lock by hand, through a handle.
+    taken: OnceLock<Taken>,
 }
 
 impl Hold {
@@ -164,7 +165,7 @@ impl Hold {
             guards: AtomicU32::new(1),
             seen: AtomicU8::new(UNSEEN),
             listeners: Listeners::default(),
-            caller: OnceLock::new(),
+            taken: OnceLock::new(),
         })
     }
 
@@ -243,14 +244,17 @@ impl Hold {
         self.queue.member().id()
     }
 
-    /// Records the caller that took the lock by hand. Later calls have no effect.
-    pub(crate) fn taken_by(&self, caller: Caller) {
-        let _ = self.caller.set(caller);
+    /// Records the task that took the lock by hand, if it can be known. If `stays`, the guard stays with this task: the
+    /// task holds the lock in every respect. Later calls have no effect.
+    pub(crate) fn taken_by(self: &Arc<Self>, task: Option<TaskId>, stays: bool) {
+        if let Some(task) = task {
+            self.taken.get_or_init(|| Taken::new(self, task, stays));
+        }
     }
 
-    /// The caller that took the lock by hand, if known.
-    pub(crate) fn caller(&self) -> Option<Caller> {
-        self.caller.get().copied()
+    /// The task that took the lock by hand, if known.
+    pub(crate) fn taken(&self) -> Option<&Taken> {
+        self.taken.get()
     }
 
     /// The time limits that the holder asked for.

@@ -20,6 +20,21 @@ use crate::wait::{DeferredWakes, Promise, lock};
 /// A client of this process, whose names have a [`LockQueue`] each.
 pub(crate) type Member = ClientCore<LockQueue>;
 
+/// Keeps a client open. The client ends when the last reference to this value and the last guard are dropped.
+pub(crate) struct OpenClient(pub(crate) Arc<Member>);
+
+impl Drop for OpenClient {
+    fn drop(&mut self) {
+        self.0.orphan();
+    }
+}
+
+impl fmt::Debug for OpenClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("OpenClient").field(&self.0.id()).finish()
+    }
+}
+
 /// The queue of one name in one process.
 pub(crate) struct LockQueue {
     name: Name,

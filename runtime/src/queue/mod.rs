@@ -31,10 +31,11 @@
 //! | `slow`, `warned` | warnings about long waits and holds; when the next one is due |
 //! | `nested` | waits and holds, as the search for deadlocks sees them |
 //! | `query` | asking about a name, breaking its lock |
-//! | `home` | the thread or runtime of a caller |
+//! | `by_hand` | which task took a hold by hand |
 
 mod acquire;
 mod answer;
+mod by_hand;
 mod deliver;
 mod due;
 mod enter;
@@ -43,7 +44,6 @@ mod handoff;
 mod hint;
 mod hold;
 mod holds;
-mod home;
 #[cfg(all(test, shuttle, repository))]
 mod interleavings;
 mod leave;
@@ -66,9 +66,9 @@ mod waiter;
 mod warned;
 
 pub(crate) use acquire::Acquire;
+pub(crate) use by_hand::held_by_hand;
 pub(crate) use hold::Hold;
 pub(crate) use holds::Holds;
-pub(crate) use home::home;
-pub(crate) use lock_queue::{Answered, LockQueue, Member};
+pub(crate) use lock_queue::{Answered, LockQueue, Member, OpenClient};
 pub(crate) use ticket::{Confirmed, Unlocked};
-pub(crate) use waiter::{Past, Patience, Want, Within};
+pub(crate) use waiter::{Past, Patience, Requester, Want};

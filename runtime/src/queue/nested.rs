@@ -21,15 +21,14 @@ struct NestedWait {
 }
 
 impl LockQueue {
-    /// Makes the wait of `waiter` known to searches for deadlocks, if its task holds locks. A wait for a signal is left
-    /// out, because it can end without the release of a lock.
+    /// Makes the wait of `waiter` known to searches for deadlocks, if its task holds locks.
     pub(super) fn note_nested(self: &Arc<Self>, waiter: &Arc<Waiter>) {
         let want = &waiter.want;
-        let Some(holds) = &want.nested else {
+        let Some(holds) = &want.by.holds else {
             return;
         };
         let settings = self.member().settings();
-        let queues = matches!(want.patience, Patience::Queue(_)) && want.share.capacity > 0;
+        let queues = matches!(want.patience, Patience::Queue(_));
         if !queues || settings.deadlock == Deadlock::Off {
             return;
         }

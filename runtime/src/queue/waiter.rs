@@ -10,8 +10,8 @@ use crate::clock::Instant;
 use crate::deadlock::Registered;
 use crate::error::LockError;
 use crate::lease::Terms;
-use crate::member::Caller;
 use crate::store::{Owner, Share, SharedStr};
+use crate::task::TaskId;
 use crate::wait::{DeferredWakes, Promise};
 
 /// How long to wait for a lock, and how.
@@ -77,33 +77,32 @@ pub(crate) struct Want {
     pub(crate) meta: SharedStr,
     /// The site label of the metrics.
     pub(crate) label: &'static str,
-    /// The thread of the single-threaded runtime that the caller's task runs on.
-    pub(crate) home: Option<ThreadId>,
-    /// The caller blocks its thread while it waits.
-    pub(crate) blocking: bool,
     /// After its registration the waiter must never leave the store's queue, because a notification reaches only the
     /// waiters that are queued when it is sent.
     pub(crate) relies: bool,
     pub(crate) past: Past,
-    pub(crate) within: Within,
-    /// The locks that the task of the call holds, if any.
-    pub(crate) nested: Option<Arc<Vec<Arc<Hold>>>>,
+    pub(crate) by: Requester,
 }
 
-/// Whether a call belongs to a running body under another lock of its client. Such a call may continue while the client
-/// drains.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Within {
-    /// The call runs inside a protected call.
-    pub(crate) body: bool,
-    /// The caller, which may have taken another lock by hand.
-    pub(crate) caller: Option<Caller>,
+/// Who makes a request, as far as a queue must know.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Requester {
+    /// The caller blocks its thread while it waits.
+    pub(crate) blocking: bool,
+    /// The thread of the single-threaded runtime that the caller's task runs on.
+    pub(crate) home: Option<ThreadId>,
+    /// The caller's task or thread, if it can be known. Only noted by a request that enters a queue, like the fields below.
+    pub(crate) task: Option<TaskId>,
+    /// The caller holds another lock of the client. Such a call may continue while the client drains.
+    pub(crate) inside: bool,
+    /// The locks that the caller holds, if any.
+    pub(crate) holds: Option<Arc<Vec<Arc<Hold>>>>,
 }
 
-impl Within {
-    /// Whether the call belongs to a running body. `has_taken` returns whether a caller holds a lock that it took by hand.
-    pub(crate) fn is_nested(&self, has_taken: impl FnOnce(Caller) -> bool) -> bool {
-        self.body || self.caller.is_some_and(has_taken)
+impl Requester {
+    /// Whether the call belongs to a running body. `has_taken` returns whether a task holds a lock that it took by hand.
+    pub(crate) fn is_nested(&self, has_taken: impl FnOnce(TaskId) -> bool) -> bool {
+        self.inside || self.task.is_some_and(has_taken)
     }
 }
 

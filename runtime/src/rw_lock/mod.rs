@@ -11,7 +11,7 @@ pub use guard::{RwLockReadGuard, RwLockWriteGuard};
 
 use crate::client::Client;
 use crate::error::kind;
-use crate::handle::{Handle, Options, option_methods, query_methods};
+use crate::handle::{Handle, Options, Reentry, option_methods, query_methods};
 use crate::store::Share;
 
 /// The share of a reader.
@@ -83,7 +83,7 @@ impl RwLock {
     /// lock was taken as a guard, through this handle or its clones, a later call belongs to the same task if both
     /// calls are made in one tokio task. Outside of tokio tasks, both must be blocking calls on one thread.
     pub fn reentrant(mut self) -> Self {
-        self.options.reentrant = true;
+        self.options.reentry = Reentry::Enters;
         self
     }
 }

@@ -1,8 +1,8 @@
 //! The methods that take the lock for reading.
 
 use super::{ONE_OF_ALL, RwLock, RwLockReadGuard};
+use crate::caller;
 use crate::error::LockError;
-use crate::task;
 
 impl RwLock {
     /// Takes the lock for reading; waits for `block` at most.
@@ -75,7 +75,7 @@ impl RwLock {
         body: impl AsyncFnOnce(&RwLockReadGuard) -> T,
     ) -> Result<T, LockError> {
         let guard = self.read().await?;
-        task::run(guard.holding.holds().clone(), body(&guard)).await
+        caller::run(guard.holding.holds().clone(), body(&guard)).await
     }
 
     /// Like [`synchronize_read`](Self::synchronize_read), but blocks the thread. If the lock is lost, `body` still runs
@@ -89,7 +89,7 @@ impl RwLock {
         body: impl FnOnce(&RwLockReadGuard) -> T,
     ) -> Result<T, LockError> {
         let guard = self.blocking_read()?;
-        let _entered = task::enter_body(guard.holding.holds());
+        let _entered = caller::enter_body(guard.holding.holds());
         Ok(body(&guard))
     }
 }

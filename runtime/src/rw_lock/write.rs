@@ -1,8 +1,8 @@
 //! The methods that take the lock for writing.
 
 use super::{ALL_OF_ALL, RwLock, RwLockWriteGuard};
+use crate::caller;
 use crate::error::LockError;
-use crate::task;
 
 impl RwLock {
     /// Takes the lock for writing; waits for `block` at most.
@@ -75,7 +75,7 @@ impl RwLock {
         body: impl AsyncFnOnce(&RwLockWriteGuard) -> T,
     ) -> Result<T, LockError> {
         let guard = self.write().await?;
-        task::run(guard.holding.holds().clone(), body(&guard)).await
+        caller::run(guard.holding.holds().clone(), body(&guard)).await
     }
 
     /// Like [`synchronize_write`](Self::synchronize_write), but blocks the thread. If the lock is lost, `body` still
@@ -89,7 +89,7 @@ impl RwLock {
         body: impl FnOnce(&RwLockWriteGuard) -> T,
     ) -> Result<T, LockError> {
         let guard = self.blocking_write()?;
-        let _entered = task::enter_body(guard.holding.holds());
+        let _entered = caller::enter_body(guard.holding.holds());
         Ok(body(&guard))
     }
 }

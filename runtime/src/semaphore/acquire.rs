@@ -1,8 +1,8 @@
 //! The methods that take permits.
 
 use super::{Permit, Semaphore};
+use crate::caller;
 use crate::error::LockError;
-use crate::task;
 
 impl Semaphore {
     /// Takes a permit; waits for `block` at most.
@@ -122,7 +122,7 @@ impl Semaphore {
         body: impl AsyncFnOnce(&Permit) -> T,
     ) -> Result<T, LockError> {
         let permit = self.acquire().await?;
-        task::run(permit.holding.holds().clone(), body(&permit)).await
+        caller::run(permit.holding.holds().clone(), body(&permit)).await
     }
 
     /// Like [`synchronize`](Self::synchronize), but blocks the thread. If the permit is lost, `body` still runs to its
@@ -133,7 +133,7 @@ impl Semaphore {
     /// The errors of [`blocking_acquire`](Self::blocking_acquire).
     pub fn blocking_synchronize<T>(&self, body: impl FnOnce(&Permit) -> T) -> Result<T, LockError> {
         let permit = self.blocking_acquire()?;
-        let _entered = task::enter_body(permit.holding.holds());
+        let _entered = caller::enter_body(permit.holding.holds());
         Ok(body(&permit))
     }
 }

@@ -1,6 +1,7 @@
 //! Counts the free permits of a semaphore, checks whether it exists, and deletes it.
 
 use super::Semaphore;
+use crate::caller::Caller;
 use crate::error::LockError;
 use crate::store::{NameRecord, Op, Reply};
 use crate::wait::block_on;
@@ -83,7 +84,11 @@ impl Semaphore {
     }
 
     fn name(&self) -> Result<String, LockError> {
-        Ok(self.handle.resolve()?.name.to_string())
+        Ok(self
+            .handle
+            .resolve(&Caller::current(false))?
+            .name
+            .to_string())
     }
 }
 

@@ -12,7 +12,7 @@ pub use permit::Permit;
 
 use crate::client::Client;
 use crate::error::{LockError, kind};
-use crate::handle::{Handle, Options, option_methods, query_methods};
+use crate::handle::{Handle, Options, Reentry, option_methods, query_methods};
 use crate::store::Share;
 
 /// A fixed number of permits for the whole cluster.
@@ -81,7 +81,7 @@ impl Semaphore {
     /// If the permits were taken as a guard, through this handle or its clones, a later call belongs to the same task
     /// if both calls are made in one tokio task. Outside of tokio tasks, both must be blocking calls on one thread.
     pub fn reentrant(mut self) -> Self {
-        self.options.reentrant = true;
+        self.options.reentry = Reentry::Enters;
         self
     }
 

@@ -228,7 +228,11 @@ auto_mutex_tests::conformance! {
         inside_a_scope_its_client_is_in_force,
         a_blocking_scope_ends_with_its_closure,
         scopes_nest_and_do_not_leak_to_other_tasks,
-        a_spawned_task_is_given_the_client;
+        a_spawned_task_is_given_the_client,
+        other_tasks_of_the_thread_keep_their_client,
+        a_local_set_keeps_the_clients_of_its_tasks,
+        futures_of_one_task_keep_their_clients,
+        block_on_inside_a_scope_has_its_client;
     semaphore:
         as_many_hold_as_there_are_permits,
         many_are_taken_at_once_or_not_at_all,

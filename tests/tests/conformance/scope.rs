@@ -1,8 +1,15 @@
 //! Which client is in force in a scope, a task or a thread.
 
-use auto_mutex::{LockError, Mutex};
+use std::future::Future;
+
+use auto_mutex::{Client, LockError, Mutex};
 use auto_mutex_tests::events::{finishes, soon};
 use auto_mutex_tests::stores::TestStore;
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
+use tokio::runtime::Builder;
+use tokio::sync::oneshot;
+use tokio::task::LocalSet;
 
 pub(crate) async fn without_a_client_in_force_a_lock_is_not_set_up(_store: &dyn TestStore) {
     // No test of this program calls `setup`.
@@ -107,4 +114,110 @@ pub(crate) async fn a_spawned_task_is_given_the_client(store: &dyn TestStore) {
     drop(guard);
     let locked = move || client.blocking_scope(|| Mutex::new("m").blocking_lock().map(drop));
     finishes("the thread", move || locked().unwrap());
+}
+
+/// Two clients, each in a namespace of its own.
+fn two(store: &dyn TestStore) -> [Client; 2] {
+    ["a", "b"].map(|namespace| Client::connect(store.config().namespace(namespace)).unwrap())
+}
+
+/// The complete name of the lock `m` as it is taken here.
+async fn taken_here() -> String {
+    let guard = Mutex::new("m").lock().await.unwrap();
+    // The task may go on in another poll.
+    tokio::task::yield_now().await;
+    let again = Mutex::new("other").lock().await.unwrap();
+    format!("{} {}", guard.name(), again.name())
+}
+
+const ON_A: &str = "a:m a:other";
+const ON_B: &str = "b:m b:other";
+
+/// A task that takes locks on its client when it is told to.
+fn neighbour(
+    a: &Client,
+) -> (
+    oneshot::Sender<()>,
+    impl Future<Output = String> + Send + use<>,
+) {
+    let (go_on, may_go_on) = oneshot::channel();
+    let locks = a.scope(async move {
+        let told: Result<(), _> = may_go_on.await;
+        told.unwrap();
+        taken_here().await
+    });
+    (go_on, locks)
+}
+
+pub(crate) async fn other_tasks_of_the_thread_keep_their_client(store: &dyn TestStore) {
+    let [a, b] = two(store);
+    finishes("the threads", move || {
+        let runtime = Builder::new_current_thread().build().unwrap();
+        // Tasks that were spawned before: one in a scope, one without a client.
+        let (go_on, locks) = neighbour(&a);
+        let theirs = runtime.spawn(locks);
+        let (told, may_ask) = oneshot::channel::<()>();
+        let alone = runtime.spawn(async move {
+            may_ask.await.unwrap();
+            auto_mutex::client().is_err()
+        });
+        let (ours, theirs, alone) = b.blocking_scope(|| {
+            runtime.block_on(async {
+                go_on.send(()).unwrap();
+                told.send(()).unwrap();
+                (taken_here().await, theirs.await, alone.await)
+            })
+        });
+        assert_eq!((ours.as_str(), theirs.unwrap().as_str()), (ON_B, ON_A));
+        assert!(alone.unwrap(), "a task outside of the scope has no client");
+    });
+}
+
+pub(crate) async fn a_local_set_keeps_the_clients_of_its_tasks(store: &dyn TestStore) {
+    let [a, b] = two(store);
+    finishes("the thread", move || {
+        let runtime = Builder::new_current_thread().build().unwrap();
+        let local = LocalSet::new();
+        let (go_on, locks) = neighbour(&a);
+        let theirs = local.spawn_local(locks);
+        let inside = b.scope(async {
+            go_on.send(()).unwrap();
+            (taken_here().await, theirs.await.unwrap())
+        });
+        let (ours, theirs) = a.blocking_scope(|| local.block_on(&runtime, inside));
+        assert_eq!((ours.as_str(), theirs.as_str()), (ON_B, ON_A));
+    });
+}
+
+pub(crate) async fn futures_of_one_task_keep_their_clients(store: &dyn TestStore) {
+    let [a, b] = two(store);
+    let mut all: FuturesUnordered<_> = [(&a, ON_A), (&b, ON_B), (&a, ON_A), (&b, ON_B)]
+        .into_iter()
+        .map(|(client, on)| client.scope(async move { (taken_here().await, on) }))
+        .collect();
+    while let Some((taken, on)) = soon("the next one", all.next()).await {
+        assert_eq!(taken, on);
+        assert!(auto_mutex::client().is_err(), "no scope is left behind");
+    }
+}
+
+pub(crate) async fn block_on_inside_a_scope_has_its_client(store: &dyn TestStore) {
+    let [a, b] = two(store);
+    finishes("the thread", move || {
+        let run = || {
+            Builder::new_current_thread()
+                .build()
+                .unwrap()
+                .block_on(taken_here())
+        };
+        a.blocking_scope(|| {
+            assert_eq!(run(), ON_A);
+            assert_eq!(futures::executor::block_on(taken_here()), ON_A);
+            // The innermost scope counts, and it ends with its closure.
+            assert_eq!(b.blocking_scope(run), ON_B);
+            assert_eq!(futures::executor::block_on(b.scope(taken_here())), ON_B);
+            assert_eq!(run(), ON_A);
+        });
+        assert!(auto_mutex::client().is_err());
+    });
 }

@@ -14,7 +14,7 @@ use crate::error::kind::RW_LOCK;
 use crate::error::{LockError, LossCause};
 use crate::handle::Holding;
 use crate::lease::Terms;
-use crate::queue::{Acquire, Hold, Past, Patience, Want, Within};
+use crate::queue::{Acquire, Hold, Past, Patience, Requester, Want};
 use crate::store::{Owner, Share};
 use crate::wait::block_on;
 
@@ -30,12 +30,9 @@ pub(super) fn want(units: u32, capacity: u32) -> Want {
         patience: Patience::Queue(None),
         meta: "h 1 s".into(),
         label: crate::observe::BY_HAND,
-        home: None,
         relies: false,
-        blocking: false,
         past: Past::default(),
-        within: Within::default(),
-        nested: None,
+        by: Requester::default(),
     }
 }
 

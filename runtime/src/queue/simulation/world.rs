@@ -15,7 +15,7 @@ use crate::error::LockError;
 use crate::lease::Terms;
 use crate::name::Name;
 use crate::queue::{Hold, Member};
-use crate::queue::{Past, Patience, Want, Within};
+use crate::queue::{Past, Patience, Requester, Want};
 use crate::store::memory::state::State;
 use crate::store::{Events, MemberId, Op, Ticket};
 use crate::wait::{DeferredWakes, lock};
@@ -125,18 +125,15 @@ impl World {
             _ => Duration::ZERO,
         };
         let want = Want {
-            nested: None,
             share: self.share(),
             owner: None,
             terms: Terms { expire, at_least },
             patience,
             meta: "h 1 s".into(),
             label: crate::observe::BY_HAND,
-            home: None,
             relies: false,
-            blocking: false,
             past: Past::default(),
-            within: Within::default(),
+            by: Requester::default(),
         };
         self.note(format!("{index} enters, {patience:?}, {expire:?}"));
         let node = &mut self.nodes[index];

@@ -2,8 +2,8 @@
 
 use super::{Rig, SECOND, TOKEN, grant, poll, queued};
 use crate::error::LockError;
-use crate::queue::Want;
 use crate::queue::waiter::Patience;
+use crate::queue::{Requester, Want};
 use crate::store::{Cause, Events, GrantBlock, HolderRecord, Node, Op, Owner, Reply, Share};
 use crate::wait::lock;
 
@@ -134,8 +134,11 @@ fn a_thread_does_not_wait_behind_who_waits_for_what_its_tasks_hold() {
         let share = |units| Share::of(units, 100);
         let here = Want {
             share: share(1),
-            home: Some(std::thread::current().id()),
-            blocking: true,
+            by: Requester {
+                blocking: true,
+                home: Some(std::thread::current().id()),
+                ..Requester::default()
+            },
             ..Rig::want()
         };
         let enter = || {

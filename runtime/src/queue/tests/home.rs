@@ -4,24 +4,36 @@ use std::thread;
 
 use super::{Rig, SECOND, queued};
 use crate::error::LockError;
-use crate::queue::{Patience, Want};
+use crate::queue::{Patience, Requester, Want};
 use crate::store::Share;
 
 /// A request for some of three units, by a call that blocks this thread.
 fn blocking(units: u32) -> Want {
     Want {
         share: Share::of(units, 3),
-        home: Some(thread::current().id()),
-        blocking: true,
+        by: Requester {
+            blocking: true,
+            home: Some(thread::current().id()),
+            ..Requester::default()
+        },
         ..Rig::want()
     }
+}
+
+/// Like [`blocking`], by a task of this thread that does not block it.
+fn waiting(units: u32) -> Want {
+    let mut want = blocking(units);
+    want.by.blocking = false;
+    want
 }
 
 fn elsewhere(units: u32) -> Want {
     let home = thread::spawn(|| thread::current().id()).join();
     Want {
-        home: home.ok(),
-        blocking: false,
+        by: Requester {
+            home: home.ok(),
+            ..Requester::default()
+        },
         ..blocking(units)
     }
 }
@@ -50,12 +62,12 @@ async fn what_its_own_thread_holds_is_not_waited_for() {
     // Callers on other threads may wait, and so may callers that do not block their thread.
     may_wait(&rig, &elsewhere(3));
     for want in [
+        waiting(3),
         Want {
-            blocking: false,
-            ..blocking(3)
-        },
-        Want {
-            home: None,
+            by: Requester {
+                home: None,
+                ..blocking(3).by
+            },
             ..blocking(3)
         },
         Want {
@@ -83,11 +95,7 @@ async fn what_its_own_thread_waits_for_counts_like_what_it_holds() {
     let rig = Rig::new();
     let _theirs = rig.take(&elsewhere(1));
     let _held = rig.take(&blocking(1));
-    let mine = Want {
-        blocking: false,
-        ..blocking(2)
-    };
-    let _waits = rig.enter(&mine);
+    let _waits = rig.enter(&waiting(2));
     rig.answer(rig.next(), queued());
     is_refused(&rig, &blocking(1));
 }

@@ -25,7 +25,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
-use super::{Acquire, Past, Patience, Want, Within};
+use super::{Acquire, Past, Patience, Requester, Want};
 use crate::clock::{Instant, by_hand};
 use crate::config::Config;
 use crate::error::{LockError, StoreError, StoreErrorKind};
@@ -93,7 +93,6 @@ impl Rig {
 
     fn want() -> Want {
         Want {
-            nested: None,
             share: Share::of(1, 1),
             owner: None,
             terms: Terms {
@@ -103,11 +102,9 @@ impl Rig {
             patience: Patience::Queue(None),
             meta: "h 1 s".into(),
             label: crate::observe::BY_HAND,
-            home: None,
             relies: false,
-            blocking: false,
             past: Past::default(),
-            within: Within::default(),
+            by: Requester::default(),
         }
     }
 

@@ -33,10 +33,9 @@ fn outer(rig: &Rig) -> Arc<Hold> {
 }
 
 fn within(hold: &Arc<Hold>) -> Want {
-    Want {
-        nested: Some(Arc::new(vec![hold.clone()])),
-        ..Rig::want()
-    }
+    let mut want = Rig::want();
+    want.by.holds = Some(Arc::new(vec![hold.clone()]));
+    want
 }
 
 fn queued() -> Reply {

@@ -19,7 +19,7 @@ pub(crate) fn home() -> Option<ThreadId> {
 /// Whether a tokio task runs on this thread. A thread for blocking calls has a runtime handle, but runs no task. So the
 /// check uses `yield_now`. If a task runs, `yield_now` leaves its waker to the scheduler. Otherwise it calls the waker
 /// at once. The coop budget cannot be used for the check, because a task may be unconstrained.
-pub(super) fn runs_a_task() -> bool {
+pub(crate) fn runs_a_task() -> bool {
     struct Woken(AtomicBool);
     impl Wake for Woken {
         fn wake(self: Arc<Self>) {

@@ -1,0 +1,140 @@
+//! The stack of a thread: a frame for each lock of a body that runs here, and for each scope of a client.
+//!
+//! A frame is on the stack only while its body or scope is polled (or runs, if it is sync). So a task may move to
+//! another thread and may use any runtime.
+
+use std::cell::RefCell;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use tracing::span::EnteredSpan;
+
+use super::Caller;
+use super::held::HeldLock;
+use crate::observe::enter_span;
+use crate::queue::{Holds, OpenClient};
+
+struct Frame {
+    /// The frames of one body have the same id, and are next to each other.
+    id: u64,
+    /// The task that the frame belongs to. A sync body or scope may drive a runtime on this thread; the other tasks of
+    /// that runtime must not find the frame.
+    task: Option<tokio::task::Id>,
+    content: Content,
+}
+
+enum Content {
+    /// A lock of a body.
+    Lock(HeldLock),
+    /// A scope of a client.
+    Scope(Arc<OpenClient>),
+}
+
+thread_local! {
+    /// Ids grow from the bottom to the top.
+    static STACK: RefCell<Vec<Frame>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The frames of one body or scope. Dropping this value removes them.
+///
+/// Not `Send`: it must be dropped on the same thread.
+#[must_use]
+pub(crate) struct Entered {
+    id: u64,
+    count: usize,
+    not_send: PhantomData<*const ()>,
+}
+
+/// Makes the running task the holder of `holds`, until the result is dropped.
+#[inline]
+pub(crate) fn enter(holds: &Holds) -> Entered {
+    let bounds = holds.bounds();
+    let locks = holds.all().iter().map(|hold| {
+        Content::Lock(HeldLock {
+            hold: hold.clone(),
+            bounds: bounds.clone(),
+        })
+    });
+    push(locks)
+}
+
+/// Makes `client` the client in force for the running task, until the result is dropped.
+pub(super) fn enter_scope(client: Arc<OpenClient>) -> Entered {
+    push(std::iter::once(Content::Scope(client)))
+}
+
+/// On a thread that is ending, the stack may be gone. Then no call finds the frames.
+#[inline]
+fn push(contents: impl ExactSizeIterator<Item = Content>) -> Entered {
+    let count = contents.len();
+    let pushed = STACK.try_with(|stack| {
+        let mut stack = stack.borrow_mut();
+        let id = stack.last().map_or(1, |top| top.id + 1);
+        let task = tokio::task::try_id();
+        stack.extend(contents.map(|content| Frame { id, task, content }));
+        id
+    });
+    Entered {
+        id: pushed.unwrap_or_default(),
+        count,
+        not_send: PhantomData,
+    }
+}
+
+/// Adds the locks of the running task to `caller`, the outermost first, and the client of its innermost scope.
+#[inline]
+pub(super) fn scan(caller: &mut Caller) {
+    let _ = STACK.try_with(|stack| {
+        let stack = stack.borrow();
+        // The stack is usually empty. Then the id of the task is not needed.
+        if stack.is_empty() {
+            return;
+        }
+        let task = tokio::task::try_id();
+        for frame in stack.iter().filter(|frame| frame.task == task) {
+            match &frame.content {
+                Content::Lock(lock) => caller.locks.push(lock.clone()),
+                Content::Scope(client) => caller.scope = Some(client.clone()),
+            }
+        }
+    });
+}
+
+/// A sync body on this thread: its frames, and its span. Dropping this value ends both.
+///
+/// The span ends first, so that the subscriber gets the end of the span before the lock is released.
+#[must_use]
+pub(crate) struct Body {
+    _span: Option<EnteredSpan>,
+    _entered: Entered,
+}
+
+/// Like [`enter`], for a sync body that begins now.
+#[inline]
+pub(crate) fn enter_body(holds: &Holds) -> Body {
+    Body {
+        _span: enter_span(holds),
+        _entered: enter(holds),
+    }
+}
+
+impl Drop for Entered {
+    #[inline]
+    fn drop(&mut self) {
+        for _ in 0..self.count {
+            // The frame is found by its id, because sync bodies may end in any order. On a thread that is ending, the
+            // stack may be gone.
+            let frame = STACK.try_with(|stack| {
+                let mut stack = stack.borrow_mut();
+                if stack.last()?.id == self.id {
+                    return stack.pop();
+                }
+                let index = stack.iter().rposition(|frame| frame.id == self.id)?;
+                Some(stack.remove(index))
+            });
+            // The frame is dropped after the borrow of the stack has ended, because dropping a hold or the last clone
+            // of a client may run other code.
+            drop(frame);
+        }
+    }
+}

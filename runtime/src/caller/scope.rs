@@ -1,0 +1,42 @@
+//! The scope of a client: a future or closure that uses this client.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use pin_project_lite::pin_project;
+
+use super::frames::enter_scope;
+use crate::queue::OpenClient;
+
+pin_project! {
+    /// A future that uses `client` while it is polled.
+    #[must_use = "futures do nothing unless polled"]
+    pub(crate) struct Scoped<F> {
+        client: Arc<OpenClient>,
+        #[pin]
+        future: F,
+    }
+}
+
+/// Makes `future` use `client`.
+pub(crate) fn scope<F>(client: Arc<OpenClient>, future: F) -> Scoped<F> {
+    Scoped { client, future }
+}
+
+/// Makes this task or thread use `client` while `run` runs.
+pub(crate) fn blocking_scope<T>(client: Arc<OpenClient>, run: impl FnOnce() -> T) -> T {
+    let _entered = enter_scope(client);
+    run()
+}
+
+impl<F: Future> Future for Scoped<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let this = self.project();
+        let _entered = enter_scope(this.client.clone());
+        this.future.poll(cx)
+    }
+}
