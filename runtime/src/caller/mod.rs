@@ -22,7 +22,7 @@ use crate::lease::Bounds;
 use crate::name::Name;
 use crate::queue::{Hold, Holds, OpenClient, Requester, Want, held_by_hand};
 use crate::store::Meta;
-use crate::task::{TaskId, home};
+use crate::task::{Home, TaskId};
 
 pub(crate) use frames::{enter, enter_body};
 pub(crate) use run::{finish, poll_under, run};
@@ -105,7 +105,7 @@ impl Caller {
     pub(crate) fn requester(&self) -> Requester {
         Requester {
             blocking: self.blocking,
-            home: home(),
+            home: Home::current(self.blocking),
             ..Requester::default()
         }
     }

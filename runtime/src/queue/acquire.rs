@@ -14,6 +14,7 @@ use crate::clock::Instant;
 use crate::error::LockError;
 use crate::name::Name;
 use crate::observe::{Watch, warn_of_timeout};
+use crate::task::BlockedWorker;
 use crate::wait::block_on;
 
 /// How many missed grants a call tolerates. A grant is missed if it has ended before the call's task or thread runs.
@@ -35,6 +36,8 @@ pub(crate) struct Acquire {
     watch: Option<Box<Watch>>,
     /// Whether this is a call of the program, not a part of another call. Only the timeouts of such calls are logged.
     is_call: bool,
+    /// Counts the call's thread as blocked, if it is a worker of a runtime.
+    blocked: Option<BlockedWorker>,
 }
 
 /// The progress of the call.
@@ -57,13 +60,17 @@ impl Acquire {
         name: &Name,
         want: &mut Want,
     ) -> Result<Self, LockError> {
-        let entered = member.with_queue(name, |queue| queue.enter(want))?;
+        let blocked = want.by.blocking.then(BlockedWorker::enter).flatten();
+        want.by.blocks = blocked.as_ref().map(BlockedWorker::runtime);
+        let mut entered = member.with_queue(name, |queue| queue.enter(want))?;
         let is_nested = || want.by.is_nested(|task| member.has_taken(task));
         if matches!(entered, Err(LockError::ShutDown)) && member.is_draining() && is_nested() {
             want.by.inside = true;
-            return member.with_queue(name, |queue| queue.enter(want))?;
+            entered = member.with_queue(name, |queue| queue.enter(want))?;
         }
-        entered
+        let mut call = entered?;
+        call.blocked = blocked;
+        Ok(call)
     }
 
     /// Marks `entered` as a call of the program, not a part of another call. `watch` counts the call as waiting from
@@ -102,6 +109,7 @@ impl Acquire {
             misses: MISSES,
             watch: None,
             is_call: false,
+            blocked: None,
         }
     }
 

@@ -37,6 +37,9 @@ impl Transition<'_> {
         if let Some(first) = state.first_deadline {
             at(first);
         }
+        if let Some(look) = state.look_at_workers {
+            at(look);
+        }
         if let Some(warning) = self.first_slow_waiter() {
             at(warning);
         }
@@ -105,6 +108,7 @@ impl Transition<'_> {
         self.due_attempts();
         self.due_leaving();
         self.due_queries();
+        self.warn_of_blocked_workers();
         self.warn_of_slow();
     }
 

@@ -38,6 +38,7 @@ impl LockQueue {
             let waiter = Waiter::new(want.clone(), step.now);
             if let Patience::Queue(_) = want.patience {
                 step.note_deadline(waiter.deadline);
+                step.note_blocked(&waiter);
                 step.state.owners |= !want.share.owner.is_empty();
                 step.state.waiters.push_back(waiter.clone());
             } else {

@@ -5,7 +5,6 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
-use std::thread::ThreadId;
 use std::time::Duration;
 
 use super::by_hand::Taken;
@@ -17,7 +16,7 @@ use crate::name::Name;
 use crate::observe::{CallerPlace, HOLD, LockLabels, Metric, SharedObserver};
 use crate::store::{Owner, SharedStr, Ticket};
 use crate::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
-use crate::task::TaskId;
+use crate::task::{Home, TaskId};
 use crate::wait::DeferredWakes;
 
 const HELD: u8 = 0;
@@ -49,8 +48,8 @@ pub(crate) struct Grant {
     pub(crate) label: &'static str,
     /// The grant needed no request to the store.
     pub(crate) local: bool,
-    /// The thread of the single-threaded runtime that the holder's task runs on, if any.
-    pub(crate) home: Option<ThreadId>,
+    /// What the holder's task needs in order to run on.
+    pub(crate) home: Option<Home>,
     /// The parts that few grants have. Boxed, because each grant is copied.
     pub(crate) rare: Option<Box<Rare>>,
 }

@@ -59,6 +59,10 @@ pub(super) struct State {
     pub(super) spared: Option<Instant>,
     /// Not later than the earliest deadline of `waiters`.
     pub(super) first_deadline: Option<Instant>,
+    /// When to look next whether `waiters` block all workers of the holder's runtime.
+    pub(super) look_at_workers: Option<Instant>,
+    /// The fencing token of the last hold that the program was warned of because of blocked workers.
+    pub(super) warned_of: u64,
     pub(super) waiters: VecDeque<Arc<Waiter>>,
     /// Some of `waiters` may have an owner that the store knows.
     pub(super) owners: bool,

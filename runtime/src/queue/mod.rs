@@ -29,12 +29,14 @@
 //! | `hint` | the store sends a message |
 //! | `due` | a timer fires |
 //! | `slow`, `warned` | warnings about long waits and holds; when the next one is due |
+//! | `blocked` | the warning about waiters that block all workers of the holder's runtime |
 //! | `nested` | waits and holds, as the search for deadlocks sees them |
 //! | `query` | asking about a name, breaking its lock |
 //! | `by_hand` | which task took a hold by hand |
 
 mod acquire;
 mod answer;
+mod blocked;
 mod by_hand;
 mod deliver;
 mod due;

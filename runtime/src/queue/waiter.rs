@@ -1,7 +1,6 @@
 //! One local waiter: its request, and how long it waits.
 
 use std::sync::{Arc, OnceLock};
-use std::thread::ThreadId;
 use std::time::Duration;
 
 use super::hold::Hold;
@@ -11,7 +10,7 @@ use crate::deadlock::Registered;
 use crate::error::LockError;
 use crate::lease::Terms;
 use crate::store::{Owner, Share, SharedStr};
-use crate::task::TaskId;
+use crate::task::{Home, TaskId};
 use crate::wait::{DeferredWakes, Promise};
 
 /// How long to wait for a lock, and how.
@@ -89,8 +88,10 @@ pub(crate) struct Want {
 pub(crate) struct Requester {
     /// The caller blocks its thread while it waits.
     pub(crate) blocking: bool,
-    /// The thread of the single-threaded runtime that the caller's task runs on.
-    pub(crate) home: Option<ThreadId>,
+    /// What the caller needs in order to run on.
+    pub(crate) home: Option<Home>,
+    /// The multi-threaded runtime with a worker that the call blocks. Only noted by a call that enters a queue.
+    pub(crate) blocks: Option<tokio::runtime::Id>,
     /// The caller's task or thread, if it can be known. Only noted by a request that enters a queue, like the fields below.
     pub(crate) task: Option<TaskId>,
     /// The caller holds another lock of the client. Such a call may continue while the client drains.

@@ -1,4 +1,4 @@
-//! Where a caller runs: in a task of a single-threaded runtime, in another task, or on a thread of its own.
+//! [`Home`]: what a caller needs in order to run on: a thread, or a worker of a runtime.
 
 use std::future::Future;
 use std::pin::pin;
@@ -7,13 +7,29 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Wake, Waker};
 use std::thread::{self, ThreadId};
 
-/// The current thread, if this task runs on a single-threaded runtime.
-///
-/// If that thread blocked for a lock that one of its own tasks holds, it would wait for ever.
-pub(crate) fn home() -> Option<ThreadId> {
-    use tokio::runtime::{Handle, RuntimeFlavor};
-    let handle = Handle::try_current().ok()?;
-    (handle.runtime_flavor() == RuntimeFlavor::CurrentThread).then(|| thread::current().id())
+use tokio::runtime::{Handle, Id, RuntimeFlavor};
+
+/// What a caller needs in order to run on. A lock that it holds isn't released while calls for locks block all of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Home {
+    /// The thread of a single-threaded runtime.
+    Thread(ThreadId),
+    /// A worker of a multi-threaded runtime.
+    Workers(Id),
+}
+
+impl Home {
+    /// The home of the running task. `blocking`: the call blocks its thread, so a worker that it runs on is its own.
+    #[inline]
+    pub(crate) fn current(blocking: bool) -> Option<Self> {
+        let handle = Handle::try_current().ok()?;
+        match handle.runtime_flavor() {
+            RuntimeFlavor::CurrentThread => Some(Self::Thread(thread::current().id())),
+            // The future of a `block_on` has a thread of its own, and no id.
+            _ if !blocking && tokio::task::try_id().is_some() => Some(Self::Workers(handle.id())),
+            _ => None,
+        }
+    }
 }
 
 /// Whether a tokio task runs on this thread. A thread for blocking calls has a runtime handle, but runs no task. So the
@@ -38,14 +54,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_runtime_of_one_thread_is_a_home() {
+    fn a_task_needs_the_thread_or_a_worker_of_its_runtime() {
         use tokio::runtime::Builder;
+        let home = || Home::current(false);
         assert_eq!(home(), None);
-        let here = thread::current().id();
+        let here = Home::Thread(thread::current().id());
         let one = Builder::new_current_thread().build().unwrap();
         assert_eq!(one.block_on(async { home() }), Some(here));
         let many = Builder::new_multi_thread().worker_threads(1).build();
-        assert_eq!(many.unwrap().block_on(async { home() }), None);
+        let many = many.unwrap();
+        assert_eq!(many.block_on(async { home() }), None);
+        let task = many.spawn(async move { (home(), Home::current(true)) });
+        let workers = Home::Workers(many.handle().id());
+        assert_eq!(many.block_on(task).unwrap(), (Some(workers), None));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use auto_mutex::{Client, Deadlock, LockError, auto_mutex};
+use auto_mutex::{Client, Deadlock, LockError, Mutex, auto_mutex};
 use auto_mutex_tests::events::{becomes, soon};
 use auto_mutex_tests::stores::TestStore;
 use tokio::sync::Barrier;
@@ -276,6 +276,40 @@ pub(crate) async fn an_owner_is_a_part_in_each_of_its_tasks(store: &dyn TestStor
         soon("the other", outer).await.unwrap(),
     ];
     assert_eq!(only_failure(results).len(), 2);
+}
+
+/// Takes the lock `outer` by hand, waits until all tasks have done so, then takes `inner`.
+async fn by_hand(outer: Mutex, inner: Mutex, all: Arc<Barrier>) -> Result<(), LockError> {
+    let _guard = outer.lock().await?;
+    all.wait().await;
+    inner.lock().await.map(drop)
+}
+
+pub(crate) async fn guards_of_reentrant_handles_are_a_part(store: &dyn TestStore) {
+    let all = Arc::new(Barrier::new(2));
+    let [a, b] = members(store);
+    let task = |client: &Client, outer: &str, inner: &str| {
+        let outer = client.mutex(outer).reentrant();
+        tokio::spawn(by_hand(outer, client.mutex(inner), all.clone()))
+    };
+    let tasks = [task(&a, "x", "y"), task(&b, "y", "x")];
+    let mut results = Vec::new();
+    for task in tasks {
+        results.push(soon("the task", task).await.unwrap());
+    }
+    assert_eq!(only_failure(results).len(), 2);
+}
+
+/// They may be with other tasks by now, which would make a report false.
+pub(crate) async fn other_guards_are_no_part(store: &dyn TestStore) {
+    let all = Arc::new(Barrier::new(2));
+    let [a, b] = members(store);
+    let first = tokio::spawn(by_hand(a.mutex("x"), a.mutex("y"), all.clone()));
+    let second = tokio::spawn(by_hand(b.mutex("y"), b.mutex("x"), all));
+    tokio::time::sleep(AFTER * 8).await;
+    assert!(!first.is_finished() && !second.is_finished());
+    first.abort();
+    soon("the other", second).await.unwrap().unwrap();
 }
 
 /// With `Report` no call fails, and with `Off` no deadlock is found.

@@ -5,10 +5,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use auto_mutex::{Client, LockError};
-use auto_mutex_tests::events::{eventually, finishes, soon};
+use auto_mutex::{Client, LockError, Mutex};
+use auto_mutex_tests::events::{becomes, eventually, finishes, soon};
 use auto_mutex_tests::runtimes::{current_thread, multi_thread, smol};
 use auto_mutex_tests::stores::TestStore;
+
+use crate::hears::{BLOCKED, listen, told};
 
 fn is_free(client: &Client, name: &str) -> bool {
     !client.mutex(name).blocking_is_locked().unwrap()
@@ -246,4 +248,90 @@ pub(crate) async fn not_waiting_is_no_deadlock(store: &dyn TestStore) {
             assert!(matches!(error, LockError::Deadlock { .. }), "{error:?}");
         });
     });
+}
+
+/// A client that looks for blocked workers soon, and the name of a lock that only this test uses.
+fn looks_soon(store: &dyn TestStore) -> (Client, String) {
+    let config = store.config().deadlock_after(Duration::from_millis(50));
+    (Client::connect(config).unwrap(), listen())
+}
+
+fn with_workers(count: usize) -> tokio::runtime::Runtime {
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    runtime.worker_threads(count).build().unwrap()
+}
+
+pub(crate) async fn workers_that_all_wait_for_a_task_of_theirs_are_reported(store: &dyn TestStore) {
+    let (client, name) = looks_soon(store);
+    let runtime = with_workers(2);
+    let (held, is_held) = tokio::sync::oneshot::channel();
+    let (release, goes_on) = tokio::sync::oneshot::channel::<()>();
+    let mutex = client.mutex(name.clone());
+    let holder = runtime.spawn(async move {
+        let body = async |_: &_| {
+            held.send(()).unwrap();
+            goes_on.await
+        };
+        mutex.synchronize(body).await
+    });
+    soon("it is held", is_held).await.unwrap();
+    let blocked: Vec<_> = (0..2)
+        .map(|_| {
+            let mutex = client.mutex(name.clone());
+            // A sync call in async code: the mistake that the warning is about.
+            runtime.spawn(async move { mutex.blocking_lock().map(drop) })
+        })
+        .collect();
+    let full = format!("name=suite:{name} ");
+    becomes("the workers are reported", async || {
+        !told(&[BLOCKED, &full]).is_empty()
+    })
+    .await;
+    release.send(()).unwrap();
+    // The holder can't run on, although its body could end.
+    assert!(!holder.is_finished());
+    let [text] = &told(&[BLOCKED, &full])[..] else {
+        panic!("one warning");
+    };
+    assert!(text.contains("workers=2"), "{text}");
+    assert_eq!(text.matches("executors.rs").count(), 2, "{text}");
+    assert!(client.mutex(name).force_unlock().await.unwrap());
+    for call in blocked {
+        soon("the call", call).await.unwrap().unwrap();
+    }
+    let _ = soon("the holder", holder).await.unwrap();
+    runtime.shutdown_background();
+}
+
+pub(crate) async fn a_holder_that_can_run_on_is_not_reported(store: &dyn TestStore) {
+    let (client, name) = looks_soon(store);
+    let runtime = with_workers(1);
+    let wait = |mutex: Mutex| runtime.spawn(async move { mutex.blocking_lock().map(drop) });
+    let full = format!("name=suite:{name} ");
+    let is_waited_for = async || {
+        let info = client.mutex(name.clone()).info().await.unwrap();
+        !info.waiters.is_empty()
+    };
+
+    // The holder isn't a task of the runtime.
+    let guard = client.mutex(name.clone()).lock().await.unwrap();
+    let call = wait(client.mutex(name.clone()));
+    becomes("it waits", is_waited_for).await;
+    tokio::time::sleep(Duration::from_millis(400)).await;
+    drop(guard);
+    soon("the call", call).await.unwrap().unwrap();
+
+    // The holder is a task of the runtime, but the waiting thread isn't a worker.
+    let mutex = client.mutex(name.clone());
+    let taken = runtime.spawn(async move { mutex.lock().await });
+    let guard = soon("the guard", taken).await.unwrap().unwrap();
+    let mutex = client.mutex(name.clone());
+    let call = runtime.spawn_blocking(move || mutex.blocking_lock().map(drop));
+    becomes("it waits", is_waited_for).await;
+    tokio::time::sleep(Duration::from_millis(400)).await;
+    drop(guard);
+    soon("the call", call).await.unwrap().unwrap();
+
+    assert_eq!(told(&[BLOCKED, &full]), [""; 0]);
+    runtime.shutdown_background();
 }

@@ -12,6 +12,7 @@ static TOLD: Mutex<Vec<String>> = Mutex::new(Vec::new());
 pub(crate) const WAITS: &str = "has been waiting for a lock";
 pub(crate) const HOLDS: &str = "has been held";
 pub(crate) const DEADLOCK: &str = "these calls wait for each other";
+pub(crate) const BLOCKED: &str = "all worker threads of its holder's runtime are blocked";
 
 struct Hears;
 
@@ -39,7 +40,7 @@ impl Subscriber for Hears {
     fn event(&self, event: &Event<'_>) {
         let mut text = Text(String::new());
         event.record(&mut text);
-        if [WAITS, HOLDS, DEADLOCK]
+        if [WAITS, HOLDS, DEADLOCK, BLOCKED]
             .iter()
             .any(|part| text.0.contains(part))
         {

@@ -102,7 +102,7 @@ pub(crate) async fn what_cannot_hang_or_has_no_class_makes_none(store: &dyn Test
         task.await.unwrap().unwrap();
     };
     a.synchronize(async |_| inside.await).await.unwrap();
-    // A guard taken by hand has no body, so it makes no edge.
+    // A guard taken by hand may be with another task by now, so it makes no edge.
     let guard = a.lock().await.unwrap();
     assert!(b.lock().await.is_ok());
     drop(guard);
@@ -278,5 +278,17 @@ pub(crate) async fn a_thread_has_an_order_like_a_task(store: &dyn TestStore) {
     });
     becomes("the thread ends", async || thread.is_finished()).await;
     thread.join().unwrap().unwrap();
+    assert_eq!(edges(&client), ["a b"]);
+}
+
+pub(crate) async fn a_guard_of_a_reentrant_handle_makes_an_edge(store: &dyn TestStore) {
+    let client = member(store);
+    let [a, b] = ["a", "b"].map(|class| mutex(&client, class));
+    let task = tokio::spawn(async move {
+        let _guard = a.reentrant().lock().await?;
+        b.lock().await.map(drop)
+    });
+    becomes("the task ends", async || task.is_finished()).await;
+    task.await.unwrap().unwrap();
     assert_eq!(edges(&client), ["a b"]);
 }

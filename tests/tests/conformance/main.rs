@@ -69,7 +69,9 @@ auto_mutex_tests::conformance! {
         an_owner_is_a_part_in_each_of_its_tasks,
         a_report_fails_nobody,
         who_may_fail_ends_it_for_all,
-        a_deadlock_is_told_once_with_all_its_places;
+        a_deadlock_is_told_once_with_all_its_places,
+        guards_of_reentrant_handles_are_a_part,
+        other_guards_are_no_part;
     draining:
         who_holds_goes_on_and_who_waits_is_sent_away,
         bodies_take_nested_locks_until_they_end,
@@ -104,6 +106,8 @@ auto_mutex_tests::conformance! {
         a_blocking_wait_that_stops_its_own_holder_is_refused,
         an_unconstrained_task_is_refused_too,
         a_blocking_wait_beside_the_runtime_is_no_deadlock,
+        workers_that_all_wait_for_a_task_of_theirs_are_reported,
+        a_holder_that_can_run_on_is_not_reported,
         not_waiting_is_no_deadlock;
     handover:
         a_ticket_takes_the_lock_to_another_member,
@@ -132,6 +136,7 @@ auto_mutex_tests::conformance! {
         locks_that_are_taken_together_have_no_order,
         another_key_of_a_class_is_a_finding,
         a_condition_variable_has_no_order,
+        a_guard_of_a_reentrant_handle_makes_an_edge,
         opposite_orders_are_found_without_a_deadlock,
         two_clients_know_each_others_orders,
         clients_of_two_namespaces_do_not,
@@ -193,7 +198,9 @@ auto_mutex_tests::conformance! {
         a_second_lock_inside_a_protected_body_is_refused,
         a_reentrant_handle_enters_again,
         a_reentrant_handle_enters_a_protected_body_again,
-        a_reentrant_handle_lets_no_other_task_in;
+        a_reentrant_handle_lets_no_other_task_in,
+        a_guard_of_a_reentrant_handle_counts_for_every_handle,
+        any_other_guard_counts_for_no_task;
     retries:
         retries_end_with_too_many_attempts,
         retries_get_a_lock_that_becomes_free,

@@ -1,7 +1,7 @@
 //! The same task takes the same lock twice.
 //!
-//! In a protected call, "the same task" means the call's body. For guards taken by hand, it means the tokio task, or the
-//! thread if there is no task; only the handle that took the lock recognises it.
+//! In a protected call, "the same task" means the call's body. For a guard taken by hand through a reentrant handle, it
+//! means the tokio task, or the thread if there is no task. Any other guard belongs to no task.
 
 use std::time::Duration;
 
@@ -108,4 +108,46 @@ pub(crate) async fn a_reentrant_handle_lets_no_other_task_in(store: &dyn TestSto
         "another thread is another owner: {error:?}"
     );
     holder.abort();
+}
+
+/// The handle declares that its guards stay with the task that took them.
+pub(crate) async fn a_guard_of_a_reentrant_handle_counts_for_every_handle(store: &dyn TestStore) {
+    let (client, other) = (store.member(), store.member());
+    let task = tokio::spawn(async move {
+        let outer = client.mutex("m").reentrant().lock().await.unwrap();
+        let another = client.mutex("m").reentrant();
+        let inner = soon("another handle", another.lock()).await.unwrap();
+        assert_eq!(inner.fencing_token(), outer.fencing_token());
+        let plain = client.mutex("m");
+        let refused = soon("an answer", plain.lock()).await;
+        let error = refused.unwrap_err();
+        assert!(matches!(error, LockError::AlreadyHeld { .. }), "{error:?}");
+        drop(inner);
+        outer.check().unwrap();
+        assert!(other.mutex("m").try_lock().await.unwrap().is_none());
+        drop(outer);
+        // Its end is the end of the hold, for the task as well.
+        soon("free", client.mutex("m").lock()).await.map(drop)
+    });
+    soon("the task", task).await.unwrap().unwrap();
+}
+
+/// A guard may be moved to another task, and nothing tells the library.
+pub(crate) async fn any_other_guard_counts_for_no_task(store: &dyn TestStore) {
+    let client = store.member();
+    let task = tokio::spawn(async move {
+        let guard = client.mutex("m").lock().await.unwrap();
+        let (moved, receives) = tokio::sync::oneshot::channel();
+        moved.send(guard).unwrap();
+        let asks = client.mutex("m").reentrant();
+        let call = tokio::spawn(async move {
+            let guard = receives.await.unwrap();
+            tokio::task::yield_now().await;
+            drop(guard);
+        });
+        // The task that took the guard waits for the one that has it now.
+        soon("the lock", asks.lock()).await.map(drop).unwrap();
+        soon("the other task", call).await.unwrap();
+    });
+    soon("the task", task).await.unwrap();
 }

@@ -48,9 +48,9 @@ fn of(units: u32, capacity: u32) -> Arc<Hold> {
 /// machine.
 #[test]
 fn what_each_call_makes_stays_small() {
-    assert!(size_of::<Hold>() <= 272, "{}", size_of::<Hold>());
-    assert!(size_of::<Grant>() <= 120, "{}", size_of::<Grant>());
-    assert!(size_of::<Want>() <= 248, "{}", size_of::<Want>());
+    assert!(size_of::<Hold>() <= 280, "{}", size_of::<Hold>());
+    assert!(size_of::<Grant>() <= 128, "{}", size_of::<Grant>());
+    assert!(size_of::<Want>() <= 272, "{}", size_of::<Want>());
 }
 
 /// In the other order, a listener that registers between the two steps would neither be woken nor see the loss.

@@ -5,6 +5,7 @@ use crate::error::LockError;
 use crate::queue::waiter::Patience;
 use crate::queue::{Requester, Want};
 use crate::store::{Cause, Events, GrantBlock, HolderRecord, Node, Op, Owner, Reply, Share};
+use crate::task::Home;
 use crate::wait::lock;
 
 fn owned(owner: &'static str) -> Want {
@@ -136,7 +137,7 @@ fn a_thread_does_not_wait_behind_who_waits_for_what_its_tasks_hold() {
             share: share(1),
             by: Requester {
                 blocking: true,
-                home: Some(std::thread::current().id()),
+                home: Some(Home::Thread(std::thread::current().id())),
                 ..Requester::default()
             },
             ..Rig::want()

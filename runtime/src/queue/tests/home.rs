@@ -6,6 +6,7 @@ use super::{Rig, SECOND, queued};
 use crate::error::LockError;
 use crate::queue::{Patience, Requester, Want};
 use crate::store::Share;
+use crate::task::Home;
 
 /// A request for some of three units, by a call that blocks this thread.
 fn blocking(units: u32) -> Want {
@@ -13,7 +14,7 @@ fn blocking(units: u32) -> Want {
         share: Share::of(units, 3),
         by: Requester {
             blocking: true,
-            home: Some(thread::current().id()),
+            home: Some(Home::Thread(thread::current().id())),
             ..Requester::default()
         },
         ..Rig::want()
@@ -31,7 +32,7 @@ fn elsewhere(units: u32) -> Want {
     let home = thread::spawn(|| thread::current().id()).join();
     Want {
         by: Requester {
-            home: home.ok(),
+            home: home.ok().map(Home::Thread),
             ..Requester::default()
         },
         ..blocking(units)

@@ -1,0 +1,103 @@
+//! Which workers of multi-threaded runtimes are blocked by calls that wait for locks.
+//!
+//! Tokio starts no worker in place of a blocked one. If all of them wait for locks that tasks of the same runtime hold, no
+//! such task can run on and release its lock.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::runtime::{Handle, Id, RuntimeFlavor};
+
+use super::runs_a_task;
+use crate::process::PerProcess;
+
+/// A runtime with blocked workers.
+struct Runtime {
+    id: Id,
+    workers: usize,
+    blocked: usize,
+}
+
+static RUNTIMES: PerProcess<Mutex<Vec<Runtime>>> =
+    PerProcess::new([const { Mutex::new(Vec::new()) }; _]);
+
+fn runtimes() -> MutexGuard<'static, Vec<Runtime>> {
+    let runtimes = RUNTIMES.get();
+    runtimes.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A worker that is blocked until this value is dropped.
+#[derive(Debug)]
+pub(crate) struct BlockedWorker(Id);
+
+impl BlockedWorker {
+    /// Counts the current thread as blocked, if it is a worker of a multi-threaded runtime.
+    pub(crate) fn enter() -> Option<Self> {
+        let handle = Handle::try_current().ok()?;
+        if handle.runtime_flavor() == RuntimeFlavor::CurrentThread || !runs_a_task() {
+            return None;
+        }
+        let id = handle.id();
+        let mut runtimes = runtimes();
+        match runtimes.iter_mut().find(|runtime| runtime.id == id) {
+            Some(runtime) => runtime.blocked += 1,
+            None => runtimes.push(Runtime {
+                id,
+                workers: handle.metrics().num_workers(),
+                blocked: 1,
+            }),
+        }
+        Some(Self(id))
+    }
+
+    pub(crate) fn runtime(&self) -> Id {
+        self.0
+    }
+}
+
+impl Drop for BlockedWorker {
+    fn drop(&mut self) {
+        let mut runtimes = runtimes();
+        if let Some(index) = runtimes.iter().position(|runtime| runtime.id == self.0) {
+            runtimes[index].blocked -= 1;
+            if runtimes[index].blocked == 0 {
+                runtimes.swap_remove(index);
+            }
+        }
+    }
+}
+
+/// The number of workers of the runtime, if all of them are blocked.
+pub(crate) fn all_blocked(runtime: Id) -> Option<usize> {
+    let runtimes = runtimes();
+    let found = runtimes.iter().find(|found| found.id == runtime)?;
+    (found.blocked >= found.workers).then_some(found.workers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_blocked_workers_count() {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .build()
+            .unwrap();
+        let id = runtime.handle().id();
+        runtime.block_on(async {
+            assert!(BlockedWorker::enter().is_none(), "not a worker");
+            let blocking = || BlockedWorker::enter().is_none();
+            assert!(tokio::task::spawn_blocking(blocking).await.unwrap());
+            let handed_over = async { tokio::task::block_in_place(BlockedWorker::enter) };
+            assert!(tokio::spawn(handed_over).await.unwrap().is_none());
+            let counts = tokio::spawn(async move {
+                assert_eq!(all_blocked(id), None);
+                let blocked = BlockedWorker::enter().unwrap();
+                assert_eq!(blocked.runtime(), id);
+                all_blocked(id)
+            });
+            assert_eq!(counts.await.unwrap(), Some(1));
+        });
+        assert_eq!(all_blocked(id), None);
+    }
+}
