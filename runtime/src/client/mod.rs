@@ -158,7 +158,10 @@ impl Client {
         caller::scope(self.open.clone(), future)
     }
 
-    /// Makes this thread use this client while `run` runs.
+    /// Makes the running task use this client while `run` runs; outside of tokio tasks, the thread.
+    ///
+    /// `run` may drive an executor. Other tokio tasks that it polls keep the client that is in force for them. Tasks of
+    /// other executors have no identity: they use this client, unless they have a [`scope`](Self::scope) of their own.
     pub fn blocking_scope<T>(&self, run: impl FnOnce() -> T) -> T {
         caller::blocking_scope(self.open.clone(), run)
     }

@@ -118,7 +118,7 @@ impl Transition<'_> {
         self.begin(lease, TicketState::Attempting(attempt));
     }
 
-    fn holds(&self) -> impl Iterator<Item = &Arc<Hold>> {
+    pub(super) fn holds(&self) -> impl Iterator<Item = &Arc<Hold>> {
         let held = self.state.tickets.iter().filter_map(Ticket::held);
         held.map(|held| &held.hold)
     }

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::by_hand::Taken;
 use super::hold::Hold;
 use super::lock_queue::Transition;
 use super::ticket::Ticket;
@@ -14,6 +15,8 @@ use crate::clock::Instant;
 use crate::observe::{ACQUIRE, CallerPlace, HOLD};
 use crate::store::{Meta, SharedStr};
 
+const OWN: &str = "the same task took this lock by hand and may be waiting for itself";
+
 /// Waiters from the same place in the source that became slow at the same time. They share one warning.
 struct SlowWaiters {
     meta: SharedStr,
@@ -21,6 +24,8 @@ struct SlowWaiters {
     waited: Duration,
     /// The place of the first of these waiters in the store's queue.
     place: Option<u64>,
+    /// The first of these waiters took the lock itself, by hand. Its guard may be with another task by now.
+    own: bool,
 }
 
 impl Transition<'_> {
@@ -75,6 +80,7 @@ impl Transition<'_> {
                     count: 1,
                     waited,
                     place,
+                    own: self.has_taken(waiter),
                 }),
             }
         };
@@ -105,11 +111,20 @@ impl Transition<'_> {
                     count,
                     waited,
                     place,
+                    own,
                 } = slow;
+                let hint = own.then_some(OWN);
                 let site = CallerPlace(&meta);
-                tracing::warn!(target: ACQUIRE, %name, ?waited, place, %holder, %site, calls = count, "a call has been waiting for a lock for a long time");
+                tracing::warn!(target: ACQUIRE, %name, ?waited, place, %holder, %site, calls = count, hint, "a call has been waiting for a lock for a long time");
             });
         }
+    }
+
+    /// Whether the task of `waiter` took the lock by hand, and its guard isn't dropped yet.
+    fn has_taken(&self, waiter: &Waiter) -> bool {
+        let task = waiter.want.by.task;
+        let by_task = |hold: &Arc<Hold>| hold.taken().map(Taken::task) == task && hold.is_valid();
+        task.is_some() && self.holds().any(by_task)
     }
 
     /// The places of the waiters in the store's queue, in the order of the waiters. Waiters without a ticket come after

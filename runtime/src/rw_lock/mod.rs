@@ -78,10 +78,8 @@ impl RwLock {
     /// change the `expire` of the outer call. A task that holds the lock for reading, and asks to write, gets
     /// [`LockError::Deadlock`](crate::LockError::Deadlock).
     ///
-    /// Calls in the body of [`synchronize_read`](Self::synchronize_read), of
-    /// [`synchronize_write`](Self::synchronize_write), or of an annotated function, belong to the same task. If the
-    /// lock was taken as a guard, through this handle or its clones, a later call belongs to the same task if both
-    /// calls are made in one tokio task. Outside of tokio tasks, both must be blocking calls on one thread.
+    /// A guard of a re-entrant handle counts as held by the task that took it, so don't move it to another task. The
+    /// guide has [the whole rule](crate::_guide::handles#which-task-holds-a-lock).
     pub fn reentrant(mut self) -> Self {
         self.options.reentry = Reentry::Enters;
         self

@@ -77,9 +77,8 @@ impl Semaphore {
     /// more. The `expire` of the inner call limits only the inner call, and does not change the `expire` of the outer
     /// call. If the handle is not re-entrant, every call takes permits of its own.
     ///
-    /// Calls in the body of [`synchronize`](Self::synchronize), or of an annotated function, belong to the same task.
-    /// If the permits were taken as a guard, through this handle or its clones, a later call belongs to the same task
-    /// if both calls are made in one tokio task. Outside of tokio tasks, both must be blocking calls on one thread.
+    /// A guard of a re-entrant handle counts as held by the task that took it, so don't move it to another task. The
+    /// guide has [the whole rule](crate::_guide::handles#which-task-holds-a-lock).
     pub fn reentrant(mut self) -> Self {
         self.options.reentry = Reentry::Enters;
         self

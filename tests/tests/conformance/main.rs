@@ -288,6 +288,7 @@ auto_mutex_tests::conformance! {
         a_dropped_client_keeps_its_guards_alive;
     slow:
         a_long_wait_and_a_long_hold_are_told,
+        a_task_that_waits_for_its_own_guard_is_told,
         #[needs(order)]
         the_place_in_line_is_told,
         zero_turns_the_warnings_off;

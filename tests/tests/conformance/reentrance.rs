@@ -137,6 +137,7 @@ pub(crate) async fn any_other_guard_counts_for_no_task(store: &dyn TestStore) {
     let client = store.member();
     let task = tokio::spawn(async move {
         let guard = client.mutex("m").lock().await.unwrap();
+        let token = guard.fencing_token();
         let (moved, receives) = tokio::sync::oneshot::channel();
         moved.send(guard).unwrap();
         let asks = client.mutex("m").reentrant();
@@ -146,7 +147,8 @@ pub(crate) async fn any_other_guard_counts_for_no_task(store: &dyn TestStore) {
             drop(guard);
         });
         // The task that took the guard waits for the one that has it now.
-        soon("the lock", asks.lock()).await.map(drop).unwrap();
+        let next = soon("the lock", asks.lock()).await.unwrap();
+        assert!(next.fencing_token() > token, "it entered the other's hold");
         soon("the other task", call).await.unwrap();
     });
     soon("the task", task).await.unwrap();

@@ -55,6 +55,35 @@ pub(crate) async fn a_long_wait_and_a_long_hold_are_told(store: &dyn TestStore) 
     assert!(text.contains("held=") && text.contains("token="), "{text}");
 }
 
+pub(crate) async fn a_task_that_waits_for_its_own_guard_is_told(store: &dyn TestStore) {
+    let (key, client) = (listen(), member(store, SOON));
+    let mutex = client.mutex(&key);
+    let task = tokio::spawn(async move {
+        let _guard = mutex.lock().await.expect("free");
+        mutex.lock().await.map(drop)
+    });
+    becomes("the wait is told", async || !told(&key, WAITS).is_empty()).await;
+    let text = &told(&key, WAITS)[0];
+    assert!(
+        text.contains("hint=\"the same task took this lock by hand"),
+        "{text}"
+    );
+    task.abort();
+    // Another task that waits for a guard is told nothing of the kind.
+    let (key, client) = (listen(), member(store, SOON));
+    let guard = client.mutex(&key).lock().await.expect("free");
+    let other = client.mutex(&key);
+    let task = tokio::spawn(async move { other.lock().await.map(drop) });
+    becomes("the wait is told", async || !told(&key, WAITS).is_empty()).await;
+    let text = &told(&key, WAITS)[0];
+    assert!(!text.contains("hint="), "{text}");
+    drop(guard);
+    soon("the task", task)
+        .await
+        .expect("ended")
+        .expect("the lock");
+}
+
 pub(crate) async fn the_place_in_line_is_told(store: &dyn TestStore) {
     let name = listen();
     let members = [

@@ -63,7 +63,7 @@ pub(crate) async fn a_waiter_and_a_holder_say_what_their_tasks_hold(store: &dyn 
 pub(crate) async fn one_that_holds_nothing_says_nothing(store: &dyn TestStore) {
     let (client, there) = (store.member(), store.member());
     let guard = client.mutex("first").lock().await.unwrap();
-    // A lock taken by hand is not known to belong to a task.
+    // The handle of `first` is not re-entrant, so its guard belongs to no task.
     let second = client
         .mutex("second")
         .owner("night shift")
