@@ -9,6 +9,7 @@ mod first;
 mod thread;
 
 use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::{Context, Poll, Waker};
 
 use crate::sync::{Mutex, MutexGuard, PoisonError};
@@ -121,9 +122,10 @@ impl DeferredWakes {
 }
 
 impl Drop for DeferredWakes {
-    /// If a waker panics, the others must still be called, because the values of their tasks are ready.
+    /// If a waker panics, the others must still be called, because the values of their tasks are ready. The first panic
+    /// goes on to the caller.
     fn drop(&mut self) {
-        self.wake_all();
+        while catch_unwind(AssertUnwindSafe(|| self.wake_all())).is_err() {}
     }
 }
 
@@ -270,8 +272,9 @@ mod tests {
     fn a_waker_that_panics_leaves_nobody_asleep() {
         let (sender, woken) = mpsc::channel();
         let mut wakes = DeferredWakes::default();
-        wakes.add([Arc::new(Panics).into(), Arc::new(Tells(sender)).into()]);
-        let woke = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| wakes.wake()));
+        wakes.add([(); 2].map(|()| Arc::new(Panics).into()));
+        wakes.add([Arc::new(Tells(sender)).into()]);
+        let woke = catch_unwind(AssertUnwindSafe(|| wakes.wake()));
         assert!(woke.is_err());
         woken.try_recv().unwrap();
     }

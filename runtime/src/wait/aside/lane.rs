@@ -8,6 +8,12 @@ use std::thread;
 /// A job for another thread.
 pub(in crate::wait) type Job = Box<dyn FnOnce() + Send>;
 
+#[cfg(test)]
+thread_local! {
+    /// Whether lanes of this thread get no thread from the system.
+    pub(super) static NO_THREADS: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
 /// A queue of jobs with a thread. While `limit` jobs wait, new jobs are dropped and counted. When the lane is dropped,
 /// the thread runs the remaining jobs and ends.
 pub(super) struct Lane {
@@ -47,9 +53,9 @@ impl Lane {
             return;
         }
         if !state.has_thread && !self.spawn() {
-            // The system gives no new thread, so the job runs on this thread, which is better than never.
+            // The system gives no new thread. The job runs on this thread, which is better than never.
             drop(state);
-            return job();
+            return run(job);
         }
         state.has_thread = true;
         state.queue.push_back(job);
@@ -58,6 +64,10 @@ impl Lane {
     }
 
     fn spawn(&self) -> bool {
+        #[cfg(test)]
+        if NO_THREADS.get() {
+            return false;
+        }
         let shared = self.shared.clone();
         let thread = thread::Builder::new().name(self.name.to_owned());
         thread.spawn(move || shared.run()).is_ok()
@@ -68,6 +78,11 @@ impl Lane {
         let state = self.shared.lock();
         state.queue.is_empty() && !state.busy
     }
+}
+
+/// Runs a job. Its panic stops neither the thread nor the other jobs; the panic hook has reported it.
+fn run(job: impl FnOnce()) {
+    let _ = catch_unwind(AssertUnwindSafe(job));
 }
 
 impl Shared {
@@ -82,16 +97,15 @@ impl Shared {
                 let left_out = std::mem::take(&mut state.left_out);
                 state.busy = true;
                 drop(state);
-                // A panic of the subscriber or of a job does not stop the other jobs. (The panic hook has reported it.)
-                let _ = catch_unwind(AssertUnwindSafe(|| {
+                run(|| {
                     if left_out > 0 {
                         tracing::warn!(
                             left_out,
                             "events were dropped, because the subscriber is slow or blocks"
                         );
                     }
-                }));
-                let _ = catch_unwind(AssertUnwindSafe(job));
+                });
+                run(job);
                 state = self.lock();
                 state.busy = false;
             }

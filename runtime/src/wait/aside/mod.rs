@@ -206,4 +206,46 @@ mod tests {
         });
         told.recv_timeout(Duration::from_secs(60)).unwrap();
     }
+
+    /// Panics when it is called, and when it is dropped.
+    struct Panics(mpsc::Sender<ThreadId>);
+
+    impl Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            self.wake_by_ref();
+        }
+
+        fn wake_by_ref(self: &Arc<Self>) {
+            let _ = self.0.send(thread::current().id());
+            panic!("as told");
+        }
+    }
+
+    impl Drop for Panics {
+        fn drop(&mut self) {
+            let _ = self.0.send(thread::current().id());
+            if !thread::panicking() {
+                panic!("as told");
+            }
+        }
+    }
+
+    #[test]
+    fn users_code_that_panics_on_an_engine_without_other_threads_ends_nothing() {
+        let runtime = runtime();
+        let _entered = enter(&runtime);
+        lane::NO_THREADS.set(true);
+        let (sender, called) = mpsc::channel();
+        let mut wakes = DeferredWakes::default();
+        wakes.add([(); 2].map(|()| Waker::from(Arc::new(Panics(sender.clone())))));
+        wakes.forget(Some(Waker::from(Arc::new(Panics(sender)))));
+        wakes.report(|| panic!("as told"));
+        wakes.observe(|| panic!("as told"));
+        wakes.wake();
+        tell(|| panic!("as told"));
+        lane::NO_THREADS.set(false);
+        // Two wakes and three drops.
+        let here = thread::current().id();
+        assert_eq!(called.iter().collect::<Vec<_>>(), [here; 5]);
+    }
 }
