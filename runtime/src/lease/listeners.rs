@@ -17,22 +17,36 @@ pub(crate) struct Listeners {
 }
 
 struct Listener {
-    /// Identifies the future that removes the entry when it is dropped.
-    key: Option<u64>,
+    key: ListenerKey,
     waker: Waker,
 }
 
+/// Identifies the future that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ListenerKey {
+    /// A future that removes its entry when it is dropped.
+    Numbered(u64),
+    /// The address of a pinned body. The body does not remove its entry, but a later body at this address replaces it.
+    Pinned(usize),
+}
+
+impl Listener {
+    /// Whether the entry serves the future `key`, polled by `cx`. An executor may use a new waker for each poll. Bodies of
+    /// one task share an entry.
+    fn serves(&self, key: ListenerKey, cx: &Context<'_>) -> bool {
+        let pinned = |key| matches!(key, ListenerKey::Pinned(_));
+        self.key == key || pinned(self.key) && pinned(key) && self.waker.will_wake(cx.waker())
+    }
+}
+
 impl Listeners {
-    /// Registers the task of `cx`. The new entry replaces an entry with the same key. Without a key, a task is
-    /// registered once.
-    pub(crate) fn register(&self, cx: &Context<'_>, key: Option<u64>) {
+    /// Registers the task of `cx` for the future `key`.
+    pub(crate) fn register(&self, cx: &Context<'_>, key: ListenerKey) {
         // The waker is cloned before the list is locked, and a replaced waker is dropped after the list is unlocked: a
         // waker may own the last reference to a task.
         let mut waker = Some(cx.waker().clone());
         let mut listeners = lock(&self.list);
-        let known = listeners
-            .iter_mut()
-            .find(|known| known.key == key && (key.is_some() || known.waker.will_wake(cx.waker())));
+        let known = listeners.iter_mut().find(|known| known.serves(key, cx));
         match known {
             Some(known) => {
                 if let Some(waker) = &mut waker {
@@ -45,12 +59,10 @@ impl Listeners {
         self.any.store(true, Ordering::SeqCst);
     }
 
-    /// Removes the entry with `key`.
-    pub(crate) fn remove(&self, key: u64) {
+    /// Removes the entry of the future `key`.
+    pub(crate) fn remove(&self, key: ListenerKey) {
         let mut listeners = lock(&self.list);
-        let mine = listeners
-            .iter()
-            .position(|listener| listener.key == Some(key));
+        let mine = listeners.iter().position(|listener| listener.key == key);
         let mine = mine.map(|index| listeners.swap_remove(index));
         drop(listeners);
         drop(mine);

@@ -10,6 +10,6 @@ mod schedule;
 mod terms;
 
 pub(crate) use bound::{Bound, Bounds, WeakBounds};
-pub(crate) use listeners::Listeners;
+pub(crate) use listeners::{ListenerKey, Listeners};
 pub(crate) use schedule::RenewalSchedule;
 pub(crate) use terms::Terms;

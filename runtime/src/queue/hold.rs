@@ -11,7 +11,7 @@ use super::by_hand::Taken;
 use super::lock_queue::LockQueue;
 use crate::clock::Instant;
 use crate::error::{HoldKind, LockError, LossCause};
-use crate::lease::{Listeners, Terms};
+use crate::lease::{ListenerKey, Listeners, Terms};
 use crate::name::Name;
 use crate::observe::{CallerPlace, HOLD, LockLabels, Metric, SharedObserver};
 use crate::store::{Owner, SharedStr, Ticket};
@@ -422,8 +422,8 @@ impl Hold {
     }
 
     /// Ready once the hold is lost; a released hold is never lost.
-    pub(crate) fn poll_lost(&self, cx: &mut Context<'_>) -> Poll<()> {
-        self.poll_until(cx, None, Self::is_lost)
+    pub(crate) fn poll_lost(&self, cx: &mut Context<'_>, by: ListenerKey) -> Poll<()> {
+        self.poll_until(cx, by, Self::is_lost)
     }
 
     /// Completes once the hold is lost or released.
@@ -431,14 +431,14 @@ impl Hold {
         static KEYS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
         Ended {
             hold: self,
-            key: KEYS.fetch_add(1, Ordering::Relaxed),
+            key: ListenerKey::Numbered(KEYS.fetch_add(1, Ordering::Relaxed)),
         }
     }
 
     fn poll_until(
         &self,
         cx: &mut Context<'_>,
-        key: Option<u64>,
+        key: ListenerKey,
         over: impl Fn(&Self) -> bool,
     ) -> Poll<()> {
         if over(self) {
@@ -530,7 +530,7 @@ impl End {
 #[must_use = "futures do nothing unless polled"]
 pub(crate) struct Ended<'a> {
     hold: &'a Hold,
-    key: u64,
+    key: ListenerKey,
 }
 
 impl Future for Ended<'_> {
@@ -538,7 +538,7 @@ impl Future for Ended<'_> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let over = |hold: &Hold| !hold.is_valid();
-        self.hold.poll_until(cx, Some(self.key), over)
+        self.hold.poll_until(cx, self.key, over)
     }
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::hold::Hold;
 use crate::clock::Instant;
 use crate::error::{LockError, LossCause};
-use crate::lease::Bounds;
+use crate::lease::{Bounds, ListenerKey};
 
 /// One or more holds, cheap to clone.
 #[derive(Clone, Debug)]
@@ -96,10 +96,12 @@ impl Holds {
         }
     }
 
-    /// Ready once one of the holds is lost or a bound has ended; a released hold is never lost.
+    /// Ready once one of the holds is lost or a bound has ended; a released hold is never lost. `self` belongs to the
+    /// pinned future that runs the body.
     pub(crate) fn poll_lost(&self, cx: &mut Context<'_>) -> Poll<LockError> {
+        let by = ListenerKey::Pinned(std::ptr::from_ref(self).addr());
         let mut all = self.all().iter();
-        if let Some(hold) = all.find(|hold| hold.poll_lost(cx).is_ready()) {
+        if let Some(hold) = all.find(|hold| hold.poll_lost(cx, by).is_ready()) {
             return Poll::Ready(hold.lost_error());
         }
         self.watch();

@@ -83,7 +83,7 @@ fn a_loss_wakes_all_listeners_once() {
     let waker = count.clone().into();
     for key in 1..=2 {
         let cx = Context::from_waker(&waker);
-        hold.listeners.register(&cx, Some(key));
+        hold.listeners.register(&cx, ListenerKey::Numbered(key));
     }
     for _ in 0..2 {
         hold.lose(LossCause::Forced, &mut DeferredWakes::default());
@@ -118,6 +118,36 @@ fn who_looks_for_the_end_leaves_no_waker_behind() {
         assert_eq!(hold.listeners.count(), 1);
     }
     assert_eq!(hold.listeners.count(), 0);
+}
+
+#[test]
+fn a_body_leaves_one_waker_whatever_wakers_its_executor_makes() {
+    struct Task;
+    impl std::task::Wake for Task {
+        fn wake(self: Arc<Self>) {}
+    }
+    let hold = held();
+    let mut bodies = [(); 2].map(|()| {
+        let body = std::future::pending::<()>();
+        Box::pin(crate::caller::run(hold.clone().into(), body))
+    });
+    for _ in 0..1000 {
+        for body in &mut bodies {
+            let waker = Waker::from(Arc::new(Task));
+            let mut cx = Context::from_waker(&waker);
+            assert!(body.as_mut().poll(&mut cx).is_pending());
+        }
+    }
+    assert_eq!(hold.listeners.count(), 2);
+    // The bodies of one task need one waker.
+    let waker = Waker::from(Arc::new(Task));
+    let mut cx = Context::from_waker(&waker);
+    for _ in 0..2 {
+        for body in &mut bodies {
+            assert!(body.as_mut().poll(&mut cx).is_pending());
+        }
+    }
+    assert!(hold.listeners.count() <= 2);
 }
 
 #[test]

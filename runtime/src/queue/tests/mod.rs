@@ -29,7 +29,7 @@ use super::{Acquire, Past, Patience, Requester, Want};
 use crate::clock::{Instant, by_hand};
 use crate::config::Config;
 use crate::error::{LockError, StoreError, StoreErrorKind};
-use crate::lease::Terms;
+use crate::lease::{ListenerKey, Terms};
 use crate::name::Name;
 use crate::queue::{Hold, Member};
 use crate::store::{Answer, Events, Message, Node, Op, Reply, Request, Share, Store, Ticket};
@@ -301,7 +301,7 @@ fn a_nested_expire_that_is_shorter_is_noticed_in_time() {
         },
     );
     let mut cx = Context::from_waker(Waker::noop());
-    assert!(hold.poll_lost(&mut cx).is_pending());
+    assert!(hold.poll_lost(&mut cx, ListenerKey::Pinned(0)).is_pending());
     let told = rig.member.timers().next().unwrap();
     assert!(
         told <= rig.now.after(SECOND),
