@@ -17,6 +17,9 @@ use crate::handle::{AcquireTarget, Address};
 
 pub use wait::WaitTimeoutResult;
 
+/// Marks the name of a condition variable. Its capacity does not, because a semaphore may have no permits.
+pub(crate) const CONDVAR: &str = "condvar";
+
 /// Lets the holder of a [`Mutex`](crate::Mutex) wait until any process reports a change of the protected resource.
 ///
 /// [`wait`](Self::wait) releases the lock, and takes it again before it returns. The waiter registers before it
@@ -83,7 +86,7 @@ impl Condvar {
     /// lock with the same name.
     fn target(&self, caller: &Caller) -> Result<AcquireTarget<'_>, LockError> {
         let mut target = self.address.resolve(caller)?;
-        target.name = Cow::Owned(target.name.beside("condvar"));
+        target.name = Cow::Owned(target.name.beside(CONDVAR));
         Ok(target)
     }
 }

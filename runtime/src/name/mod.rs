@@ -128,6 +128,11 @@ impl Name {
         Self::new(format!("{self}:%{what}"))
     }
 
+    /// The name from which [`beside`](Self::beside) made this one with `what`.
+    pub(crate) fn before(&self, what: &str) -> Option<&str> {
+        self.text.strip_suffix(what)?.strip_suffix(":%")
+    }
+
     pub(crate) fn as_str(&self) -> &str {
         &self.text
     }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::{Duration, SystemTime};
 
 use super::{Hold, Wait};
+use crate::condvar::CONDVAR;
 use crate::error::LockKind;
 use crate::name::Name;
 use crate::store::{NameRecord, time_of};
@@ -41,8 +42,8 @@ pub struct Lock {
     pub name: String,
     /// The kind of the lock; `None` while the lock has neither holders nor waiters.
     pub kind: Option<Kind>,
-    /// The number of units: 1 for a mutex, 2^30 for a readers-writer lock, 0 for a condition variable. `None` if `kind`
-    /// is `None`.
+    /// The number of units: 1 for a mutex, 2^30 for a readers-writer lock, 0 for a condition variable or a semaphore
+    /// without permits. `None` if `kind` is `None`.
     pub capacity: Option<u32>,
     /// The number of units that are held.
     pub used: u64,
@@ -62,13 +63,16 @@ pub struct Lock {
 impl Lock {
     pub(super) fn new(name: &Name, record: &NameRecord, now: u64) -> Self {
         let capacity = record.capacity.unwrap_or(0);
-        let kind = record.capacity.map(|capacity| match capacity {
-            0 => Kind::Condvar,
-            capacity => match LockKind::of(capacity, record.takes()) {
+        let kind = record.capacity.map(|capacity| {
+            // A semaphore without permits has the capacity of a condition variable, too.
+            if name.before(CONDVAR).is_some() {
+                return Kind::Condvar;
+            }
+            match LockKind::of(capacity, record.takes()) {
                 LockKind::Mutex => Kind::Mutex,
                 LockKind::Semaphore => Kind::Semaphore,
                 LockKind::RwLock => Kind::RwLock,
-            },
+            }
         });
         let waiters = (1..).zip(&record.waiters);
         Self {

@@ -42,6 +42,7 @@ pub use self::names::{Key, Keys, Names};
 pub use self::sites::sites_json;
 use self::worker::Worker;
 use crate::client::Client;
+use crate::condvar::CONDVAR;
 use crate::config::{Config, Settings};
 use crate::error::{LockError, SetupError, StoreError, with_sources};
 use crate::handle::freed;
@@ -203,7 +204,8 @@ impl std::fmt::Debug for Operator {
 
 /// Parses a name as errors show it, or as a user would give it to a handle.
 fn parse(name: &str) -> Result<Name, LockError> {
-    match Name::parse(name).filter(|_| is_escaped(name)) {
+    let is_shown = |parsed: &Name| is_escaped(parsed.before(CONDVAR).unwrap_or(name));
+    match Name::parse(name).filter(is_shown) {
         Some(name) => Ok(name),
         None => Name::verbatim(None, name),
     }

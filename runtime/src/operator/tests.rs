@@ -1,6 +1,7 @@
 //! Tests on a store in this process; tests with real servers are in `cli/tests/real`.
 
 use super::*;
+use crate::error::HoldKind;
 
 fn operator(url: &str) -> (Client, Operator) {
     (
@@ -39,6 +40,39 @@ fn a_lock_of_any_kind_is_described() {
     drop((mutex, permit, reader));
     let lock = state(&operator, "never");
     assert!(!lock.is_in_use() && lock.kind.is_none() && lock.token.is_none());
+}
+
+/// Both have the capacity 0.
+#[test]
+fn a_semaphore_without_permits_is_no_condition_variable() {
+    let (client, operator) = operator("memory://operator-tokens");
+    let semaphore = client.semaphore("tokens", 0);
+    semaphore.blocking_signal("a").unwrap();
+    let permit = semaphore.blocking_acquire().unwrap();
+    let lock = state(&operator, "tokens");
+    assert_eq!((lock.kind, lock.capacity), (Some(Kind::Semaphore), Some(0)));
+    let info = semaphore.blocking_info().unwrap();
+    assert_eq!(info.holders[0].kind, Some(HoldKind::Permit));
+    drop(permit);
+
+    let guard = client.mutex("m").blocking_lock().unwrap();
+    let waits = std::thread::spawn({
+        let client = client.clone();
+        move || client.condvar("m").blocking_wait(guard).map(drop)
+    });
+    let ends = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let lock = loop {
+        // A name is accepted as it is listed.
+        let names: Vec<_> = operator.names("m:*").flat_map(Result::unwrap).collect();
+        let mut locks = names.iter().map(|name| state(&operator, name));
+        match locks.find(|lock| !lock.waiters.is_empty()) {
+            Some(lock) => break lock,
+            None => assert!(std::time::Instant::now() < ends, "nobody waits"),
+        }
+    };
+    assert_eq!((lock.kind, lock.capacity), (Some(Kind::Condvar), Some(0)));
+    client.condvar("m").blocking_notify_one().unwrap();
+    waits.join().unwrap().unwrap();
 }
 
 #[test]

@@ -11,6 +11,5 @@ pub(super) fn wake_queue(name: &Name) -> Name {
 
 /// Whether `name` is the name of a [`wake_queue`]. Names of users never end in this way.
 pub(in crate::store) fn is_wake_queue(name: &Name) -> bool {
-    let before = name.as_str().strip_suffix(SUFFIX);
-    before.is_some_and(|before| before.ends_with(":%"))
+    name.before(SUFFIX).is_some()
 }
