@@ -1,6 +1,6 @@
 //! [`IntoDuration`]: the lengths of time that options accept. One rule applies to all options.
 
-use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::unit;
@@ -90,14 +90,14 @@ pub(crate) fn check_expire(option: &'static str, expire: Duration) -> Result<Dur
 /// Like [`length`], for `block`. Warns once of a long time without a unit. This is no error, because a program may have
 /// computed the number.
 pub(crate) fn block(value: impl IntoDuration) -> Span {
-    static WARNED: Once = Once::new();
+    // No `Once`: a subscriber that panics would poison it.
+    static WARNED: AtomicBool = AtomicBool::new(false);
     let has_unit = value.has_unit();
     let block = length(value)?;
-    if !has_unit && block.as_secs_f64() > unit::LONG {
-        WARNED.call_once(|| {
-            let doubt = unit::doubt(block.as_secs_f64());
-            tracing::warn!("`block`: {doubt} If not, give it a unit or a `Duration`");
-        });
+    let seconds = block.as_secs_f64();
+    if !has_unit && seconds > unit::LONG && !WARNED.swap(true, Ordering::Relaxed) {
+        let doubt = unit::doubt(seconds);
+        tracing::warn!("`block`: {doubt} If not, give it a unit or a `Duration`");
     }
     Ok(block)
 }

@@ -10,7 +10,7 @@ mod weakness;
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::acl::listed;
 
@@ -83,10 +83,11 @@ impl Guarantees {
 
     /// Logs each weakness.
     pub(crate) fn warn(&self) {
-        static OF_MEMORY: Once = Once::new();
+        static OF_MEMORY: AtomicBool = AtomicBool::new(false);
         for weakness in self.weaknesses() {
             match weakness {
-                Weakness::InProcessOnly => OF_MEMORY.call_once(|| tracing::info!("{weakness}")),
+                Weakness::InProcessOnly if OF_MEMORY.swap(true, Ordering::Relaxed) => {}
+                Weakness::InProcessOnly => tracing::info!("{weakness}"),
                 _ => tracing::warn!("{weakness}"),
             }
         }
