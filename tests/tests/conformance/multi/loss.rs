@@ -52,20 +52,43 @@ pub(crate) async fn a_lost_name_cancels_the_body(store: &dyn TestStore) {
 }
 
 pub(crate) async fn expire_counts_from_when_all_are_there(store: &dyn TestStore) {
+    // A machine that stalls between the grant of `a` and the wait for `b` loses `a`, and the call takes `a` again at the end. Such a
+    // round shows nothing.
+    for _ in 0..6 {
+        if a_round_shows_when_expire_counts(store).await {
+            return;
+        }
+    }
+    panic!("`a` is always lost before the call waits for `b`");
+}
+
+/// Returns whether the call held `a` when it began to wait for `b`.
+async fn a_round_shows_when_expire_counts(store: &dyn TestStore) -> bool {
     let (holder, client) = (store.member(), store.member());
     let guard = holder.mutex("b").lock().await.unwrap();
     let waiting =
         tokio::spawn(async move { client.multi(["a", "b"]).expire(SHORT).lock().await.unwrap() });
     waiters(&holder, "b", 1).await;
+    let mut kept = false;
+    becomes(
+        "`a` is kept for longer than `expire`, or lost",
+        async || {
+            let info = holder.mutex("a").info().await.unwrap();
+            kept = info.expires_in > Some(SHORT);
+            kept || !info.locked
+        },
+    )
+    .await;
     // The test sleeps for longer than `expire`: if `expire` counted from the grant of `a`, `a` would be lost.
     tokio::time::sleep(SHORT * 2).await;
-    assert!(!is_free(&holder, "a").await);
+    assert!(!kept || !is_free(&holder, "a").await);
     guard.unlock().await.unwrap();
     let all = soon("all", waiting).await.unwrap();
     assert!(all.expires_in() <= SHORT);
     soon("then it counts", all.lost()).await;
     all_free(&holder, &["a", "b"]).await;
     drop(all);
+    kept
 }
 
 pub(crate) async fn what_was_lost_while_waiting_is_taken_again(store: &dyn TestStore) {

@@ -117,9 +117,15 @@ async fn semaphore_09_cleaning_up_after_the_dead_leaves_the_living() {
                 let (mut most, started) = (0, Instant::now());
                 while started.elapsed() < lease * 2 {
                     most = most.max(semaphore.available().await.unwrap());
-                    if let Some(permit) = semaphore.try_acquire().await.unwrap() {
-                        tokio::time::sleep(Duration::from_millis(5)).await;
-                        permit.release().await.unwrap();
+                    match semaphore.try_acquire().await {
+                        Ok(None) => {}
+                        Ok(Some(permit)) => {
+                            tokio::time::sleep(Duration::from_millis(5)).await;
+                            permit.release().await.unwrap();
+                        }
+                        // On a busy machine, the server may once take longer than the second that a try waits.
+                        Err(LockError::Unavailable { .. }) => {}
+                        Err(error) => panic!("{error:?}"),
                     }
                     tokio::time::sleep(Duration::from_millis(5)).await;
                 }
@@ -139,5 +145,8 @@ async fn semaphore_09_cleaning_up_after_the_dead_leaves_the_living() {
         workers[living].expect("unlocked s true");
     }
     let semaphore = rig.client().semaphore("s", 3);
-    assert_eq!(semaphore.available().await.unwrap(), 3);
+    becomes("all permits are back", async || {
+        semaphore.available().await.unwrap() == 3
+    })
+    .await;
 }
