@@ -123,7 +123,7 @@ impl Answers<'_> {
     }
 
     /// Input:  `Self::busy` for `on_timeout`
-    /// Output: `return { Self::busy(self, month) }`; in a future `answer(Self::busy(self, month)).await`
+    /// Output: `return { Self::busy(self, month) }`; in a future `answer((Self::busy(self, month),)).await`
     ///
     /// The path becomes `own(Self::busy, <Self as Book>::busy)` if it could mean a function outside of the block. For
     /// `on_error`, a function of a type may be a method, so the call is `on_error(Self::failed, self, __error)`.
@@ -171,7 +171,14 @@ impl Answers<'_> {
             Some(ty) => ty.clone(),
             None => quote_spanned!(span=> _),
         };
-        Ok(quote_spanned!(span=> #private::answer::<_, #ty, _>(#call).await))
+        // In a tuple, the compiler does not convert the type `!` of a handler that never returns.
+        Ok(quote_spanned! {span=> {
+            #[allow(unreachable_code)]
+            let __answer = (#call,);
+            #[allow(unreachable_code)]
+            let __answer = #private::answer::<_, #ty, _>(__answer).await;
+            __answer
+        }})
     }
 
     pub(super) fn private_at(&self, span: Span) -> TokenStream {

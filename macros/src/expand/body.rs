@@ -18,6 +18,8 @@ pub(super) struct Expansion<'a> {
     pub(super) answers: Answers<'a>,
     /// Statements that destructure parameters. The signature leaves these parameters whole, for the handlers.
     pub(super) prelude: TokenStream,
+    /// Whether the handler of `on_error` uses parameters that moving into the body would take away.
+    pub(super) shares: bool,
     pub(super) returns: &'a Returns,
     pub(super) private: TokenStream,
     pub(super) span: Span,
@@ -35,15 +37,14 @@ impl Expansion<'_> {
     /// }
     /// ```
     ///
-    /// The body is not moved into a closure: a closure could not return a reference to what it borrows.
+    /// The body is not moved into a closure: a closure could not return a reference to what it borrows. The braces around
+    /// `__scope` are of this crate's edition, so they drop the temporaries of the body's last expression before `__scope`.
     pub(super) fn sync(&self, function: &Function, body: &Body) -> syn::Result<TokenStream> {
         let Self { private, span, .. } = self;
         let request = self.request(function, TokenStream::new());
-        let probe = self.probe();
         let (guard, arms, body) = (self.guard(), self.answers.arms()?, body.group());
         Ok(quote_spanned! {*span=>
             #request
-            #probe
             match #private::Lock::blocking_acquire(__request) {
                 #private::Ok(__guard) => {
                     #guard
@@ -61,9 +62,9 @@ impl Expansion<'_> {
     /// ```text
     /// let mut __request = …;
     /// match {
-    ///     let __lock = pin!(locking(__request));
-    ///     let __body = pin!(async { BODY });
-    ///     let __result = under(__lock, __body).await;
+    ///     let mut __lock = locking(__request);
+    ///     let __body = pin!(async move { BODY });
+    ///     let __result = under(&mut __lock, __body).await;
     ///     __result
     /// } {
     ///     Ok(__value) => __value,
@@ -94,14 +95,14 @@ impl Expansion<'_> {
         let held = if finishes {
             quote_spanned! {*span=>
                 let __body = #private::pin!(#body);
-                let __value = #private::finish(&__guard, __body).await;
+                let __value = #private::finish(&mut __held, __body).await;
                 return __value;
             }
         } else {
             quote_spanned! {*span=>
                 let __result = {
                     let __body = #private::pin!(#body);
-                    let __result = #private::run(&__guard, __body).await;
+                    let __result = #private::under(&mut __held, __body).await;
                     __result
                 };
                 match __result {
@@ -115,6 +116,7 @@ impl Expansion<'_> {
             #request
             let __error = match #private::Lock::acquire(__request).await {
                 #private::Ok(__guard) => {
+                    let mut __held = #private::held(&__guard);
                     #guard
                     #held
                 }
@@ -136,9 +138,9 @@ impl Expansion<'_> {
         };
         let result = quote_spanned! {*span=>
             {
-                let __lock = #private::pin!(#private::locking(__request));
+                let mut __lock = #private::locking(__request);
                 let __body = #private::pin!(#body);
-                let __result = #private::#under(__lock, __body).await;
+                let __result = #private::#under(&mut __lock, __body).await;
                 __result
             }
         };
@@ -225,13 +227,16 @@ impl Expansion<'_> {
         })
     }
 
-    /// `async { EDGE BODY }`, without `move`, because moving would store every argument twice.
+    /// `async move { EDGE BODY }`. A future that borrows a parameter is `Send` only if the parameter is `Sync`.
     fn future(&self, body: &Body) -> TokenStream {
         let span = ours(body.span);
         let edge = self.edge();
         let tokens = &body.tokens;
         let braces = braced(quote!(#edge #tokens), span);
-        quote_spanned!(span=> async #braces)
+        // With `finish`, `on_error` does not answer after the body.
+        let is_shared = self.shares && !self.finishes();
+        let by = (!is_shared).then(|| quote_spanned!(span=> move));
+        quote_spanned!(span=> async #by #braces)
     }
 
     /// A statement that gives the compiler the return type of an async block, so that coercions, `?` and type errors
@@ -246,8 +251,9 @@ impl Expansion<'_> {
 
     /// `let mut __request = …;`, the statements of `prelude`, then `edge`, then the statements that set options.
     fn request(&self, function: &Function, edge: TokenStream) -> TokenStream {
-        let prelude = &self.prelude;
-        request(function, self.options, self.owner, quote!(#prelude #edge))
+        let (prelude, probe) = (&self.prelude, self.probe());
+        let first = quote!(#prelude #edge #probe);
+        request(function, self.options, self.owner, first)
     }
 
     /// `use Borrowed as _; let g = &__guard;`
@@ -267,20 +273,27 @@ impl Expansion<'_> {
         }
     }
 
-    /// A statement that does not compile if the return type is a future under another name.
+    /// A statement that does not compile if the return type is or contains a future.
     fn probe(&self) -> TokenStream {
-        match &self.returns.ty {
-            Some(ty) if !self.returns.is_result => {
-                let private = private_at(self.options.runtime.as_ref(), self.returns.span);
-                let span = ours(self.returns.span);
-                quote_spanned! {span=>
-                    #private::require_value({
-                        use #private::Otherwise as _;
-                        #private::Probe::<#ty>::NEW.__auto_mutex_kind()
-                    });
-                }
+        let Some(ty) = &self.returns.probed else {
+            return TokenStream::new();
+        };
+        let private = private_at(self.options.runtime.as_ref(), self.returns.span);
+        let span = ours(self.returns.span);
+        let require = match self.answers.awaits {
+            true => quote_spanned!(span=> require_done),
+            false => quote_spanned!(span=> require_value),
+        };
+        quote_spanned! {span=>
+            {
+                use #private::Otherwise as _;
+                let __probe = #private::Probe::<#ty>::NEW;
+                #private::#require(__probe.__auto_mutex_kind());
+                let __probe = __probe.__auto_mutex_inner();
+                #private::require_done(__probe.__auto_mutex_kind());
+                let __probe = __probe.__auto_mutex_inner();
+                #private::require_done(__probe.__auto_mutex_kind());
             }
-            _ => TokenStream::new(),
         }
     }
 

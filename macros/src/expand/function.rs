@@ -2,7 +2,7 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
-use syn::{ReceiverKind, Safety, Type};
+use syn::Safety;
 
 use super::answer::Answers;
 use super::body::Expansion;
@@ -10,8 +10,10 @@ use super::handlers;
 use crate::args::{Handler, Options};
 use crate::errors::Errors;
 use crate::flavor::{Flavor, Returns};
-use crate::item::{Arguments, Function, Params, forwarded, is_mark, second_mark};
-use crate::tokens::{bare_type, braced, find_word, private};
+use crate::item::{
+    Arguments, Function, Params, forwarded, is_mark, is_shared, second_mark, shares,
+};
+use crate::tokens::{braced, find_word, private};
 
 /// Expands a function that carries the attribute itself.
 pub(crate) fn annotated(function: Function, options: &Options, errors: &mut Errors) -> TokenStream {
@@ -45,6 +47,10 @@ pub(crate) fn protect(
     check_flavor(&flavor, options, errors);
     check_later(&returns, errors);
 
+    let shares = match &options.on_error {
+        Some(Handler::Closure(closure)) => shares(closure, &function.sig),
+        _ => false,
+    };
     // Parameters need names only if a handler gets them.
     let needs_arguments = options
         .handlers()
@@ -67,6 +73,7 @@ pub(crate) fn protect(
             awaits: !flavor.is_sync(),
         },
         prelude: arguments.prelude,
+        shares,
         returns: &returns,
         private: private(options.runtime.as_ref()),
         span: Span::mixed_site(),
@@ -87,13 +94,7 @@ pub(crate) fn protect(
 /// shared references. A future whose body does not use `self` may outlive `self`.
 fn this(function: &Function, flavor: &Flavor) -> Option<TokenStream> {
     let receiver = function.sig.receiver()?;
-    let is_shared = match &receiver.kind {
-        ReceiverKind::Reference(_, _, mutability) => mutability.is_none(),
-        ReceiverKind::Typed(_, ty) => {
-            matches!(bare_type(ty), Type::Reference(reference) if reference.mutability.is_none())
-        }
-        _ => false,
-    };
+    let is_shared = is_shared(receiver);
     let is_there = match flavor {
         Flavor::Sync => true,
         Flavor::Async => is_shared,

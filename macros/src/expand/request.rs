@@ -74,7 +74,7 @@ fn settings(options: &Options) -> TokenStream {
         if let Some(count) = count {
             let (value, span) = match count {
                 Count::Known(count) => (count.to_token_stream(), Span::mixed_site()),
-                Count::Given(expr) => (expr.to_token_stream(), whole(expr)),
+                Count::Given(expr) => (number(expr), whole(expr)),
             };
             settings.set(option, value, span);
         }
@@ -144,6 +144,15 @@ impl Settings<'_> {
             }
         }
     }
+}
+
+/// Input:  `n.try_into()?`
+/// Output: `{ let __number: u32 = n.try_into()?; __number }`
+///
+/// An error about the type is an error about the variable, not about a function of the runtime.
+fn number(value: &impl ToTokens) -> TokenStream {
+    let span = ours(whole(value));
+    quote_spanned!(span=> { let __number: ::core::primitive::u32 = #value; __number })
 }
 
 /// Input:  `self.id`

@@ -1,11 +1,11 @@
 //! The return type of a body.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
 use syn::punctuated::Punctuated;
 use syn::{GenericArgument, Path, PathArguments, Token, Type, TypeParamBound};
 
-use crate::tokens::{bare_type, ours, whole};
+use crate::tokens::{bare_type, find_word, ours, whole};
 
 /// The return type of the body.
 pub(crate) struct Returns {
@@ -13,8 +13,9 @@ pub(crate) struct Returns {
     /// which cannot be named.
     pub(crate) ty: Option<TokenStream>,
     pub(crate) span: Span,
-    /// Whether the type is spelled `Result<…>` or omitted, so that it cannot be a future.
-    pub(crate) is_result: bool,
+    /// The type, if the compiler must look whether it is or contains a future. `None` if its spelling shows that it is
+    /// plain, or if it contains `impl Trait`: then it cannot be named.
+    pub(crate) probed: Option<TokenStream>,
     /// The place and kind of the first future or stream in the type: see [`later`].
     pub(crate) later: Option<(Span, &'static str)>,
 }
@@ -25,7 +26,7 @@ impl Returns {
         Self {
             ty: Some(quote_spanned!(ours(span)=> ())),
             span,
-            is_result: true,
+            probed: None,
             later: None,
         }
     }
@@ -34,13 +35,8 @@ impl Returns {
         let span = whole(ty);
         let later = later(ty);
         let ty = bare_type(ty);
-        let is_result = match ty {
-            Type::Path(path) => {
-                let last = path.path.segments.last();
-                last.is_some_and(|segment| segment.ident == "Result")
-            }
-            _ => false,
-        };
+        let is_named = find_word(ty.to_token_stream(), "impl").is_none();
+        let is_probed = later.is_none() && is_named && !is_plain(ty);
         let ty = match ty {
             Type::ImplTrait(_) | Type::Never(_) => None,
             // The parentheses are necessary, because `<A + B as T>` is not a path.
@@ -48,12 +44,52 @@ impl Returns {
             ty => Some(without_impl(ty.clone()).into_token_stream()),
         };
         Self {
+            probed: ty.clone().filter(|_| is_probed),
             ty,
             span,
-            is_result,
             later,
         }
     }
+}
+
+/// Whether the spelling shows that a type is no future and contains none. Most return types do, and each probe takes the
+/// compiler some time.
+fn is_plain(ty: &Type) -> bool {
+    match bare_type(ty) {
+        Type::Never(_) => true,
+        Type::Tuple(tuple) => tuple.elems.iter().all(is_plain),
+        Type::Reference(reference) => is_plain(&reference.elem),
+        Type::Slice(slice) => is_plain(&slice.elem),
+        Type::Array(array) => is_plain(&array.elem),
+        Type::Path(path) if path.qself.is_none() => {
+            let Some(last) = path.path.segments.last() else {
+                return false;
+            };
+            let PathArguments::AngleBracketed(arguments) = &last.arguments else {
+                return last.ident == "String" || is_primitive(&last.ident);
+            };
+            let mut types = arguments.args.iter().filter_map(|argument| match argument {
+                GenericArgument::Type(ty) => Some(ty),
+                _ => None,
+            });
+            // An error is no future.
+            let is_result = last.ident == "Result";
+            let is_known = ["Option", "Vec", "Box", "Arc"]
+                .iter()
+                .any(|known| last.ident == known);
+            is_result && types.next().is_none_or(is_plain) || is_known && types.all(is_plain)
+        }
+        _ => false,
+    }
+}
+
+fn is_primitive(name: &Ident) -> bool {
+    [
+        "bool", "char", "f32", "f64", "i128", "i16", "i32", "i64", "i8", "isize", "str", "u128",
+        "u16", "u32", "u64", "u8", "usize",
+    ]
+    .iter()
+    .any(|primitive| name == primitive)
 }
 
 /// Finds the first future or stream in a return type. Its code would run after the call.

@@ -22,7 +22,7 @@ pub(crate) use function::{Body, Function};
 pub(crate) use header::{Header, Named};
 pub(crate) use marks::{Marks, is_mark, second_mark};
 pub(crate) use other::Other;
-pub(crate) use params::{Argument, Arguments, Params, forwarded};
+pub(crate) use params::{Argument, Arguments, Params, forwarded, is_shared, shares};
 
 /// An item that can be annotated.
 pub(crate) enum Item {

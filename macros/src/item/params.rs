@@ -1,9 +1,12 @@
 //! The parameters of a function, which options may name and handlers get as arguments.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::ext::IdentExt;
-use syn::{Attribute, Error, FnArg, Pat, PatIdent, PatType, Result, Signature, Type};
+use syn::{
+    Attribute, Error, ExprClosure, FnArg, Pat, PatIdent, PatType, Receiver, ReceiverKind, Result,
+    Signature, Type,
+};
 
 use crate::tokens::{bare_type, find_word, ours, start};
 
@@ -157,6 +160,46 @@ fn whole(value: TokenStream, param: &PatType) -> TokenStream {
         return value;
     }
     quote_spanned!(ours(start(&param.pat))=> { let __whole: #ty = #value; __whole })
+}
+
+/// Whether a handler uses a parameter that would be gone if the body owned its parameters. Shared references are copied.
+/// A closure with more inputs than the error gets all parameters.
+pub(crate) fn shares(closure: &ExprClosure, sig: &Signature) -> bool {
+    let gets_all = closure.inputs.len() > 1;
+    let body = closure.body.to_token_stream();
+    let uses = |name: &str| gets_all || mentions(body.clone(), name);
+    sig.inputs.iter().any(|input| match input {
+        FnArg::Receiver(receiver) => !is_shared(receiver) && uses("self"),
+        FnArg::Typed(param) => {
+            let mut names = Vec::new();
+            bindings(&param.pat, &mut names);
+            let is_copied = matches!(*param.pat, Pat::Ident(_)) && is_shared_type(&param.ty);
+            !is_copied && names.iter().any(|name| uses(name))
+        }
+    })
+}
+
+/// Whether the receiver is `&self`, in any spelling.
+pub(crate) fn is_shared(receiver: &Receiver) -> bool {
+    match &receiver.kind {
+        ReceiverKind::Reference(_, _, mutability) => mutability.is_none(),
+        ReceiverKind::Typed(_, ty) => is_shared_type(ty),
+        _ => false,
+    }
+}
+
+fn is_shared_type(ty: &Type) -> bool {
+    matches!(bare_type(ty), Type::Reference(reference) if reference.mutability.is_none())
+}
+
+/// Whether the tokens contain the identifier `name`, or a text with it, such as `"{name}"`.
+fn mentions(tokens: TokenStream, name: &str) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Ident(ident) => ident.unraw() == name,
+        TokenTree::Literal(literal) => literal.to_string().contains(name),
+        TokenTree::Group(group) => mentions(group.stream(), name),
+        TokenTree::Punct(_) => false,
+    })
 }
 
 /// Replaces the parameter's pattern by a name.

@@ -12,6 +12,20 @@ pub struct AtOnce(());
 #[derive(Debug)]
 pub struct Inside(());
 
+/// Marks the type `!`.
+#[derive(Debug)]
+pub struct Diverges(());
+
+/// Names the return type of a function's type: `!` has no name of its own yet.
+pub trait Returns {
+    /// The return type.
+    type Output;
+}
+
+impl<T> Returns for fn() -> T {
+    type Output = T;
+}
+
 /// The result of a handler of an async function: `R`, or a future of `R`. `M` distinguishes the two.
 #[diagnostic::on_unimplemented(
     message = "the handler returns `{Self}`, but the function returns `{R}`",
@@ -38,6 +52,15 @@ impl<R, F: Future<Output = R>> Answer<Inside, R> for F {
     type Future = F;
 
     fn answer(self) -> F {
+        self
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<R> Answer<Diverges, R> for <fn() -> ! as Returns>::Output {
+    type Future = Ready<R>;
+
+    fn answer(self) -> Ready<R> {
         self
     }
 }
@@ -119,8 +142,8 @@ pub fn own<H: IsOwn<F>, F>(handler: H, _own: F) -> H {
 }
 
 /// Converts the result of a handler into a future. This is not an `async fn`, because an `async fn` would store the answer twice.
-pub fn answer<M, R, A: Answer<M, R>>(handler: A) -> A::Future {
-    handler.answer()
+pub fn answer<M, R, A: Answer<M, R>>((answer,): (A,)) -> A::Future {
+    answer.answer()
 }
 
 /// A return type that has a default, for `skip`.

@@ -4,14 +4,13 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use pin_project_lite::pin_project;
-
 use super::lock::Lock;
 use super::request::Request;
-use crate::caller::{self, Caller};
+use crate::caller::{self, Around, Caller, Loss};
 use crate::error::LockError;
 use crate::handle::Guard;
 use crate::observe::{BodySpan, Call, Watch};
+use crate::queue::Holds;
 
 /// Opens the scope of a sync body: until the result is dropped, calls of the same lock on this thread re-enter, and the
 /// span of the body is entered.
@@ -34,7 +33,8 @@ pub fn watch<G: Guard>(guard: &G) {
         watch.granted(holds.all());
     }
     hold.begin();
-    let span = BodySpan::of(holds);
+    let mut span = BodySpan::default();
+    span.begin(holds);
     drop(span.enter());
     hold.finish();
 }
@@ -52,116 +52,181 @@ pub fn note_order<G: Guard>(guard: &G) {
     }
 }
 
-/// Runs `body` under the lock. If the lock is lost, `body` is dropped at its next await.
-pub fn run<G: Guard, F: Future>(
-    guard: &G,
-    body: F,
-) -> impl Future<Output = Result<F::Output, LockError>> + use<G, F> {
-    caller::run(guard.holds().clone(), body)
+/// What a body runs under. The expansion declares it before the body, so Rust drops the body first: the body's own
+/// values are dropped before the lock is released.
+pub trait Surroundings {
+    /// Completes when the lock is held. `true`: it was granted during this poll.
+    fn poll_held(&mut self, cx: &mut Context<'_>) -> Poll<Result<bool, LockError>>;
+
+    /// `None` unless the lock is held.
+    fn parts(&mut self) -> Option<(&Holds, &mut Around)>;
 }
 
-/// Runs `body` under the lock to its end, even if the lock is lost.
-pub fn finish<G: Guard, F: Future>(
-    guard: &G,
-    body: F,
-) -> impl Future<Output = F::Output> + use<G, F> {
-    caller::finish(guard.holds().clone(), body)
+/// The lock of a call: first while it is acquired, then while it is held.
+#[must_use = "the lock is taken by `under`"]
+pub struct Locking<L: Lock> {
+    // It ends before the lock is released.
+    around: Around,
+    stage: Stage<L>,
+    // Whether the call was polled before. If so, a granted lock may be lost already, so the body checks for a loss.
+    waited: bool,
 }
 
-pin_project! {
-    /// The lock of a call: first while it is acquired, then while it is held.
-    ///
-    /// The expansion declares this value before the body, so Rust drops the body first. So the body's own values are
-    /// dropped before the lock is released.
-    #[must_use = "the lock is taken by `under`"]
-    pub struct Locking<A, G> {
-        #[pin]
-        acquire: Option<A>,
-        // The span of the body. It ends before the lock is released.
-        span: BodySpan,
-        guard: Option<G>,
-        // Whether `acquire` was polled before. If so, a granted lock may be lost already, so the body checks for a loss.
-        waited: bool,
-    }
+enum Stage<L: Lock> {
+    Acquiring(L::Acquire),
+    Held(L),
+    Failed,
 }
 
 /// Makes the lock of a call. The request is sent at the first poll, not here.
-pub fn locking<L: Lock>(
-    request: Request<L>,
-) -> Locking<impl Future<Output = Result<L, LockError>>, L> {
+pub fn locking<L: Lock>(request: Request<L>) -> Locking<L> {
     Locking {
-        acquire: Some(L::acquire(request)),
-        span: BodySpan::default(),
-        guard: None,
+        around: Around::default(),
+        stage: Stage::Acquiring(L::acquire(request)),
         waited: false,
     }
 }
 
-/// Takes the lock, then [`run`]s `body`.
+impl<L: Lock> Surroundings for Locking<L> {
+    #[inline]
+    fn poll_held(&mut self, cx: &mut Context<'_>) -> Poll<Result<bool, LockError>> {
+        let acquire = match &mut self.stage {
+            Stage::Acquiring(acquire) => acquire,
+            Stage::Held(_) => return Poll::Ready(Ok(false)),
+            Stage::Failed => return Poll::Pending,
+        };
+        let fresh = !std::mem::replace(&mut self.waited, true);
+        match ready!(Pin::new(acquire).poll(cx)) {
+            Ok(guard) => {
+                self.around.begin(guard.holds());
+                self.stage = Stage::Held(guard);
+                Poll::Ready(Ok(fresh))
+            }
+            Err(error) => {
+                self.stage = Stage::Failed;
+                Poll::Ready(Err(error))
+            }
+        }
+    }
+
+    #[inline]
+    fn parts(&mut self) -> Option<(&Holds, &mut Around)> {
+        match &self.stage {
+            Stage::Held(guard) => Some((guard.holds(), &mut self.around)),
+            Stage::Acquiring(_) | Stage::Failed => None,
+        }
+    }
+}
+
+/// The lock of a call whose guard is a variable of the expansion.
+#[must_use = "a body runs under it"]
+pub struct Held<'g> {
+    around: Around,
+    holds: &'g Holds,
+}
+
+/// The body begins now.
+pub fn held<G: Guard>(guard: &G) -> Held<'_> {
+    let holds = guard.holds();
+    let mut around = Around::default();
+    around.begin(holds);
+    Held { around, holds }
+}
+
+impl Surroundings for Held<'_> {
+    fn poll_held(&mut self, _: &mut Context<'_>) -> Poll<Result<bool, LockError>> {
+        Poll::Ready(Ok(false))
+    }
+
+    fn parts(&mut self) -> Option<(&Holds, &mut Around)> {
+        Some((self.holds, &mut self.around))
+    }
+}
+
+/// Takes the lock, then runs `body` under it. If the lock is lost, the future ends, and the expansion drops `body`.
 ///
-/// `lock` and `body` are pinned in place: in a debug build, moving a future into another one copies all of its data.
-pub fn under<'a, A, G, F>(
-    lock: Pin<&'a mut Locking<A, G>>,
-    body: Pin<&'a mut F>,
-) -> Under<'a, A, G, F> {
+/// `body` is pinned in place: in a debug build, moving a future into another one copies all of its data.
+pub fn under<'a, S: Surroundings, F>(lock: &'a mut S, body: Pin<&'a mut F>) -> Under<'a, S, F> {
     Under {
         lock,
         body,
         finishes: false,
+        has_ended: false,
     }
 }
 
-/// Takes the lock, then [`finish`]es `body`.
-pub fn under_finishing<'a, A, G, F>(
-    lock: Pin<&'a mut Locking<A, G>>,
+/// Like [`under`], but runs `body` to its end, even if the lock is lost.
+pub fn under_finishing<'a, S: Surroundings, F>(
+    lock: &'a mut S,
     body: Pin<&'a mut F>,
-) -> Under<'a, A, G, F> {
-    Under {
-        finishes: true,
-        ..under(lock, body)
-    }
+) -> Under<'a, S, F> {
+    let mut under = under(lock, body);
+    under.finishes = true;
+    under
 }
 
-/// The future of [`under`]: takes the lock, then runs the body. The expansion drops the body before the lock.
+/// The future of [`under`].
 #[must_use = "futures do nothing unless polled"]
-pub struct Under<'a, A, G, F> {
-    lock: Pin<&'a mut Locking<A, G>>,
+pub struct Under<'a, S: Surroundings, F> {
+    lock: &'a mut S,
     body: Pin<&'a mut F>,
     finishes: bool,
+    has_ended: bool,
 }
 
-impl<A, G, F> Future for Under<'_, A, G, F>
-where
-    A: Future<Output = Result<G, LockError>>,
-    G: Guard,
-    F: Future,
-{
+impl<S: Surroundings, F: Future> Future for Under<'_, S, F> {
     type Output = Result<F::Output, LockError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
-        let mut lock = this.lock.as_mut().project();
         // A lock that was granted during this poll needs no check for a loss. The check reads the clock, which would
         // be a good part of the call's time.
-        let mut fresh = false;
-        if let Some(acquire) = lock.acquire.as_mut().as_pin_mut() {
-            fresh = !std::mem::replace(lock.waited, true);
-            let guard = ready!(acquire.poll(cx));
-            lock.acquire.set(None);
-            let guard = guard?;
-            lock.span.begin(guard.holds());
-            *lock.guard = Some(guard);
-        }
-        let Some(guard) = lock.guard else {
+        let fresh = ready!(this.lock.poll_held(cx))?;
+        let Some((holds, around)) = this.lock.parts() else {
             return Poll::Pending;
         };
-        let polled = {
-            let _entered = lock.span.enter();
-            caller::poll_under(guard.holds(), this.body.as_mut(), this.finishes, fresh, cx)
+        let loss = match (this.finishes, fresh) {
+            (true, _) => Loss::Nothing,
+            (false, true) => Loss::EndsLater,
+            (false, false) => Loss::Ends,
         };
-        if polled.is_ready() {
-            lock.span.end();
+        let output = ready!(around.poll(holds, this.body.as_mut(), loss, cx))?;
+        this.has_ended = true;
+        Poll::Ready(Ok(output))
+    }
+}
+
+/// The expansion drops the body next, then the lock.
+impl<S: Surroundings, F> Drop for Under<'_, S, F> {
+    #[inline]
+    fn drop(&mut self) {
+        if !self.has_ended
+            && let Some((holds, around)) = self.lock.parts()
+        {
+            around.cancel(holds);
         }
-        polled
+    }
+}
+
+/// Runs `body` under a lock that is held, to its end.
+pub fn finish<'a, 'g, F: Future>(
+    held: &'a mut Held<'g>,
+    body: Pin<&'a mut F>,
+) -> Finish<'a, 'g, F> {
+    Finish(under_finishing(held, body))
+}
+
+/// The future of [`finish`].
+#[must_use = "futures do nothing unless polled"]
+pub struct Finish<'a, 'g, F>(Under<'a, Held<'g>, F>);
+
+impl<F: Future> Future for Finish<'_, '_, F> {
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let polled = ready!(Pin::new(&mut self.0).poll(cx));
+        Poll::Ready(
+            polled.unwrap_or_else(|error| unreachable!("a loss does not end the body: {error}")),
+        )
     }
 }

@@ -1,4 +1,5 @@
-//! Helpers for the types in expansions: [`Probe`] shows whether a type is a future, [`never`] gives a body its type.
+//! Helpers for the types in expansions: [`Probe`] shows whether a type is or contains a future, [`never`] gives a body its
+//! type.
 
 use std::future::Future;
 use std::marker::PhantomData;
@@ -28,11 +29,39 @@ impl<R: Future> Probe<R> {
     }
 }
 
-/// Has the method that the compiler finds for types that are not futures.
+/// Types that contain another one, whose probe the method returns.
+macro_rules! containers {
+    ($($container:ty $(where $other:ident)?;)*) => {
+        $(
+            impl<R, $($other)?> Probe<$container> {
+                /// A probe of the type inside.
+                #[must_use]
+                pub fn __auto_mutex_inner(&self) -> Probe<R> {
+                    Probe::NEW
+                }
+            }
+        )*
+    };
+}
+
+containers! {
+    Result<R, E> where E;
+    Option<R>;
+    Box<R>;
+    Vec<R>;
+    (R,);
+}
+
+/// Has the methods that the compiler finds for all other types.
 pub trait Otherwise {
     /// The type of the result shows that `R` is not a future.
     fn __auto_mutex_kind(&self) -> IsValue {
         IsValue(())
+    }
+
+    /// A probe of a type that is no future.
+    fn __auto_mutex_inner(&self) -> Probe<()> {
+        Probe::NEW
     }
 }
 
@@ -50,6 +79,19 @@ impl Value for IsValue {}
 
 /// Compiles only if a [`Probe`] returned [`IsValue`], so the expansion rejects a function that returns a future.
 pub fn require_value<K: Value>(_: K) {}
+
+/// A return type of a function whose result is complete.
+#[diagnostic::on_unimplemented(
+    message = "this function returns a future, which would run after the call, without the lock",
+    label = "contains a future",
+    note = "await it in the body of an `async fn`, and return its output"
+)]
+pub trait Done {}
+
+impl Done for IsValue {}
+
+/// Like [`require_value`], for an async function, and for a type inside the return type.
+pub fn require_done<K: Done>(_: K) {}
 
 /// Calls `make`. If the expansion called the closure itself, clippy would report a redundant closure.
 pub fn make<T>(make: impl FnOnce() -> T) -> T {

@@ -1,6 +1,6 @@
 //! [`Lock`]: the lock that an attribute takes.
 
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -16,8 +16,11 @@ use crate::semaphore::Permit;
 use crate::wait::block_on;
 
 /// Takes one kind of lock. The guard type of each kind implements this trait.
-pub trait Lock: Guard + Sized {
-    /// Takes the lock.
+pub trait Lock: Guard + Sized + Unpin {
+    /// The future of [`acquire`](Self::acquire).
+    type Acquire: Future<Output = Result<Self, LockError>> + Send + Unpin;
+
+    /// Takes the lock. The request is sent at the first poll.
     ///
     /// # Errors
     ///
@@ -26,7 +29,7 @@ pub trait Lock: Guard + Sized {
     /// # Cancel safety
     ///
     /// If the future is dropped, the call leaves the queue, or releases the lock that it was already granted.
-    fn acquire(request: Request<Self>) -> impl Future<Output = Result<Self, LockError>> + Send;
+    fn acquire(request: Request<Self>) -> Self::Acquire;
 
     /// Like [`acquire`](Self::acquire), but blocks the thread.
     ///
@@ -36,58 +39,72 @@ pub trait Lock: Guard + Sized {
     fn blocking_acquire(request: Request<Self>) -> Result<Self, LockError>;
 }
 
-/// A call for one lock. The first poll begins the call. While the call waits, it no longer stores the request. It must
-/// not be polled again after it has ended.
-enum Call<L> {
+/// A guard of one name.
+trait Single: Lock {
+    /// Asks for the units of this kind of lock.
+    fn start(request: &Request<Self>, blocking: bool) -> Result<Taking, LockError>;
+
+    fn guard(holding: Holding) -> Self;
+}
+
+/// A call for one lock. While the call waits, it no longer stores the request. It must not be polled again after it has
+/// ended.
+#[derive(Debug)]
+pub struct Call<L>(State<L>);
+
+#[derive(Debug)]
+enum State<L> {
     Asked(Request<L>),
     Waiting(Acquire),
 }
 
-impl<L> Call<L> {
+impl<L: Single> Future for Call<L> {
+    type Output = Result<L, LockError>;
+
     #[inline]
-    fn poll(
-        &mut self,
-        start: impl FnOnce(&Request<L>) -> Result<Taking, LockError>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Result<Holding, LockError>> {
-        let holding = match self {
-            Self::Waiting(acquire) => ready!(Self::wait(acquire, cx))?,
-            Self::Asked(request) => match start(request)? {
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let holding = match &mut self.0 {
+            State::Waiting(acquire) => Holding::new(ready!(Pin::new(acquire).poll(cx))?),
+            State::Asked(request) => match L::start(request, false)? {
                 Taking::Obtained(holding) => holding,
                 Taking::Waiting(mut acquire) => {
-                    let polled = Self::wait(&mut acquire, cx);
-                    *self = Self::Waiting(acquire);
-                    ready!(polled)?
+                    let polled = Pin::new(&mut acquire).poll(cx);
+                    self.0 = State::Waiting(acquire);
+                    Holding::new(ready!(polled)?)
                 }
             },
         };
         log_obtained(holding.first());
-        Poll::Ready(Ok(holding))
-    }
-
-    fn wait(acquire: &mut Acquire, cx: &mut Context<'_>) -> Poll<Result<Holding, LockError>> {
-        Pin::new(acquire).poll(cx).map_ok(Holding::new)
+        Poll::Ready(Ok(L::guard(holding)))
     }
 }
 
 /// Implements [`Lock`] for the guard of one name. `$share` computes the units to request.
 macro_rules! single {
     ($guard:ident, $share:expr) => {
+        impl Single for $guard {
+            #[inline]
+            fn start(request: &Request<Self>, blocking: bool) -> Result<Taking, LockError> {
+                request.start($share(request)?, blocking)
+            }
+
+            #[inline]
+            fn guard(holding: Holding) -> Self {
+                Self::new(holding)
+            }
+        }
+
         impl Lock for $guard {
-            fn acquire(
-                request: Request<Self>,
-            ) -> impl Future<Output = Result<Self, LockError>> + Send {
-                let mut call = Call::Asked(request);
-                poll_fn(move |cx| {
-                    let start = |request: &Request<Self>| request.start($share(request)?, false);
-                    call.poll(start, cx).map_ok(Self::new)
-                })
+            type Acquire = Call<Self>;
+
+            fn acquire(request: Request<Self>) -> Call<Self> {
+                Call(State::Asked(request))
             }
 
             fn blocking_acquire(request: Request<Self>) -> Result<Self, LockError> {
-                let holding = request.start($share(&request)?, true)?.blocking()?;
+                let holding = Self::start(&request, true)?.blocking()?;
                 log_obtained(holding.first());
-                Ok(Self::new(holding))
+                Ok(Self::guard(holding))
             }
         }
     };
@@ -99,13 +116,15 @@ single!(RwLockReadGuard, |_| Ok::<_, LockError>(ONE_OF_ALL));
 single!(RwLockWriteGuard, |_| Ok::<_, LockError>(ALL_OF_ALL));
 
 impl Lock for MultiGuard {
-    fn acquire(request: Request<Self>) -> impl Future<Output = Result<Self, LockError>> + Send {
-        let caller = Caller::current(false);
-        let asked = request.targets(&caller);
-        async move {
-            let (targets, options) = asked?;
+    /// Boxed: it has many more steps than a call for one lock, and would make each future larger by all of them.
+    type Acquire = Pin<Box<dyn Future<Output = Result<Self, LockError>> + Send>>;
+
+    fn acquire(request: Request<Self>) -> Self::Acquire {
+        Box::pin(async move {
+            let caller = Caller::current(false);
+            let (targets, options) = request.targets(&caller)?;
             take::take(caller, targets, &options).await
-        }
+        })
     }
 
     fn blocking_acquire(request: Request<Self>) -> Result<Self, LockError> {

@@ -25,20 +25,21 @@ pub use crate::mutex::MutexGuard as Mutex;
 pub use crate::rw_lock::{RwLockReadGuard as Read, RwLockWriteGuard as Write};
 pub use crate::semaphore::Permit as Semaphore;
 pub use answer::{
-    Answer, AtOnce, Inside, IsOwn, NoSelf, OnError, Reborrowed, Skip, WithSelf, answer, on_error,
-    own, panic,
+    Answer, AtOnce, Diverges, Inside, IsOwn, NoSelf, OnError, Reborrowed, Returns, Skip, WithSelf,
+    answer, on_error, own, panic,
 };
 pub use around::{
-    Locking, Under, enter, finish, locking, note_order, run, under, under_finishing, watch,
+    Finish, Held, Locking, Surroundings, Under, enter, finish, held, locking, note_order, under,
+    under_finishing, watch,
 };
 pub use borrowed::{Borrowed, MayRelease};
 pub use carry::{ErrorFromLockError, FromLockError, FromOtherError, FromTimeout};
-pub use kind::{IsFuture, IsValue, Otherwise, Probe, Value, make, never, require_value};
-pub use lock::Lock;
-pub use request::Request;
-pub use value::{
-    Behind, IsClient, IsDuration, IsPermits, KeyList, KeyPart, KeyPlace, Nothing, OwnerName,
+pub use kind::{
+    Done, IsFuture, IsValue, Otherwise, Probe, Value, make, never, require_done, require_value,
 };
+pub use lock::{Call, Lock};
+pub use request::Request;
+pub use value::{Behind, IsClient, IsDuration, KeyList, KeyPart, KeyPlace, Nothing, OwnerName};
 
 pub use crate::site::{Attribute, Listed, Owner, Site, State};
 pub use inventory::submit;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
-use super::value::{IsClient, IsDuration, IsPermits, KeyList, KeyPart, KeyPlace, OwnerName};
+use super::value::{IsClient, IsDuration, KeyList, KeyPart, KeyPlace, OwnerName};
 use crate::caller::Caller;
 use crate::client::Client;
 use crate::error::LockError;
@@ -319,8 +319,8 @@ impl Request<MultiGuard> {
 
 impl Request<Permit> {
     /// Sets the option `permits`.
-    pub fn permits<P: IsPermits>(&mut self, permits: P) {
-        self.permits = permits.permits();
+    pub fn permits(&mut self, permits: u32) {
+        self.permits = permits;
     }
 
     /// Returns a share of one permit.

@@ -221,20 +221,3 @@ impl<T: IntoDuration> IsDuration for T {
         config::block(self)
     }
 }
-
-/// The type of an expression for `permits`: a `u32`.
-#[diagnostic::on_unimplemented(
-    message = "an expression for `permits` has the type `u32`, not `{Self}`",
-    label = "not a `u32`",
-    note = "convert it, and say what becomes of a number that is too large: `u32::try_from(size).unwrap_or(u32::MAX)` ends the call with an error"
-)]
-pub trait IsPermits {
-    /// Returns the number itself.
-    fn permits(self) -> u32;
-}
-
-impl IsPermits for u32 {
-    fn permits(self) -> u32 {
-        self
-    }
-}

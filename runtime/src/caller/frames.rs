@@ -40,9 +40,23 @@ thread_local! {
 /// Not `Send`: it must be dropped on the same thread.
 #[must_use]
 pub(crate) struct Entered {
+    frames: Frames,
+    not_send: PhantomData<*const ()>,
+}
+
+impl Entered {
+    /// For an owner that must be `Send`, although it drops the frames on this thread.
+    pub(super) fn frames(self) -> Frames {
+        self.frames
+    }
+}
+
+/// See [`Entered`].
+#[derive(Debug)]
+#[must_use]
+pub(super) struct Frames {
     id: u64,
     count: usize,
-    not_send: PhantomData<*const ()>,
 }
 
 /// Makes the running task the holder of `holds`, until the result is dropped.
@@ -75,8 +89,10 @@ fn push(contents: impl ExactSizeIterator<Item = Content>) -> Entered {
         id
     });
     Entered {
-        id: pushed.unwrap_or_default(),
-        count,
+        frames: Frames {
+            id: pushed.unwrap_or_default(),
+            count,
+        },
         not_send: PhantomData,
     }
 }
@@ -118,7 +134,7 @@ pub(crate) fn enter_body(holds: &Holds) -> Body {
     }
 }
 
-impl Drop for Entered {
+impl Drop for Frames {
     #[inline]
     fn drop(&mut self) {
         for _ in 0..self.count {

@@ -25,7 +25,7 @@ use crate::store::Meta;
 use crate::task::{Home, TaskId};
 
 pub(crate) use frames::{enter, enter_body};
-pub(crate) use run::{finish, poll_under, run};
+pub(crate) use run::{Around, Loss, run};
 pub(crate) use scope::{blocking_scope, scope};
 
 /// The task or thread that makes a call, when the call begins.

@@ -29,14 +29,6 @@ fn span(holds: &Holds) -> Option<Span> {
 }
 
 impl BodySpan {
-    /// The span of a body that begins now.
-    #[inline]
-    pub(crate) fn of(holds: &Holds) -> Self {
-        let mut span = Self::default();
-        span.begin(holds);
-        span
-    }
-
     /// Begins the span, because the body begins now.
     #[inline]
     pub(crate) fn begin(&mut self, holds: &Holds) {
@@ -50,6 +42,19 @@ impl BodySpan {
     pub(crate) fn end(&mut self) {
         if self.0.is_some() {
             self.0 = None;
+        }
+    }
+
+    /// Enters the span until [`exit`](Self::exit), because the body is dropped now.
+    pub(crate) fn enter_to_end(&self) {
+        if let Some(span) = &self.0 {
+            span.with_subscriber(|(id, subscriber)| subscriber.enter(id));
+        }
+    }
+
+    pub(crate) fn exit(&self) {
+        if let Some(span) = &self.0 {
+            span.with_subscriber(|(id, subscriber)| subscriber.exit(id));
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use auto_mutex::{LockError, auto_mutex, no_auto_mutex};
 
-use crate::support::{Witness, named_client, scoped_on, together};
+use crate::support::{Witness, named_client, scoped, scoped_on, together};
 
 #[async_trait]
 trait Book: Send + Sync {
@@ -181,4 +181,37 @@ fn a_loss_ends_the_call() {
         scoped_on(&named_client(), inner.local(std::rc::Rc::new(3))).unwrap(),
         3
     );
+}
+
+/// A parameter that is `Send`, but not `Sync`, does not change whether the future is `Send`.
+#[test]
+fn a_parameter_needs_no_sync() {
+    use std::cell::Cell;
+
+    #[async_trait]
+    trait Counter {
+        async fn add(&self, n: Cell<u32>) -> Result<u32, LockError>;
+    }
+    struct Above;
+    struct Below;
+    #[async_trait]
+    impl Counter for Above {
+        #[auto_mutex]
+        async fn add(&self, n: Cell<u32>) -> Result<u32, LockError> {
+            tokio::task::yield_now().await;
+            Ok(n.get() + 1)
+        }
+    }
+    #[auto_mutex]
+    #[async_trait]
+    impl Counter for Below {
+        async fn add(&self, n: Cell<u32>) -> Result<u32, LockError> {
+            tokio::task::yield_now().await;
+            Ok(n.get() + 1)
+        }
+    }
+    scoped(async {
+        assert_eq!(Above.add(Cell::new(1)).await.unwrap(), 2);
+        assert_eq!(Below.add(Cell::new(1)).await.unwrap(), 2);
+    });
 }

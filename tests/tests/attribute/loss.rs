@@ -1,12 +1,12 @@
 //! The lock is lost while the body runs.
 
 use std::future::Future;
-use std::pin::pin;
-use std::sync::Arc;
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Waker};
 
-use auto_mutex::{Client, LockError, auto_mutex};
+use auto_mutex::{Client, LockError, MutexGuard, auto_mutex};
 use tokio::sync::Notify;
 
 use crate::support::{Witness, named_client, scoped_on};
@@ -139,6 +139,110 @@ fn what_the_body_owns_is_gone_before_the_call_returns() {
         let (count, ()) = tokio::join!(close(&kept, kept.0.clone()), break_it(&client, &kept.1));
         assert_eq!(count, 1);
     });
+}
+
+type Answer = Option<Result<(), LockError>>;
+
+/// Calls for the lock of the body when it is dropped, and stores the result.
+struct Nested<'a>(&'a Mutex<Answer>);
+
+impl Nested<'_> {
+    async fn late(self) -> Result<(), LockError> {
+        Ok(())
+    }
+}
+
+impl Drop for Nested<'_> {
+    fn drop(&mut self) {
+        *self.0.lock().unwrap() = Some(nested());
+    }
+}
+
+#[auto_mutex(name = "l", block = 0)]
+fn nested() -> Result<(), LockError> {
+    Ok(())
+}
+
+/// What a body owns is dropped while its lock is held, as if the body had ended: nested calls re-enter.
+#[test]
+fn a_body_is_dropped_inside_its_lock() {
+    #[auto_mutex(name = "l")]
+    async fn bare(nested: Nested<'_>) -> Result<(), LockError> {
+        let _nested = nested;
+        std::future::pending().await
+    }
+    #[auto_mutex(name = "l", guard = g)]
+    async fn guarded(nested: Nested<'_>) -> Result<(), LockError> {
+        let _nested = nested;
+        g.check()?;
+        std::future::pending().await
+    }
+    #[auto_mutex(name = "l", on_lost = finish)]
+    async fn finishing(nested: Nested<'_>) -> Result<(), LockError> {
+        let _nested = nested;
+        std::future::pending().await
+    }
+    #[auto_mutex(name = "l", on_lost = finish, guard = g)]
+    async fn both(nested: Nested<'_>) -> Result<(), LockError> {
+        let _nested = nested;
+        g.check()?;
+        std::future::pending().await
+    }
+    #[auto_mutex(name = "l", was = "t:old")]
+    async fn moved(nested: Nested<'_>) -> Result<(), LockError> {
+        std::future::pending::<()>().await;
+        drop(nested);
+        Ok(())
+    }
+    #[auto_mutex(name = "l", on_timeout = Nested::late)]
+    async fn answered(nested: Nested<'_>) -> Result<(), LockError> {
+        std::future::pending::<()>().await;
+        drop(nested);
+        Ok(())
+    }
+    async fn by_hand(nested: Nested<'_>) -> Result<(), LockError> {
+        let client = auto_mutex::client()?;
+        let wait = async |_: &MutexGuard| {
+            let _nested = nested;
+            std::future::pending().await
+        };
+        client.mutex("l").reentrant().synchronize(wait).await?
+    }
+    fn check<'a, F>(call: impl Fn(Nested<'a>) -> F, ends: bool, answer: &'a Mutex<Answer>)
+    where
+        F: Future<Output = Result<(), LockError>>,
+    {
+        let client = named_client();
+        let poll = |call: &mut Pin<Box<F>>| {
+            let mut cx = Context::from_waker(Waker::noop());
+            client.blocking_scope(|| call.as_mut().poll(&mut cx))
+        };
+        let mut cancelled = Box::pin(call(Nested(answer)));
+        assert!(poll(&mut cancelled).is_pending());
+        client.blocking_scope(|| drop(cancelled));
+        let nested = answer.lock().unwrap().take();
+        nested.expect("an answer").expect("the lock of the body");
+        assert!(!client.mutex("l").blocking_is_locked().unwrap());
+
+        if !ends {
+            return;
+        }
+        let mut lost = Box::pin(call(Nested(answer)));
+        assert!(poll(&mut lost).is_pending());
+        assert!(client.mutex("l").blocking_force_unlock().unwrap());
+        let lost = client.blocking_scope(|| futures::executor::block_on(lost));
+        assert!(matches!(lost, Err(LockError::Lost { .. })), "{lost:?}");
+        let nested = answer.lock().unwrap().take().expect("an answer");
+        assert!(matches!(nested, Err(LockError::Lost { .. })), "{nested:?}");
+    }
+    let answer = Mutex::default();
+    check(bare, true, &answer);
+    check(guarded, true, &answer);
+    check(finishing, false, &answer);
+    check(both, false, &answer);
+    check(moved, true, &answer);
+    check(answered, true, &answer);
+    check(by_hand, true, &answer);
 }
 
 #[test]

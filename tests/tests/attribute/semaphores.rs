@@ -202,6 +202,23 @@ fn permits_may_be_an_expression() {
     }
 }
 
+/// The expected type reaches the expression.
+#[test]
+fn permits_may_be_converted() {
+    #[auto_semaphore(permits = n.try_into()?)]
+    fn sync(n: i64) -> Result<i64, Box<dyn std::error::Error>> {
+        Ok(n)
+    }
+    #[auto_semaphore(permits = n.try_into().map_err(|_| "too many")?)]
+    async fn future(n: i64) -> Result<i64, Box<dyn std::error::Error + Send + Sync>> {
+        Ok(n)
+    }
+    assert_eq!(client().blocking_scope(|| sync(2)).unwrap(), 2);
+    assert!(client().blocking_scope(|| sync(-1)).is_err());
+    assert_eq!(scoped(future(2)).unwrap(), 2);
+    assert_eq!(scoped(future(-1)).unwrap_err().to_string(), "too many");
+}
+
 #[test]
 fn a_timeout_and_a_loss_are_answered_as_with_a_mutex() {
     #[auto_semaphore(permits = 1, name = "n:one", ns = "t", block = 0, on_timeout = |_, _| Ok("busy"), on_error = |_| Ok("lost"))]

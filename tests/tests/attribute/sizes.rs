@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::process::{Command, Stdio};
 
-use auto_mutex::{LockError, auto_mutex};
+use auto_mutex::{LockError, auto_mutex, auto_read, auto_semaphore};
 use tokio::task::yield_now;
 
 use crate::support::{named_client, scoped_on};
@@ -100,6 +100,71 @@ fn a_future_stores_the_body_or_a_handler() {
         ),
     ] {
         assert!(size < BUFFER + 2 * KIB, "{call}: {size}");
+    }
+}
+
+/// An array that is an argument, and lives across an await.
+type Argument = [u8; KIB];
+
+async fn plain(data: Argument) -> Outcome {
+    yield_now().await;
+    Ok(data[0])
+}
+
+/// Annotated functions with the body of [`plain`].
+macro_rules! as_plain {
+    ($($name:ident: $attribute:meta)*) => {
+        $(
+            #[$attribute]
+            async fn $name(data: Argument) -> Outcome {
+                yield_now().await;
+                Ok(data[0])
+            }
+        )*
+    };
+}
+
+async fn late(_: Argument) -> Outcome {
+    Ok(2)
+}
+
+as_plain! {
+    locked: auto_mutex
+    keyed: auto_mutex(key = 1)
+    with_keys: auto_mutex(keys = [1, 2])
+    with_was: auto_mutex(was = "t:old")
+    with_both_kinds: auto_mutex(keys = [1, 2], was = "t:old")
+    with_guard: auto_mutex(guard = _g)
+    with_timeout: auto_mutex(on_timeout = late)
+    with_timeout_and_keys: auto_mutex(on_timeout = late, keys = [1, 2])
+    limited: auto_semaphore(permits = 3)
+    reading: auto_read
+}
+
+/// Each argument is stored as often as in the plain future.
+#[test]
+fn a_call_adds_little_to_a_future() {
+    let size = size_of_val(&plain([0; KIB]));
+    let calls = [
+        ("locked", size_of_val(&locked([0; KIB]))),
+        ("keyed", size_of_val(&keyed([0; KIB]))),
+        ("with_keys", size_of_val(&with_keys([0; KIB]))),
+        ("with_was", size_of_val(&with_was([0; KIB]))),
+        ("with_both_kinds", size_of_val(&with_both_kinds([0; KIB]))),
+        ("limited", size_of_val(&limited([0; KIB]))),
+        ("reading", size_of_val(&reading([0; KIB]))),
+    ];
+    for (call, of_call) in calls {
+        assert!(of_call <= size + 400, "{call}: {size} -> {calls:?}");
+    }
+    // These need the arguments outside of the body until the lock is granted: a body with a guard begins only then, and a
+    // handler takes them.
+    for of_call in [
+        size_of_val(&with_guard([0; KIB])),
+        size_of_val(&with_timeout([0; KIB])),
+        size_of_val(&with_timeout_and_keys([0; KIB])),
+    ] {
+        assert!(of_call <= size + KIB + 400, "{size} -> {of_call}");
     }
 }
 

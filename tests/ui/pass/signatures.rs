@@ -25,6 +25,26 @@ struct Point {
     y: (u32, u32),
 }
 
+type Outcome<T> = Result<T, LockError>;
+
+#[auto_mutex]
+fn alias_of_opaque(n: u32) -> Outcome<impl Display> {
+    Ok(n)
+}
+
+#[auto_mutex(on_timeout = exits, on_error = exits_too)]
+async fn diverging(n: u32) -> u32 {
+    n
+}
+
+fn exits(n: u32) -> ! {
+    panic!("busy: {n}")
+}
+
+fn exits_too(error: LockError) -> ! {
+    panic!("{error}")
+}
+
 #[auto_mutex]
 fn early(n: u32) -> Result<u32, LockError> {
     if n > 3 {
@@ -256,6 +276,7 @@ fn main() {
         assert_eq!(format!("{:?}", coerced(false).unwrap()), "\"one\"");
         assert_eq!(format!("{:?}", coerced(true).unwrap()), "1");
         assert_eq!(recursive(4).unwrap(), 4);
+        assert_eq!(alias_of_opaque(4).unwrap().to_string(), "4");
         assert_eq!(closure_result(4).unwrap()(3), 7);
         assert_eq!(r#type(4).unwrap() + raw(1, 2).unwrap(), 7);
         let mut ledger = Ledger::new("a").unwrap();
@@ -267,6 +288,7 @@ fn main() {
     });
     let run = async {
         assert_eq!(early_async(2).await.unwrap(), 2);
+        assert_eq!(diverging(2).await, 2);
         assert_eq!(early_async(4).await.unwrap_err().to_string(), "too many");
         let mut all = Vec::new();
         borrowed_async(&mut all, "a").await.unwrap().push('b');
