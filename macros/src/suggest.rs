@@ -5,7 +5,9 @@ pub(crate) fn nearest<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    let tolerated = word.chars().count().div_ceil(3).max(1);
+    let length = word.chars().count();
+    // Two words of one letter have nothing in common.
+    let tolerated = length.div_ceil(3).min(length.saturating_sub(1));
     candidates
         .into_iter()
         .map(|candidate| (distance(word, candidate), candidate))
@@ -48,5 +50,6 @@ mod tests {
         assert_eq!(nearest("keys", words), Some("key"));
         assert_eq!(nearest("permits", words), None);
         assert_eq!(nearest("", words), None);
+        assert_eq!(nearest("K", ["a"]), None);
     }
 }

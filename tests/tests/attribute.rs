@@ -38,6 +38,8 @@ mod options;
 mod owners;
 #[path = "attribute/readers.rs"]
 mod readers;
+#[path = "attribute/reentrant.rs"]
+mod reentrant;
 #[path = "attribute/reentry.rs"]
 mod reentry;
 #[path = "attribute/semaphores.rs"]

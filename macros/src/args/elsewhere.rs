@@ -52,6 +52,10 @@ const MEANT: &[(&str, &[&str])] = &[
     ),
     ("ownerid session caller", &["owner"]),
     (
+        "reentry recursive recursion nested reentrancy",
+        &["reentrant"],
+    ),
+    (
         "limit concurrency maxconcurrency maxconcurrent count max permit slots size",
         &["permits"],
     ),
@@ -71,10 +75,6 @@ const NOWHERE: &[(&str, &str)] = &[
     (
         "renew autorenew renewal extend autoextend refresh autorefresh watchdog heartbeat keepalive",
         "a held lock is always renewed in the background: leave it out; `expire = …` is how long to hold at most",
-    ),
-    (
-        "reentrant reentry",
-        "calls of the same task always re-enter: leave it out",
     ),
     (
         "fair fairness queue",
@@ -105,6 +105,10 @@ const MEANINGS: &[(&str, &str)] = &[
     ("keys", "several locks at once"),
     ("was", "the old name, of which the lock is taken too"),
     ("owner", "who holds it, instead of the task"),
+    (
+        "reentrant",
+        "whether a nested call shares the lock of its task",
+    ),
     ("permits", "how many may be inside"),
     ("guard", "the name of the guard in the body"),
     ("client", "the client to use"),

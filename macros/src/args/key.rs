@@ -5,6 +5,7 @@ use quote::ToTokens;
 use syn::{Expr, LitStr};
 
 use super::escape::escape;
+use super::template::{constant, is_constant};
 use crate::errors::Errors;
 use crate::item::Params;
 use crate::kind::Kind;
@@ -31,11 +32,14 @@ pub(crate) enum Part {
 #[derive(Clone)]
 pub(crate) struct Place {
     pub(super) path: Vec<String>,
+    /// Whether the template has nothing else.
+    pub(super) alone: bool,
     pub(super) span: Span,
 }
 
-/// Reports parts that name missing parameters.
+/// Reports parts of the option `option` that name missing parameters.
 pub(super) fn check_parts(
+    option: &str,
     parts: &[Part],
     kind: Kind,
     params: &Params,
@@ -46,7 +50,7 @@ pub(super) fn check_parts(
         match part {
             Part::Text(_) => {}
             Part::Value(value) => check_value(value, params, errors),
-            Part::Shown { place, .. } => place.check(kind, params, inherited, errors),
+            Part::Shown { place, .. } => place.check(option, kind, params, inherited, errors),
         }
     }
 }
@@ -61,6 +65,18 @@ pub(super) fn check_value(value: &Expr, params: &Params, errors: &mut Errors) {
 }
 
 impl Part {
+    pub(super) fn is_empty(&self) -> bool {
+        matches!(self, Self::Text(text) if text.value().is_empty())
+    }
+
+    /// The placeholder, if the part has one.
+    pub(super) fn place(&self) -> Option<&Place> {
+        match self {
+            Self::Shown { place, .. } => Some(place),
+            Self::Text(_) | Self::Value(_) => None,
+        }
+    }
+
     /// The part as the template of a name shows it: fixed texts are escaped, and variable parts are in braces.
     pub(crate) fn shown(&self) -> String {
         match self {
@@ -71,7 +87,7 @@ impl Part {
                 place,
                 after,
             } => {
-                let place = place.path.join(".");
+                let place = place.shown();
                 format!("{}{{{place}}}{}", escape(before), escape(after))
             }
         }
@@ -82,7 +98,19 @@ const NO_SELF: &str =
     "there is no `self` here: the key of a function without a receiver is made of its parameters";
 
 impl Place {
-    fn check(&self, kind: Kind, params: &Params, inherited: bool, errors: &mut Errors) {
+    /// The parameter or field, as the user wrote it.
+    pub(super) fn shown(&self) -> String {
+        self.path.join(".")
+    }
+
+    fn check(
+        &self,
+        option: &str,
+        kind: Kind,
+        params: &Params,
+        inherited: bool,
+        errors: &mut Errors,
+    ) {
         let root = &self.path[0];
         if root == "self" {
             if !params.has_self() {
@@ -93,7 +121,15 @@ impl Place {
         if params.names().any(|name| name == root) {
             return;
         }
+        if self.path.len() == 1 && is_constant(root) {
+            errors.at(self.span, constant(option, root, self.alone));
+            return;
+        }
         let known = || params.names().chain(params.has_self().then_some("self"));
+        let names = || {
+            let names: Vec<_> = known().map(|name| format!("`{{{name}}}`")).collect();
+            names.join(", ")
+        };
         let hint = if let Some(name) = suggest::nearest(root, known()) {
             format!("did you mean `{{{name}}}`?")
         } else if inherited {
@@ -102,11 +138,13 @@ impl Place {
                 "the block's key needs it; write `#[{attribute}(key = …)]` on `{function}` for a key of its own, `#[{attribute}(key = ())]` for none",
                 function = params.function(),
             )
-        } else if known().next().is_none() {
-            "it has none; `key = …` also takes an expression".to_owned()
         } else {
-            let names: Vec<_> = known().map(|name| format!("`{{{name}}}`")).collect();
-            format!("use {}, or an expression: `key = …`", names.join(", "))
+            match (option, known().next()) {
+                ("key", None) => "it has none; `key = …` also takes an expression".to_owned(),
+                ("key", Some(_)) => format!("use {}, or an expression: `key = …`", names()),
+                (_, None) => "it has none".to_owned(),
+                (_, Some(_)) => format!("use {}", names()),
+            }
         };
         errors.at(
             self.span,

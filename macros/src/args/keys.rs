@@ -34,7 +34,7 @@ impl Key {
             Expr::Lit(ExprLit {
                 lit: Lit::Str(text),
                 ..
-            }) => template::parse(text).map(Self::Parts),
+            }) => template::key(text).map(Self::Parts),
             Expr::Array(_) => Err(Error::new_spanned(
                 &value,
                 "several parts of one key are a tuple: `key = (a, b)`",
@@ -46,7 +46,7 @@ impl Key {
     /// Reports parts that name missing parameters.
     pub(crate) fn check(&self, kind: Kind, params: &Params, inherited: bool, errors: &mut Errors) {
         if let Self::Parts(parts) = self {
-            key::check_parts(parts, kind, params, inherited, errors);
+            key::check_parts("key", parts, kind, params, inherited, errors);
         }
     }
 }
@@ -112,7 +112,7 @@ impl Keys {
         match self {
             Self::List(keys) => {
                 for parts in keys {
-                    key::check_parts(parts, kind, params, inherited, errors);
+                    key::check_parts("key", parts, kind, params, inherited, errors);
                 }
             }
             Self::Each(values) => key::check_value(values, params, errors),

@@ -29,6 +29,7 @@ impl Options {
             was: self.was.or(block.was),
             owner: self.owner.or(block.owner),
             order: self.order.or(block.order),
+            reentrant: self.reentrant.or(block.reentrant),
             permits: self.permits.or(block.permits),
             guard: self.guard.or(block.guard.map(|guard| Guard {
                 inherited: true,
@@ -50,6 +51,9 @@ impl Options {
             "retries" | "interval" => given("block"),
             "key" => given("keys"),
             "keys" => given("key"),
+            // An owner shares its lock among calls, so the function's choice replaces the choice of the block.
+            "owner" => self.reentrant == Some(false),
+            "reentrant" => given("owner"),
             // A lock of another kind cannot have the same name.
             "name" => !self.kind.shares_locks_with(block.kind),
             word::EXPLICIT => true,
@@ -73,6 +77,7 @@ impl Options {
                     "keys" => left.keys = None,
                     "was" => left.was = None,
                     "owner" => left.owner = None,
+                    "reentrant" => left.reentrant = None,
                     "permits" => left.permits = None,
                     // For these options, `over` prefers the function's value, or the option does not apply to
                     // functions.

@@ -13,6 +13,7 @@ mod merge;
 mod read;
 mod template;
 mod unit;
+mod was;
 mod word;
 
 use proc_macro2::{Ident, Span, TokenStream};
@@ -28,6 +29,7 @@ pub(crate) use handler::{Handler, is_awaited};
 pub(crate) use key::Part;
 pub(crate) use keys::{Key, Keys, is_place};
 pub(crate) use length::{Count, Length};
+pub(crate) use was::Was;
 pub(crate) use word::DONE;
 
 /// The options of one attribute, or those of one function together with the defaults of its block.
@@ -52,10 +54,11 @@ pub(crate) struct Options {
     pub(crate) keys: Option<Keys>,
     /// Whether the function's attribute has neither `key` nor `keys`, so that they can only come from the block.
     key_inherited: bool,
-    pub(crate) was: Option<LitStr>,
+    pub(crate) was: Option<Was>,
     pub(crate) owner: Option<Expr>,
     /// The reason why the order of the function's locks is intended.
     pub(crate) order: Option<LitStr>,
+    pub(crate) reentrant: Option<bool>,
     pub(crate) permits: Option<Count>,
     pub(crate) guard: Option<Guard>,
     pub(crate) client: Option<Expr>,
@@ -65,9 +68,6 @@ pub(crate) struct Options {
     /// See [`word::DONE`].
     pub(crate) done: bool,
 }
-
-/// The placeholder for the namespace at the beginning of an old name. The runtime replaces it.
-const NAMESPACE: &str = "{namespace}:";
 
 /// An option as it was written.
 #[derive(Clone)]
@@ -122,6 +122,7 @@ impl Options {
             was: None,
             owner: None,
             order: None,
+            reentrant: None,
             permits: None,
             guard: None,
             client: None,
@@ -152,21 +153,8 @@ impl Options {
                 "`explicit` is for `impl` and `trait` blocks: leave it out",
             );
         }
-        if let Some(name) = &self.name
-            && let Some(param) = params.placeholder_in(&name.value())
-        {
-            errors.at(
-                name.span(),
-                format!("`name` is the same for every call: write `key = \"{{{param}}}\"` for a lock per `{param}`"),
-            );
-        }
-        if let Some(was) = &self.was
-            && let Some(param) = params.placeholder_in(&was.value().replacen(NAMESPACE, "", 1))
-        {
-            errors.at(
-                was.span(),
-                format!("`was` is the old name without its key, to which the parts of `key` are added: leave `{{{param}}}` out"),
-            );
+        if let Some(was) = &self.was {
+            was.check(self.kind, params, errors);
         }
         if let Some(key) = &self.key {
             key.check(self.kind, params, self.key_inherited, errors);
@@ -187,6 +175,14 @@ impl Options {
             errors.at(
                 keys.span(),
                 "`key` is one lock and `keys` are several: put all of them into `keys`",
+            );
+        }
+        if let (Some(reentrant), Some(_)) = (self.word("reentrant"), self.word("owner"))
+            && self.reentrant == Some(false)
+        {
+            errors.at(
+                reentrant.span(),
+                "calls of one `owner` share the lock, and `reentrant = false` forbids it: leave out one of them",
             );
         }
         if let (Some(owner), Some(other)) =
@@ -259,6 +255,9 @@ impl OnLost {
     }
 }
 
+/// The error for a guard with `mut`, `ref` or `&`.
+const ONLY_BORROWED: &str = "`guard` takes a plain name: the guard is a shared reference, which is all that its methods need: `guard = lock`";
+
 impl Guard {
     fn parse(value: Expr) -> Result<Self> {
         match bare_expr(&value) {
@@ -268,6 +267,7 @@ impl Guard {
                     inherited: false,
                 })
             }
+            Expr::Reference(_) => Err(Error::new_spanned(value, ONLY_BORROWED)),
             _ => Err(Error::new_spanned(
                 value,
                 "`guard` takes the name that the guard gets in the body: `guard = lock`",

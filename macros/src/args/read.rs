@@ -8,7 +8,7 @@ use syn::{Error, Expr, ExprLit, Lit, LitStr, Path, Result, Token};
 
 use super::length::Least;
 use super::word::{self, DONE};
-use super::{Count, Given, Guard, Handler, Key, Keys, Length, OnLost, Options};
+use super::{Count, Given, Guard, Handler, Key, Keys, Length, OnLost, Options, Was, template};
 use crate::errors::Errors;
 use crate::kind::Kind;
 use crate::source;
@@ -124,6 +124,9 @@ impl Options {
             self.runtime = Some(path);
             return Ok(());
         }
+        if text == "guard" && (input.peek(Token![mut]) || input.peek(Token![ref])) {
+            return Err(input.error(super::ONLY_BORROWED));
+        }
         let value: Expr = input.parse()?;
         match word::option(&text) {
             "expire" => self.expire = Some(Length::parse(&text, EXPIRE, value)?),
@@ -139,13 +142,14 @@ impl Options {
             "on_timeout" => self.on_timeout = Some(Handler::parse(&text, value)?),
             "on_error" => self.on_error = Some(Handler::parse(&text, value)?),
             "on_lost" => self.on_lost = Some(OnLost::parse(value)?),
-            "ns" => self.ns = Some(literal(&text, example, &value, FIXED)?),
-            "name" => self.name = Some(literal(&text, example, &value, FIXED)?),
+            "ns" => self.ns = Some(fixed(&text, example, &value)?),
+            "name" => self.name = Some(fixed(&text, example, &value)?),
             "key" => self.key = Some(Key::parse(value)?),
             "keys" => self.keys = Some(Keys::parse(value)?),
-            "was" => self.was = Some(old_name(example, &value)?),
-            "owner" => self.owner = Some(value),
+            "was" => self.was = Some(Was::parse(&literal(&text, example, &value, FIXED)?)?),
+            "owner" => self.owner = Some(owner(value)?),
             "order" => self.order = Some(literal(&text, example, &value, REASON)?),
+            "reentrant" => self.reentrant = Some(flag(&text, example, &value)?),
             "guard" => self.guard = Some(Guard::parse(value)?),
             "client" => self.client = Some(value),
             _ => return Err(word::unknown(word, self.kind)),
@@ -179,6 +183,10 @@ fn literal(option: &str, example: &str, value: &Expr, hint: &str) -> Result<LitS
         ..
     }) = bare_expr(value)
     else {
+        let hint = match bare_expr(value) {
+            Expr::Macro(_) => "macros are expanded too late for this, so write the text out",
+            _ => hint,
+        };
         return Err(Error::new_spanned(
             value,
             format!("`{option}` takes a text: write `{example}`; {hint}"),
@@ -193,18 +201,57 @@ fn literal(option: &str, example: &str, value: &Expr, hint: &str) -> Result<LitS
     Ok(text.clone())
 }
 
-/// Parses the value of `was`: a whole name, with its namespace.
-fn old_name(example: &str, value: &Expr) -> Result<LitStr> {
-    let name = literal("was", example, value, FIXED)?;
-    if !name.value().contains(':') {
-        return Err(Error::new(
-            name.span(),
-            format!(
-                "`was` is the whole old name with its namespace, without the key: write `{example}`"
-            ),
-        ));
+/// Parses `true` or `false`.
+fn flag(option: &str, example: &str, value: &Expr) -> Result<bool> {
+    match bare_expr(value) {
+        Expr::Lit(ExprLit {
+            lit: Lit::Bool(flag),
+            ..
+        }) => Ok(flag.value),
+        _ => Err(Error::new_spanned(
+            value,
+            format!("`{option}` is `true` or `false`, the same for every call: write `{example}`"),
+        )),
     }
-    Ok(name)
+}
+
+/// Parses the value of `name` or `ns`.
+fn fixed(option: &str, example: &str, value: &Expr) -> Result<LitStr> {
+    let text = literal(option, example, value, FIXED)?;
+    template::fixed(option, &text, |before, after, place| {
+        let key = match place.shown() {
+            path if template::is_constant(&path) => path,
+            _ => format!("\"{after}\""),
+        };
+        let before = match option {
+            "name" if !before.is_empty() => format!("name = \"{before}\", "),
+            _ => String::new(),
+        };
+        format!(
+            "`{option}` is the same for every call: write `{before}key = {key}` for a lock per value"
+        )
+    })
+}
+
+/// Refuses an owner that is a template, because a text is one owner for all calls.
+fn owner(value: Expr) -> Result<Expr> {
+    let Expr::Lit(ExprLit {
+        lit: Lit::Str(text),
+        attrs,
+    }) = bare_expr(&value)
+    else {
+        return Ok(value);
+    };
+    let text = template::fixed("owner", text, |_, _, place| {
+        format!(
+            "`owner` takes an expression, not a template: write `owner = {}`",
+            place.shown()
+        )
+    })?;
+    Ok(Expr::Lit(ExprLit {
+        attrs: attrs.clone(),
+        lit: Lit::Str(text),
+    }))
 }
 
 /// Skips to the comma before the next option.

@@ -1,19 +1,64 @@
-//! Parses the template of a key: texts and placeholders, in parts separated by colons.
+//! Parses texts with placeholders: `key` and `was` may have them, `name`, `ns` and `owner` may not. In all of them, `{{`
+//! and `}}` stand for braces, so that no option takes a placeholder literally.
 
 use proc_macro2::Span;
 use syn::{Error, LitStr, Result};
 
 use super::key::{EMPTY, Part, Place, index, name};
 
-/// Input:  `"user-{id}:{order.n}"`
+/// Input:  `"user-{id}:{order.n}"` for the option `key`
 /// Output: two parts: the placeholder `id` after the text `user-`, and the placeholder `order.n`
-pub(super) fn parse(text: &LitStr) -> Result<Vec<Part>> {
+pub(super) fn key(text: &LitStr) -> Result<Vec<Part>> {
+    let parts = parts("key", text)?;
+    if parts.iter().any(Part::is_empty) {
+        return Err(Error::new(text.span(), EMPTY));
+    }
+    Ok(parts)
+}
+
+/// Parses a text that is the same for every call. `hint` gets the text before and after the last colon before the first
+/// placeholder, and this placeholder. It says where the placeholder belongs.
+pub(super) fn fixed(
+    option: &str,
+    text: &LitStr,
+    hint: impl FnOnce(&str, &str, &Place) -> String,
+) -> Result<LitStr> {
+    let parts = parts(option, text)?;
+    let places = parts.iter().enumerate();
+    let mut places = places.filter_map(|(i, part)| Some((i, part.place()?)));
+    if let Some((i, place)) = places.next() {
+        let value = text.value();
+        let mut colons = value.match_indices(':');
+        let (before, after) = match i.checked_sub(1).and_then(|last| colons.nth(last)) {
+            Some((at, _)) => (&value[..at], &value[at + 1..]),
+            None => ("", &*value),
+        };
+        return Err(Error::new(text.span(), hint(before, after, place)));
+    }
+    Ok(joined(&parts, text.span()))
+}
+
+/// Splits the parts of a text into those before the first placeholder, joined, and the others.
+pub(super) fn split(option: &str, text: &LitStr) -> Result<(LitStr, Vec<Part>)> {
+    let mut parts = parts(option, text)?;
+    let first = parts.iter().position(|part| part.place().is_some());
+    let rest = parts.split_off(first.unwrap_or(parts.len()));
+    Ok((joined(&parts, text.span()), rest))
+}
+
+/// Joins parts without placeholders.
+fn joined(parts: &[Part], span: Span) -> LitStr {
+    let texts = parts.iter().filter_map(|part| match part {
+        Part::Text(text) => Some(text.value()),
+        _ => None,
+    });
+    LitStr::new(&texts.collect::<Vec<_>>().join(":"), span)
+}
+
+/// The parts between the colons. Parts without a placeholder may be empty.
+fn parts(option: &str, text: &LitStr) -> Result<Vec<Part>> {
     let wrong = |message: &str| Err(Error::new(text.span(), message));
     let value = text.value();
-    if value.is_empty() {
-        return wrong(EMPTY);
-    }
-
     let mut parts = Vec::new();
     let mut part = Draft::default();
     let mut chars = value.chars().peekable();
@@ -41,18 +86,18 @@ pub(super) fn parse(text: &LitStr) -> Result<Vec<Part>> {
                         "two placeholders in one part: separate them with `:`, so that distinct values never make the same name",
                     );
                 }
-                part.place = Some(place(inside.trim(), text.span())?);
+                part.place = Some(place(option, inside.trim(), text)?);
             }
             '}' => {
                 return wrong(
                     "unbalanced `}`: open the placeholder with `{`, or write `}}` for a brace",
                 );
             }
-            ':' => parts.push(std::mem::take(&mut part).finish(text)?),
+            ':' => parts.push(std::mem::take(&mut part).finish(text.span())),
             c => part.text(c),
         }
     }
-    parts.push(part.finish(text)?);
+    parts.push(part.finish(text.span()));
     Ok(parts)
 }
 
@@ -72,33 +117,44 @@ impl Draft {
         }
     }
 
-    fn finish(self, text: &LitStr) -> Result<Part> {
+    fn finish(self, span: Span) -> Part {
         let Self {
             before,
             place,
             after,
         } = self;
         match place {
-            Some(place) => Ok(Part::Shown {
+            Some(place) => Part::Shown {
                 before,
                 place,
                 after,
-            }),
-            None if before.is_empty() => Err(Error::new(text.span(), EMPTY)),
-            None => Ok(Part::Text(LitStr::new(&before, text.span()))),
+            },
+            None => Part::Text(LitStr::new(&before, span)),
         }
     }
 }
 
-fn place(inside: &str, span: Span) -> Result<Place> {
+fn place(option: &str, inside: &str, text: &LitStr) -> Result<Place> {
+    let span = text.span();
     let wrong = |message: String| Err(Error::new(span, message));
     if inside.is_empty() {
         return wrong("`{}` names nothing: write the parameter, as in `{id}`".to_owned());
     }
-    if inside.contains(':') {
+    if inside == "_" {
+        return wrong("`{_}` names nothing: give the parameter a name, as in `{id}`".to_owned());
+    }
+    let alone = text.value().trim_matches(['{', '}']).trim() == inside;
+    if is_constant(inside.rsplit("::").next().unwrap_or_default()) {
+        // `Place::check` reports a constant without a path, unless it is a parameter.
+        if inside.contains("::") {
+            return wrong(constant(option, inside, alone));
+        }
+    } else if let Some((word, _)) = inside.split_once(':')
+        && !inside.contains("::")
+    {
         return wrong(format!(
             "a placeholder is shown by `Display`, without a format: `{{{}}}`; for more use an expression: `key = …`",
-            inside.split(':').next().unwrap_or_default().trim(),
+            word.trim(),
         ));
     }
     let path: Vec<String> = inside
@@ -107,10 +163,36 @@ fn place(inside: &str, span: Span) -> Result<Place> {
         .collect();
     let is_name = |word: &String| name(word, span).is_some();
     let is_field = |word: &String| is_name(word) || index(word).is_some();
-    if !is_name(&path[0]) || !path[1..].iter().all(is_field) {
+    if index(&path[0]).is_some() {
         return wrong(format!(
-            "`{{{inside}}}` is neither a parameter nor a field of one: use an expression, as in `key = {inside}`"
+            "`{{{inside}}}` is no parameter: placeholders name parameters, as in `{{id}}`"
         ));
     }
-    Ok(Place { path, span })
+    if !is_name(&path[0]) || !path[1..].iter().all(is_field) {
+        let hint = match option {
+            "key" if alone => format!("use an expression, as in `key = {inside}`"),
+            "key" => format!("use expressions, as in `key = (…, {inside})`"),
+            _ => "an expression can only be the value of `key`".to_owned(),
+        };
+        return wrong(format!(
+            "`{{{inside}}}` is neither a parameter nor a field of one: {hint}"
+        ));
+    }
+    Ok(Place { path, alone, span })
+}
+
+/// Whether `word` is spelled like a constant, `MAX_PAGES`.
+pub(super) fn is_constant(word: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    word.starts_with(|c: char| c.is_ascii_uppercase()) && word.chars().all(is_part)
+}
+
+/// The error for the constant `path` in a text of `option`; `alone`: the text has nothing else.
+pub(super) fn constant(option: &str, path: &str, alone: bool) -> String {
+    let hint = match option {
+        "key" if alone => format!("write `key = {path}`"),
+        "key" => format!("make it a part of its own, as in `key = ({path}, id)`"),
+        _ => "write its value into the text".to_owned(),
+    };
+    format!("`{{{path}}}` is no parameter, and placeholders name parameters only: {hint}")
 }

@@ -25,6 +25,7 @@ const KNOWN: &[(&str, &str)] = &[
     ("was", "was = \"{namespace}:Ledger:close\""),
     ("owner", "owner = session.id"),
     ("order", "order = \"accounts before ledger\""),
+    ("reentrant", "reentrant = false"),
     ("permits", "permits = 5"),
     ("guard", "guard = lock"),
     ("client", "client = self.locks"),

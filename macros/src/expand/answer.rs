@@ -153,10 +153,10 @@ impl Answers<'_> {
             }
             None => path.to_token_stream(),
         };
-        let call = if option == "on_error" && is_of_type(path) && !self.is_unsafe {
+        let call = if option == "on_error" && !self.is_unsafe {
             let this = match &self.this {
-                Some(this) => this.clone(),
-                None => quote_spanned!(ours(span)=> #private::NoSelf),
+                Some(this) if is_of_type(path) => this.clone(),
+                _ => quote_spanned!(ours(span)=> #private::NoSelf),
             };
             quote_spanned!(ours(span)=> #private::on_error(#handler, #this, __error))
         } else {

@@ -9,7 +9,7 @@ use super::handlers;
 use crate::args::Options;
 use crate::errors::Errors;
 use crate::fallback;
-use crate::item::{Block, Function, Marks, Member, is_mark, second_mark};
+use crate::item::{Block, Function, Header, Marks, Member, is_mark, second_mark};
 
 /// A function of the block and its attributes.
 pub(super) struct Candidate {
@@ -23,6 +23,8 @@ pub(crate) fn expand(mut block: Block, mut defaults: Options, mut errors: Errors
     }
     // In `members`, functions are `Ok`, and other items are `Err`.
     let explicit = defaults.explicit.is_some();
+    // A macro may make annotated functions.
+    let mut protects = block.members.iter().any(Member::is_macro);
     let mut members = Vec::new();
     for member in std::mem::take(&mut block.members) {
         members.push(match member {
@@ -56,6 +58,7 @@ pub(crate) fn expand(mut block: Block, mut defaults: Options, mut errors: Errors
                 let plain = quote!(#passed #plain);
                 untouched.extend(plain.clone());
                 if candidate.is_protected(&defaults, &answering) {
+                    protects = true;
                     let options = candidate.options(&defaults);
                     handlers::refuse_circle(&candidate, &options, &block.header, &mut errors);
                     let protected =
@@ -67,11 +70,30 @@ pub(crate) fn expand(mut block: Block, mut defaults: Options, mut errors: Errors
             }
         }
     }
+    if !protects && errors.is_empty() {
+        errors.at(defaults.span, nothing(&block.header, &defaults));
+    }
     if errors.is_empty() {
         block.with_members(expanded)
     } else {
         fallback::item(errors, block.with_members(untouched))
     }
+}
+
+/// The error for a block in which no function is protected.
+fn nothing(header: &Header, defaults: &Options) -> String {
+    let attribute = defaults.kind.word();
+    let remedy = if defaults.explicit.is_some() {
+        format!("mark its functions with `#[{attribute}]`, or leave `explicit` out")
+    } else if header.is_trait() {
+        "a function without a body is protected where it is implemented: put the attribute there"
+            .to_owned()
+    } else {
+        "functions that are left out, answer as handlers, or are inherited from a trait take no lock: \
+         write the functions out here, or remove the attribute"
+            .to_owned()
+    };
+    format!("this block protects nothing: {remedy}")
 }
 
 impl Candidate {

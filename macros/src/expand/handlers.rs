@@ -100,7 +100,7 @@ pub(super) fn refuse_circle(
         if inherited {
             errors.on(&candidate.function.sig.ident, format!(
                 "the `{option}` of the block calls `{name}` and answers for it too, so `{name}` would call itself again and again: \
-                 mark it with `#[no_auto_mutex]`, or give it an `{option}` of its own"
+                 mark it with `#[auto_mutex::no_auto_mutex]`, or give it an `{option}` of its own"
             ));
         } else {
             refuse(option, &name, handler, errors);

@@ -83,13 +83,15 @@ fn settings(options: &Options) -> TokenStream {
         settings.set("owner", borrowed(owner), whole(owner));
     }
     if let Some(was) = &options.was {
-        settings.set("was", was.to_token_stream(), Span::mixed_site());
+        let (in_namespace, fixed) = (was.in_namespace, &was.fixed);
+        settings.set("was", quote!(#in_namespace, #fixed), Span::mixed_site());
+        settings.parts("was_part", &was.parts);
     }
     match (&options.key, &options.keys) {
         (_, Some(Keys::List(keys))) => {
             for parts in keys {
                 settings.set("another", TokenStream::new(), Span::mixed_site());
-                settings.parts(parts);
+                settings.parts("part", parts);
             }
         }
         (_, Some(Keys::Each(values))) => {
@@ -99,7 +101,7 @@ fn settings(options: &Options) -> TokenStream {
             };
             settings.set(by, value, whole(values));
         }
-        (Some(Key::Parts(parts)), None) => settings.parts(parts),
+        (Some(Key::Parts(parts)), None) => settings.parts("part", parts),
         _ => {}
     }
     settings.tokens
@@ -121,27 +123,19 @@ impl Settings<'_> {
             .extend(quote_spanned!(span=> #private::Request::#option(&mut __request, #value);));
     }
 
-    fn parts(&mut self, parts: &[Part]) {
+    /// `Request::part(&mut __request, "before", &(value), "after");` for each part.
+    fn parts(&mut self, option: &str, parts: &[Part]) {
         for part in parts {
-            match part {
-                Part::Text(text) => self.set("part", text.to_token_stream(), Span::mixed_site()),
-                Part::Value(value) => self.set("part", borrowed(value), whole(value)),
+            let (before, shown, after, span) = match part {
+                Part::Text(text) => ("", text.to_token_stream(), "", Span::mixed_site()),
+                Part::Value(value) => ("", borrowed(value), "", whole(value)),
                 Part::Shown {
                     before,
                     place,
                     after,
-                } if before.is_empty() && after.is_empty() => {
-                    self.set("part", borrowed(place), whole(place));
-                }
-                Part::Shown {
-                    before,
-                    place,
-                    after,
-                } => {
-                    let shown = borrowed(place);
-                    self.set("affixed", quote!(#before, #shown, #after), whole(place));
-                }
-            }
+                } => (&**before, borrowed(place), &**after, whole(place)),
+            };
+            self.set(option, quote!(#before, #shown, #after), span);
         }
     }
 }

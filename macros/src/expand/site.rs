@@ -30,6 +30,10 @@ pub(super) fn site(function: &Function, options: &Options, owner: Option<&str>) 
         Some(order) => quote_spanned!(span=> #private::Some(#order)),
         None => quote_spanned!(span=> #private::None),
     };
+    let reentrant = match options.reentrant {
+        Some(reentrant) => quote_spanned!(span=> #private::Some(#reentrant)),
+        None => quote_spanned!(span=> #private::None),
+    };
     let name = function.sig.ident.unraw().to_string();
     let (file, line) = source::place(function.sig.ident.span());
     let parts: Vec<String> = match (&options.key, &options.keys) {
@@ -66,6 +70,7 @@ pub(super) fn site(function: &Function, options: &Options, owner: Option<&str>) 
             key: &[#(#parts),*],
             options: #text,
             order: #order,
+            reentrant: #reentrant,
             lengths: [#(#lengths),*],
             state: #private::State::NEW,
         };

@@ -25,6 +25,12 @@ pub(crate) enum Member {
     Other(Other),
 }
 
+impl Member {
+    pub(crate) fn is_macro(&self) -> bool {
+        matches!(self, Self::Other(other) if other.is_macro())
+    }
+}
+
 impl Block {
     /// The same block with these members.
     pub(crate) fn with_members(&self, members: TokenStream) -> TokenStream {

@@ -109,10 +109,10 @@ impl Function {
             );
         }
         if let Some(constness) = &sig.constness {
-            errors.at(constness.span, "a `const fn` cannot wait for a lock: remove `const`, or in a block add `#[no_auto_mutex]`");
+            errors.at(constness.span, "a `const fn` cannot wait for a lock: remove `const`, or in a block add `#[auto_mutex::no_auto_mutex]`");
         }
         if let Some(abi) = &sig.abi {
-            errors.on(abi, "an `extern` function cannot be protected itself: move its body to an ordinary function and annotate that; in a block add `#[no_auto_mutex]` to this one");
+            errors.on(abi, "an `extern` function cannot be protected itself: move its body to an ordinary function and annotate that; in a block add `#[auto_mutex::no_auto_mutex]` to this one");
         }
         if let Some(variadic) = &sig.variadic {
             errors.on(variadic, "a variadic function cannot be protected: move its body to an ordinary function and annotate that");

@@ -48,6 +48,10 @@ impl Other {
         Ok(Self { attrs, item, hides })
     }
 
+    pub(super) fn is_macro(&self) -> bool {
+        matches!(self.hides, Some(Hides::Macro))
+    }
+
     /// Returns the item's tokens. Reports an error if the item may contain a function and lacks `#[no_auto_mutex]`.
     pub(crate) fn expand(
         mut self,
@@ -81,18 +85,18 @@ impl Hides {
                 item,
                 format!(
                     "functions that a macro makes would run without the lock: write them out, or move the call to an `impl` block without `#[{attribute}]`, \
-                     or add `#[no_auto_mutex]` to it and annotate the functions inside the macro"
+                     or add `#[auto_mutex::no_auto_mutex]` to it and annotate the functions inside the macro"
                 ),
             ),
             Self::Macro => errors.on(
                 item,
                 "functions that a macro makes would run without the lock: write them out, \
-                 or add `#[no_auto_mutex]` to the call and annotate the functions inside the macro",
+                 or add `#[auto_mutex::no_auto_mutex]` to the call and annotate the functions inside the macro",
             ),
             Self::Code(span) => errors.at(
                 *span,
                 "code in a constant would run without the lock: make it a function of the block and name that, \
-                 or add `#[no_auto_mutex]` to the constant",
+                 or add `#[auto_mutex::no_auto_mutex]` to the constant",
             ),
         }
     }

@@ -32,12 +32,6 @@ impl Params {
         }
     }
 
-    /// The first parameter that `text` names in braces, as a template would.
-    pub(crate) fn placeholder_in(&self, text: &str) -> Option<&str> {
-        self.names()
-            .find(|param| text.contains(&format!("{{{param}}}")))
-    }
-
     pub(crate) fn function(&self) -> &str {
         &self.function
     }

@@ -11,7 +11,7 @@ use crate::error::LockError;
     note = "return `Result<_, E>` with an error `E` that implements `From<auto_mutex::LockError>`",
     note = "or answer with functions or closures: `on_timeout = …, on_error = …`",
     note = "or return the default, or panic: `on_timeout = skip, on_error = panic`",
-    note = "in an annotated block, a function that needs no lock gets `#[no_auto_mutex]`"
+    note = "in an annotated block, a function that needs no lock gets `#[auto_mutex::no_auto_mutex]`"
 )]
 pub trait FromLockError<M> {
     /// Converts the error into this type.
@@ -28,7 +28,7 @@ impl<M, T, E: ErrorFromLockError<M>> FromLockError<M> for Result<T, E> {
 #[diagnostic::on_unimplemented(
     message = "the error type `{Self}` cannot be made from a `LockError`",
     label = "needs `From<auto_mutex::LockError>`",
-    note = "implement `From<auto_mutex::LockError>` for `{Self}` (a type parameter needs the bound)",
+    note = "implement `From<auto_mutex::LockError>` for `{Self}` (a type parameter needs the bound); a type of another crate cannot get it, so return an error of your own that wraps both",
     note = "or answer with functions or closures: `on_timeout = …, on_error = …`",
     note = "or return the default, or panic: `on_timeout = skip, on_error = panic`"
 )]

@@ -15,9 +15,6 @@ use crate::semaphore::{self, Permit};
 use crate::site::{OfClient, Site};
 use crate::store::{Owner, Share, SharedStr};
 
-/// At the beginning of `was`, the namespace replaces this text. Without a namespace, the text is removed.
-const NAMESPACE: &str = "{namespace}:";
-
 /// The request of a call. It borrows nothing, so it may be kept across an await.
 #[derive(Debug)]
 pub struct Request<L> {
@@ -41,33 +38,52 @@ pub struct Request<L> {
 #[derive(Debug)]
 struct Given {
     options: Options,
-    was: Option<&'static str>,
+    was: Option<Was>,
     owner: Option<String>,
 }
 
-/// Returns the options of `site`: the literals in its attribute, and defaults for the others.
+/// The old name of a lock.
+#[derive(Debug)]
+struct Was {
+    /// Whether the old name begins with the namespace of the new one.
+    in_namespace: bool,
+    /// The parts before the first placeholder.
+    fixed: &'static str,
+    /// The other parts, which complete the name. If there are none, the parts of the key complete it.
+    parts: Vec<String>,
+}
+
+impl Was {
+    /// The old name; `namespace` is that of the new one.
+    fn name(&self, namespace: Option<&str>, key: &[String]) -> NameBuilder {
+        let namespace = namespace.filter(|_| self.in_namespace);
+        let parts = match self.parts.is_empty() {
+            true => key,
+            false => &self.parts,
+        };
+        match (namespace, self.fixed, parts) {
+            (None, "", [first, rest @ ..]) => NameBuilder::new(first).parts(rest),
+            (Some(namespace), "", parts) => NameBuilder::new(namespace).parts(parts),
+            (namespace, fixed, parts) => NameBuilder::verbatim_in(namespace, fixed).parts(parts),
+        }
+    }
+}
+
+/// Returns the options of `site`: the literals in its attribute, and defaults for the others. `self_type` is the type of
+/// `Self`.
 #[inline]
-fn options_of(site: &'static Site) -> Options {
+fn options_of(site: &'static Site, self_type: &'static str) -> Options {
     let [expire, block, at_least, interval] = site.lengths();
     Options {
         expire,
         block,
         interval,
         at_least: at_least.unwrap_or_default(),
-        reentry: Reentry::AsConfigured,
-        label: Some(site.label()),
+        reentry: site
+            .reentrant
+            .map_or(Reentry::AsConfigured, Reentry::of_attribute),
+        label: Some(site.label_of(self_type)),
         ..Options::default()
-    }
-}
-
-impl Given {
-    /// Starts with the options of `site`.
-    fn by(site: &'static Site) -> Self {
-        Self {
-            options: options_of(site),
-            was: None,
-            owner: None,
-        }
     }
 }
 
@@ -95,8 +111,14 @@ impl<L> Request<L> {
     }
 
     fn given(&mut self) -> &mut Given {
-        let site = self.site;
-        self.given.get_or_insert_with(|| Box::new(Given::by(site)))
+        let options = || options_of(self.site, self.self_type);
+        self.given.get_or_insert_with(|| {
+            Box::new(Given {
+                options: options(),
+                was: None,
+                owner: None,
+            })
+        })
     }
 
     /// Sets the option `client`.
@@ -134,20 +156,20 @@ impl<L> Request<L> {
         options.interval = options.length("interval", interval.length());
     }
 
-    /// Adds a part to the key.
-    pub fn part<M, P: KeyPart<M> + ?Sized>(&mut self, part: &P) {
-        self.affixed("", part, "");
-    }
-
-    /// Adds a part to the key, between two texts.
-    pub fn affixed<M, P: KeyPart<M> + ?Sized>(&mut self, before: &str, part: &P, after: &str) {
-        let mut text = before.to_owned();
-        self.key_failed |= !part.write(&mut text);
-        text.push_str(after);
+    /// Adds a part to the key: `part` between two texts.
+    pub fn part<M, P: KeyPart<M> + ?Sized>(&mut self, before: &str, part: &P, after: &str) {
+        let text = self.shown(before, part, after);
         match self.keys.last_mut() {
             Some(key) => key.push(text),
             None => self.keys.push(vec![text]),
         }
+    }
+
+    fn shown<M, P: KeyPart<M> + ?Sized>(&mut self, before: &str, part: &P, after: &str) -> String {
+        let mut text = before.to_owned();
+        self.key_failed |= !part.write(&mut text);
+        text.push_str(after);
+        text
     }
 
     /// Returns the client and the options of this call.
@@ -159,7 +181,7 @@ impl<L> Request<L> {
         };
         let options = match &self.given {
             Some(given) => given.options,
-            None => options_of(self.site),
+            None => options_of(self.site, self.self_type),
         };
         Ok((client, options))
     }
@@ -244,18 +266,20 @@ impl Request<MutexGuard> {
 }
 
 impl Request<MultiGuard> {
-    /// Sets the option `was`.
-    pub fn was(&mut self, was: &'static str) {
-        self.given().was = Some(was);
+    /// Sets the option `was`. Later calls of [`was_part`](Self::was_part) add the parts after `fixed`.
+    pub fn was(&mut self, in_namespace: bool, fixed: &'static str) {
+        self.given().was = Some(Was {
+            in_namespace,
+            fixed,
+            parts: Vec::new(),
+        });
     }
 
-    /// The old name, which the option `was` gives, without the key.
-    fn old_scope(&self, client: &Client, was: &str) -> NameBuilder {
-        match was.strip_prefix(NAMESPACE) {
-            Some(rest) => {
-                NameBuilder::verbatim_in(self.site.namespace_for(client.namespace()), rest)
-            }
-            None => NameBuilder::complete(was),
+    /// Adds a part to the old name.
+    pub fn was_part<M, P: KeyPart<M> + ?Sized>(&mut self, before: &str, part: &P, after: &str) {
+        let text = self.shown(before, part, after);
+        if let Some(was) = &mut self.given().was {
+            was.parts.push(text);
         }
     }
 
@@ -287,7 +311,7 @@ impl Request<MultiGuard> {
         self.several = true;
         for key in keys {
             self.keys.push(Vec::new());
-            self.part(&key);
+            self.part("", &key, "");
         }
     }
 
@@ -303,11 +327,12 @@ impl Request<MultiGuard> {
         }
         let known = self.known(&client);
         let (scope, meta) = (self.scope(known, &client), self.meta(known, &client));
-        let was = self.given.as_ref().and_then(|given| given.was);
+        let was = self.given.as_ref().and_then(|given| given.was.as_ref());
+        let namespace = self.site.namespace_for(client.namespace());
         let mut targets = Vec::new();
         for key in &self.keys {
             let new = self.site.keyed(scope.clone(), key);
-            let old = was.map(|was| self.old_scope(&client, was).parts(key));
+            let old = was.map(|was| was.name(namespace, key));
             for name in [Some(new), old].into_iter().flatten() {
                 let name = Cow::Owned(self.finish(name)?);
                 targets.push(AcquireTarget::new(client.clone(), name, meta.clone(), None));

@@ -13,6 +13,7 @@ use crate::error::LockError;
 /// | `10`, `0.25` | seconds: every integer type up to 64 bits, `f32` and `f64` |
 /// | `"250ms"`, `"10s"`, `"2m"`, `"1h"`, `"1d"` | a number with a unit (`ms`, `s`, `m` or `min`, `h`, `d`): `&str` and `String` |
 /// | `Duration::from_millis(250)` | that duration |
+/// | a reference to one of these | the same |
 ///
 /// The options of [`Config`](super::Config), of handles and of the attributes accept the same values. An unusable
 /// value (negative, NaN, an unknown unit, more than a hundred years) causes an error, never a panic. For `Config`,
@@ -129,9 +130,13 @@ mod sealed {
         }
     }
 
-    impl ToDuration for &String {
+    impl<T: ToDuration + Clone> ToDuration for &T {
         fn to_duration(self) -> Result<Duration, &'static str> {
-            self.as_str().to_duration()
+            self.clone().to_duration()
+        }
+
+        fn has_unit(&self) -> bool {
+            T::has_unit(self)
         }
     }
 
@@ -220,6 +225,16 @@ mod tests {
             assert_eq!(length(owned), span(text));
         }
         assert_eq!(length(Duration::MAX), Ok(Duration::MAX));
+        assert_eq!(span(&Duration::from_secs(5)), seconds(5));
+        assert_eq!((span(&5_u8), span(&&0.5)), (seconds(5), span(0.5)));
+        assert_eq!(span(&"5s"), seconds(5));
+    }
+
+    #[test]
+    fn a_reference_has_a_unit_where_the_value_has_one() {
+        use sealed::ToDuration as _;
+        assert!((&Duration::ZERO).has_unit() && (&"1s").has_unit());
+        assert!(!(&5_u64).has_unit() && !(&&0.5_f32).has_unit());
     }
 
     #[test]

@@ -17,7 +17,7 @@ use super::{Holder, LockKind, LossCause, StoreError, StoreErrorKind};
 #[non_exhaustive]
 pub enum LockError {
     /// Other callers held the lock for all of `block`.
-    #[error("lock `{name}` not obtained within {waited:?}{}", held_by(.holder.as_deref()))]
+    #[error("lock `{name}` not obtained {}{}", after(*waited), held_by(.holder.as_deref()))]
     #[non_exhaustive]
     Timeout {
         /// The lock.
@@ -308,6 +308,13 @@ impl LockError {
     #[must_use]
     pub fn is_timeout(&self) -> bool {
         matches!(self, Self::Timeout { .. } | Self::TooManyAttempts { .. })
+    }
+}
+
+fn after(waited: Duration) -> String {
+    match waited {
+        Duration::ZERO => "at once".to_owned(),
+        waited => format!("within {waited:?}"),
     }
 }
 

@@ -64,7 +64,7 @@ impl<'a> AcquireTarget<'a> {
         }
         let patience = patience.unwrap_or(own);
         let mut want = self.want(caller, share, (terms, options.label()), patience)?;
-        if patience.waits() {
+        if patience.queues() {
             self.note_order(caller, want.label, slice::from_ref(&*self.name));
         }
         let mut watch = self.watch(&want);
@@ -78,8 +78,8 @@ impl<'a> AcquireTarget<'a> {
         Acquire::call(self.join(caller, &mut want, &[]), watch).map(Taking::Waiting)
     }
 
-    /// Notes that the caller asks for the locks `names`, while it holds others. Only for calls that may wait, because a
-    /// call that does not wait cannot be part of a deadlock.
+    /// Notes that the caller asks for the locks `names`, while it holds others. Only for calls that wait in the queue,
+    /// because no other call can be part of a deadlock.
     #[inline]
     pub(crate) fn note_order<'n>(
         &self,

@@ -30,6 +30,11 @@ impl Budget {
         self.patience.waits()
     }
 
+    /// Returns whether the call may wait in a queue.
+    pub(super) fn may_queue(&self) -> bool {
+        self.patience.queues()
+    }
+
     /// The number of attempts that the call has made.
     pub(super) fn attempts(&self) -> u32 {
         self.attempts

@@ -129,7 +129,7 @@ impl<'a> Call<'a> {
     /// Notes that the task asks for the missing locks while it holds other locks. The locks of the call are taken
     /// together, so there is no order among them.
     fn note_order(&self) {
-        if !self.budget.may_wait() {
+        if !self.budget.may_queue() {
             return;
         }
         let first = &self.targets[0];

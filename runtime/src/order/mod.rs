@@ -1,6 +1,6 @@
 //! Lock order: the orders in which tasks take several locks.
 //!
-//! Locks have classes: the template of a site's names, or the label of a handle. A task that holds a lock of the class
+//! Locks have classes: the template of a site's names with the type of `Self`, or the label of a handle. A task that holds a lock of the class
 //! A and asks for one of the class B makes the edge A → B. Edges that form a circle are a possible deadlock, even if it
 //! has never happened. [`LockOrder`] keeps the edges of one client.
 //!
@@ -168,18 +168,19 @@ impl LockOrder {
         (before, before_meta): (&'static str, &str),
         (after, after_meta): (&'static str, &str),
     ) -> bool {
+        let (before_site, before) = class_of(before);
+        let (after_site, after) = class_of(after);
         let key = graph::key(before, after);
         if state.graph.is_own(&key) || state.graph.len() >= MOST {
             return false;
         }
-        let site = Site::labelled(after);
-        let reason = site.and_then(|site| site.order);
+        let reason = after_site.and_then(|site| site.order);
         let by_config = || {
             let mut allowed = self.allowed.iter();
             let found = allowed.any(|(first, second)| first == before && second == after);
             found.then_some(BY_CONFIG)
         };
-        let package = site.or_else(|| Site::labelled(before)).map(Site::package);
+        let package = after_site.or(before_site).map(Site::package);
         let edge = Edge {
             before: place(before_meta),
             after: place(after_meta),
@@ -241,6 +242,14 @@ impl LockOrder {
 #[inline]
 fn is_class(label: &str) -> bool {
     label != BY_HAND && !label.is_empty()
+}
+
+/// The class of the locks with the label `label`, and their site if they have one.
+fn class_of(label: &'static str) -> (Option<&'static Site>, &'static str) {
+    match Site::labelled(label) {
+        Some((site, class)) => (Some(site), class),
+        None => (None, label),
+    }
 }
 
 /// The place in the program that a caller's `meta` names.

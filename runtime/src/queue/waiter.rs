@@ -40,6 +40,11 @@ impl Patience {
         !matches!(self, Self::Once { .. })
     }
 
+    /// Whether a call may wait in the queue. A call that polls does not: between two attempts it asks for nothing.
+    pub(crate) fn queues(self) -> bool {
+        matches!(self, Self::Queue(_))
+    }
+
     /// How long a call tolerates an unresponsive store; `None`: for the whole `store_timeout`.
     pub(crate) fn silence(self) -> Option<Duration> {
         match self {

@@ -1,20 +1,21 @@
 //! [`Site`]: the description of an annotated function, which the compiler makes.
 //!
-//! [`name`] derives the names of a site's locks, [`list`] is the list of all sites, [`duplicates`] warns of equal names.
+//! [`name`] derives the names of a site's locks, [`class`] has their classes in the lock order, [`list`] is the list of all sites, [`duplicates`] warns of equal names.
 
+mod class;
 mod duplicates;
 mod list;
 mod name;
 mod type_name;
 
 use std::fmt;
-use std::ptr;
 use std::sync::OnceLock;
 use std::time::Duration;
 
 use crate::error::HoldKind;
 use crate::name::{Name, NameBuilder};
 
+use class::Classes;
 pub(crate) use duplicates::find_duplicates;
 pub use list::{Listed, sites};
 
@@ -49,6 +50,9 @@ pub struct Site {
     /// The option `order = "…"`.
     #[doc(hidden)]
     pub order: Option<&'static str>,
+    /// The option `reentrant`.
+    #[doc(hidden)]
+    pub reentrant: Option<bool>,
     /// For each of `expire`, `block`, `at_least` and `interval`: whether the value is a literal, and if so, its seconds
     /// and nanoseconds. A literal in this array compiles faster than a call that sets it.
     #[doc(hidden)]
@@ -92,6 +96,8 @@ pub struct State {
     of_client: OnceLock<OfClient>,
     /// The template of the names: see [`Site::name`].
     label: OnceLock<String>,
+    /// If the names depend on the type of `Self`: the classes of the types that the site was called with.
+    classes: Classes,
 }
 
 /// A site's values for one client.
@@ -116,6 +122,7 @@ impl State {
         first_type: OnceLock::new(),
         of_client: OnceLock::new(),
         label: OnceLock::new(),
+        classes: Classes::NEW,
     };
 }
 
@@ -168,15 +175,6 @@ impl Site {
     #[inline]
     pub(crate) fn label(&'static self) -> &'static str {
         self.state.label.get_or_init(|| self.name())
-    }
-
-    /// The site that has this [`label`](Self::label). Searches all sites.
-    pub(crate) fn labelled(label: &'static str) -> Option<&'static Self> {
-        let has = |site: &&Self| {
-            let known = site.state.label.get();
-            known.is_some_and(|known| ptr::eq(known.as_str(), label))
-        };
-        list::all().find(has)
     }
 
     /// The package of the annotated crate, or the crate's name.
@@ -280,6 +278,7 @@ mod tests {
             key: &[],
             options: "",
             order: None,
+            reentrant: None,
             lengths: [(false, 0, 0); 4],
             state: State::NEW,
         }

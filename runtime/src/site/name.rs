@@ -42,7 +42,12 @@ impl Site {
     /// Example: `billing:Ledger:close:{month}` in the package `billing`.
     #[must_use]
     pub fn name(&self) -> String {
-        let scope = self.scope_of(None, |name| name.placeholder("{Self}"));
+        self.template(|name| name.placeholder("{Self}"))
+    }
+
+    /// Like [`name`](Self::name); `add_self` adds the type of `Self`.
+    pub(super) fn template(&self, add_self: impl FnOnce(&mut NameBuilder)) -> String {
+        let scope = self.scope_of(None, add_self);
         let mut template = self.before_key(scope, self.key.len());
         for part in self.key {
             template.placeholder(part);

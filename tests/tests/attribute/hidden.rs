@@ -133,6 +133,7 @@ mod made {
             LeftOut;
             #[no_auto_mutex] pub(super) fn close { Ok(true) };
             { fn default(&self) -> Done { Ok(true) } }
+            pub(super) fn open(&self) -> Done { Ok(true) }
         }
     }
 
@@ -143,6 +144,7 @@ mod made {
         assert!(!is_locked(Marked.plain_default()));
         assert!(is_locked(futures::executor::block_on(Marked.later())));
         assert!(!is_locked(beside::LeftOut.close()));
+        assert!(is_locked(beside::LeftOut.open()));
         assert!(is_locked(beside::Default::default(&beside::LeftOut)));
     }
 }

@@ -56,6 +56,48 @@ impl Block {
     }
 }
 
+trait Handle {
+    fn handle(&self, then: impl FnOnce() -> Then) -> Then;
+
+    #[auto_mutex]
+    fn by_default(&self, then: impl FnOnce() -> Then) -> Then {
+        then()
+    }
+}
+
+#[auto_mutex]
+trait HandleAll {
+    fn of_block(&self, then: impl FnOnce() -> Then) -> Then {
+        then()
+    }
+}
+
+/// A decorator of the services below: each call asks the next service.
+struct Layer;
+struct Service;
+struct Other(u32);
+
+macro_rules! handle {
+    ($ty:ty) => {
+        impl Handle for $ty {
+            #[auto_mutex]
+            fn handle(&self, then: impl FnOnce() -> Then) -> Then {
+                then()
+            }
+        }
+        impl HandleAll for $ty {}
+    };
+}
+handle!(Layer);
+handle!(Service);
+
+impl Other {
+    #[auto_mutex(key = "{self.0}")]
+    fn keyed(&self, then: impl FnOnce() -> Then) -> Then {
+        then()
+    }
+}
+
 fn named(edges: &[OrderEdge]) -> Vec<(String, Option<&str>)> {
     let named = |edge: &OrderEdge| format!("{} > {}", edge.before.class, edge.after.class);
     edges
@@ -173,4 +215,88 @@ fn every_attribute_and_a_block_take_the_option() {
         .collect();
     reasons.sort_unstable();
     assert_eq!(reasons, ["a pool", "a reader", "a writer", "of the block"]);
+}
+
+#[test]
+fn a_class_has_the_type_where_only_a_method_is_annotated() {
+    let client = client();
+    for _ in 0..2 {
+        client
+            .blocking_scope(|| Layer.handle(|| Service.handle(|| Ok(()))))
+            .unwrap();
+        client
+            .blocking_scope(|| Layer.by_default(|| Service.by_default(|| Ok(()))))
+            .unwrap();
+        client
+            .blocking_scope(|| Layer.of_block(|| Service.of_block(|| Ok(()))))
+            .unwrap();
+    }
+    client.assert_lock_order();
+    let edges = client.lock_order();
+    let mut classes: Vec<_> = named(&edges).into_iter().map(|(edge, _)| edge).collect();
+    classes.sort();
+    let expected = ["by_default", "handle", "of_block"]
+        .map(|f| format!("auto-mutex-tests:Layer:{f} > auto-mutex-tests:Service:{f}"));
+    assert_eq!(classes, expected);
+    assert_eq!(edges[0].program.package, env!("CARGO_PKG_NAME"));
+    // The opposite order of the types is a finding.
+    client
+        .blocking_scope(|| Service.handle(|| Layer.handle(|| Ok(()))))
+        .unwrap();
+    let edges = client.lock_order();
+    assert_eq!(edges.iter().filter(|edge| edge.inverted).count(), 2);
+}
+
+#[test]
+fn another_key_of_the_same_type_is_found() {
+    let client = client();
+    client
+        .blocking_scope(|| Other(1).keyed(|| Other(2).keyed(|| Ok(()))))
+        .unwrap();
+    let edges = client.lock_order();
+    assert!(edges.len() == 1 && edges[0].inverted, "{edges:?}");
+    assert_eq!(
+        &*edges[0].after.class,
+        "auto-mutex-tests:Other:keyed:{self.0}"
+    );
+}
+
+#[test]
+fn an_allowed_order_names_the_type() {
+    let config = auto_mutex::Config::new("memory://").unwrap().allow_order(
+        "auto-mutex-tests:Service:handle",
+        "auto-mutex-tests:Layer:handle",
+    );
+    let client = auto_mutex::Client::connect(config).unwrap();
+    client
+        .blocking_scope(|| Layer.handle(|| Service.handle(|| Ok(()))))
+        .unwrap();
+    client
+        .blocking_scope(|| Service.handle(|| Layer.handle(|| Ok(()))))
+        .unwrap();
+    client.assert_lock_order();
+}
+
+/// A call that polls is in no queue between two attempts, and its attempts end.
+#[test]
+fn a_call_that_polls_makes_no_edge() {
+    #[auto_mutex(name = "ordered:polled", retries = 2)]
+    fn polled(then: impl FnOnce() -> Then) -> Then {
+        then()
+    }
+    #[auto_mutex(name = "ordered:polled", keys = [1, 2], retries = 2)]
+    fn polled_keys() -> Then {
+        Ok(())
+    }
+    let client = client();
+    client
+        .blocking_scope(|| ledger(1, || polled(|| polled_keys())))
+        .unwrap();
+    assert_eq!(named(&client.lock_order()), []);
+    // Inside its body, further calls make edges.
+    client
+        .blocking_scope(|| polled(|| ledger(1, || Ok(()))))
+        .unwrap();
+    let edge = "ordered:polled > ordered:ledger:{month}".to_owned();
+    assert_eq!(named(&client.lock_order()), [(edge, None)]);
 }

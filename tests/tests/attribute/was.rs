@@ -90,7 +90,7 @@ fn keys_have_both_names_each() {
 
 #[test]
 fn the_old_name_is_complete_and_escaped() {
-    #[auto_mutex(ns = "n", name = "new", was = "my ns:old:{x}", guard = g)]
+    #[auto_mutex(ns = "n", name = "new", was = "my ns:old:{{x}}", guard = g)]
     fn odd() -> Result<Vec<String>, LockError> {
         Ok(g.names().map(str::to_owned).collect())
     }
@@ -151,6 +151,131 @@ fn the_namespace_of_an_old_name_is_that_of_the_lock() {
     assert_eq!(with(&prod, of_the_client), ["prod:new", "prod:old:x%20y"]);
     assert_eq!(with(&client(), of_the_client), ["new", "old:x%20y"]);
     assert_eq!(with(&prod, of_the_site), ["my%20ns:new", "my%20ns:old"]);
+}
+
+/// A value that must be escaped in a name.
+const ODD: &str = "a:b {c}%ü";
+
+struct Account {
+    id: &'static str,
+}
+
+/// The old version of a type, before it was renamed.
+mod before {
+    use super::*;
+
+    pub(super) struct Old(pub(super) &'static str);
+
+    impl Old {
+        #[auto_mutex(key = "{self.0}", guard = g)]
+        pub(super) fn close(
+            &self,
+            inside: impl FnOnce() -> Result<Vec<String>, LockError>,
+        ) -> Result<(String, Vec<String>), LockError> {
+            Ok((g.name().to_owned(), inside()?))
+        }
+    }
+}
+
+impl Account {
+    #[auto_mutex(was = "{namespace}:auto-mutex-tests:Old:close:{self.id}", guard = g, block = 0)]
+    fn without_a_key(&self) -> Result<Vec<String>, LockError> {
+        Ok(g.names().map(str::to_owned).collect())
+    }
+
+    /// With placeholders, the old name is complete: the key is not appended.
+    #[auto_mutex(name = "new", key = (n, self.id), was = "old:{n}-{{x}}:{self.id}:end", guard = g)]
+    fn with_another_key(&self, n: u32) -> Result<Vec<String>, LockError> {
+        let _ = n;
+        Ok(g.names().map(str::to_owned).collect())
+    }
+}
+
+#[test]
+fn a_renamed_function_with_a_key_excludes_the_old_one() {
+    let prod = auto_mutex::Config::new("memory://")
+        .unwrap()
+        .namespace("my prod");
+    let prod = Client::connect(prod).unwrap();
+    for client in [prod, client()] {
+        let account = Account { id: ODD };
+        let other_task = || {
+            std::thread::scope(|scope| {
+                let call = || client.blocking_scope(|| account.without_a_key());
+                scope.spawn(call).join().unwrap()
+            })
+        };
+        let (old, names) = client
+            .blocking_scope(|| before::Old("b").close(other_task))
+            .unwrap();
+        assert!(!names.contains(&old), "another value, {names:?}");
+        let names = client.blocking_scope(|| account.without_a_key()).unwrap();
+        client
+            .blocking_scope(|| {
+                before::Old(ODD).close(|| {
+                    let refused = other_task().expect_err("the old name is held");
+                    assert!(matches!(refused, LockError::Timeout { .. }), "{refused}");
+                    Ok(Vec::new())
+                })
+            })
+            .map(|(old, _)| assert!(names.contains(&old), "{old} is not among {names:?}"))
+            .unwrap();
+    }
+}
+
+#[test]
+fn an_old_name_with_placeholders_is_complete() {
+    let account = Account { id: "x:y" };
+    let names = client()
+        .blocking_scope(|| account.with_another_key(7))
+        .unwrap();
+    assert_eq!(names, ["new:7:x%3Ay", "old:7-%7Bx%7D:x%3Ay:end"]);
+
+    #[auto_mutex(name = "new", keys = [a, b], was = "{namespace}:{a}", guard = g)]
+    fn each(a: u32, b: u32) -> Result<Vec<String>, LockError> {
+        let _ = (a, b);
+        Ok(g.names().map(str::to_owned).collect())
+    }
+    let names = client().blocking_scope(|| each(1, 2)).unwrap();
+    assert_eq!(names, ["1", "new:1", "new:2"]);
+
+    // A parameter of that name is a value, but at the beginning the namespace of the lock comes first.
+    #[auto_mutex(ns = "n", name = "new", was = "{namespace}:old:{namespace}", guard = g)]
+    fn of_a_namespace(namespace: u32) -> Result<Vec<String>, LockError> {
+        let _ = namespace;
+        Ok(g.names().map(str::to_owned).collect())
+    }
+    let names = client().blocking_scope(|| of_a_namespace(5)).unwrap();
+    assert_eq!(names, ["n:new", "n:old:5"]);
+}
+
+#[test]
+fn an_old_name_may_have_no_namespace() {
+    #[auto_mutex(ns = "n", name = "new", was = "old", guard = g)]
+    fn renamed() -> Result<Vec<String>, LockError> {
+        Ok(g.names().map(str::to_owned).collect())
+    }
+    assert_eq!(with(&client(), renamed), ["n:new", "old"]);
+}
+
+#[test]
+fn a_value_of_an_old_name_that_cannot_be_shown_is_an_error() {
+    struct Broken;
+    impl std::fmt::Display for Broken {
+        fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            Err(std::fmt::Error)
+        }
+    }
+    #[auto_mutex(name = "new", was = "old:{broken}")]
+    fn renamed(broken: Broken) -> Result<(), LockError> {
+        let _ = broken;
+        Ok(())
+    }
+    let refused = client().blocking_scope(|| renamed(Broken));
+    assert!(
+        matches!(refused, Err(LockError::InvalidName { .. })),
+        "{refused:?}"
+    );
 }
 
 #[test]

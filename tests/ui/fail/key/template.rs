@@ -55,4 +55,15 @@ fn empty_in_tuple(a: u32) -> Result<(), LockError> { let _ = a; Ok(()) }
 #[auto_mutex(key = [a, b])]
 fn list(a: u32, b: u32) -> Result<(), LockError> { let _ = (a, b); Ok(()) }
 
-fn main() {}
+#[auto_mutex(key = "{_}")]
+fn underscore(_: u32, _b: u32) -> Result<(), LockError> { Ok(()) }
+
+#[auto_mutex(key = "x:{KIND}")]
+fn constant(id: u32) -> Result<(), LockError> { let _ = id; Ok(()) }
+
+#[auto_mutex(key = "{Self::KIND}:{id}")]
+fn constant_of_a_type(id: u32) -> Result<(), LockError> { let _ = id; Ok(()) }
+
+const KIND: u32 = 1;
+
+fn main() { let _ = KIND; }

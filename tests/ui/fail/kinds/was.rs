@@ -8,14 +8,8 @@ fn empty() -> Out {
     Ok(())
 }
 
-#[auto_mutex(was = "close")]
-fn no_namespace() -> Out {
-    Ok(())
-}
-
-#[auto_mutex(was = "{namespace}:Ledger:close:{namespace}", key = namespace)]
-fn namespace_in_the_middle(namespace: u32) -> Out {
-    let _ = namespace;
+#[auto_mutex(was = "billing:{namespace}")]
+fn no_such_parameter() -> Out {
     Ok(())
 }
 
@@ -24,8 +18,39 @@ fn no_text() -> Out {
     Ok(())
 }
 
-#[auto_mutex(was = "billing:Ledger:close:{month}", key = month)]
-fn template(month: u32) -> Out {
+const REGION: &str = "eu";
+
+#[auto_mutex(was = "billing:Ledger:close:{REGION}")]
+fn constant() -> Out {
+    let _ = REGION;
+    Ok(())
+}
+
+#[auto_mutex(was = "billing:Ledger:close:{mnth}")]
+fn misspelt(month: u32) -> Out {
+    let _ = month;
+    Ok(())
+}
+
+#[auto_mutex(was = "billing:Ledger:close:{self.id}:{0}")]
+fn no_self(id: u32) -> Out {
+    let _ = id;
+    Ok(())
+}
+
+#[auto_mutex(was = "billing:Ledger:close:{month}{id}")]
+fn two_in_a_part(month: u32, id: u32) -> Out {
+    let _ = (month, id);
+    Ok(())
+}
+
+#[auto_mutex(was = "billing:Ledger:close}")]
+fn unbalanced() -> Out {
+    Ok(())
+}
+
+#[auto_mutex(was = "billing:Ledger:close:{month}")]
+fn not_display(month: Vec<u8>) -> Out {
     let _ = month;
     Ok(())
 }

@@ -22,6 +22,16 @@ fn made() -> impl Future<Output = Result<(), LockError>> {
     }
 }
 
+#[auto_mutex(guard = mut g)]
+fn mutable() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[auto_mutex(guard = &mut g, block = 10)]
+fn reference() -> Result<(), LockError> {
+    Ok(())
+}
+
 fn main() {
     let _ = (text(), field(), made());
 }

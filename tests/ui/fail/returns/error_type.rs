@@ -23,6 +23,12 @@ async fn half<E>() -> Result<u32, E> {
     Ok(1)
 }
 
+/// An error of another crate.
+#[auto_mutex]
+fn foreign() -> std::io::Result<u32> {
+    Ok(1)
+}
+
 struct Ledger<E>(E);
 
 impl<E> Ledger<E> {
@@ -33,5 +39,5 @@ impl<E> Ledger<E> {
 }
 
 fn main() {
-    let _ = (sync(), future(), generic::<MyError>(), half::<MyError>(), Ledger(MyError).of_type());
+    let _ = (sync(), foreign(), future(), generic::<MyError>(), half::<MyError>(), Ledger(MyError).of_type());
 }

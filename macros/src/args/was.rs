@@ -1,0 +1,46 @@
+//! The old name of a lock, which `was` gives.
+
+use syn::{Error, LitStr, Result};
+
+use super::key::{self, EMPTY, Part};
+use super::template;
+use crate::errors::Errors;
+use crate::item::Params;
+use crate::kind::Kind;
+
+/// At the beginning of an old name: the namespace of the new name.
+const NAMESPACE: &str = "{namespace}:";
+
+/// A complete old name, or one without its key.
+#[derive(Clone)]
+pub(crate) struct Was {
+    /// Whether the old name begins with the namespace of the new one.
+    pub(crate) in_namespace: bool,
+    /// The parts before the first placeholder.
+    pub(crate) fixed: LitStr,
+    /// The parts from the first placeholder on. If there are any, the name is complete: the key is not appended.
+    pub(crate) parts: Vec<Part>,
+}
+
+impl Was {
+    pub(super) fn parse(text: &LitStr) -> Result<Self> {
+        let value = text.value();
+        let below = value.strip_prefix(NAMESPACE);
+        if below == Some("") {
+            return Err(Error::new(text.span(), EMPTY));
+        }
+        let below_namespace = below.map(|below| LitStr::new(below, text.span()));
+        let name = below_namespace.as_ref().unwrap_or(text);
+        let (fixed, parts) = template::split("was", name)?;
+        Ok(Self {
+            in_namespace: below.is_some(),
+            fixed,
+            parts,
+        })
+    }
+
+    /// Reports parts that name missing parameters.
+    pub(super) fn check(&self, kind: Kind, params: &Params, errors: &mut Errors) {
+        key::check_parts("was", &self.parts, kind, params, false, errors);
+    }
+}
