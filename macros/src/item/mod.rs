@@ -3,6 +3,7 @@
 //! Signatures are parsed; bodies stay tokens, so a body may be anything that the compiler understands, and half-written
 //! code gets the compiler's own errors.
 
+mod bare;
 mod block;
 mod function;
 mod header;
@@ -32,7 +33,8 @@ pub(crate) enum Item {
 
 impl Item {
     pub(crate) fn parse(kind: Kind, tokens: TokenStream) -> Result<Self> {
-        (|input: ParseStream| Self::read(kind, input)).parse2(tokens)
+        let parse = |tokens| (|input: ParseStream| Self::read(kind, input)).parse2(tokens);
+        parse(tokens.clone()).or_else(|error| parse(bare::with_dyn(tokens)).map_err(|_| error))
     }
 
     fn read(kind: Kind, input: ParseStream) -> Result<Self> {
