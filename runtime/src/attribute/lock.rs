@@ -13,7 +13,7 @@ use crate::mutex::{MutexGuard, ONE_OF_ONE};
 use crate::queue::Acquire;
 use crate::rw_lock::{ALL_OF_ALL, ONE_OF_ALL, RwLockReadGuard, RwLockWriteGuard};
 use crate::semaphore::Permit;
-use crate::wait::block_on;
+use crate::wait::{block_on, poll_budget};
 
 /// Takes one kind of lock. The guard type of each kind implements this trait.
 pub trait Lock: Guard + Sized + Unpin {
@@ -47,8 +47,8 @@ trait Single: Lock {
     fn guard(holding: Holding) -> Self;
 }
 
-/// A call for one lock. While the call waits, it no longer stores the request. It must not be polled again after it has
-/// ended.
+/// A call for one lock. It begins at the first poll, unless the task has used up its budget. While it waits, it no longer
+/// stores the request. It must not be polled again after it has ended.
 #[derive(Debug)]
 pub struct Call<L>(State<L>);
 
@@ -65,14 +65,17 @@ impl<L: Single> Future for Call<L> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let holding = match &mut self.0 {
             State::Waiting(acquire) => Holding::new(ready!(Pin::new(acquire).poll(cx))?),
-            State::Asked(request) => match L::start(request, false)? {
-                Taking::Obtained(holding) => holding,
-                Taking::Waiting(mut acquire) => {
-                    let polled = Pin::new(&mut acquire).poll(cx);
-                    self.0 = State::Waiting(acquire);
-                    Holding::new(ready!(polled)?)
+            State::Asked(request) => {
+                ready!(poll_budget(cx));
+                match L::start(request, false)? {
+                    Taking::Obtained(holding) => holding,
+                    Taking::Waiting(mut acquire) => {
+                        let polled = Pin::new(&mut acquire).poll(cx);
+                        self.0 = State::Waiting(acquire);
+                        Holding::new(ready!(polled)?)
+                    }
                 }
-            },
+            }
         };
         log_obtained(holding.first());
         Poll::Ready(Ok(L::guard(holding)))

@@ -8,6 +8,7 @@
 //! The [`Slot`]s have all requests and holds of a call; a dropped call releases them in the background. A call that fails
 //! waits up to a second for the store to confirm the releases, so that its caller finds the released locks free.
 
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,6 +24,7 @@ use crate::name::NameList;
 use crate::observe::{self, LockLabels, Watch, warn_of_timeout};
 use crate::queue::{Acquire, Hold, Patience, Unlocked};
 use crate::task::TaskId;
+use crate::wait::poll_budget;
 
 /// How often a call may start over because it lost a lock while it waited for the other locks.
 const MAX_RESTARTS: u32 = 5;
@@ -33,6 +35,7 @@ pub(crate) async fn take(
     targets: Vec<AcquireTarget<'_>>,
     options: &Options,
 ) -> Result<MultiGuard, LockError> {
+    poll_fn(poll_budget).await;
     let call = Call::new(caller, targets, options)?;
     call.note_order();
     call.run().await
@@ -44,6 +47,7 @@ pub(super) async fn try_take(
     targets: Vec<AcquireTarget<'_>>,
     options: &Options,
 ) -> Result<MultiGuard, LockError> {
+    poll_fn(poll_budget).await;
     let mut call = Call::new(caller, targets, options)?;
     call.budget = Budget::new(Patience::NONE);
     call.run().await

@@ -5,6 +5,7 @@
 
 mod aside;
 mod block_on;
+mod budget;
 mod first;
 mod thread;
 
@@ -16,6 +17,7 @@ use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 pub(crate) use aside::{enter, has_told, observe, tell};
 pub(crate) use block_on::block_on;
+pub(crate) use budget::poll_budget;
 pub(crate) use first::first;
 pub(crate) use thread::on_thread;
 

@@ -3,14 +3,17 @@
 //! Such wakers are recognized by the functions in their vtables. Any other waker may run any code.
 
 use std::future::{Future, poll_fn};
-use std::sync::OnceLock;
 use std::task::{Context, Poll, RawWakerVTable, Waker};
 
+use once_cell::race::OnceBox;
 use tokio::runtime::Runtime;
 
 use super::super::block_on;
 
-static KNOWN: OnceLock<[&RawWakerVTable; 5]> = OnceLock::new();
+/// No lock guards this: a child that is forked meanwhile would wait for it.
+static KNOWN: OnceBox<[&RawWakerVTable; 5]> = OnceBox::new();
+/// The number of tokio's among them, which come first.
+const OF_TOKIO: usize = 3;
 
 fn functions(cx: &Context<'_>) -> &'static RawWakerVTable {
     // The vtable of a clone counts, because futures keep clones, and a clone may have another vtable than the original.
@@ -31,14 +34,26 @@ pub(super) fn learn(runtime: &Runtime) {
         let task = runtime.block_on(async { tokio::spawn(own()).await });
         // Our own `block_on` polls first with a waker that does nothing.
         let [waiting, looking] = [block_on::functions(), Waker::noop().vtable()];
-        [task.unwrap_or(main), main, parked, waiting, looking]
+        Box::new([task.unwrap_or(main), main, parked, waiting, looking])
     });
 }
 
 #[inline]
 pub(super) fn is_known(waker: &Waker) -> bool {
+    is_one_of(waker, usize::MAX)
+}
+
+/// Whether a runtime of tokio made the waker. Always `false` before there is an engine.
+#[inline]
+pub(in crate::wait) fn is_of_tokio(waker: &Waker) -> bool {
+    is_one_of(waker, OF_TOKIO)
+}
+
+/// Whether the waker is one of the first `count` that are known.
+#[inline]
+fn is_one_of(waker: &Waker, count: usize) -> bool {
     let functions = waker.vtable();
-    let mut known = KNOWN.get().into_iter().flatten();
+    let mut known = KNOWN.get().into_iter().flatten().take(count);
     known.any(|known| std::ptr::eq(*known, functions) || **known == *functions)
 }
 
@@ -64,6 +79,10 @@ mod tests {
             let mut looks = 0;
             poll_fn(move |cx| {
                 assert!(is_known(&cx.waker().clone()));
+                assert_eq!(
+                    is_of_tokio(cx.waker()),
+                    tokio::runtime::Handle::try_current().is_ok()
+                );
                 cx.waker().wake_by_ref();
                 looks += 1;
                 match looks {

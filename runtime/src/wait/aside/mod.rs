@@ -14,6 +14,7 @@ use std::task::Waker;
 use tokio::runtime::Runtime;
 
 use self::known::is_known;
+pub(super) use self::known::is_of_tokio;
 pub(super) use self::lane::Job;
 use self::lane::Lane;
 
