@@ -290,7 +290,7 @@ fn a_call_that_polls_makes_no_edge() {
     }
     let client = client();
     client
-        .blocking_scope(|| ledger(1, || polled(|| polled_keys())))
+        .blocking_scope(|| ledger(1, || polled(polled_keys)))
         .unwrap();
     assert_eq!(named(&client.lock_order()), []);
     // Inside its body, further calls make edges.

@@ -273,3 +273,35 @@ fn before_set_up_nothing_runs() {
         Err(LockError::NotSetUp)
     ));
 }
+
+#[test]
+fn a_call_that_does_not_wait_says_so() {
+    #[auto_mutex(name = "at once", block = 0)]
+    fn at_once(inside: impl FnOnce() -> Result<(), LockError>) -> Result<(), LockError> {
+        inside()
+    }
+    let client = client();
+    let other = || {
+        std::thread::scope(|scope| {
+            let call = || client.blocking_scope(|| at_once(|| Ok(())));
+            scope.spawn(call).join().expect("no panic")
+        })
+    };
+    let refused = client.blocking_scope(|| at_once(other)).expect_err("held");
+    let text = refused.to_string();
+    assert!(
+        text.starts_with("lock `at%20once` not obtained at once; held by "),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_length_may_be_a_reference() {
+    #[auto_mutex(name = "lent", expire = expire, block = block, guard = g)]
+    fn lent(expire: &Duration, block: &&u64) -> Result<Duration, LockError> {
+        Ok(g.expires_in())
+    }
+    let hour = Duration::from_secs(3600);
+    let left = client().blocking_scope(|| lent(&hour, &&5)).unwrap();
+    assert!(left > hour / 2 && left <= hour, "{left:?}");
+}
