@@ -1,6 +1,7 @@
 //! Code of users, such as subscribers and wakers, may block or panic where the library calls it: no client may depend on it.
 
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -8,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
 use auto_mutex::{Client, Config};
-use auto_mutex_tests::events::{LONG, becomes, soon, waiters};
+use auto_mutex_tests::events::{LONG, becomes, finishes, soon, waiters};
 use auto_mutex_tests::proxy::Proxy;
 use auto_mutex_tests::redis::Redis;
 use tracing::field::{Field, Visit};
@@ -143,4 +144,60 @@ async fn a_waker_that_blocks_keeps_no_lease_from_being_renewed() {
 #[tokio::test]
 async fn a_waker_that_panics_ends_no_client() {
     woken(|| panic!("as told")).await;
+}
+
+/// A subscriber that calls `then` at each event.
+struct At<F>(F);
+
+impl<F: Fn() + Send + Sync + 'static> Subscriber for At<F> {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, _: &Event<'_>) {
+        (self.0)();
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+#[test]
+fn a_subscriber_that_panics_at_a_warning_makes_no_later_call_panic() {
+    let mutex = auto_mutex::Mutex::new("long");
+    let calls: [&dyn Fn(); 2] = [&|| drop(mutex.clone().block(90_000)), &|| {
+        drop(Client::connect("memory://panics"))
+    }];
+    tracing::subscriber::with_default(At(|| panic!("as told")), || {
+        for call in calls {
+            // The warning comes once in a process, perhaps in another test.
+            let _ = catch_unwind(AssertUnwindSafe(call));
+            call();
+        }
+    });
+}
+
+#[test]
+fn a_subscriber_that_setup_calls_may_call_setup() {
+    // Its weaknesses are logged.
+    let redis = Redis::start();
+    let url = redis.url();
+    finishes("setup", move || {
+        let says = At(|| drop(auto_mutex::setup("memory://inner")));
+        let outer = tracing::subscriber::with_default(says, || auto_mutex::setup(url.as_str()));
+        assert!(
+            matches!(outer, Err(auto_mutex::SetupError::AlreadySetUp)),
+            "{outer:?}"
+        );
+    });
+    drop(auto_mutex::Mutex::new("m").blocking_lock().unwrap());
 }

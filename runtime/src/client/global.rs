@@ -4,30 +4,29 @@ use std::borrow::Cow;
 use std::future::Future;
 use std::time::Duration;
 
-use once_cell::sync::OnceCell;
+use once_cell::race::OnceBox;
 
 use super::{Client, Drained, Health};
 use crate::caller::Caller;
 use crate::config::{Config, IntoDuration};
 use crate::error::{LockError, SetupError};
 use crate::process::PerProcess;
-use crate::sync::Mutex;
-use crate::wait::lock;
 
-static GLOBAL: OnceCell<Client> = OnceCell::new();
-/// Locked during set-up. If two threads call `setup` at the same time, the second one waits and does not connect in
-/// vain.
-static SETTING_UP: PerProcess<Mutex<()>> = PerProcess::new([const { Mutex::new(()) }; _]);
+static GLOBAL: PerProcess<OnceBox<Client>> = PerProcess::new(OnceBox::new);
 
 /// Connects the global client to a store, given by a URL or a [`Config`]. Call it once, at the top of `main`.
 ///
 /// Works with and without a runtime. Blocks until the store is connected and checked, for `connect_timeout` at most.
 /// With [`Config::connect_lazily`] it does not block.
 ///
+/// A forked child cannot use the client of its parent: calls fail with [`LockError::Forked`] until the child calls
+/// `setup` itself. A program that forks worker processes calls `setup` in each of them.
+///
 /// # Errors
 ///
 /// A [`SetupError`] that describes the fault. [`SetupError::AlreadySetUp`]: there is a global client already, and it
-/// stays in force. After any other error, `setup` may be called again.
+/// stays in force. If two calls run at the same time, one of them gets this error, perhaps after it has connected. After
+/// any other error, `setup` may be called again.
 ///
 /// ```no_run
 /// fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -41,12 +40,24 @@ where
     C: TryInto<Config>,
     SetupError: From<C::Error>,
 {
-    let _one_at_a_time = lock(SETTING_UP.get());
-    if GLOBAL.get().is_some() {
-        return Err(SetupError::AlreadySetUp);
-    }
-    let client = Client::connect(config)?;
-    GLOBAL.set(client).map_err(|_| SetupError::AlreadySetUp)
+    // Nothing is locked meanwhile, because subscribers and the conversion of `config` may run any code.
+    check_none()?;
+    install(Client::connect(config)?)
+}
+
+fn check_none() -> Result<(), SetupError> {
+    global().map_or(Ok(()), |_| Err(SetupError::AlreadySetUp))
+}
+
+fn install(client: Client) -> Result<(), SetupError> {
+    let installed = GLOBAL.get().set(Box::new(client));
+    installed.map_err(|_| SetupError::AlreadySetUp)
+}
+
+/// The global client of this process.
+#[inline]
+fn global() -> Option<&'static Client> {
+    GLOBAL.get().get()
 }
 
 /// Does the same as [`setup`] without blocking the thread, for programs that are async from the start.
@@ -54,8 +65,7 @@ where
 ///
 /// # Errors
 ///
-/// The same as for [`setup`]. If two calls run at the same time, one of them gets [`SetupError::AlreadySetUp`], perhaps
-/// after it has connected.
+/// The same as for [`setup`].
 ///
 /// # Cancel safety
 ///
@@ -71,11 +81,8 @@ where
     C: TryInto<Config>,
     SetupError: From<C::Error>,
 {
-    if GLOBAL.get().is_some() {
-        return Err(SetupError::AlreadySetUp);
-    }
-    let client = Client::connect_async(config).await?;
-    GLOBAL.set(client).map_err(|_| SetupError::AlreadySetUp)
+    check_none()?;
+    install(Client::connect_async(config).await?)
 }
 
 /// The client in force here: that of the innermost [`Client::scope`], or else the global one.
@@ -94,10 +101,9 @@ impl Client {
         if let Some(open) = caller.scope() {
             return Ok(Cow::Owned(Self { open: open.clone() }));
         }
-        match GLOBAL.get() {
-            Some(client) => Ok(Cow::Borrowed(client)),
-            None => Err(LockError::NotSetUp),
-        }
+        // A forked child without a client of its own finds that of its parent, whose calls fail with `Forked`.
+        let client = global().or_else(|| GLOBAL.inherited().find_map(OnceBox::get));
+        client.map(Cow::Borrowed).ok_or(LockError::NotSetUp)
     }
 }
 
@@ -108,14 +114,14 @@ impl Client {
 ///
 /// Dropping the future does not stop the shutdown.
 pub async fn shutdown() {
-    if let Some(client) = GLOBAL.get() {
+    if let Some(client) = global() {
         client.shutdown().await;
     }
 }
 
 /// Like [`shutdown`], but blocks the thread.
 pub fn blocking_shutdown() {
-    if let Some(client) = GLOBAL.get() {
+    if let Some(client) = global() {
         client.blocking_shutdown();
     }
 }
@@ -130,7 +136,7 @@ pub fn blocking_shutdown() {
 ///
 /// If the future is dropped, the client still drains.
 pub async fn drain(limit: impl IntoDuration) -> Result<Drained, LockError> {
-    match GLOBAL.get() {
+    match global() {
         Some(client) => client.drain(limit).await,
         None => Ok(Drained::nothing()),
     }
@@ -142,7 +148,7 @@ pub async fn drain(limit: impl IntoDuration) -> Result<Drained, LockError> {
 ///
 /// Dropping the future also ends the drain.
 pub async fn drain_until(end: impl Future<Output = ()>) -> Drained {
-    match GLOBAL.get() {
+    match global() {
         Some(client) => client.drain_until(end).await,
         None => Drained::nothing(),
     }
@@ -154,7 +160,7 @@ pub async fn drain_until(end: impl Future<Output = ()>) -> Drained {
 ///
 /// The same as for [`Client::drain`].
 pub fn blocking_drain(limit: impl IntoDuration) -> Result<Drained, LockError> {
-    match GLOBAL.get() {
+    match global() {
         Some(client) => client.blocking_drain(limit),
         None => Ok(Drained::nothing()),
     }

@@ -8,8 +8,7 @@ use crate::process::PerProcess;
 use crate::queue::Member;
 
 /// The clients of this process. Clients that no longer exist are removed when another client is made.
-static CLIENTS: PerProcess<Mutex<Vec<Weak<Member>>>> =
-    PerProcess::new([const { Mutex::new(Vec::new()) }; _]);
+static CLIENTS: PerProcess<Mutex<Vec<Weak<Member>>>> = PerProcess::new(Mutex::default);
 
 fn clients() -> MutexGuard<'static, Vec<Weak<Member>>> {
     let clients = CLIENTS.get().lock();

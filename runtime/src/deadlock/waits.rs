@@ -99,7 +99,7 @@ pub(crate) fn waits_of(client: u64, endpoint: &Endpoint, ticket: Ticket) -> Opti
 /// All waits of the process. The key is a hold of the waiting task: its client and ticket.
 type Waits = BTreeMap<(u64, Ticket), Vec<Arc<TaskWait>>>;
 
-static WAITS: PerProcess<Mutex<Waits>> = PerProcess::new([const { Mutex::new(Waits::new()) }; _]);
+static WAITS: PerProcess<Mutex<Waits>> = PerProcess::new(Mutex::default);
 
 fn lock() -> MutexGuard<'static, Waits> {
     let waits = WAITS.get().lock();

@@ -17,6 +17,7 @@ use crate::clock::Instant;
 use crate::config::Settings;
 use crate::error::SetupError;
 use crate::member::NAP;
+use crate::process;
 use crate::queue::Member;
 use crate::store::{self, MemberId, Store};
 use crate::wait::{self, DeferredWakes, Promise};
@@ -208,6 +209,9 @@ fn serve(runtime: &Runtime, settings: Settings, starter: Starter) {
 
 /// Opens the store on a new thread, which then runs the engine.
 pub(crate) fn start(settings: Settings) -> Result<Starting, SetupError> {
+    // From here on, a thread may lock values that a forked child must not share. If the system refuses this,
+    // `process::watch` warns.
+    process::register();
     let (result, given_up) = (Arc::new(Promise::new()), Arc::new(Promise::new()));
     let starter = Starter {
         result: result.clone(),

@@ -202,8 +202,11 @@ pub enum LockError {
     )]
     NotSetUp,
 
-    /// The process was forked after the client was made; the child must make a client of its own.
-    #[error("this process was forked after the client was set up: make a new Client in the child")]
+    /// The process was forked after the client was made. The child must call [`setup`](crate::setup), or make a client of
+    /// its own.
+    #[error(
+        "this process was forked after the client was set up: call auto_mutex::setup in the child, or make a new Client"
+    )]
     Forked,
 
     /// The client was shut down, or [drains](crate::Client::drain). While it drains, only running bodies get locks.

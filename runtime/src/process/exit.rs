@@ -22,7 +22,7 @@ const LEAST_PAUSES: u32 = 50;
 const FIRST_PAUSE: Duration = Duration::from_micros(50);
 const LAST_PAUSE: Duration = Duration::from_millis(5);
 
-static WATCHED: PerProcess<Watched> = PerProcess::new([const { Watched::new() }; _]);
+static WATCHED: PerProcess<Watched> = PerProcess::new(Watched::new);
 
 /// An object that ends with the process.
 pub(crate) trait EndsWithProcess: Send + Sync {
@@ -41,7 +41,7 @@ pub(crate) trait EndsWithProcess: Send + Sync {
 
 /// Releases the locks of `member` when the process ends.
 pub(crate) fn watch(member: &Arc<impl EndsWithProcess + 'static>) {
-    if !super::os::register(flush) {
+    if !super::os::register() {
         tracing::warn!(
             "cannot watch the end of the process: locks that are held at that time are free when their lease ends"
         );
@@ -67,7 +67,7 @@ struct Watched {
 }
 
 impl Watched {
-    const fn new() -> Self {
+    fn new() -> Self {
         Self {
             members: Mutex::new(Vec::new()),
             draining: AtomicBool::new(false),

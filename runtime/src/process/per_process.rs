@@ -1,21 +1,69 @@
 //! [`PerProcess`]: a value that a process does not share with its forked children.
 
+use once_cell::race::OnceBox;
+
 use super::forks;
 
-/// The number of values. A process and its descendant after eight forks use the same one.
+/// The number of forks whose values are found in one step.
 const VALUES: usize = 8;
 
-/// A value of the process. A forked child uses another value than its parent, because a thread of the parent may have
-/// locked the parent's value at the fork, and that thread does not exist in the child.
-pub(crate) struct PerProcess<T>([T; VALUES]);
+/// A value of the process, made when it is first used. A forked child gets a value of its own, because a thread of the
+/// parent may have locked the parent's value at the fork, and that thread does not exist in the child.
+///
+/// For the same reason, no lock guards the making: two threads may both make the value, and one of the two is dropped.
+pub(crate) struct PerProcess<T: 'static> {
+    make: fn() -> T,
+    /// The values, by the number of forks.
+    values: [OnceBox<T>; VALUES],
+    /// The values after more forks.
+    rest: OnceBox<Self>,
+}
 
 impl<T> PerProcess<T> {
-    pub(crate) const fn new(values: [T; VALUES]) -> Self {
-        Self(values)
+    pub(crate) const fn new(make: fn() -> T) -> Self {
+        Self {
+            make,
+            values: [const { OnceBox::new() }; _],
+            rest: OnceBox::new(),
+        }
     }
 
     /// The value of this process.
+    #[inline]
     pub(crate) fn get(&self) -> &T {
-        &self.0[forks() as usize % VALUES]
+        self.after(forks() as usize)
+    }
+
+    /// The value of the process after `forks` forks.
+    #[inline]
+    fn after(&self, forks: usize) -> &T {
+        match self.values.get(forks) {
+            Some(value) => value.get_or_init(|| Box::new((self.make)())),
+            None => {
+                let rest = self.rest.get_or_init(|| Box::new(Self::new(self.make)));
+                rest.after(forks - VALUES)
+            }
+        }
+    }
+
+    /// The values of the process's ancestors, the last one first.
+    pub(crate) fn inherited(&self) -> impl Iterator<Item = &T> {
+        (0..forks() as usize).rev().map(|forks| self.after(forks))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_process_has_its_own_value_however_often_it_was_forked() {
+        let values = PerProcess::new(|| OnceBox::<usize>::new());
+        for forks in 0..100 {
+            assert!(values.after(forks).set(Box::new(forks)).is_ok(), "{forks}");
+        }
+        for forks in 0..100 {
+            assert_eq!(values.after(forks).get(), Some(&forks));
+        }
     }
 }

@@ -1,14 +1,13 @@
 //! Handling of SIGTERM and SIGINT, if the program asks for it: bodies may end, all locks are released, and the process
 //! ends.
 
+use std::io::Read as _;
+use std::os::unix::net::UnixStream;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
-use signal_hook::low_level::emulate_default_handler;
-
+use super::{PerProcess, handler};
 use crate::config::{IntoDuration, length};
 use crate::error::SetupError;
 use crate::observe::HOLD;
@@ -17,10 +16,17 @@ use crate::observe::HOLD;
 const USUAL_LIMIT: Duration = Duration::from_secs(25);
 
 /// How long bodies may take; `None`: signals are not handled yet.
-static LIMIT: Mutex<Option<Duration>> = Mutex::new(None);
+static LIMIT: PerProcess<Mutex<Option<Duration>>> = PerProcess::new(Mutex::default);
 
 /// Stops the process cleanly when it gets SIGTERM or SIGINT: lets running bodies end, releases all locks, and then ends
 /// the process in the same way as the signal does by default.
+///
+/// The system ignores the default action of a signal for process 1 of a container. There, the process ends with the
+/// exit code 128 + the signal's number, which shells and Kubernetes report for a process that a signal has ended: 143
+/// for SIGTERM. Functions that are registered with `atexit` do not run in either case.
+///
+/// A forked child does not inherit this: its signals have the actions that they had before. It may call this function
+/// itself.
 ///
 /// From the signal on, all clients of the process [`drain`](crate::Client::drain): they take no new locks, waiting
 /// calls fail with [`LockError::ShutDown`](crate::LockError::ShutDown), and bodies that hold a lock run to their end.
@@ -76,10 +82,15 @@ pub fn release_on_termination_within(limit: impl IntoDuration) -> Result<(), Set
 }
 
 fn handle_within(new: Duration) -> Result<(), SetupError> {
-    let mut limit = LIMIT.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut limit = LIMIT.get().lock().unwrap_or_else(PoisonError::into_inner);
     if limit.is_none() {
-        let signals = Signals::new([SIGTERM, SIGINT]).map_err(SetupError::engine)?;
+        if !super::os::register() {
+            return Err(SetupError::engine("the system refuses to report forks"));
+        }
+        let (signals, pipe) = UnixStream::pair().map_err(SetupError::engine)?;
+        // If the handler is refused, the other end of the pipe is closed, so the thread ends.
         start("auto-mutex-signals", move || handle(signals)).map_err(SetupError::engine)?;
+        handler::install(pipe).map_err(SetupError::engine)?;
     }
     *limit = Some(new);
     Ok(())
@@ -90,12 +101,16 @@ fn start(name: &str, run: impl FnOnce() + Send + 'static) -> std::io::Result<()>
     started.map(drop)
 }
 
-fn handle(mut signals: Signals) {
-    let mut all = signals.forever();
-    let Some(first) = all.next() else {
+fn handle(mut signals: UnixStream) {
+    let mut next = || {
+        let mut number = [0; size_of::<i32>()];
+        let received = signals.read_exact(&mut number);
+        received.ok().map(|()| i32::from_ne_bytes(number))
+    };
+    let Some(first) = next() else {
         return;
     };
-    let limit = *LIMIT.lock().unwrap_or_else(PoisonError::into_inner);
+    let limit = *LIMIT.get().lock().unwrap_or_else(PoisonError::into_inner);
     let limit = limit.unwrap_or_default();
     if limit.is_zero() {
         end(first);
@@ -104,7 +119,7 @@ fn handle(mut signals: Signals) {
     if start("auto-mutex-drain", move || drain(first, limit)).is_err() {
         end(first);
     }
-    if let Some(second) = all.next() {
+    if let Some(second) = next() {
         end(second);
     }
 }
@@ -126,9 +141,7 @@ fn drain(signal: i32, limit: Duration) {
 }
 
 /// Releases all locks, and ends the process in the same way as `signal` does by default.
-fn end(signal: i32) {
+fn end(signal: i32) -> ! {
     super::exit::flush();
-    if emulate_default_handler(signal).is_err() {
-        std::process::exit(128 + signal);
-    }
+    handler::end(signal)
 }

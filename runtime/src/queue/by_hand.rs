@@ -17,6 +17,7 @@ pub(crate) struct Taken(TaskId);
 type ByTask = HashMap<TaskId, Vec<Weak<Hold>>>;
 
 /// The holds whose guards stay with their tasks, of all clients of this process.
+#[derive(Default)]
 struct Stays {
     /// The number of holds, so that nearly every call need not lock the mutex.
     count: AtomicUsize,
@@ -24,17 +25,12 @@ struct Stays {
 }
 
 impl Stays {
-    const NONE: Self = Self {
-        count: AtomicUsize::new(0),
-        by_task: Mutex::new(None),
-    };
-
     fn lock(&self) -> MutexGuard<'_, Option<ByTask>> {
         self.by_task.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-static STAYS: PerProcess<Stays> = PerProcess::new([const { Stays::NONE }; _]);
+static STAYS: PerProcess<Stays> = PerProcess::new(Stays::default);
 
 impl Taken {
     pub(super) fn new(hold: &Arc<Hold>, task: TaskId, stays: bool) -> Self {

@@ -6,7 +6,6 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ptr;
-use std::sync::LazyLock;
 
 use super::{Owner, Site, list};
 use crate::name::NameBuilder;
@@ -14,8 +13,7 @@ use crate::process::PerProcess;
 use crate::sync::Mutex;
 use crate::wait::lock;
 
-static KNOWN: PerProcess<LazyLock<Mutex<Known>>> =
-    PerProcess::new([const { LazyLock::new(Mutex::default) }; _]);
+static KNOWN: PerProcess<Mutex<Known>> = PerProcess::new(Mutex::default);
 
 /// The names that have been derived so far.
 #[derive(Default)]

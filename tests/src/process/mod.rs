@@ -52,3 +52,8 @@ pub fn cont(pid: u32) {
 pub fn terminate(pid: u32) {
     signal(pid, Signal::TERM);
 }
+
+/// Asks the process to end, as Ctrl-C does.
+pub fn interrupt(pid: u32) {
+    signal(pid, Signal::INT);
+}

@@ -52,6 +52,8 @@ const START: Duration = Duration::from_secs(60);
 pub struct Setup {
     /// The program: `env!("CARGO_BIN_EXE_test-worker")`, a variable that exists only in tests.
     pub program: &'static str,
+    /// A program that starts the worker, and the first arguments of that program; may be empty.
+    pub launcher: &'static [&'static str],
     /// The URL of the store.
     pub url: String,
     /// The lease of the worker's locks.
@@ -65,6 +67,7 @@ impl Setup {
     pub fn new(program: &'static str, url: String, lease: Duration) -> Self {
         Self {
             program,
+            launcher: &[],
             url,
             lease,
             options: Vec::new(),
@@ -80,7 +83,9 @@ impl Setup {
 
     /// Starts a worker, without waiting until it is [`ready`](Worker::ready).
     pub fn launch(&self) -> Worker {
-        let mut child = Command::new(self.program)
+        let mut words = self.launcher.iter().chain([&self.program]);
+        let mut child = Command::new(words.next().expect("a program"))
+            .args(words)
             .arg(&self.url)
             .arg(self.lease.as_millis().to_string())
             .args(&self.options)
@@ -107,9 +112,9 @@ impl Setup {
 
 /// Runs the program `test-fork` to its end, and returns the output lines of parent and child.
 #[track_caller]
-pub fn forks(program: &'static str, url: &str) -> Vec<String> {
+pub fn forks(program: &'static str, url: &str, what: &str) -> Vec<String> {
     let child = Command::new(program)
-        .arg(url)
+        .args([url, what])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .process_group(0)

@@ -2,6 +2,8 @@
 
 mod abort;
 mod draining;
+mod forks;
+mod process_1;
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::time::Duration;

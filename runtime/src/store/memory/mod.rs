@@ -16,7 +16,6 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
-use once_cell::sync::Lazy;
 use tokio::sync::mpsc;
 
 pub(super) use self::inspector::Inspector;
@@ -34,9 +33,9 @@ use crate::wait::lock;
 const SWEEP_EVERY: usize = 4096;
 
 /// The shared stores of a process, while any client has them open.
-type Shared = Lazy<std::sync::Mutex<HashMap<String, Weak<Space>>>>;
+type Shared = std::sync::Mutex<HashMap<String, Weak<Space>>>;
 
-static SHARED: PerProcess<Shared> = PerProcess::new([const { Lazy::new(Default::default) }; _]);
+static SHARED: PerProcess<Shared> = PerProcess::new(Shared::default);
 
 /// One store: all its names and listeners.
 #[derive(Debug)]

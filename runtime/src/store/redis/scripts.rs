@@ -6,7 +6,9 @@
 //! from here too.
 
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
+
+use once_cell::race::OnceBox;
 
 use super::command::{CHANNEL, KEY, SHARD_CHANNEL};
 use crate::store::limits::{
@@ -221,16 +223,18 @@ pub(crate) struct Scripts {
 impl Scripts {
     /// Returns the scripts for a server that is not a node of a cluster.
     pub(crate) fn of_server() -> Arc<Self> {
-        // The scripts are made only once, because the digests take milliseconds in a debug build.
-        static ALL: LazyLock<Arc<Scripts>> = LazyLock::new(|| Arc::new(Scripts::on_clock(CLOCK)));
-        ALL.clone()
+        // The scripts are made only once, because the digests take milliseconds in a debug build. No lock guards this: a
+        // child that is forked meanwhile would wait for it.
+        static ALL: OnceBox<Arc<Scripts>> = OnceBox::new();
+        ALL.get_or_init(|| Box::new(Arc::new(Scripts::on_clock(CLOCK))))
+            .clone()
     }
 
     /// Returns the scripts for the nodes of a cluster.
     pub(crate) fn of_cluster() -> Arc<Self> {
-        static ALL: LazyLock<Arc<Scripts>> =
-            LazyLock::new(|| Arc::new(Scripts::made_of(CLOCK, true)));
-        ALL.clone()
+        static ALL: OnceBox<Arc<Scripts>> = OnceBox::new();
+        ALL.get_or_init(|| Box::new(Arc::new(Scripts::made_of(CLOCK, true))))
+            .clone()
     }
 
     /// Makes scripts with another source of time: `clock` must define the function `clock()`.

@@ -128,7 +128,7 @@ async fn em_mutex_09_colons_do_not_make_two_locks_one() {
 #[test]
 fn em_mutex_12_a_forked_child_may_neither_lock_nor_release() {
     let redis = Redis::start();
-    let lines = worker::forks(env!("CARGO_BIN_EXE_test-fork"), &redis.url());
+    let lines = worker::forks(env!("CARGO_BIN_EXE_test-fork"), &redis.url(), "holding");
     assert_eq!(
         lines,
         [
