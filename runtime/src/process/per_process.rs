@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn each_process_has_its_own_value_however_often_it_was_forked() {
-        let values = PerProcess::new(|| OnceBox::<usize>::new());
+        let values = PerProcess::new(OnceBox::<usize>::new);
         for forks in 0..100 {
             assert!(values.after(forks).set(Box::new(forks)).is_ok(), "{forks}");
         }
