@@ -17,8 +17,7 @@ struct Runtime {
     blocked: usize,
 }
 
-static RUNTIMES: PerProcess<Mutex<Vec<Runtime>>> =
-    PerProcess::new([const { Mutex::new(Vec::new()) }; _]);
+static RUNTIMES: PerProcess<Mutex<Vec<Runtime>>> = PerProcess::new(Mutex::default);
 
 fn runtimes() -> MutexGuard<'static, Vec<Runtime>> {
     let runtimes = RUNTIMES.get();
