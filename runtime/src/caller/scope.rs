@@ -11,18 +11,30 @@ use super::frames::enter_scope;
 use crate::queue::OpenClient;
 
 pin_project! {
-    /// A future that uses `client` while it is polled.
+    /// A future that uses `client` while it is polled, and while it is dropped.
     #[must_use = "futures do nothing unless polled"]
     pub(crate) struct Scoped<F> {
         client: Arc<OpenClient>,
+        // `None` only during the drop.
         #[pin]
-        future: F,
+        future: Option<F>,
+    }
+
+    impl<F> PinnedDrop for Scoped<F> {
+        fn drop(this: Pin<&mut Self>) {
+            let mut this = this.project();
+            let _entered = enter_scope(this.client.clone());
+            this.future.set(None);
+        }
     }
 }
 
 /// Makes `future` use `client`.
 pub(crate) fn scope<F>(client: Arc<OpenClient>, future: F) -> Scoped<F> {
-    Scoped { client, future }
+    Scoped {
+        client,
+        future: Some(future),
+    }
 }
 
 /// Makes this task or thread use `client` while `run` runs.
@@ -36,7 +48,10 @@ impl<F: Future> Future for Scoped<F> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.project();
+        let Some(future) = this.future.as_pin_mut() else {
+            return Poll::Pending;
+        };
         let _entered = enter_scope(this.client.clone());
-        this.future.poll(cx)
+        future.poll(cx)
     }
 }

@@ -239,6 +239,7 @@ auto_mutex_tests::conformance! {
         other_tasks_of_the_thread_keep_their_client,
         a_local_set_keeps_the_clients_of_its_tasks,
         futures_of_one_task_keep_their_clients,
+        a_scoped_future_is_dropped_in_its_scope,
         block_on_inside_a_scope_has_its_client;
     semaphore:
         as_many_hold_as_there_are_permits,

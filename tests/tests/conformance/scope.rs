@@ -201,6 +201,32 @@ pub(crate) async fn futures_of_one_task_keep_their_clients(store: &dyn TestStore
     }
 }
 
+pub(crate) async fn a_scoped_future_is_dropped_in_its_scope(store: &dyn TestStore) {
+    struct Asks(std::sync::mpsc::Sender<String>);
+    impl Drop for Asks {
+        fn drop(&mut self) {
+            let guard = Mutex::new("m").blocking_try_lock().unwrap();
+            self.0.send(guard.unwrap().name().to_owned()).unwrap();
+        }
+    }
+    let [a, b] = two(store);
+    let (asks, names) = std::sync::mpsc::channel();
+    let waits = async |asks: Asks| {
+        std::future::pending::<()>().await;
+        drop(asks);
+    };
+    a.scope(async {
+        let mut cancelled = Box::pin(b.scope(waits(Asks(asks.clone()))));
+        assert!(futures::poll!(&mut cancelled).is_pending());
+        drop(cancelled);
+        // A future that was never polled is dropped there, too.
+        let unused = Asks(asks);
+        drop(b.scope(async move { drop(unused) }));
+    })
+    .await;
+    assert_eq!(names.iter().collect::<Vec<_>>(), ["b:m", "b:m"]);
+}
+
 pub(crate) async fn block_on_inside_a_scope_has_its_client(store: &dyn TestStore) {
     let [a, b] = two(store);
     finishes("the thread", move || {

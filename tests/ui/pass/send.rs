@@ -1,7 +1,12 @@
 //! A future is `Send` and `'static` exactly where the body's is, in every form of the expansion.
 #![deny(warnings)]
 #![forbid(unsafe_code)]
-#![allow(missing_docs, unreachable_pub, clippy::non_minimal_cfg)]
+#![allow(
+    missing_docs,
+    unreachable_pub,
+    clippy::non_minimal_cfg,
+    clippy::manual_async_fn
+)]
 
 use std::cell::Cell;
 use std::future::Future;

@@ -17,6 +17,9 @@ struct Told(Arc<Mutex<Vec<String>>>);
 
 impl Told {
     fn take(&self) -> Vec<String> {
+        // Another test may have met an event for the first time while this subscriber was set. Then tracing may have
+        // noted that nobody wants the event.
+        tracing::callsite::rebuild_interest_cache();
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
