@@ -40,7 +40,7 @@ pub(crate) struct Counted {
 const WARM: u64 = 200;
 const CYCLES: u64 = 400;
 /// Less than tokio's cooperative budget: a runtime allocates once when its first task yields.
-const CALLS: u64 = 100;
+const CALLS: u64 = 120;
 /// The number of times that the blocks of the same calls are counted. The least count is used, because a higher one
 /// includes periodic work of the engine.
 const COUNTS: usize = 5;
