@@ -5,6 +5,7 @@
 
 use std::cell::RefCell;
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use tracing::span::EnteredSpan;
@@ -33,6 +34,26 @@ enum Content {
 thread_local! {
     /// Ids grow from the bottom to the top.
     static STACK: RefCell<Vec<Frame>> = const { RefCell::new(Vec::new()) };
+    /// The stack of a thread that is ending, whose `STACK` is gone: destructors of thread-locals may make calls. It has
+    /// no destructor itself, so an empty one owns no memory.
+    static LATE: ManuallyDrop<RefCell<Vec<Frame>>> =
+        const { ManuallyDrop::new(RefCell::new(Vec::new())) };
+}
+
+/// Lends the stack of this thread. `run` must run no code of users.
+#[inline]
+fn with_stack<T>(run: impl FnOnce(&mut Vec<Frame>) -> T) -> T {
+    if STACK.try_with(|_| ()).is_ok() {
+        return STACK.with_borrow_mut(run);
+    }
+    LATE.with(|stack| {
+        let mut stack = stack.borrow_mut();
+        let result = run(&mut stack);
+        if stack.is_empty() {
+            *stack = Vec::new();
+        }
+        result
+    })
 }
 
 /// The frames of one body or scope. Dropping this value removes them.
@@ -77,22 +98,17 @@ pub(super) fn enter_scope(client: Arc<OpenClient>) -> Entered {
     push(std::iter::once(Content::Scope(client)))
 }
 
-/// On a thread that is ending, the stack may be gone. Then no call finds the frames.
 #[inline]
 fn push(contents: impl ExactSizeIterator<Item = Content>) -> Entered {
     let count = contents.len();
-    let pushed = STACK.try_with(|stack| {
-        let mut stack = stack.borrow_mut();
+    let id = with_stack(|stack| {
         let id = stack.last().map_or(1, |top| top.id + 1);
         let task = tokio::task::try_id();
         stack.extend(contents.map(|content| Frame { id, task, content }));
         id
     });
     Entered {
-        frames: Frames {
-            id: pushed.unwrap_or_default(),
-            count,
-        },
+        frames: Frames { id, count },
         not_send: PhantomData,
     }
 }
@@ -100,8 +116,7 @@ fn push(contents: impl ExactSizeIterator<Item = Content>) -> Entered {
 /// Adds the locks of the running task to `caller`, the outermost first, and the client of its innermost scope.
 #[inline]
 pub(super) fn scan(caller: &mut Caller) {
-    let _ = STACK.try_with(|stack| {
-        let stack = stack.borrow();
+    with_stack(|stack| {
         // The stack is usually empty. Then the id of the task is not needed.
         if stack.is_empty() {
             return;
@@ -138,10 +153,8 @@ impl Drop for Frames {
     #[inline]
     fn drop(&mut self) {
         for _ in 0..self.count {
-            // The frame is found by its id, because sync bodies may end in any order. On a thread that is ending, the
-            // stack may be gone.
-            let frame = STACK.try_with(|stack| {
-                let mut stack = stack.borrow_mut();
+            // The frame is found by its id, because sync bodies may end in any order.
+            let frame = with_stack(|stack| {
                 if stack.last()?.id == self.id {
                     return stack.pop();
                 }

@@ -5,8 +5,8 @@
 //! this one answer. A task holds
 //!
 //! - the locks of the protected calls around the running code: [`frames`] has them, as [`run`] and sync bodies enter them;
-//! - the locks that it took by hand through a reentrant handle: [`Hold::taken_by`](crate::queue::Hold::taken_by). Any
-//!   other guard counts for no task, because it may be passed to another one.
+//! - the locks that it took by hand through a reentrant handle: [`Stay`](crate::queue::Stay). Any other guard counts for
+//!   no task, because it may be passed to another one.
 //!
 //! A spawned task is another task. This folder does not know how a lock is obtained.
 

@@ -100,6 +100,7 @@ impl Condvar {
         let place = self.register(&guard, timeout, blocking)?;
         place.registered().await;
         let (released, last) = (guard.holds().first().clone(), guard.holding.last.clone());
+        let stays = guard.holding.stays();
         drop(guard);
         let notified = place.await;
         let timed_out = matches!(notified, Err(LockError::Timeout { .. }));
@@ -115,9 +116,8 @@ impl Condvar {
         // The notification is released only after the lock is taken. A call that gives up or dies before that has not
         // used the notification.
         drop(notification.map(Holding::leave));
-        let stays = released.taken().is_some_and(|taken| taken.stays(&released));
-        hold.taken_by(TaskId::current(blocking), stays);
-        let holding = Holding::again(hold, last);
+        let mut holding = Holding::again(hold, last);
+        holding.taken_by(TaskId::current(blocking), stays);
         Ok((MutexGuard::new(holding), WaitTimeoutResult(timed_out)))
     }
 

@@ -10,7 +10,8 @@ use crate::clock::Instant;
 use crate::error::LockError;
 use crate::lease::{Bounds, Terms};
 use crate::observe::HOLD;
-use crate::queue::{Confirmed, Hold, Holds, Unlocked};
+use crate::queue::{Confirmed, Hold, Holds, Stay, Unlocked};
+use crate::task::TaskId;
 
 /// The holds of one guard. Dropping a holding releases its holds in the background.
 #[derive(Debug)]
@@ -22,6 +23,8 @@ pub(crate) struct Holding {
     unused: bool,
     /// The holds that the handle of this lock remembers; `None` without a handle.
     pub(crate) last: Option<Arc<Last>>,
+    /// Makes the task that took the guard the holder. Empty if the guard may be passed to another task.
+    stays: Vec<Stay>,
 }
 
 /// Implemented by every guard. The code that the attribute macros generate uses this trait.
@@ -40,6 +43,7 @@ impl Holding {
             left: false,
             unused: false,
             last: None,
+            stays: Vec::new(),
         }
     }
 
@@ -89,6 +93,25 @@ impl Holding {
         for hold in self.holds.all() {
             hold.keep(at_least, now);
         }
+    }
+
+    /// Records that `task` took the guard by hand. With `stays`, the guard stays with this task.
+    pub(crate) fn taken_by(&mut self, task: Option<TaskId>, stays: bool) {
+        for hold in self.holds.all().iter() {
+            hold.taken_by(task);
+            self.stays
+                .extend(task.filter(|_| stays).map(|task| Stay::new(hold, task)));
+        }
+    }
+
+    /// Whether the guard stays with the task that took it.
+    pub(crate) fn stays(&self) -> bool {
+        !self.stays.is_empty()
+    }
+
+    /// The guard belongs to a body that begins now: only code inside of the body holds the lock.
+    pub(crate) fn begin_body(&mut self) {
+        self.stays.clear();
     }
 
     pub(crate) fn holds(&self) -> &Holds {

@@ -1,7 +1,5 @@
 //! Takes a lock of any kind.
 
-use std::future::poll_fn;
-
 use super::{Handle, Holding, Options, Reentry};
 use crate::caller::Caller;
 use crate::error::LockError;
@@ -9,7 +7,7 @@ use crate::observe::ACQUIRE;
 use crate::queue::{Acquire, Hold, Patience};
 use crate::store::Share;
 use crate::task::TaskId;
-use crate::wait::poll_budget;
+use crate::wait::budget;
 
 /// The state of a call for a lock after its start.
 pub(crate) enum Taking {
@@ -31,7 +29,7 @@ impl Taking {
 
 impl Handle {
     pub(crate) async fn take(&self, options: &Options, share: Share) -> Result<Holding, LockError> {
-        poll_fn(poll_budget).await;
+        budget().await;
         let taking = self.start(options, share, None, false)?;
         let holding = match taking {
             Taking::Obtained(holding) => holding,
@@ -56,7 +54,7 @@ impl Handle {
         options: &Options,
         share: Share,
     ) -> Result<Option<Holding>, LockError> {
-        poll_fn(poll_budget).await;
+        budget().await;
         let taken = match self.start(options, share, Some(Patience::NONE), false) {
             Ok(Taking::Obtained(holding)) => Ok(holding),
             Ok(Taking::Waiting(acquire)) => acquire.await.map(Holding::new),
@@ -95,7 +93,7 @@ impl Handle {
             last.remember(holding.first(), holding.holds());
         }
         let stays = options.reentry == Reentry::Enters;
-        holding.first().taken_by(TaskId::current(blocking), stays);
+        holding.taken_by(TaskId::current(blocking), stays);
         holding.last.clone_from(&self.last);
         holding
     }

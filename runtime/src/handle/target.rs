@@ -14,7 +14,6 @@ use crate::name::Name;
 use crate::observe::{Call, LockLabels, Watch};
 use crate::queue::{Acquire, Answered, Hold, Holds, LockQueue, Past, Patience, Want};
 use crate::store::{Meta, Op, Owner, Share, SharedStr};
-use crate::task::TaskId;
 
 /// The lock of a call. Calls of annotated functions make a target without a handle.
 #[derive(Clone, Debug)]
@@ -26,7 +25,7 @@ pub(crate) struct AcquireTarget<'a> {
     /// The owner of the hold; `None`: the calling task.
     pub(super) owner: Option<&'a Owner>,
     /// The holds that the handle remembers, if the call has a handle.
-    pub(super) last: Option<&'a Arc<Last>>,
+    pub(crate) last: Option<&'a Arc<Last>>,
 }
 
 impl<'a> AcquireTarget<'a> {
@@ -220,16 +219,9 @@ impl<'a> AcquireTarget<'a> {
     }
 
     /// Logs and remembers `hold`, one of `holds`, which the call has obtained.
-    pub(crate) fn obtained(
-        &self,
-        hold: &Arc<Hold>,
-        holds: &Holds,
-        by: Option<TaskId>,
-        stays: bool,
-    ) {
+    pub(crate) fn obtained(&self, hold: &Arc<Hold>, holds: &Holds) {
         log_obtained(hold);
         if let Some(last) = self.last {
-            hold.taken_by(by, stays);
             last.remember(hold, holds);
         }
     }

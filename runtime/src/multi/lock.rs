@@ -78,7 +78,8 @@ impl MultiLock {
         &self,
         body: impl AsyncFnOnce(&MultiGuard) -> T,
     ) -> Result<T, LockError> {
-        let guard = self.lock().await?;
+        let mut guard = self.lock().await?;
+        guard.holding.begin_body();
         caller::run(guard.holding.holds().clone(), body(&guard)).await
     }
 
@@ -92,7 +93,8 @@ impl MultiLock {
         &self,
         body: impl FnOnce(&MultiGuard) -> T,
     ) -> Result<T, LockError> {
-        let guard = self.blocking_lock()?;
+        let mut guard = self.blocking_lock()?;
+        guard.holding.begin_body();
         let _entered = caller::enter_body(guard.holding.holds());
         Ok(body(&guard))
     }

@@ -8,7 +8,6 @@
 //! The [`Slot`]s have all requests and holds of a call; a dropped call releases them in the background. A call that fails
 //! waits up to a second for the store to confirm the releases, so that its caller finds the released locks free.
 
-use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,7 +23,7 @@ use crate::name::NameList;
 use crate::observe::{self, LockLabels, Watch, warn_of_timeout};
 use crate::queue::{Acquire, Hold, Patience, Unlocked};
 use crate::task::TaskId;
-use crate::wait::poll_budget;
+use crate::wait::budget;
 
 /// How often a call may start over because it lost a lock while it waited for the other locks.
 const MAX_RESTARTS: u32 = 5;
@@ -35,7 +34,7 @@ pub(crate) async fn take(
     targets: Vec<AcquireTarget<'_>>,
     options: &Options,
 ) -> Result<MultiGuard, LockError> {
-    poll_fn(poll_budget).await;
+    budget().await;
     let call = Call::new(caller, targets, options)?;
     call.note_order();
     call.run().await
@@ -47,7 +46,7 @@ pub(super) async fn try_take(
     targets: Vec<AcquireTarget<'_>>,
     options: &Options,
 ) -> Result<MultiGuard, LockError> {
-    poll_fn(poll_budget).await;
+    budget().await;
     let mut call = Call::new(caller, targets, options)?;
     call.budget = Budget::new(Patience::NONE);
     call.run().await
@@ -87,7 +86,7 @@ struct Call<'a> {
     label: &'static str,
     watch: Option<Box<Watch>>,
     budget: Budget,
-    /// The guard stays with the task: see [`Hold::taken_by`].
+    /// The guard stays with the task: see [`Holding::taken_by`].
     stays: bool,
     /// The call waited for a lock, so `expire` restarts for all locks at the end.
     waits: bool,
@@ -323,9 +322,12 @@ impl<'a> Call<'a> {
         if let Some(mut watch) = watch {
             watch.granted(holds.all());
         }
-        let by = TaskId::current(self.caller.is_blocking());
         for (target, hold) in self.targets.iter().zip(holds.all()) {
-            target.obtained(hold, holds, by, self.stays);
+            target.obtained(hold, holds);
+        }
+        // An attribute's call has no handle, and its guard belongs to a body.
+        if self.targets[0].last.is_some() {
+            holding.taken_by(TaskId::current(self.caller.is_blocking()), self.stays);
         }
         MultiGuard::new(holding, waited, self.budget.attempts())
     }

@@ -85,7 +85,8 @@ impl Mutex {
         &self,
         body: impl AsyncFnOnce(&MutexGuard) -> T,
     ) -> Result<T, LockError> {
-        let guard = self.lock().await?;
+        let mut guard = self.lock().await?;
+        guard.holding.begin_body();
         caller::run(guard.holding.holds().clone(), body(&guard)).await
     }
 
@@ -99,7 +100,8 @@ impl Mutex {
         &self,
         body: impl FnOnce(&MutexGuard) -> T,
     ) -> Result<T, LockError> {
-        let guard = self.blocking_lock()?;
+        let mut guard = self.blocking_lock()?;
+        guard.holding.begin_body();
         let _entered = caller::enter_body(guard.holding.holds());
         Ok(body(&guard))
     }

@@ -139,7 +139,7 @@ impl Client {
 
 impl MutexGuard {
     fn adopted(hold: Arc<Hold>, blocking: bool) -> Self {
-        hold.taken_by(TaskId::current(blocking), false);
+        hold.taken_by(TaskId::current(blocking));
         log_obtained(&hold);
         Self::new(Holding::new(hold))
     }

@@ -4,7 +4,6 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::by_hand::Taken;
 use super::due::STOOD_STILL;
 use super::lock_queue::LockQueue;
 use super::ticket::{Ticket, TicketState};
@@ -105,7 +104,7 @@ impl NameQueue for LockQueue {
             name: self.name().clone(),
             meta: held.hold.grant().meta.clone(),
             held: held.hold.since().until(now),
-            taken_by: held.hold.taken().map(Taken::task),
+            taken_by: held.hold.taken(),
         })
         .collect()
     }

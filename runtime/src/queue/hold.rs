@@ -7,7 +7,6 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use super::by_hand::Taken;
 use super::lock_queue::LockQueue;
 use crate::clock::Instant;
 use crate::error::{HoldKind, LockError, LossCause};
@@ -136,7 +135,7 @@ pub(crate) struct Hold {
     seen: AtomicU8,
     listeners: Listeners,
     /// The task that took the lock by hand, through a handle.
-    taken: OnceLock<Taken>,
+    taken: OnceLock<TaskId>,
 }
 
 impl Hold {
@@ -243,17 +242,16 @@ impl Hold {
         self.queue.member().id()
     }
 
-    /// Records the task that took the lock by hand, if it can be known. If `stays`, the guard stays with this task: the
-    /// task holds the lock in every respect. Later calls have no effect.
-    pub(crate) fn taken_by(self: &Arc<Self>, task: Option<TaskId>, stays: bool) {
+    /// Records the task that took the lock by hand, if it can be known. Later calls have no effect.
+    pub(crate) fn taken_by(&self, task: Option<TaskId>) {
         if let Some(task) = task {
-            self.taken.get_or_init(|| Taken::new(self, task, stays));
+            let _ = self.taken.set(task);
         }
     }
 
-    /// The task that took the lock by hand, if known.
-    pub(crate) fn taken(&self) -> Option<&Taken> {
-        self.taken.get()
+    /// The task that took the lock by hand, if known. Its guard may be with another task by now.
+    pub(crate) fn taken(&self) -> Option<TaskId> {
+        self.taken.get().copied()
     }
 
     /// The time limits that the holder asked for.

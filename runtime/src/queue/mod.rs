@@ -32,7 +32,7 @@
 //! | `blocked` | the warning about waiters that block all workers of the holder's runtime |
 //! | `nested` | waits and holds, as the search for deadlocks sees them |
 //! | `query` | asking about a name, breaking its lock |
-//! | `by_hand` | which task took a hold by hand |
+//! | `by_hand` | the guards that stay with the tasks that took them |
 
 mod acquire;
 mod answer;
@@ -68,7 +68,7 @@ mod waiter;
 mod warned;
 
 pub(crate) use acquire::Acquire;
-pub(crate) use by_hand::held_by_hand;
+pub(crate) use by_hand::{Stay, held_by_hand};
 pub(crate) use hold::Hold;
 pub(crate) use holds::Holds;
 pub(crate) use lock_queue::{Answered, LockQueue, Member, OpenClient};

@@ -6,7 +6,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::by_hand::Taken;
 use super::hold::Hold;
 use super::lock_queue::Transition;
 use super::ticket::Ticket;
@@ -123,7 +122,7 @@ impl Transition<'_> {
     /// Whether the task of `waiter` took the lock by hand, and its guard isn't dropped yet.
     fn has_taken(&self, waiter: &Waiter) -> bool {
         let task = waiter.want.by.task;
-        let by_task = |hold: &Arc<Hold>| hold.taken().map(Taken::task) == task && hold.is_valid();
+        let by_task = |hold: &Arc<Hold>| hold.taken() == task && hold.is_valid();
         task.is_some() && self.holds().any(by_task)
     }
 

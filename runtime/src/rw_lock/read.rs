@@ -74,7 +74,8 @@ impl RwLock {
         &self,
         body: impl AsyncFnOnce(&RwLockReadGuard) -> T,
     ) -> Result<T, LockError> {
-        let guard = self.read().await?;
+        let mut guard = self.read().await?;
+        guard.holding.begin_body();
         caller::run(guard.holding.holds().clone(), body(&guard)).await
     }
 
@@ -88,7 +89,8 @@ impl RwLock {
         &self,
         body: impl FnOnce(&RwLockReadGuard) -> T,
     ) -> Result<T, LockError> {
-        let guard = self.blocking_read()?;
+        let mut guard = self.blocking_read()?;
+        guard.holding.begin_body();
         let _entered = caller::enter_body(guard.holding.holds());
         Ok(body(&guard))
     }

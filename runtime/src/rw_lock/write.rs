@@ -74,7 +74,8 @@ impl RwLock {
         &self,
         body: impl AsyncFnOnce(&RwLockWriteGuard) -> T,
     ) -> Result<T, LockError> {
-        let guard = self.write().await?;
+        let mut guard = self.write().await?;
+        guard.holding.begin_body();
         caller::run(guard.holding.holds().clone(), body(&guard)).await
     }
 
@@ -88,7 +89,8 @@ impl RwLock {
         &self,
         body: impl FnOnce(&RwLockWriteGuard) -> T,
     ) -> Result<T, LockError> {
-        let guard = self.blocking_write()?;
+        let mut guard = self.blocking_write()?;
+        guard.holding.begin_body();
         let _entered = caller::enter_body(guard.holding.holds());
         Ok(body(&guard))
     }

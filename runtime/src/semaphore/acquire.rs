@@ -121,7 +121,8 @@ impl Semaphore {
         &self,
         body: impl AsyncFnOnce(&Permit) -> T,
     ) -> Result<T, LockError> {
-        let permit = self.acquire().await?;
+        let mut permit = self.acquire().await?;
+        permit.holding.begin_body();
         caller::run(permit.holding.holds().clone(), body(&permit)).await
     }
 
@@ -132,7 +133,8 @@ impl Semaphore {
     ///
     /// The errors of [`blocking_acquire`](Self::blocking_acquire).
     pub fn blocking_synchronize<T>(&self, body: impl FnOnce(&Permit) -> T) -> Result<T, LockError> {
-        let permit = self.blocking_acquire()?;
+        let mut permit = self.blocking_acquire()?;
+        permit.holding.begin_body();
         let _entered = caller::enter_body(permit.holding.holds());
         Ok(body(&permit))
     }

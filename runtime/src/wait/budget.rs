@@ -1,20 +1,46 @@
-//! [`poll_budget`]: keeps a task that never waits from starving the other tasks of its runtime.
+//! [`Budget`]: keeps a task that never waits from starving the other tasks of its runtime.
 
-use std::task::{Context, Poll};
+use std::future::poll_fn;
+use std::task::{Context, Poll, ready};
 
-use tokio::task::coop::poll_proceed;
+use tokio::task::coop::{has_budget_remaining, poll_proceed};
 
 use super::aside::is_of_tokio;
 
-/// Pending if the running tokio task has used up its [budget](tokio::task::coop), so that the task yields. To be asked
-/// before a call requests a lock: a task that yields must not keep a lock that it does not use yet.
+/// The [budget](tokio::task::coop) of the running tokio task, as one call uses it.
 ///
-/// Only tasks that wait with a waker of tokio have a budget. Another executor may block this thread until it is woken,
-/// and tokio wakes it only after the task has yielded.
-#[inline]
-pub(crate) fn poll_budget(cx: &mut Context<'_>) -> Poll<()> {
-    match is_of_tokio(cx.waker()) {
-        true => poll_proceed(cx).map(|budget| budget.made_progress()),
-        false => Poll::Ready(()),
+/// To be asked before a call requests a lock: a task that yields must not keep a lock that it does not use yet.
+#[derive(Debug, Default)]
+pub(crate) struct Budget {
+    has_yielded: bool,
+}
+
+impl Budget {
+    /// Pending if the task has used up its budget, so that the task yields.
+    #[inline]
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if !is_of_tokio(cx.waker()) && !has_budget_remaining() {
+            return self.yield_once(cx);
+        }
+        ready!(poll_proceed(cx)).made_progress();
+        Poll::Ready(())
     }
+
+    /// The waker belongs to something inside the task. Tokio would call it only after the task has yielded, and an
+    /// executor that blocks the thread never yields. So such a call is woken at once, and does not yield twice.
+    #[cold]
+    fn yield_once(&mut self, cx: &Context<'_>) -> Poll<()> {
+        if std::mem::replace(&mut self.has_yielded, true) {
+            return Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+/// Waits until the task has some budget.
+#[inline]
+pub(crate) async fn budget() {
+    let mut budget = Budget::default();
+    poll_fn(move |cx| budget.poll(cx)).await;
 }

@@ -11,13 +11,13 @@ mod thread;
 
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Waker, ready};
 
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 pub(crate) use aside::{enter, has_told, observe, tell};
 pub(crate) use block_on::block_on;
-pub(crate) use budget::poll_budget;
+pub(crate) use budget::{Budget, budget};
 pub(crate) use first::first;
 pub(crate) use thread::on_thread;
 
@@ -207,7 +207,12 @@ impl<T> Promise<T> {
 
     /// Waits for the value. Cancel safe: if the future is dropped, the value stays for the next call.
     pub(crate) async fn wait(&self) -> T {
-        poll_fn(|cx| self.poll(cx)).await
+        let mut budget = Budget::default();
+        poll_fn(|cx| {
+            ready!(budget.poll(cx));
+            self.poll(cx)
+        })
+        .await
     }
 
     /// Blocks the thread until the value is delivered.

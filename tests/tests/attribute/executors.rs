@@ -1,6 +1,8 @@
 //! Calls in other executors, in runtimes that end, and without a runtime.
 
 use auto_mutex::{LockError, auto_mutex};
+use futures::StreamExt as _;
+use futures::stream::FuturesUnordered;
 
 use crate::support::{Witness, client, named_client};
 
@@ -106,12 +108,27 @@ async fn calls_that_never_wait_let_other_tasks_run() {
     until_another_runs("read", async || drop(rw_lock.read().await.unwrap())).await;
     until_another_runs("several", async || drop(both.lock().await.unwrap())).await;
     until_another_runs("try several", async || drop(both.try_lock().await.unwrap())).await;
+    until_another_runs("info", async || drop(mutex.info().await.unwrap())).await;
+    let guard = client.mutex("refreshed").lock().await.unwrap();
+    until_another_runs("refresh", async || guard.refresh(10).await.unwrap()).await;
     client
         .scope(async {
             until_another_runs("attribute", async || short().await.unwrap()).await;
             until_another_runs("keys", async || short_with_keys().await.unwrap()).await;
         })
         .await;
+}
+
+/// A future inside a task may be polled with a waker of its own.
+#[tokio::test]
+async fn a_part_of_a_task_lets_other_tasks_run() {
+    let mutex = client().mutex("m");
+    let mut parts: FuturesUnordered<_> = [async {
+        until_another_runs("lock", async || drop(mutex.lock().await.unwrap())).await;
+    }]
+    .into_iter()
+    .collect();
+    parts.next().await.unwrap();
 }
 
 /// Tokio wakes a task without budget when the task yields; a thread that is blocked inside the task never does.

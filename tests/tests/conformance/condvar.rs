@@ -225,3 +225,16 @@ pub(crate) async fn after_a_wait_the_handle_has_the_lock_still(store: &dyn TestS
     });
     soon("the task", task).await.unwrap();
 }
+
+pub(crate) async fn after_a_wait_a_reentrant_guard_still_counts(store: &dyn TestStore) {
+    let client = store.member();
+    let task = tokio::spawn(async move {
+        let mutex = client.mutex("m").reentrant();
+        let guard = mutex.lock().await.unwrap();
+        let condition = client.condvar("c");
+        let (guard, _) = condition.wait_timeout(guard, 0.01).await.unwrap();
+        let again = soon("the same task", mutex.lock()).await.unwrap();
+        assert_eq!(again.fencing_token(), guard.fencing_token());
+    });
+    soon("the task", task).await.unwrap();
+}

@@ -54,7 +54,8 @@ auto_mutex_tests::conformance! {
         a_wait_needs_the_lock_for_itself,
         an_owner_is_the_same_after_a_wait,
         threads_wait_and_notify_too,
-        after_a_wait_the_handle_has_the_lock_still;
+        after_a_wait_the_handle_has_the_lock_still,
+        after_a_wait_a_reentrant_guard_still_counts;
     deadlocks:
         two_members_in_opposite_order,
         two_tasks_of_one_member,
@@ -200,7 +201,9 @@ auto_mutex_tests::conformance! {
         a_reentrant_handle_enters_a_protected_body_again,
         a_reentrant_handle_lets_no_other_task_in,
         a_guard_of_a_reentrant_handle_counts_for_every_handle,
-        any_other_guard_counts_for_no_task;
+        any_other_guard_counts_for_no_task,
+        only_the_body_of_a_reentrant_handle_enters_again,
+        each_guard_counts_for_the_task_that_took_it;
     retries:
         retries_end_with_too_many_attempts,
         retries_get_a_lock_that_becomes_free,
@@ -240,6 +243,7 @@ auto_mutex_tests::conformance! {
         a_local_set_keeps_the_clients_of_its_tasks,
         futures_of_one_task_keep_their_clients,
         a_scoped_future_is_dropped_in_its_scope,
+        a_thread_that_ends_keeps_its_scope,
         block_on_inside_a_scope_has_its_client;
     semaphore:
         as_many_hold_as_there_are_permits,

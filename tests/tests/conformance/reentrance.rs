@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use auto_mutex::{LockError, Mutex, MutexGuard};
+use auto_mutex::{Client, LockError, Mutex, MutexGuard};
 use auto_mutex_tests::events::{finishes, soon};
 use auto_mutex_tests::stores::TestStore;
 
@@ -150,6 +150,88 @@ pub(crate) async fn any_other_guard_counts_for_no_task(store: &dyn TestStore) {
         let next = soon("the lock", asks.lock()).await.unwrap();
         assert!(next.fencing_token() > token, "it entered the other's hold");
         soon("the other task", call).await.unwrap();
+    });
+    soon("the task", task).await.unwrap();
+}
+
+/// Another branch of the task isn't inside of the body.
+pub(crate) async fn only_the_body_of_a_reentrant_handle_enters_again(store: &dyn TestStore) {
+    async fn refused(name: &str, client: &Client) {
+        let again = client.mutex(name).reentrant().block(Duration::ZERO);
+        let error = again.lock().await.map(drop).unwrap_err();
+        assert!(error.is_timeout(), "{error:?}");
+    }
+    let client = store.member();
+    let task = tokio::spawn(async move {
+        for name in ["m", "several", "w"] {
+            let (begun, has_begun) = tokio::sync::oneshot::channel();
+            let (end, ends) = tokio::sync::oneshot::channel::<()>();
+            let inside = async || {
+                begun.send(()).unwrap();
+                ends.await.unwrap();
+            };
+            let body = async {
+                match name {
+                    "m" => {
+                        client
+                            .mutex(name)
+                            .reentrant()
+                            .synchronize(async |_| inside().await)
+                            .await
+                    }
+                    "w" => {
+                        client
+                            .rw_lock(name)
+                            .reentrant()
+                            .synchronize_write(async |_| inside().await)
+                            .await
+                    }
+                    _ => {
+                        client
+                            .multi([name])
+                            .reentrant()
+                            .synchronize(async |_| inside().await)
+                            .await
+                    }
+                }
+            };
+            let beside = async {
+                has_begun.await.unwrap();
+                if name == "w" {
+                    let again = client.rw_lock(name).reentrant().block(Duration::ZERO);
+                    assert!(again.write().await.map(drop).unwrap_err().is_timeout());
+                } else {
+                    refused(name, &client).await;
+                }
+                end.send(()).unwrap();
+            };
+            let (ended, ()) = tokio::join!(body, beside);
+            ended.unwrap();
+        }
+    });
+    soon("the task", task).await.unwrap();
+}
+
+/// Guards of one owner share a hold, and each of them belongs to its own task.
+pub(crate) async fn each_guard_counts_for_the_task_that_took_it(store: &dyn TestStore) {
+    let client = store.member();
+    let task = tokio::spawn(async move {
+        let owned = client.mutex("m").owner("o").reentrant();
+        let plain = client.mutex("m").reentrant().block(Duration::ZERO);
+        let first = owned.lock().await.unwrap();
+        let (mutex, again) = (owned.clone(), plain.clone());
+        let other = tokio::spawn(async move {
+            let second = mutex.lock().await.unwrap();
+            drop(again.lock().await.unwrap());
+            second
+        });
+        let second = soon("the other task", other).await.unwrap();
+        drop(plain.lock().await.unwrap());
+        drop(first);
+        // The guard that is left is the other task's.
+        let error = plain.lock().await.map(drop).unwrap_err();
+        assert!(error.is_timeout(), "{error:?}");
+        drop(second);
     });
     soon("the task", task).await.unwrap();
 }

@@ -227,6 +227,31 @@ pub(crate) async fn a_scoped_future_is_dropped_in_its_scope(store: &dyn TestStor
     assert_eq!(names.iter().collect::<Vec<_>>(), ["b:m", "b:m"]);
 }
 
+/// Destructors of thread-locals may make calls, even after those of the library.
+pub(crate) async fn a_thread_that_ends_keeps_its_scope(store: &dyn TestStore) {
+    struct Asks(Client, std::sync::mpsc::Sender<String>);
+    impl Drop for Asks {
+        fn drop(&mut self) {
+            let name = self.0.blocking_scope(|| {
+                let outer = Mutex::new("m").blocking_lock().unwrap();
+                outer.name().to_owned()
+            });
+            self.1.send(name).unwrap();
+        }
+    }
+    thread_local! {
+        static ASKS: std::cell::OnceCell<Asks> = const { std::cell::OnceCell::new() };
+    }
+    let [a, b] = two(store);
+    let (asks, names) = std::sync::mpsc::channel();
+    finishes("the thread", move || {
+        // It is set before the first call on this thread, and so it is dropped after what that call sets.
+        ASKS.with(|cell| assert!(cell.set(Asks(b, asks)).is_ok()));
+        a.blocking_scope(|| drop(Mutex::new("m").blocking_lock().unwrap()));
+    });
+    assert_eq!(names.iter().collect::<Vec<_>>(), ["b:m"]);
+}
+
 pub(crate) async fn block_on_inside_a_scope_has_its_client(store: &dyn TestStore) {
     let [a, b] = two(store);
     finishes("the thread", move || {
