@@ -56,18 +56,18 @@ pub(crate) async fn a_long_wait_and_a_long_hold_are_told(store: &dyn TestStore) 
 }
 
 pub(crate) async fn a_task_that_waits_for_its_own_guard_is_told(store: &dyn TestStore) {
+    const HINT: &str = "hint=\"the same task took this lock by hand";
     let (key, client) = (listen(), member(store, SOON));
     let mutex = client.mutex(&key);
     let task = tokio::spawn(async move {
+        // A busy machine may warn of this wait, too: without the hint.
         let _guard = mutex.lock().await.expect("free");
         mutex.lock().await.map(drop)
     });
-    becomes("the wait is told", async || !told(&key, WAITS).is_empty()).await;
-    let text = &told(&key, WAITS)[0];
-    assert!(
-        text.contains("hint=\"the same task took this lock by hand"),
-        "{text}"
-    );
+    becomes("the wait is told, with the hint", async || {
+        told(&key, WAITS).iter().any(|text| text.contains(HINT))
+    })
+    .await;
     task.abort();
     // Another task that waits for a guard is told nothing of the kind.
     let (key, client) = (listen(), member(store, SOON));
@@ -75,13 +75,13 @@ pub(crate) async fn a_task_that_waits_for_its_own_guard_is_told(store: &dyn Test
     let other = client.mutex(&key);
     let task = tokio::spawn(async move { other.lock().await.map(drop) });
     becomes("the wait is told", async || !told(&key, WAITS).is_empty()).await;
-    let text = &told(&key, WAITS)[0];
-    assert!(!text.contains("hint="), "{text}");
     drop(guard);
     soon("the task", task)
         .await
         .expect("ended")
         .expect("the lock");
+    let hints = told(&key, HINT);
+    assert_eq!(hints, [""; 0]);
 }
 
 pub(crate) async fn the_place_in_line_is_told(store: &dyn TestStore) {
