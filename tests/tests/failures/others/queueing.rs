@@ -76,14 +76,17 @@ async fn others_an_idle_waiter_does_not_poll() {
         .collect();
     waiters(&holder.mutex("m"), 1).await;
     let before = rig.redis.calls("evalsha");
-    let connections = rig.redis.clients();
     tokio::time::sleep(Duration::from_secs(2)).await;
     let asked = rig.redis.calls("evalsha") - before;
     assert!(
         asked <= 8,
         "{asked} requests for 200 waiters in two seconds"
     );
-    assert!(connections <= 2, "{connections} connections of two clients");
+    // A connection of the test that had the server before may still be closing.
+    becomes("the two clients have a connection each", async || {
+        rig.redis.clients() <= 2
+    })
+    .await;
     drop(guard);
     for task in waiting {
         soon("everybody gets in", task).await.unwrap().unwrap();
