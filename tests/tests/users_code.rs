@@ -36,12 +36,6 @@ impl Gate {
     }
 }
 
-/// A subscriber that blocks at the event that the store is lost.
-struct Slow {
-    stands: Arc<AtomicBool>,
-    gate: Gate,
-}
-
 struct Says(bool);
 
 impl Visit for Says {
@@ -50,7 +44,10 @@ impl Visit for Says {
     }
 }
 
-impl Subscriber for Slow {
+/// A subscriber that passes each event to a function.
+struct At<F>(F);
+
+impl<F: Fn(&Event<'_>) + Send + Sync + 'static> Subscriber for At<F> {
     fn enabled(&self, _: &Metadata<'_>) -> bool {
         true
     }
@@ -64,12 +61,7 @@ impl Subscriber for Slow {
     fn record_follows_from(&self, _: &Id, _: &Id) {}
 
     fn event(&self, event: &Event<'_>) {
-        let mut says = Says(false);
-        event.record(&mut says);
-        if says.0 {
-            self.stands.store(true, Ordering::SeqCst);
-            self.gate.pass();
-        }
+        (self.0)(event);
     }
 
     fn enter(&self, _: &Id) {}
@@ -81,10 +73,16 @@ impl Subscriber for Slow {
 async fn a_subscriber_that_blocks_keeps_no_lease_from_being_renewed() {
     let (opens, gate) = Gate::new();
     let stands = Arc::new(AtomicBool::new(false));
-    let slow = Slow {
-        stands: stands.clone(),
-        gate,
-    };
+    let stood = stands.clone();
+    // Blocks at the event that the store is lost.
+    let slow = At(move |event: &Event<'_>| {
+        let mut says = Says(false);
+        event.record(&mut says);
+        if says.0 {
+            stood.store(true, Ordering::SeqCst);
+            gate.pass();
+        }
+    });
     tracing::subscriber::set_global_default(slow).unwrap();
     let redis = Redis::start();
     let proxy = Proxy::start(redis.port());
@@ -146,38 +144,13 @@ async fn a_waker_that_panics_ends_no_client() {
     woken(|| panic!("as told")).await;
 }
 
-/// A subscriber that calls `then` at each event.
-struct At<F>(F);
-
-impl<F: Fn() + Send + Sync + 'static> Subscriber for At<F> {
-    fn enabled(&self, _: &Metadata<'_>) -> bool {
-        true
-    }
-
-    fn new_span(&self, _: &Attributes<'_>) -> Id {
-        Id::from_u64(1)
-    }
-
-    fn record(&self, _: &Id, _: &Record<'_>) {}
-
-    fn record_follows_from(&self, _: &Id, _: &Id) {}
-
-    fn event(&self, _: &Event<'_>) {
-        (self.0)();
-    }
-
-    fn enter(&self, _: &Id) {}
-
-    fn exit(&self, _: &Id) {}
-}
-
 #[test]
 fn a_subscriber_that_panics_at_a_warning_makes_no_later_call_panic() {
     let mutex = auto_mutex::Mutex::new("long");
     let calls: [&dyn Fn(); 2] = [&|| drop(mutex.clone().block(90_000)), &|| {
         drop(Client::connect("memory://panics"))
     }];
-    tracing::subscriber::with_default(At(|| panic!("as told")), || {
+    tracing::subscriber::with_default(At(|_: &Event<'_>| panic!("as told")), || {
         for call in calls {
             // The warning comes once in a process, perhaps in another test.
             let _ = catch_unwind(AssertUnwindSafe(call));
@@ -192,7 +165,7 @@ fn a_subscriber_that_setup_calls_may_call_setup() {
     let redis = Redis::start();
     let url = redis.url();
     finishes("setup", move || {
-        let says = At(|| drop(auto_mutex::setup("memory://inner")));
+        let says = At(|_: &Event<'_>| drop(auto_mutex::setup("memory://inner")));
         let outer = tracing::subscriber::with_default(says, || auto_mutex::setup(url.as_str()));
         assert!(
             matches!(outer, Err(auto_mutex::SetupError::AlreadySetUp)),

@@ -33,8 +33,7 @@ pub fn watch<G: Guard>(guard: &G) {
         watch.granted(holds.all());
     }
     hold.begin();
-    let mut span = BodySpan::default();
-    span.begin(holds);
+    let span = BodySpan::of(holds);
     drop(span.enter());
     hold.finish();
 }

@@ -13,7 +13,7 @@ use crate::mutex::{MutexGuard, ONE_OF_ONE};
 use crate::queue::Acquire;
 use crate::rw_lock::{ALL_OF_ALL, ONE_OF_ALL, RwLockReadGuard, RwLockWriteGuard};
 use crate::semaphore::Permit;
-use crate::wait::{Budget, block_on};
+use crate::wait::{Coop, block_on};
 
 /// Takes one kind of lock. The guard type of each kind implements this trait.
 pub trait Lock: Guard + Sized + Unpin {
@@ -54,7 +54,7 @@ pub struct Call<L>(State<L>);
 
 #[derive(Debug)]
 enum State<L> {
-    Asked(Request<L>, Budget),
+    Asked(Request<L>, Coop),
     Waiting(Acquire),
 }
 
@@ -65,8 +65,8 @@ impl<L: Single> Future for Call<L> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let holding = match &mut self.0 {
             State::Waiting(acquire) => Holding::new(ready!(Pin::new(acquire).poll(cx))?),
-            State::Asked(request, budget) => {
-                ready!(budget.poll(cx));
+            State::Asked(request, coop) => {
+                ready!(coop.poll_proceed(cx));
                 match L::start(request, false)? {
                     Taking::Obtained(holding) => holding,
                     Taking::Waiting(mut acquire) => {
@@ -101,7 +101,7 @@ macro_rules! single {
             type Acquire = Call<Self>;
 
             fn acquire(request: Request<Self>) -> Call<Self> {
-                Call(State::Asked(request, Budget::default()))
+                Call(State::Asked(request, Coop::default()))
             }
 
             fn blocking_acquire(request: Request<Self>) -> Result<Self, LockError> {

@@ -37,10 +37,8 @@ pin_project! {
 
 /// Runs `body` under `holds`. If one is lost, `body` is dropped at its next await, and the result is `LockError::Lost`.
 pub(crate) fn run<F: Future>(holds: Holds, body: F) -> Run<F> {
-    let mut span = BodySpan::default();
-    span.begin(&holds);
     Run {
-        span,
+        span: BodySpan::of(&holds),
         holds,
         body: Some(body),
     }

@@ -109,9 +109,11 @@ impl Holding {
         !self.stays.is_empty()
     }
 
-    /// The guard belongs to a body that begins now: only code inside of the body holds the lock.
-    pub(crate) fn begin_body(&mut self) {
+    /// The holds of a body that begins now. From here on, only code inside of the body holds the lock, not the whole task
+    /// that took the guard.
+    pub(crate) fn begin_body(&mut self) -> Holds {
         self.stays.clear();
+        self.holds.clone()
     }
 
     pub(crate) fn holds(&self) -> &Holds {

@@ -7,7 +7,7 @@ use crate::observe::ACQUIRE;
 use crate::queue::{Acquire, Hold, Patience};
 use crate::store::Share;
 use crate::task::TaskId;
-use crate::wait::budget;
+use crate::wait::proceed;
 
 /// The state of a call for a lock after its start.
 pub(crate) enum Taking {
@@ -29,7 +29,7 @@ impl Taking {
 
 impl Handle {
     pub(crate) async fn take(&self, options: &Options, share: Share) -> Result<Holding, LockError> {
-        budget().await;
+        proceed().await;
         let taking = self.start(options, share, None, false)?;
         let holding = match taking {
             Taking::Obtained(holding) => holding,
@@ -54,7 +54,7 @@ impl Handle {
         options: &Options,
         share: Share,
     ) -> Result<Option<Holding>, LockError> {
-        budget().await;
+        proceed().await;
         let taken = match self.start(options, share, Some(Patience::NONE), false) {
             Ok(Taking::Obtained(holding)) => Ok(holding),
             Ok(Taking::Waiting(acquire)) => acquire.await.map(Holding::new),

@@ -79,8 +79,8 @@ impl MultiLock {
         body: impl AsyncFnOnce(&MultiGuard) -> T,
     ) -> Result<T, LockError> {
         let mut guard = self.lock().await?;
-        guard.holding.begin_body();
-        caller::run(guard.holding.holds().clone(), body(&guard)).await
+        let holds = guard.holding.begin_body();
+        caller::run(holds, body(&guard)).await
     }
 
     /// Like [`synchronize`](Self::synchronize), but blocks the thread. If a lock is lost, `body` still runs to its end,
@@ -94,8 +94,8 @@ impl MultiLock {
         body: impl FnOnce(&MultiGuard) -> T,
     ) -> Result<T, LockError> {
         let mut guard = self.blocking_lock()?;
-        guard.holding.begin_body();
-        let _entered = caller::enter_body(guard.holding.holds());
+        let holds = guard.holding.begin_body();
+        let _entered = caller::enter_body(&holds);
         Ok(body(&guard))
     }
 

@@ -23,7 +23,7 @@ use crate::name::NameList;
 use crate::observe::{self, LockLabels, Watch, warn_of_timeout};
 use crate::queue::{Acquire, Hold, Patience, Unlocked};
 use crate::task::TaskId;
-use crate::wait::budget;
+use crate::wait::proceed;
 
 /// How often a call may start over because it lost a lock while it waited for the other locks.
 const MAX_RESTARTS: u32 = 5;
@@ -34,7 +34,7 @@ pub(crate) async fn take(
     targets: Vec<AcquireTarget<'_>>,
     options: &Options,
 ) -> Result<MultiGuard, LockError> {
-    budget().await;
+    proceed().await;
     let call = Call::new(caller, targets, options)?;
     call.note_order();
     call.run().await
@@ -46,7 +46,7 @@ pub(super) async fn try_take(
     targets: Vec<AcquireTarget<'_>>,
     options: &Options,
 ) -> Result<MultiGuard, LockError> {
-    budget().await;
+    proceed().await;
     let mut call = Call::new(caller, targets, options)?;
     call.budget = Budget::new(Patience::NONE);
     call.run().await

@@ -86,8 +86,8 @@ impl Mutex {
         body: impl AsyncFnOnce(&MutexGuard) -> T,
     ) -> Result<T, LockError> {
         let mut guard = self.lock().await?;
-        guard.holding.begin_body();
-        caller::run(guard.holding.holds().clone(), body(&guard)).await
+        let holds = guard.holding.begin_body();
+        caller::run(holds, body(&guard)).await
     }
 
     /// Like [`synchronize`](Self::synchronize), but blocks the thread. If the lock is lost, `body` still runs to its
@@ -101,8 +101,8 @@ impl Mutex {
         body: impl FnOnce(&MutexGuard) -> T,
     ) -> Result<T, LockError> {
         let mut guard = self.blocking_lock()?;
-        guard.holding.begin_body();
-        let _entered = caller::enter_body(guard.holding.holds());
+        let holds = guard.holding.begin_body();
+        let _entered = caller::enter_body(&holds);
         Ok(body(&guard))
     }
 }

@@ -29,6 +29,14 @@ fn span(holds: &Holds) -> Option<Span> {
 }
 
 impl BodySpan {
+    /// The span of a body that begins now.
+    #[inline]
+    pub(crate) fn of(holds: &Holds) -> Self {
+        let mut span = Self::default();
+        span.begin(holds);
+        span
+    }
+
     /// Begins the span, because the body begins now.
     #[inline]
     pub(crate) fn begin(&mut self, holds: &Holds) {

@@ -1,8 +1,8 @@
 //! Lock order: the orders in which tasks take several locks.
 //!
-//! Locks have classes: the template of a site's names with the type of `Self`, or the label of a handle. A task that holds a lock of the class
-//! A and asks for one of the class B makes the edge A → B. Edges that form a circle are a possible deadlock, even if it
-//! has never happened. [`LockOrder`] keeps the edges of one client.
+//! Locks have classes: the template of a site's names with the type of `Self`, or the label of a handle. A task that
+//! holds a lock of the class A and asks for one of the class B makes the edge A → B. Edges that form a circle are a
+//! possible deadlock, even if it has never happened. [`LockOrder`] keeps the edges of one client.
 //!
 //! - [`known`]: the table that a nested call checks first; a known edge costs some nanoseconds and no allocation.
 //! - [`graph`]: the edges. [`circle`]: the search for circles.

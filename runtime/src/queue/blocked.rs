@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use super::hold::Hold;
 use super::lock_queue::Transition;
-use super::ticket::Ticket;
 use super::waiter::Waiter;
 use crate::config::Deadlock;
 use crate::observe::{ACQUIRE, CallerPlace};
@@ -58,9 +57,8 @@ impl Transition<'_> {
 
     /// A hold of a task that needs `home`.
     fn holder_in(&self, home: Home) -> Option<&Arc<Hold>> {
-        let mut held = self.state.tickets.iter().filter_map(Ticket::held);
-        let held = held.find(|held| held.hold.grant().home == Some(home) && held.hold.is_valid());
-        held.map(|held| &held.hold)
+        self.holds()
+            .find(|hold| hold.grant().home == Some(home) && hold.is_valid())
     }
 
     /// Warns once for each hold.

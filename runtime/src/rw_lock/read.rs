@@ -75,8 +75,8 @@ impl RwLock {
         body: impl AsyncFnOnce(&RwLockReadGuard) -> T,
     ) -> Result<T, LockError> {
         let mut guard = self.read().await?;
-        guard.holding.begin_body();
-        caller::run(guard.holding.holds().clone(), body(&guard)).await
+        let holds = guard.holding.begin_body();
+        caller::run(holds, body(&guard)).await
     }
 
     /// Like [`synchronize_read`](Self::synchronize_read), but blocks the thread. If the lock is lost, `body` still runs
@@ -90,8 +90,8 @@ impl RwLock {
         body: impl FnOnce(&RwLockReadGuard) -> T,
     ) -> Result<T, LockError> {
         let mut guard = self.blocking_read()?;
-        guard.holding.begin_body();
-        let _entered = caller::enter_body(guard.holding.holds());
+        let holds = guard.holding.begin_body();
+        let _entered = caller::enter_body(&holds);
         Ok(body(&guard))
     }
 }

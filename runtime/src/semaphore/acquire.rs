@@ -122,8 +122,8 @@ impl Semaphore {
         body: impl AsyncFnOnce(&Permit) -> T,
     ) -> Result<T, LockError> {
         let mut permit = self.acquire().await?;
-        permit.holding.begin_body();
-        caller::run(permit.holding.holds().clone(), body(&permit)).await
+        let holds = permit.holding.begin_body();
+        caller::run(holds, body(&permit)).await
     }
 
     /// Like [`synchronize`](Self::synchronize), but blocks the thread. If the permit is lost, `body` still runs to its
@@ -134,8 +134,8 @@ impl Semaphore {
     /// The errors of [`blocking_acquire`](Self::blocking_acquire).
     pub fn blocking_synchronize<T>(&self, body: impl FnOnce(&Permit) -> T) -> Result<T, LockError> {
         let mut permit = self.blocking_acquire()?;
-        permit.holding.begin_body();
-        let _entered = caller::enter_body(permit.holding.holds());
+        let holds = permit.holding.begin_body();
+        let _entered = caller::enter_body(&holds);
         Ok(body(&permit))
     }
 }

@@ -1,6 +1,7 @@
 //! [`Site`]: the description of an annotated function, which the compiler makes.
 //!
-//! [`name`] derives the names of a site's locks, [`class`] has their classes in the lock order, [`list`] is the list of all sites, [`duplicates`] warns of equal names.
+//! [`name`] derives the names of a site's locks, [`class`] has their classes in the lock order, [`list`] is the list of all
+//! sites, [`duplicates`] warns of equal names.
 
 mod class;
 mod duplicates;

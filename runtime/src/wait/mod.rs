@@ -5,7 +5,7 @@
 
 mod aside;
 mod block_on;
-mod budget;
+mod coop;
 mod first;
 mod thread;
 
@@ -17,7 +17,7 @@ use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 pub(crate) use aside::{enter, has_told, observe, tell};
 pub(crate) use block_on::block_on;
-pub(crate) use budget::{Budget, budget};
+pub(crate) use coop::{Coop, proceed};
 pub(crate) use first::first;
 pub(crate) use thread::on_thread;
 
@@ -207,9 +207,9 @@ impl<T> Promise<T> {
 
     /// Waits for the value. Cancel safe: if the future is dropped, the value stays for the next call.
     pub(crate) async fn wait(&self) -> T {
-        let mut budget = Budget::default();
+        let mut coop = Coop::default();
         poll_fn(|cx| {
-            ready!(budget.poll(cx));
+            ready!(coop.poll_proceed(cx));
             self.poll(cx)
         })
         .await

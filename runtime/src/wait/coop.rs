@@ -1,4 +1,4 @@
-//! [`Budget`]: keeps a task that never waits from starving the other tasks of its runtime.
+//! [`Coop`]: keeps a task that never waits from starving the other tasks of its runtime.
 
 use std::future::poll_fn;
 use std::task::{Context, Poll, ready};
@@ -7,18 +7,18 @@ use tokio::task::coop::{has_budget_remaining, poll_proceed};
 
 use super::aside::is_of_tokio;
 
-/// The [budget](tokio::task::coop) of the running tokio task, as one call uses it.
+/// How one call takes part in tokio's [cooperative scheduling](tokio::task::coop).
 ///
-/// To be asked before a call requests a lock: a task that yields must not keep a lock that it does not use yet.
+/// Ask it before a call requests a lock: a task that yields must not keep a lock that it does not use yet.
 #[derive(Debug, Default)]
-pub(crate) struct Budget {
+pub(crate) struct Coop {
     has_yielded: bool,
 }
 
-impl Budget {
+impl Coop {
     /// Pending if the task has used up its budget, so that the task yields.
     #[inline]
-    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+    pub(crate) fn poll_proceed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if !is_of_tokio(cx.waker()) && !has_budget_remaining() {
             return self.yield_once(cx);
         }
@@ -38,9 +38,9 @@ impl Budget {
     }
 }
 
-/// Waits until the task has some budget.
+/// Yields if the task has used up its budget.
 #[inline]
-pub(crate) async fn budget() {
-    let mut budget = Budget::default();
-    poll_fn(move |cx| budget.poll(cx)).await;
+pub(crate) async fn proceed() {
+    let mut coop = Coop::default();
+    poll_fn(move |cx| coop.poll_proceed(cx)).await;
 }
