@@ -323,7 +323,7 @@ fn attribute() -> Vec<Goal> {
         ),
         count(
             "S7: allocations of a nested call for a known lock order",
-            // The allocation of the one outer call is shared by all nested calls.
+            // The allocations of the one outer call are shared by all nested calls.
             AtMost(0.01),
             call(Kind::Ordered, "allocations"),
         ),

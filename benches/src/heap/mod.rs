@@ -41,6 +41,9 @@ const WARM: u64 = 200;
 const CYCLES: u64 = 400;
 /// Less than tokio's cooperative budget: a runtime allocates once when its first task yields.
 const CALLS: u64 = 120;
+/// Nested calls share the allocations of the one outer call: one to five, depending on whether the outer call waits for
+/// the engine's thread. With this many calls, they do not matter.
+const NESTED_CALLS: u64 = 12_000;
 /// The number of times that the blocks of the same calls are counted. The least count is used, because a higher one
 /// includes periodic work of the engine.
 const COUNTS: usize = 5;
@@ -79,13 +82,17 @@ fn calls(heap: &impl Fn() -> Heap) -> Result<Vec<(Kind, f64)>, Failure> {
     let mut calls = Vec::new();
     for kind in Kind::ALL {
         caller.call(kind, WARM)?;
+        let times = match kind {
+            Kind::Ordered => NESTED_CALLS,
+            _ => CALLS,
+        };
         let mut least = u64::MAX;
         for _ in 0..COUNTS {
             let before = heap().blocks;
-            caller.call(kind, CALLS)?;
+            caller.call(kind, times)?;
             least = least.min(heap().blocks - before);
         }
-        calls.push((kind, least as f64 / CALLS as f64));
+        calls.push((kind, least as f64 / times as f64));
     }
     auto_mutex::blocking_shutdown();
     Ok(calls)
