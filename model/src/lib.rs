@@ -5,7 +5,7 @@
 //! [`world`] the possible steps, `properties` what must hold, and [`runs`] the list of runs. `model/run` explores the
 //! runs and prints a table.
 //!
-//! Tests of the memory store compare it with the model's store (`runtime/src/store/memory/state/tests`). They need no
+//! Tests of the memory store compare it with the model's store (`core/src/store/memory/state/tests`). They need no
 //! checker, so the checker is an optional feature.
 
 #![forbid(unsafe_code)]

@@ -50,77 +50,62 @@
 //! | `metrics` | [metrics](mod@_guide::observe) for the crate `metrics`: `MetricsObserver` | 3 |
 //! | `otel` | [metrics](mod@_guide::observe) for OpenTelemetry: `OtelObserver` | 1 |
 
-#[cfg(not(unix))]
-compile_error!(
-    "auto-mutex needs a Unix: it watches forks and exits, and a clock that goes on during suspend"
-);
+//!
+//! The locks themselves are in the crate `auto-mutex-core`, and this crate exports them.
 
-mod acl;
-mod attribute;
-mod caller;
-mod client;
-mod clock;
-mod condvar;
-mod config;
-mod credentials;
-mod deadlock;
-#[cfg(repository)]
-#[cfg(test)]
-mod dice;
-mod engine;
-mod error;
-#[cfg(any(test, fuzzing))]
-#[doc(hidden)]
-pub mod fuzzing;
-mod guarantees;
-mod handle;
-mod lease;
-mod member;
-mod multi;
-mod mutex;
-mod name;
-mod observe;
-pub mod operator;
-mod order;
-mod process;
-mod queue;
-mod rw_lock;
-mod semaphore;
-mod site;
-mod store;
-mod sync;
-mod task;
-mod wait;
-mod wire;
-
-pub use acl::{AclRule, acl_rule};
 pub use auto_mutex_macros::{auto_mutex, auto_read, auto_semaphore, auto_write, no_auto_mutex};
-pub use client::{Client, Drained, Health, LastError, ServerHealth, Unfinished};
-pub use client::{assert_lock_order, lock_order};
-pub use client::{blocking_drain, drain, drain_until};
-pub use client::{blocking_ping, health, is_connected, ping};
-pub use client::{blocking_shutdown, client, setup, setup_async, shutdown};
-pub use condvar::{Condvar, WaitTimeoutResult};
-pub use config::{Config, Deadlock, IntoDuration};
-#[cfg(feature = "redis-1")]
-pub use credentials::Redis1Credentials;
-pub use credentials::{Credentials, CredentialsProvider, ServerAddress, ServerKind};
-pub use error::{DeadlockHop, HoldKind, Holder, LockError, LockKind, LossCause};
-pub use error::{SetupError, StoreError, TlsError};
-pub use guarantees::{AfterFailover, AfterRestart, Eviction, Guarantees, Weakness};
-pub use handle::{LockInfo, Waiter};
-pub use multi::{MultiGuard, MultiLock};
-pub use mutex::{Mutex, MutexGuard, Ticket};
+
 #[cfg(feature = "metrics")]
-pub use observe::MetricsObserver;
+#[doc(inline)]
+pub use auto_mutex_core::MetricsObserver;
 #[cfg(feature = "otel")]
-pub use observe::OtelObserver;
-pub use observe::{Metric, MetricKind, Observer};
-pub use order::{OrderClass, OrderEdge, OrderProgram};
-pub use process::{release_on_termination, release_on_termination_within};
-pub use rw_lock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
-pub use semaphore::{Permit, Semaphore};
-pub use site::{Site, sites};
+#[doc(inline)]
+pub use auto_mutex_core::OtelObserver;
+#[cfg(feature = "redis-1")]
+#[doc(inline)]
+pub use auto_mutex_core::Redis1Credentials;
+#[doc(inline)]
+pub use auto_mutex_core::{AclRule, acl_rule, operator};
+#[doc(inline)]
+pub use auto_mutex_core::{AfterFailover, AfterRestart, Eviction, Guarantees, Weakness};
+#[doc(inline)]
+pub use auto_mutex_core::{Client, Drained, Health, LastError, ServerHealth, Unfinished};
+#[doc(inline)]
+pub use auto_mutex_core::{Condvar, WaitTimeoutResult};
+#[doc(inline)]
+pub use auto_mutex_core::{Config, Deadlock, IntoDuration};
+#[doc(inline)]
+pub use auto_mutex_core::{Credentials, CredentialsProvider, ServerAddress, ServerKind};
+#[doc(inline)]
+pub use auto_mutex_core::{DeadlockHop, HoldKind, Holder, LockError, LockKind, LossCause};
+#[doc(inline)]
+pub use auto_mutex_core::{LockInfo, Waiter};
+#[doc(inline)]
+pub use auto_mutex_core::{Metric, MetricKind, Observer};
+#[doc(inline)]
+pub use auto_mutex_core::{MultiGuard, MultiLock};
+#[doc(inline)]
+pub use auto_mutex_core::{Mutex, MutexGuard, Ticket};
+#[doc(inline)]
+pub use auto_mutex_core::{OrderClass, OrderEdge, OrderProgram};
+#[doc(inline)]
+pub use auto_mutex_core::{Permit, Semaphore};
+#[doc(inline)]
+pub use auto_mutex_core::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+#[doc(inline)]
+pub use auto_mutex_core::{SetupError, StoreError, TlsError};
+#[doc(inline)]
+pub use auto_mutex_core::{Site, sites};
+#[doc(inline)]
+pub use auto_mutex_core::{assert_lock_order, lock_order};
+#[doc(inline)]
+pub use auto_mutex_core::{blocking_drain, drain, drain_until};
+#[doc(inline)]
+pub use auto_mutex_core::{blocking_ping, health, is_connected, ping};
+#[doc(inline)]
+pub use auto_mutex_core::{blocking_shutdown, client, setup, setup_async, shutdown};
+#[doc(inline)]
+pub use auto_mutex_core::{release_on_termination, release_on_termination_within};
 
 // The guide. Only rustdoc compiles it.
 #[cfg(any(doc, doctest))]
@@ -130,8 +115,13 @@ pub mod _guide;
 /// The functions that expansions of the attributes call. Not for direct use.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::attribute::*;
+    pub use auto_mutex_core::__private::*;
 }
+
+/// For the fuzzers.
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub use auto_mutex_core::fuzzing;
 
 /// Lets rustdoc test the examples of the README.
 #[cfg(doctest)]

@@ -1,1 +1,1 @@
-../../../runtime/src/config/unit.rs
+../../../core/src/config/unit.rs

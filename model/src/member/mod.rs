@@ -1,7 +1,7 @@
 //! A member: its state, its requests, and how it handles replies and messages.
 //!
 //! A member has only one caller at a time: the handoff between callers of one process is tested elsewhere (see
-//! `runtime/src/queue/interleavings`). All times are remaining ticks, or ticks that have passed, of the member's own
+//! `core/src/queue/interleavings`). All times are remaining ticks, or ticks that have passed, of the member's own
 //! clock, unless a field names the store's clock.
 
 mod answers;

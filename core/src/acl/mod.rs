@@ -79,7 +79,7 @@ impl AclRule {
     /// also read the passwords in the configuration. Without `CONFIG GET`, the guarantees that depend on the
     /// configuration are `Unknown`. The commands for the shard channels of a cluster are also optional. They save
     /// work for the nodes; servers before Redis 7 do not have these commands. Without `HGETALL`, programs do not share the
-    /// [order of their locks](mod@crate::_guide::lock_order).
+    /// [order of their locks](https://docs.rs/auto-mutex/latest/auto_mutex/_guide/lock_order).
     #[must_use]
     pub fn without_optional(mut self) -> Self {
         self.optional.clear();

@@ -248,7 +248,7 @@ impl Config {
     }
 
     /// Sets what to do about a deadlock: tasks that hold locks and wait for each other, in one process or in several.
-    /// [`Deadlock::Report`] by default. [The guide](mod@crate::_guide::deadlocks) says which deadlocks are found.
+    /// [`Deadlock::Report`] by default. [The guide](https://docs.rs/auto-mutex/latest/auto_mutex/_guide/deadlocks) says which deadlocks are found.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -520,7 +520,7 @@ impl Config {
     ///
     /// A class is the template of a site's names, as [`Site::name`](crate::Site::name) returns it and as the warning shows
     /// it, or the `metrics_label` of a handle. The namespace is not a part of it. For one annotated function, its option
-    /// `order` does the same. The chapter [lock order](mod@crate::_guide::lock_order) explains both.
+    /// `order` does the same. The chapter [lock order](https://docs.rs/auto-mutex/latest/auto_mutex/_guide/lock_order) explains both.
     ///
     /// ```
     /// # fn main() -> Result<(), auto_mutex::SetupError> {

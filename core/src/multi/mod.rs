@@ -80,7 +80,7 @@ impl MultiLock {
     /// `expire` of the inner call limits only the inner call, and does not change the `expire` of the outer call.
     ///
     /// A guard of a re-entrant handle counts as held by the task that took it, so don't move it to another task. The
-    /// guide has [the whole rule](crate::_guide::handles#which-task-holds-a-lock).
+    /// guide has [the whole rule](https://docs.rs/auto-mutex/latest/auto_mutex/_guide/handles#which-task-holds-a-lock).
     pub fn reentrant(mut self) -> Self {
         self.options.reentry = Reentry::Enters;
         self
