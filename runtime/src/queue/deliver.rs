@@ -4,27 +4,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::hold::{Grant, Hold, Rare};
-use super::lock_queue::{LockQueue, Transition};
+use super::lock_queue::Transition;
 use super::ticket::{Granted, Held, TicketState};
-use super::waiter::{Waiter, Want};
+use super::waiter::Waiter;
 use crate::clock::Instant;
 use crate::observe::spans_are_on;
+use crate::store::Ticket as TicketId;
 use crate::store::limits::TOKENS_OF_A_GRANT;
-use crate::store::{SharedStr, Ticket as TicketId};
 
 /// The delay before this process claims a grant that came as a message. Most bodies end sooner, and then only the
 /// release is sent. The store waits two seconds for the claim.
 const CLAIM_WITHIN: Duration = Duration::from_millis(20);
-
-/// How a caller got its grant.
-pub(super) struct How<'a> {
-    pub(super) waited: Duration,
-    pub(super) attempts: u32,
-    /// The grant needed no request to the store.
-    pub(super) local: bool,
-    /// The holder that the caller waited for, if it is known and spans are on.
-    pub(super) behind: Option<&'a SharedStr>,
-}
 
 impl Transition<'_> {
     /// Delivers the store's grant of the waiting ticket at `index` to the ticket's waiter, or to the first waiter that
@@ -59,13 +49,25 @@ impl Transition<'_> {
         let want = &waiter.want;
         let ticket = self.state.find(id).map(|index| &self.state.tickets[index]);
         let holder = ticket.and_then(|ticket| ticket.waiting()?.holder.as_ref());
-        let how = How {
-            waited: waiter.started.until(self.now),
-            attempts,
+        let behind = holder.filter(|_| spans_are_on()).map(|holder| &holder.meta);
+        let lasts = |expire| expire <= granted.lease;
+        let grant = Grant {
+            ticket: id,
+            token: granted.token.saturating_mul(TOKENS_OF_A_GRANT),
+            units: want.share.units,
+            capacity: want.share.capacity,
+            takes: want.share.takes,
+            valid: granted.valid,
+            whole: !granted.provisional && want.terms.expire.is_some_and(lasts),
+            waited: waiter.waited(self.now),
+            attempts: want.past.attempts.saturating_add(attempts),
+            meta: want.meta.clone(),
+            label: want.label,
             local: false,
-            behind: holder.filter(|_| spans_are_on()).map(|holder| &holder.meta),
+            home: want.by.home,
+            rare: Rare::of(granted.signal.as_ref(), want.owner.as_ref(), behind),
         };
-        let hold = self.queue.new_hold(want, id, granted, &how, self.now);
+        let hold = Hold::new(self.queue.clone(), grant, want.terms, self.now);
         self.share_with_owner(&hold);
         if !waiter.obtain(hold.clone(), self.wakes) && hold.unshare() {
             return false;
@@ -87,39 +89,5 @@ impl Transition<'_> {
             });
         }
         true
-    }
-}
-
-impl LockQueue {
-    /// Makes the hold that a grant gives to a waiter with the request `want`.
-    pub(super) fn new_hold(
-        self: &Arc<Self>,
-        want: &Want,
-        ticket: TicketId,
-        granted: &Granted,
-        how: &How<'_>,
-        now: Instant,
-    ) -> Arc<Hold> {
-        let grant = Grant {
-            ticket,
-            token: granted.token.saturating_mul(TOKENS_OF_A_GRANT),
-            units: want.share.units,
-            capacity: want.share.capacity,
-            takes: want.share.takes,
-            valid: granted.valid,
-            whole: !granted.provisional
-                && want
-                    .terms
-                    .expire
-                    .is_some_and(|expire| expire <= granted.lease),
-            waited: want.past.waited + how.waited,
-            attempts: want.past.attempts.saturating_add(how.attempts),
-            meta: want.meta.clone(),
-            label: want.label,
-            local: how.local,
-            home: want.by.home,
-            rare: Rare::of(granted.signal.as_ref(), want.owner.as_ref(), how.behind),
-        };
-        Hold::new(self.clone(), grant, want.terms, now)
     }
 }

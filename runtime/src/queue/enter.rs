@@ -11,18 +11,11 @@ use crate::clock::Instant;
 use crate::error::LockError;
 use crate::store::{Owner, Ticket as TicketId};
 use crate::task::runs_a_task;
-use crate::wait::DeferredWakes;
 
 impl LockQueue {
     /// Enters the queue, or takes the lock at once; `None` if the name was retired.
     pub(crate) fn enter(self: &Arc<Self>, want: &Want) -> Option<Result<Acquire, LockError>> {
-        let mut state = self.open()?;
-        self.remember();
-        let now = Instant::now();
-        if let Some(hold) = self.take_lent(&mut state, want, now) {
-            return Some(Ok(Acquire::obtained(hold)));
-        }
-        let entered = self.go_on(state, now, DeferredWakes::default(), |step| {
+        let entered = self.step(|step| {
             // Checked again under the mutex. A shutdown first makes this check fail, and then locks this mutex. So either
             // the check fails now, or the shutdown finds the new waiter.
             self.member().check()?;
@@ -45,7 +38,7 @@ impl LockQueue {
                 step.attempt(waiter.clone(), None, 1);
             }
             Ok(Acquire::new(self.clone(), waiter))
-        });
+        })?;
         Some(entered.map(Acquire::look))
     }
 

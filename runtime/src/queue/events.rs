@@ -56,10 +56,7 @@ impl NameQueue for LockQueue {
 
     fn retire(&self) -> bool {
         let mut state = self.lock();
-        if state.is_idle() {
-            self.end_loan(&mut state);
-            state.retired = true;
-        }
+        state.retired |= state.is_idle();
         state.retired
     }
 

@@ -17,34 +17,29 @@ use crate::wait::{DeferredWakes, Promise};
 impl LockQueue {
     /// Releases the hold after its last guard was dropped, without waiting for the store.
     pub(crate) fn release(self: &Arc<Self>, hold: &Arc<Hold>) {
-        self.end(hold, false);
+        self.end(hold, false, None);
     }
 
     /// Like [`release`](Self::release), for a holder that did not use its grant: a granted signal is passed to the next
     /// waiter.
     pub(crate) fn give_back(self: &Arc<Self>, hold: &Arc<Hold>) {
-        self.end(hold, true);
+        self.end(hold, true, None);
     }
 
-    fn end(self: &Arc<Self>, hold: &Arc<Hold>, returns: bool) {
-        if self.member().is_forked() {
-            return;
-        }
-        let Some(mut state) = self.open() else {
-            return;
-        };
-        let (now, mut wakes) = (Instant::now(), DeferredWakes::default());
-        let valid = hold.end(now, &mut wakes);
-        if self.release_lent(&mut state, hold, now) {
-            drop(state);
-            wakes.wake();
-            hold.finish();
-            return;
-        }
-        self.go_on(state, now, wakes, |step| {
-            step.release(hold, valid, returns, None);
+    /// Ends the hold; `false` if the name was retired. `unlocker`: the caller's promise of the answer, and how long it waits.
+    fn end(
+        self: &Arc<Self>,
+        hold: &Arc<Hold>,
+        returns: bool,
+        unlocker: Option<(Duration, &Unlocked)>,
+    ) -> bool {
+        let ended = self.step(|step| {
+            let valid = hold.end(step.now, step.wakes);
+            let unlocker = unlocker.map(|(time, promise)| (step.now.after(time), promise.clone()));
+            step.release(hold, valid, returns, unlocker);
         });
         hold.finish();
+        ended.is_some()
     }
 
     /// Releases the hold. If the lock was still held, the result is the number of units that are free afterwards. The
@@ -65,15 +60,9 @@ impl LockQueue {
         store_timeout: Duration,
     ) -> Unlocked {
         let promise = Arc::new(Promise::new());
-        let released = self.step(|step| {
-            let valid = hold.end(step.now, step.wakes);
-            let unlocker = (step.now.after(store_timeout), promise.clone());
-            step.release(hold, valid, returns, Some(unlocker));
-        });
-        if released.is_none() {
+        if !self.end(hold, returns, Some((store_timeout, &promise))) {
             let _ = promise.complete(Ok(None), &mut DeferredWakes::default());
         }
-        hold.finish();
         promise
     }
 

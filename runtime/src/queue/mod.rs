@@ -23,7 +23,6 @@
 //! | `deliver` | a grant is delivered to its waiter |
 //! | `leave` | a hold ends: release, refresh, withdrawing |
 //! | `handoff` | a lease is passed to the next waiter here |
-//! | `uncontended`, `recent` | the fast path for an uncontended name |
 //! | `events` | events of the client: answers, messages, timers, draining, shutdown; and what the client asks |
 //! | `answer` | the store answers a request |
 //! | `hint` | the store sends a message |
@@ -53,7 +52,6 @@ mod lock_queue;
 mod nested;
 mod places;
 mod query;
-mod recent;
 mod send_log;
 #[cfg(repository)]
 #[cfg(test)]
@@ -63,7 +61,6 @@ mod slow;
 #[cfg(test)]
 mod tests;
 mod ticket;
-mod uncontended;
 mod waiter;
 mod warned;
 
