@@ -3,16 +3,21 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::answer::RETRY;
 use super::due::BRIEF;
 use super::hold::Hold;
 use super::lock_queue::{LockQueue, Transition};
 use super::ticket::{Confirmed, Held, Leaving, Refresher, TicketState, Unlocked, Unlocker};
 use crate::clock::Instant;
-use crate::error::LossCause;
+use crate::error::{LockError, LossCause, StoreError, StoreErrorKind};
 use crate::lease::{Bounds, Terms};
-use crate::store::Ticket as TicketId;
+use crate::observe::HOLD;
 use crate::store::limits::TOKENS_OF_A_GRANT;
+use crate::store::{Reply, Ticket as TicketId};
 use crate::wait::{DeferredWakes, Promise};
+
+/// The delay before a release is sent again after it failed because of foreign data.
+const FOREIGN: Duration = Duration::from_secs(1);
 
 impl LockQueue {
     /// Releases the hold after its last guard was dropped, without waiting for the store.
@@ -305,5 +310,96 @@ impl Transition<'_> {
         }
         let leaving = self.unused(self.now.after(park));
         self.leave(index, leaving);
+    }
+
+    pub(super) fn answer_release(
+        &mut self,
+        id: TicketId,
+        operation: [(&'static str, &'static str); 1],
+        result: Result<Reply, StoreError>,
+    ) {
+        let Some(index) = self.state.find(id) else {
+            return;
+        };
+        let TicketState::Leaving(leaving) = &self.state.tickets[index].state else {
+            return;
+        };
+        let (held, unanswered, sent) = (leaving.held, leaving.unanswered, leaving.sent);
+        self.note_answer(operation, sent, &result);
+        match result {
+            Ok(Reply::Released { free }) => self.left(index, Ok(held.then_some(free))),
+            // An earlier copy of the release may have removed the ticket. So the result is `held`: whether the lock was
+            // still held at the release, by the local clock.
+            Ok(Reply::Gone) if unanswered => self.left(index, Ok(held.then_some(0))),
+            Ok(_) => self.left(index, Ok(None)),
+            Err(error) => self.release_failed(index, error),
+        }
+    }
+
+    /// Removes the ticket at `index`, which the store no longer has, and gives `answer` to the caller that waits for
+    /// the release.
+    fn left(&mut self, index: usize, answer: Result<Option<u64>, LockError>) {
+        if let TicketState::Leaving(leaving) = self.state.tickets.remove(index).state
+            && let Some((_, promise)) = leaving.unlocker
+        {
+            let _ = promise.complete(answer, self.wakes);
+        }
+    }
+
+    fn release_failed(&mut self, index: usize, error: StoreError) {
+        let ticket = &mut self.state.tickets[index];
+        let TicketState::Leaving(leaving) = &mut ticket.state else {
+            return;
+        };
+        match error.kind() {
+            StoreErrorKind::Disconnected => leaving.unanswered = true,
+            // The caller gets the error. But the hold may still exist beside the foreign data, and only its lease
+            // would end it. So the release is sent again until the lease has ended.
+            StoreErrorKind::Foreign
+                if self.now < leaving.over && self.queue.member().check().is_ok() =>
+            {
+                ticket.again = self.now.after(FOREIGN);
+                let unlocker = leaving.unlocker.take();
+                let error = self.lock_error(error);
+                if let Some((_, promise)) = unlocker {
+                    let _ = promise.complete(Err(error), self.wakes);
+                }
+            }
+            StoreErrorKind::Foreign => self.left(index, Err(self.lock_error(error))),
+            StoreErrorKind::Busy
+            | StoreErrorKind::NotGrantingYet
+            | StoreErrorKind::Refused
+            | StoreErrorKind::Forbidden
+            | StoreErrorKind::Unsupported
+            | StoreErrorKind::Protocol
+            | StoreErrorKind::Unreplicated { .. } => {
+                ticket.again = self.now.after(RETRY);
+                let name = self.queue.name().clone();
+                if let Some(others) = self.queue.member().failed_releases.again(self.now) {
+                    self.wakes.report(move || {
+                        tracing::warn!(target: HOLD, %name, %error, others, "release failed, trying again");
+                    });
+                }
+            }
+        }
+    }
+
+    pub(super) fn due_leaving(&mut self) {
+        let spared = self.spared();
+        for index in 0..self.state.tickets.len() {
+            let again = self.state.tickets[index].again;
+            let Some(leaving) = self.state.tickets[index].leaving_mut() else {
+                continue;
+            };
+            let over = |deadline: Instant| deadline.max(spared) <= self.now;
+            let late = leaving.unlocker.take_if(|unlocker| over(unlocker.0));
+            if again <= self.now {
+                self.send(index);
+            }
+            if let Some((_, promise)) = late {
+                let error = self.unavailable(self.silence(None));
+                let _ = promise.complete(Err(error), self.wakes);
+            }
+        }
     }
 }
