@@ -12,7 +12,7 @@ use crate::error::{LockError, LockKind};
 use crate::lease::Terms;
 use crate::name::Name;
 use crate::observe::{Call, LockLabels, Watch};
-use crate::queue::{Acquire, Answered, Hold, Holds, LockQueue, Past, Patience, Want};
+use crate::queue::{Acquire, Answered, Hold, Holds, Past, Patience, Want};
 use crate::store::{Meta, Op, Owner, Share, SharedStr};
 
 /// The lock of a call. Calls of annotated functions make a target without a handle.
@@ -66,14 +66,7 @@ impl<'a> AcquireTarget<'a> {
         if patience.queues() {
             self.note_order(caller, want.label, slice::from_ref(&*self.name));
         }
-        let mut watch = self.watch(&want);
-        let recent = LockQueue::recent(self.client.member(), &self.name);
-        if let Some(hold) = recent.and_then(|queue| queue.take_uncontended(&want)) {
-            if let Some(watch) = &mut watch {
-                watch.granted(slice::from_ref(&hold));
-            }
-            return Ok(Taking::Obtained(Holding::new(hold)));
-        }
+        let watch = self.watch(&want);
         Acquire::call(self.join(caller, &mut want, &[]), watch).map(Taking::Waiting)
     }
 

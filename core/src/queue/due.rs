@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use super::lock_queue::Transition;
-use super::ticket::{Attempting, Held, Refresher, Ticket, TicketState, Waiting};
+use super::ticket::{Held, Refresher, Ticket, TicketState, Waiting};
 use super::waiter::Waiter;
 use crate::clock::Instant;
 use crate::error::{LockError, LossCause, StoreError};
@@ -263,55 +263,6 @@ impl Transition<'_> {
             (Some((_, outage)), _) => outage,
             (None, Some(trouble)) => trouble.clone(),
             (None, None) => StoreError::disconnected("the store did not answer in time"),
-        }
-    }
-
-    /// When the queue stops waiting for the answer to an attempt that was made at `since`.
-    fn attempt_ends(&self, since: Instant, attempt: &Attempting) -> Instant {
-        let store_timeout = self.queue.member().settings().store_timeout;
-        let silence = attempt.waiter.want.patience.silence();
-        let silence = store_timeout.min(silence.unwrap_or(store_timeout).max(BRIEF));
-        since.after(silence).max(self.spared())
-    }
-
-    fn due_attempts(&mut self) {
-        for index in 0..self.state.tickets.len() {
-            let ticket = &self.state.tickets[index];
-            let Some(attempt) = ticket.attempting() else {
-                continue;
-            };
-            let rests = ticket.is_resting();
-            if !rests && self.attempt_ends(ticket.log.since, attempt) <= self.now {
-                let source = self.silence(attempt.trouble.as_ref());
-                let waiter = attempt.waiter.clone();
-                self.withdraw(index);
-                let error = self.unavailable(source);
-                waiter.fail(error, self.wakes);
-            } else if ticket.again <= self.now {
-                if rests {
-                    self.state.tickets[index].log.since = self.now;
-                }
-                self.send(index);
-            }
-        }
-    }
-
-    fn due_leaving(&mut self) {
-        let spared = self.spared();
-        for index in 0..self.state.tickets.len() {
-            let again = self.state.tickets[index].again;
-            let Some(leaving) = self.state.tickets[index].leaving_mut() else {
-                continue;
-            };
-            let over = |deadline: Instant| deadline.max(spared) <= self.now;
-            let late = leaving.unlocker.take_if(|unlocker| over(unlocker.0));
-            if again <= self.now {
-                self.send(index);
-            }
-            if let Some((_, promise)) = late {
-                let error = self.unavailable(self.silence(None));
-                let _ = promise.complete(Err(error), self.wakes);
-            }
         }
     }
 }

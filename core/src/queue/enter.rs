@@ -1,28 +1,24 @@
-//! A waiter enters or leaves the queue.
+//! A waiter enters or leaves the queue. Waits of tasks that hold other locks, and their holds, are known to searches for
+//! deadlocks.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use super::acquire::Acquire;
 use super::hold::Hold;
-use super::lock_queue::{LockQueue, Transition};
-use super::ticket::{Attempting, Ticket, TicketState, Unlocked};
+use super::lock_queue::{LockQueue, State, Transition};
+use super::ticket::{Ticket, Unlocked};
 use super::waiter::{Patience, Waiter, Want};
 use crate::clock::Instant;
+use crate::config::{Deadlock, Endpoint};
+use crate::deadlock::{HeldLock, Registered, Wait, WaitId, Waiting, WaitingHold};
 use crate::error::LockError;
 use crate::store::{Owner, Ticket as TicketId};
 use crate::task::runs_a_task;
-use crate::wait::DeferredWakes;
 
 impl LockQueue {
     /// Enters the queue, or takes the lock at once; `None` if the name was retired.
     pub(crate) fn enter(self: &Arc<Self>, want: &Want) -> Option<Result<Acquire, LockError>> {
-        let mut state = self.open()?;
-        self.remember();
-        let now = Instant::now();
-        if let Some(hold) = self.take_lent(&mut state, want, now) {
-            return Some(Ok(Acquire::obtained(hold)));
-        }
-        let entered = self.go_on(state, now, DeferredWakes::default(), |step| {
+        let entered = self.step(|step| {
             // Checked again under the mutex. A shutdown first makes this check fail, and then locks this mutex. So either
             // the check fails now, or the shutdown finds the new waiter.
             self.member().check()?;
@@ -45,7 +41,7 @@ impl LockQueue {
                 step.attempt(waiter.clone(), None, 1);
             }
             Ok(Acquire::new(self.clone(), waiter))
-        });
+        })?;
         Some(entered.map(Acquire::look))
     }
 
@@ -106,18 +102,6 @@ impl LockQueue {
 }
 
 impl Transition<'_> {
-    /// Tries to take the lock if it is free, or to take over the hold `adopts`.
-    pub(super) fn attempt(&mut self, waiter: Arc<Waiter>, adopts: Option<TicketId>, number: u32) {
-        let lease = self.queue.lease_of(waiter.want.terms);
-        let attempt = Attempting {
-            waiter,
-            adopts,
-            number,
-            trouble: None,
-        };
-        self.begin(lease, TicketState::Attempting(attempt));
-    }
-
     pub(super) fn holds(&self) -> impl Iterator<Item = &Arc<Hold>> {
         let held = self.state.tickets.iter().filter_map(Ticket::held);
         held.map(|held| &held.hold)
@@ -157,39 +141,6 @@ impl Transition<'_> {
             .filter(move |hold| hold.grant().owner() == Some(owner) && hold.is_valid())
     }
 
-    /// Delivers `hold` to all waiters of the same owner here. The caller must have a guard of its own. Otherwise the
-    /// last guard could be dropped before all waiters are served.
-    pub(super) fn share_with_owner(&mut self, hold: &Arc<Hold>) {
-        let Some(owner) = hold.grant().owner() else {
-            return;
-        };
-        let same = |waiter: &Arc<Waiter>| waiter.want.owner.as_ref() == Some(owner);
-        let mut others: Vec<_> = Vec::new();
-        self.state.waiters.retain(|waiter| {
-            let same = same(waiter);
-            others.extend(same.then(|| waiter.clone()));
-            !same
-        });
-        let mut index = 0;
-        while let Some(ticket) = self.state.tickets.get(index) {
-            // The attempt whose grant is `hold` stays.
-            let other = ticket.id() != hold.grant().ticket;
-            let attempt = ticket.attempting().filter(|_| other);
-            match attempt.filter(|attempt| same(&attempt.waiter)) {
-                Some(attempt) => {
-                    others.push(attempt.waiter.clone());
-                    self.withdraw(index);
-                }
-                None => index += 1,
-            }
-        }
-        for waiter in others {
-            if hold.share() && !waiter.obtain(hold.clone(), self.wakes) {
-                hold.unshare();
-            }
-        }
-    }
-
     /// Notes that a waiter's `block` ends at `deadline`.
     fn note_deadline(&mut self, deadline: Instant) {
         let first = self.state.first_deadline.get_or_insert(deadline);
@@ -219,5 +170,126 @@ impl Transition<'_> {
                 _ => index += 1,
             }
         }
+    }
+}
+
+/// A waiter whose task holds locks.
+struct NestedWait {
+    queue: Weak<LockQueue>,
+    waiter: Weak<Waiter>,
+    client: u64,
+    mode: Deadlock,
+}
+
+impl LockQueue {
+    /// Makes the wait of `waiter` known to searches for deadlocks, if its task holds locks.
+    pub(super) fn note_nested(self: &Arc<Self>, waiter: &Arc<Waiter>) {
+        let want = &waiter.want;
+        let Some(holds) = &want.by.holds else {
+            return;
+        };
+        let settings = self.member().settings();
+        let queues = matches!(want.patience, Patience::Queue(_));
+        if !queues || settings.deadlock == Deadlock::Off {
+            return;
+        }
+        let wait = NestedWait {
+            queue: Arc::downgrade(self),
+            waiter: Arc::downgrade(waiter),
+            client: self.member().id(),
+            mode: settings.deadlock,
+        };
+        let held = |hold: &Arc<Hold>| -> Arc<dyn HeldLock> { hold.clone() };
+        let registered = Registered::new(Box::new(wait), holds.iter().map(held).collect());
+        self.member().look_for_deadlock(registered.wait());
+        let _ = waiter.nested.set(registered);
+    }
+
+    fn is_at(&self, endpoint: &Endpoint) -> bool {
+        self.member().settings().endpoint.is_same_store(endpoint)
+    }
+
+    /// Ends the wait of `waiter` with `error`, if it still waits.
+    fn fail_waiter(self: &Arc<Self>, waiter: &Arc<Waiter>, error: LockError) {
+        self.step(|step| {
+            if let Some(index) = step.state.find_waiter(waiter) {
+                step.state.waiters.remove(index);
+                waiter.fail(error, step.wakes);
+            }
+        });
+    }
+}
+
+impl State {
+    /// The ticket that serves the waiter at `index`. If it has none, the last ticket that serves an earlier waiter.
+    fn ticket_up_to(&self, index: usize) -> Option<TicketId> {
+        let waiting = self
+            .tickets
+            .iter()
+            .filter(|ticket| ticket.waiting().is_some());
+        // Waiting tickets are in the order of their waiters.
+        waiting.take(index + 1).last().map(Ticket::id)
+    }
+}
+
+impl Waiting for NestedWait {
+    fn client(&self) -> u64 {
+        self.client
+    }
+
+    fn mode(&self) -> Deadlock {
+        self.mode
+    }
+
+    fn is_at(&self, endpoint: &Endpoint) -> bool {
+        let queue = self.queue.upgrade();
+        queue.is_some_and(|queue| queue.is_at(endpoint))
+    }
+
+    fn view(&self, id: WaitId) -> Option<Wait> {
+        let (queue, waiter) = (self.queue.upgrade()?, self.waiter.upgrade()?);
+        let state = queue.lock();
+        let index = state.find_waiter(&waiter)?;
+        Some(Wait {
+            id,
+            name: queue.name().clone(),
+            units: waiter.want.share.units,
+            after: state.ticket_up_to(index),
+            waited: waiter.waited(Instant::now()),
+            meta: waiter.want.meta.clone(),
+            mode: self.mode,
+        })
+    }
+
+    fn fail(&self, error: LockError) {
+        if let (Some(queue), Some(waiter)) = (self.queue.upgrade(), self.waiter.upgrade()) {
+            queue.fail_waiter(&waiter, error);
+        }
+    }
+}
+
+impl HeldLock for Hold {
+    fn client(&self) -> u64 {
+        self.client_id()
+    }
+
+    fn is_at(&self, endpoint: &Endpoint) -> bool {
+        self.local().is_at(endpoint)
+    }
+
+    fn ticket(&self) -> TicketId {
+        self.grant().ticket
+    }
+
+    fn view(&self) -> Option<WaitingHold> {
+        let grant = self.grant();
+        self.is_valid().then(|| WaitingHold {
+            ticket: grant.ticket,
+            token: grant.token,
+            units: self.weight(),
+            held: self.held(),
+            meta: grant.meta.clone(),
+            waits: Vec::new(),
+        })
     }
 }

@@ -3,48 +3,48 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::answer::RETRY;
 use super::due::BRIEF;
 use super::hold::Hold;
 use super::lock_queue::{LockQueue, Transition};
 use super::ticket::{Confirmed, Held, Leaving, Refresher, TicketState, Unlocked, Unlocker};
 use crate::clock::Instant;
-use crate::error::LossCause;
+use crate::error::{LockError, LossCause, StoreError, StoreErrorKind};
 use crate::lease::{Bounds, Terms};
-use crate::store::Ticket as TicketId;
+use crate::observe::HOLD;
 use crate::store::limits::TOKENS_OF_A_GRANT;
+use crate::store::{Reply, Ticket as TicketId};
 use crate::wait::{DeferredWakes, Promise};
+
+/// The delay before a release is sent again after it failed because of foreign data.
+const FOREIGN: Duration = Duration::from_secs(1);
 
 impl LockQueue {
     /// Releases the hold after its last guard was dropped, without waiting for the store.
     pub(crate) fn release(self: &Arc<Self>, hold: &Arc<Hold>) {
-        self.end(hold, false);
+        self.end(hold, false, None);
     }
 
     /// Like [`release`](Self::release), for a holder that did not use its grant: a granted signal is passed to the next
     /// waiter.
     pub(crate) fn give_back(self: &Arc<Self>, hold: &Arc<Hold>) {
-        self.end(hold, true);
+        self.end(hold, true, None);
     }
 
-    fn end(self: &Arc<Self>, hold: &Arc<Hold>, returns: bool) {
-        if self.member().is_forked() {
-            return;
-        }
-        let Some(mut state) = self.open() else {
-            return;
-        };
-        let (now, mut wakes) = (Instant::now(), DeferredWakes::default());
-        let valid = hold.end(now, &mut wakes);
-        if self.release_lent(&mut state, hold, now) {
-            drop(state);
-            wakes.wake();
-            hold.finish();
-            return;
-        }
-        self.go_on(state, now, wakes, |step| {
-            step.release(hold, valid, returns, None);
+    /// Ends the hold; `false` if the name was retired. `unlocker`: the caller's promise of the answer, and how long it waits.
+    fn end(
+        self: &Arc<Self>,
+        hold: &Arc<Hold>,
+        returns: bool,
+        unlocker: Option<(Duration, &Unlocked)>,
+    ) -> bool {
+        let ended = self.step(|step| {
+            let valid = hold.end(step.now, step.wakes);
+            let unlocker = unlocker.map(|(time, promise)| (step.now.after(time), promise.clone()));
+            step.release(hold, valid, returns, unlocker);
         });
         hold.finish();
+        ended.is_some()
     }
 
     /// Releases the hold. If the lock was still held, the result is the number of units that are free afterwards. The
@@ -65,15 +65,9 @@ impl LockQueue {
         store_timeout: Duration,
     ) -> Unlocked {
         let promise = Arc::new(Promise::new());
-        let released = self.step(|step| {
-            let valid = hold.end(step.now, step.wakes);
-            let unlocker = (step.now.after(store_timeout), promise.clone());
-            step.release(hold, valid, returns, Some(unlocker));
-        });
-        if released.is_none() {
+        if !self.end(hold, returns, Some((store_timeout, &promise))) {
             let _ = promise.complete(Ok(None), &mut DeferredWakes::default());
         }
-        hold.finish();
         promise
     }
 
@@ -316,5 +310,96 @@ impl Transition<'_> {
         }
         let leaving = self.unused(self.now.after(park));
         self.leave(index, leaving);
+    }
+
+    pub(super) fn answer_release(
+        &mut self,
+        id: TicketId,
+        operation: [(&'static str, &'static str); 1],
+        result: Result<Reply, StoreError>,
+    ) {
+        let Some(index) = self.state.find(id) else {
+            return;
+        };
+        let TicketState::Leaving(leaving) = &self.state.tickets[index].state else {
+            return;
+        };
+        let (held, unanswered, sent) = (leaving.held, leaving.unanswered, leaving.sent);
+        self.note_answer(operation, sent, &result);
+        match result {
+            Ok(Reply::Released { free }) => self.left(index, Ok(held.then_some(free))),
+            // An earlier copy of the release may have removed the ticket. So the result is `held`: whether the lock was
+            // still held at the release, by the local clock.
+            Ok(Reply::Gone) if unanswered => self.left(index, Ok(held.then_some(0))),
+            Ok(_) => self.left(index, Ok(None)),
+            Err(error) => self.release_failed(index, error),
+        }
+    }
+
+    /// Removes the ticket at `index`, which the store no longer has, and gives `answer` to the caller that waits for
+    /// the release.
+    fn left(&mut self, index: usize, answer: Result<Option<u64>, LockError>) {
+        if let TicketState::Leaving(leaving) = self.state.tickets.remove(index).state
+            && let Some((_, promise)) = leaving.unlocker
+        {
+            let _ = promise.complete(answer, self.wakes);
+        }
+    }
+
+    fn release_failed(&mut self, index: usize, error: StoreError) {
+        let ticket = &mut self.state.tickets[index];
+        let TicketState::Leaving(leaving) = &mut ticket.state else {
+            return;
+        };
+        match error.kind() {
+            StoreErrorKind::Disconnected => leaving.unanswered = true,
+            // The caller gets the error. But the hold may still exist beside the foreign data, and only its lease
+            // would end it. So the release is sent again until the lease has ended.
+            StoreErrorKind::Foreign
+                if self.now < leaving.over && self.queue.member().check().is_ok() =>
+            {
+                ticket.again = self.now.after(FOREIGN);
+                let unlocker = leaving.unlocker.take();
+                let error = self.lock_error(error);
+                if let Some((_, promise)) = unlocker {
+                    let _ = promise.complete(Err(error), self.wakes);
+                }
+            }
+            StoreErrorKind::Foreign => self.left(index, Err(self.lock_error(error))),
+            StoreErrorKind::Busy
+            | StoreErrorKind::NotGrantingYet
+            | StoreErrorKind::Refused
+            | StoreErrorKind::Forbidden
+            | StoreErrorKind::Unsupported
+            | StoreErrorKind::Protocol
+            | StoreErrorKind::Unreplicated { .. } => {
+                ticket.again = self.now.after(RETRY);
+                let name = self.queue.name().clone();
+                if let Some(others) = self.queue.member().failed_releases.again(self.now) {
+                    self.wakes.report(move || {
+                        tracing::warn!(target: HOLD, %name, %error, others, "release failed, trying again");
+                    });
+                }
+            }
+        }
+    }
+
+    pub(super) fn due_leaving(&mut self) {
+        let spared = self.spared();
+        for index in 0..self.state.tickets.len() {
+            let again = self.state.tickets[index].again;
+            let Some(leaving) = self.state.tickets[index].leaving_mut() else {
+                continue;
+            };
+            let over = |deadline: Instant| deadline.max(spared) <= self.now;
+            let late = leaving.unlocker.take_if(|unlocker| over(unlocker.0));
+            if again <= self.now {
+                self.send(index);
+            }
+            if let Some((_, promise)) = late {
+                let error = self.unavailable(self.silence(None));
+                let _ = promise.complete(Err(error), self.wakes);
+            }
+        }
     }
 }

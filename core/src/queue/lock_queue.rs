@@ -13,7 +13,7 @@ use crate::lease::{RenewalSchedule, Terms};
 use crate::member::ClientCore;
 use crate::name::Name;
 use crate::observe::{LockLabels, Metric};
-use crate::store::{Answer, Loan, Op, Reply, Request, RequestId, Ticket as TicketId};
+use crate::store::{Answer, Op, Reply, Request, RequestId, Ticket as TicketId};
 use crate::sync::{Mutex, MutexGuard};
 use crate::wait::{DeferredWakes, Promise, lock};
 
@@ -40,8 +40,8 @@ pub(crate) struct LockQueue {
     name: Name,
     member: Arc<Member>,
     schedule: RenewalSchedule,
-    /// How long a grant of a full lease is valid.
-    validity: Duration,
+    /// The maximum time by which a lease ends earlier here than in the store.
+    shortening: Duration,
     state: Mutex<State>,
 }
 
@@ -50,9 +50,6 @@ pub(crate) struct LockQueue {
 pub(super) struct State {
     /// The queue was removed from the registry. A caller that still has a reference to it must look the name up again.
     pub(super) retired: bool,
-    /// Set while the store lends the name to this client, which it does only if no other client uses the store. During
-    /// the loan, the store does not know of the holds.
-    pub(super) loan: Option<Loan>,
     /// When the engine will run this queue next.
     pub(super) armed: Option<Instant>,
     /// Before this time, no waiter fails because the store does not answer.
@@ -140,7 +137,9 @@ impl LockQueue {
         Self {
             name,
             schedule: RenewalSchedule::of(lease),
-            validity: Instant::START.until(Instant::START.validity(lease)),
+            shortening: Instant::START
+                .validity(lease)
+                .until(Instant::START.after(lease)),
             member,
             state: Mutex::default(),
         }
@@ -164,18 +163,8 @@ impl LockQueue {
         terms.expire.map_or(lease, |expire| expire.min(lease))
     }
 
-    /// Until when a grant of `lease` that was requested at `now` is valid.
-    #[inline]
-    pub(super) fn validity(&self, lease: Duration, now: Instant) -> Instant {
-        match lease == self.lease() {
-            true => now.after(self.validity),
-            false => now.validity(lease),
-        }
-    }
-
-    /// The maximum time by which a lease ends earlier here than in the store.
     pub(super) fn shortening(&self) -> Duration {
-        self.lease().saturating_sub(self.validity)
+        self.shortening
     }
 
     pub(super) fn next_renewal_after(&self, now: Instant) -> Instant {
@@ -184,12 +173,6 @@ impl LockQueue {
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         lock(&self.state)
-    }
-
-    /// Locks the state for one transition; `None` if the name was retired.
-    pub(super) fn open(&self) -> Option<MutexGuard<'_, State>> {
-        let state = self.lock();
-        (!state.retired).then_some(state)
     }
 
     /// Runs one transition; `None` if the name was retired, or in a forked child, which has only a copy of the queue.
@@ -201,23 +184,15 @@ impl LockQueue {
         if self.member.is_forked() {
             return None;
         }
-        let state = self.open()?;
-        Some(self.go_on(state, Instant::now(), DeferredWakes::default(), run))
-    }
-
-    /// Runs a transition on a state that is already locked, and carries out its effects.
-    pub(super) fn go_on<T>(
-        self: &Arc<Self>,
-        mut state: MutexGuard<'_, State>,
-        now: Instant,
-        mut wakes: DeferredWakes,
-        run: impl FnOnce(&mut Transition<'_>) -> T,
-    ) -> T {
-        self.end_loan(&mut state);
+        let mut state = self.lock();
+        if state.retired {
+            return None;
+        }
+        let mut wakes = DeferredWakes::default();
         let mut step = Transition {
             queue: self,
             state: &mut state,
-            now,
+            now: Instant::now(),
             wakes: &mut wakes,
         };
         let result = run(&mut step);
@@ -225,7 +200,7 @@ impl LockQueue {
         drop(state);
         self.member.store().flush();
         wakes.wake();
-        result
+        Some(result)
     }
 
     /// Makes the engine run this queue at `due` at the latest.
@@ -313,12 +288,11 @@ impl Transition<'_> {
     ) {
         let answered = !matches!(result, Err(error) if error.is_disconnected());
         let (member, took) = (&self.queue.member, sent.until(self.now));
-        // An answer that took no time came from no server: a store that is not connected yet (`connect_lazily`) answers
-        // a release itself.
+        // An answer that took no time came from no server, but from a store in this process, or from one that is not
+        // connected yet (`connect_lazily`) and answers a release itself.
         if let Some(observer) = member.observer()
             && answered
             && !took.is_zero()
-            && !member.store().is_here()
         {
             let observer = observer.clone();
             self.wakes.observe(move || {

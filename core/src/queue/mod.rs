@@ -17,60 +17,45 @@
 //! | `send_log` | when each request of a ticket was sent |
 //! | `waiter` | one local waiter |
 //! | `acquire` | waiting for a lock |
-//! | `hold`, `holds` | one grant; the grants of one guard |
-//! | `enter` | a waiter joins or leaves |
+//! | `hold`, `holds` | one grant; the grants of one guard, and of a task |
+//! | `enter` | a waiter joins or leaves; waits and holds, as the search for deadlocks sees them |
 //! | `places` | how many tickets wait in the store, and for whom |
-//! | `deliver` | a grant is delivered to its waiter |
+//! | `grant` | a grant is delivered to its waiter, and later passed to the next waiter here |
+//! | `attempt` | a ticket that never waits in the store |
 //! | `leave` | a hold ends: release, refresh, withdrawing |
-//! | `handoff` | a lease is passed to the next waiter here |
-//! | `uncontended`, `recent` | the fast path for an uncontended name |
-//! | `events` | events of the client: answers, messages, timers, draining, shutdown; and what the client asks |
-//! | `answer` | the store answers a request |
-//! | `hint` | the store sends a message |
+//! | `events` | events of the client: timers, draining, shutdown; queries about the name, and what the client asks |
+//! | `answer` | the store answers a request, or sends a message |
 //! | `due` | a timer fires |
-//! | `slow`, `warned` | warnings about long waits and holds; when the next one is due |
-//! | `blocked` | the warning about waiters that block all workers of the holder's runtime |
-//! | `nested` | waits and holds, as the search for deadlocks sees them |
-//! | `query` | asking about a name, breaking its lock |
-//! | `by_hand` | the guards that stay with the tasks that took them |
+//! | `warnings` | warnings about long waits and holds, and about blocked workers |
 
 mod acquire;
 mod answer;
-mod blocked;
-mod by_hand;
-mod deliver;
+mod attempt;
 mod due;
 mod enter;
 mod events;
-mod handoff;
-mod hint;
+mod grant;
 mod hold;
 mod holds;
 #[cfg(all(test, shuttle, repository))]
 mod interleavings;
 mod leave;
 mod lock_queue;
-mod nested;
 mod places;
-mod query;
-mod recent;
 mod send_log;
 #[cfg(repository)]
 #[cfg(test)]
 mod simulation;
-mod slow;
 #[cfg(repository)]
 #[cfg(test)]
 mod tests;
 mod ticket;
-mod uncontended;
 mod waiter;
-mod warned;
+mod warnings;
 
 pub(crate) use acquire::Acquire;
-pub(crate) use by_hand::{Stay, held_by_hand};
 pub(crate) use hold::Hold;
-pub(crate) use holds::Holds;
+pub(crate) use holds::{Holds, Stay, held_by_hand};
 pub(crate) use lock_queue::{Answered, LockQueue, Member, OpenClient};
 pub(crate) use ticket::{Confirmed, Unlocked};
 pub(crate) use waiter::{Past, Patience, Requester, Want};

@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::hold::Hold;
 use super::send_log::SendLog;
 use super::waiter::Waiter;
-use super::warned::Warned;
+use super::warnings::Warned;
 use crate::clock::Instant;
 use crate::error::{LockError, StoreError};
 use crate::lease::Bound;

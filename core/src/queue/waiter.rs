@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use super::hold::Hold;
-use super::warned::Warned;
+use super::warnings::Warned;
 use crate::clock::Instant;
 use crate::deadlock::Registered;
 use crate::error::LockError;

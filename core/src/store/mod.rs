@@ -12,7 +12,6 @@ mod id;
 mod inspector;
 mod lazy;
 pub(crate) mod limits;
-mod loan;
 pub(crate) mod memory;
 mod meta;
 mod op;
@@ -29,7 +28,6 @@ pub(crate) use self::grant_block::Cause;
 pub(crate) use self::grant_block::GrantBlock;
 pub(crate) use self::id::{MemberId, Ticket, TicketMap};
 pub(crate) use self::inspector::{Inspector, Position};
-pub(crate) use self::loan::{Clock, Loan};
 pub(crate) use self::meta::{Meta, Owner, time_of};
 pub(crate) use self::op::{Mode, Op, Share, Signal};
 pub(crate) use self::open::open;
@@ -152,18 +150,4 @@ pub(crate) trait Store: Send + Sync + 'static {
     fn pings(&self) -> Vec<Name> {
         vec![ping(0)]
     }
-
-    /// Whether the store is in this process, so that it answers at once.
-    fn is_here(&self) -> bool {
-        false
-    }
-
-    /// Lends `name` if the store is in this process, only this member uses the store, and the name is idle. From then on
-    /// the member grants and releases the name itself. It gives the name back before it submits a request for the name.
-    fn lend(&self, _name: &Name) -> Option<Loan> {
-        None
-    }
-
-    /// Takes a lent name back. `held`: the acquire of the last grant, if its ticket still holds.
-    fn take_back(&self, _name: &Name, _loan: &Loan, _held: Option<&Op>) {}
 }

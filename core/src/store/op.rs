@@ -44,11 +44,6 @@ impl Share {
         let whole = self.units == self.capacity && matches!(self.capacity, 1 | RW_LOCK);
         whole && !self.takes && self.owner.is_empty()
     }
-
-    /// Whether the number of units is from one to the capacity.
-    pub(crate) fn fits(&self) -> bool {
-        (1..=self.capacity).contains(&self.units)
-    }
 }
 
 /// The kind of signal that [`Op::Signal`] adds.

@@ -45,9 +45,7 @@ impl Cluster {
         let store = format!("interleavings {}", STORES.fetch_add(1, Ordering::Relaxed));
         by_hand::set(Instant::from_nanos(1_000_000_000_000));
         let handover = HANDOVERS[thread_rng().gen_range(0..HANDOVERS.len())];
-        // A single process may have a store of its own, which lends the name to its client.
-        let shared = processes > 1 || thread_rng().r#gen();
-        let start = |_| Process::start(shared.then_some(&*store), handover);
+        let start = |_| Process::start(&store, handover);
         Self {
             processes: (0..processes).map(start).collect(),
             witness: Witness::new(handover),
@@ -120,13 +118,13 @@ pub(super) fn beside_each_other(
 }
 
 impl Process {
-    fn start(store: Option<&str>, (times, time): (u32, Duration)) -> Self {
+    fn start(store: &str, (times, time): (u32, Duration)) -> Self {
         let config = Config::new("memory://")
             .unwrap()
             .lease(9)
             .store_timeout(1000);
         let settings = config.local_handover(times, time).validate().unwrap();
-        let (store, driver) = MemoryStore::open(store, MemberId::random());
+        let (store, driver) = MemoryStore::open(Some(store), MemberId::random());
         let member = Member::new(settings, store.clone());
         let (of_engine, its_store) = (member.clone(), store.clone());
         Self {

@@ -6,8 +6,8 @@ mod attempts;
 mod handoff;
 mod hints;
 mod home;
+mod in_memory;
 mod late;
-mod lent;
 mod nested;
 mod outage;
 mod owners;
@@ -15,7 +15,6 @@ mod places;
 mod queries;
 mod releases;
 mod slow;
-mod uncontended;
 
 use std::collections::VecDeque;
 use std::future::Future;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Metadata, Subscriber, span};
 
-use super::uncontended::Free;
+use super::in_memory::Free;
 use super::{Rig, poll};
 use crate::clock::by_hand;
 
@@ -67,69 +67,67 @@ fn pass(free: &Free, seconds: std::ops::RangeInclusive<u64>) {
 
 #[test]
 fn a_long_hold_is_told_at_each_doubling_wherever_it_came_from() {
-    Free::each(|free| {
-        let told = Told::default();
-        tracing::subscriber::with_default(told.clone(), || {
-            let hold = free.take(&Rig::want());
-            pass(&free, 1..=29);
-            assert_eq!(told.take(), [""; 0]);
-            pass(&free, 30..=34);
-            let first = told.take();
-            assert_eq!(first.len(), 1, "{first:?}");
-            for text in ["name=queue:free", "holder=s (pid 1 on h)", "waiters=0"] {
-                assert!(first[0].contains(text), "{first:?}");
-            }
-            pass(&free, 35..=59);
-            assert_eq!(told.take(), [""; 0]);
-            pass(&free, 60..=241);
-            assert_eq!(told.take().len(), 3);
-            assert!(hold.is_valid());
-            free.release(&hold);
-            pass(&free, 242..=500);
-            assert_eq!(told.take(), [""; 0]);
-        });
+    let free = Free::new();
+    let told = Told::default();
+    tracing::subscriber::with_default(told.clone(), || {
+        let hold = free.take(&Rig::want());
+        pass(&free, 1..=29);
+        assert_eq!(told.take(), [""; 0]);
+        pass(&free, 30..=34);
+        let first = told.take();
+        assert_eq!(first.len(), 1, "{first:?}");
+        for text in ["name=queue:free", "holder=s (pid 1 on h)", "waiters=0"] {
+            assert!(first[0].contains(text), "{first:?}");
+        }
+        pass(&free, 35..=59);
+        assert_eq!(told.take(), [""; 0]);
+        pass(&free, 60..=241);
+        assert_eq!(told.take().len(), 3);
+        assert!(hold.is_valid());
+        free.release(&hold);
+        pass(&free, 242..=500);
+        assert_eq!(told.take(), [""; 0]);
     });
 }
 
 #[test]
 fn waiters_of_one_place_are_told_together_with_holder_and_place() {
-    Free::each(|free| {
-        let told = Told::default();
-        tracing::subscriber::with_default(told.clone(), || {
-            let hold = free.take(&Rig::want());
-            let at = |meta: &'static str| super::Want {
-                meta: meta.into(),
-                ..Rig::want()
-            };
-            let mut waiting = vec![
-                free.enter(&at("h 1 one")).unwrap(),
-                free.enter(&at("h 1 other")).unwrap(),
-                free.enter(&at("h 1 one")).unwrap(),
-            ];
-            for waiter in &mut waiting {
-                assert!(poll(waiter).is_none());
-            }
-            pass(&free, 1..=29);
-            assert_eq!(told.take(), [""; 0]);
-            pass(&free, 30..=34);
-            let mut all = told.take();
-            all.retain(|text| text.contains("waited="));
-            assert_eq!(all.len(), 2, "{all:?}");
-            for text in [
-                "site=one (pid 1 on h)",
-                "calls=2",
-                "place=1",
-                "holder=s (pid 1 on h)",
-            ] {
-                assert!(all[0].contains(text), "{all:?}");
-            }
-            for text in ["site=other (pid 1 on h)", "calls=1", "place=2"] {
-                assert!(all[1].contains(text), "{all:?}");
-            }
-            pass(&free, 35..=59);
-            assert_eq!(told.take(), [""; 0]);
-            drop(waiting);
-            free.release(&hold);
-        });
+    let free = Free::new();
+    let told = Told::default();
+    tracing::subscriber::with_default(told.clone(), || {
+        let hold = free.take(&Rig::want());
+        let at = |meta: &'static str| super::Want {
+            meta: meta.into(),
+            ..Rig::want()
+        };
+        let mut waiting = vec![
+            free.enter(&at("h 1 one")).unwrap(),
+            free.enter(&at("h 1 other")).unwrap(),
+            free.enter(&at("h 1 one")).unwrap(),
+        ];
+        for waiter in &mut waiting {
+            assert!(poll(waiter).is_none());
+        }
+        pass(&free, 1..=29);
+        assert_eq!(told.take(), [""; 0]);
+        pass(&free, 30..=34);
+        let mut all = told.take();
+        all.retain(|text| text.contains("waited="));
+        assert_eq!(all.len(), 2, "{all:?}");
+        for text in [
+            "site=one (pid 1 on h)",
+            "calls=2",
+            "place=1",
+            "holder=s (pid 1 on h)",
+        ] {
+            assert!(all[0].contains(text), "{all:?}");
+        }
+        for text in ["site=other (pid 1 on h)", "calls=1", "place=2"] {
+            assert!(all[1].contains(text), "{all:?}");
+        }
+        pass(&free, 35..=59);
+        assert_eq!(told.take(), [""; 0]);
+        drop(waiting);
+        free.release(&hold);
     });
 }

@@ -2,7 +2,7 @@
 //! (`Config::connect_lazily`).
 //!
 //! `store/open.rs` opens the store, with the same checks as at set-up, so this file depends on no kind of store. (A store
-//! in this process is never opened lazily, because it lends names.) Until the store is open, every request except a
+//! in this process is open at once, never lazily.) Until the store is open, every request except a
 //! release fails as it does while a connection is lost. The queues send the request again once there is a connection.
 //! `pace.rs`: how long an attempt may take, and when the next one follows.
 

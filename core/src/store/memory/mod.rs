@@ -4,6 +4,7 @@
 //! clients of the process with the URL `memory://some-name` share one. The rules for a name are in [`state`]; this
 //! file has the map of names, the subscribed members and the clock.
 
+mod clock;
 mod inspector;
 pub(crate) mod order;
 mod record;
@@ -18,10 +19,11 @@ use std::sync::{Arc, Weak};
 
 use tokio::sync::mpsc;
 
+use self::clock::Clock;
 pub(super) use self::inspector::Inspector;
 use self::order::OrderTable;
 use self::state::State;
-use super::{Answer, Clock, Events, Loan, MemberId, Message, Node, Op, Request, Store};
+use super::{Answer, Events, MemberId, Message, Node, Op, Request, Store};
 use crate::clock::Instant;
 use crate::guarantees::Guarantees;
 use crate::name::{Name, NameMap};
@@ -83,22 +85,15 @@ static LAST: AtomicU64 = AtomicU64::new(0);
 pub(crate) struct MemoryStore {
     space: Arc<Space>,
     member: MemberId,
-    /// Whether no other client can open the store.
-    is_own: bool,
 }
 
 impl MemoryStore {
     /// Opens the store called `shared`, or a new one for this member alone, and subscribes `member`.
     pub(crate) fn open(shared: Option<&str>, member: MemberId) -> (Arc<Self>, Driver) {
-        let is_own = shared.is_none();
         let space = shared.map_or_else(Space::new, Space::named);
         let (sender, messages) = mpsc::unbounded_channel();
         lock(&space.inner).listeners.insert(member, sender);
-        let store = Self {
-            space,
-            member,
-            is_own,
-        };
+        let store = Self { space, member };
         (Arc::new(store), Driver { messages })
     }
 
@@ -171,26 +166,6 @@ impl Store for MemoryStore {
     fn close(&self) {
         // This drops the sender, so the driver ends.
         lock(&self.space.inner).listeners.remove(&self.member);
-    }
-
-    fn is_here(&self) -> bool {
-        true
-    }
-
-    fn lend(&self, name: &Name) -> Option<Loan> {
-        if !self.is_own {
-            return None;
-        }
-        let inner = lock(&self.space.inner);
-        inner.names.get(name)?.lend(self.space.clock)
-    }
-
-    fn take_back(&self, name: &Name, loan: &Loan, held: Option<&Op>) {
-        let mut inner = lock(&self.space.inner);
-        // A sweep may have removed the name while it was lent.
-        let state = inner.names.entry(name.clone()).or_default();
-        state.take_back(self.member, loan, held);
-        inner.count(loan.last());
     }
 }
 

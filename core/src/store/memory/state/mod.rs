@@ -5,7 +5,6 @@
 
 mod answer;
 mod grant;
-mod lend;
 mod operations;
 mod prune;
 mod signal;

@@ -2,7 +2,6 @@
 
 mod ahead;
 mod closed;
-mod lend;
 mod owners;
 mod signals;
 

@@ -1,7 +1,13 @@
-//! Warns of calls that wait, and of bodies that hold, for longer than `Config::slow`, and again at each doubling.
+//! Warnings about long waits and holds, and about waiters that block the workers of their holder's runtime.
 //!
-//! This costs an uncontended call nothing. The engine checks for warnings whenever it runs a queue, which is at the
-//! next renewal at the latest (a third of a lease). If a warning is due before that, the engine runs the queue earlier.
+//! `Config::slow` sets the first time of a warning about one wait or hold; another follows at each doubling. This costs an
+//! uncontended call nothing. The engine checks for warnings whenever it runs a queue, which is at the next renewal at the
+//! latest (a third of a lease). If a warning is due before that, the engine runs the queue earlier.
+//!
+//! A holder that is a task of a runtime whose workers are all blocked can't run on, so it can't release its lock. The
+//! engine looks after [`Config::deadlock_after`], and again at each doubling, because the last worker may be blocked later.
+//!
+//! [`Config::deadlock_after`]: crate::Config::deadlock_after
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,8 +17,11 @@ use super::lock_queue::Transition;
 use super::ticket::Ticket;
 use super::waiter::Waiter;
 use crate::clock::Instant;
+use crate::config::Deadlock;
 use crate::observe::{ACQUIRE, CallerPlace, HOLD};
 use crate::store::{Meta, SharedStr};
+use crate::sync::atomic::{AtomicU32, Ordering};
+use crate::task::{Home, all_blocked};
 
 const OWN: &str = "the same task took this lock by hand and may be waiting for itself";
 
@@ -150,5 +159,109 @@ impl Transition<'_> {
             let expires_in = (left < Duration::MAX).then_some(left);
             tracing::warn!(target: HOLD, %name, ?held, %holder, token, waiters, ?expires_in, "a lock has been held for a long time");
         });
+    }
+
+    /// Makes the engine look whether `waiter`, which enters the queue, blocks one of the workers that its holder needs.
+    pub(super) fn note_blocked(&mut self, waiter: &Waiter) {
+        let settings = self.queue.member().settings();
+        if waiter.want.by.blocks.is_some() && settings.deadlock != Deadlock::Off {
+            let look = self.now.after(settings.deadlock_after);
+            let first = self.state.look_at_workers.get_or_insert(look);
+            *first = (*first).min(look);
+        }
+    }
+
+    pub(super) fn warn_of_blocked_workers(&mut self) {
+        if self
+            .state
+            .look_at_workers
+            .is_none_or(|look| look > self.now)
+        {
+            return;
+        }
+        let after = self.queue.member().settings().deadlock_after;
+        let mut next = None;
+        let mut stuck = None;
+        for waiter in &self.state.waiters {
+            let Some(runtime) = waiter.want.by.blocks else {
+                continue;
+            };
+            let waited = waiter.waited(self.now);
+            let look = self.now.after(waited.max(after));
+            next = Some(next.map_or(look, |next| look.min(next)));
+            if waited >= after && stuck.is_none() {
+                stuck = self
+                    .holder_in(Home::Workers(runtime))
+                    .and_then(|hold| Some((waiter.clone(), hold.clone(), all_blocked(runtime)?)));
+            }
+        }
+        self.state.look_at_workers = next;
+        if let Some((waiter, hold, workers)) = stuck {
+            self.warn_of(&waiter, hold, workers);
+        }
+    }
+
+    /// A hold of a task that needs `home`.
+    fn holder_in(&self, home: Home) -> Option<&Arc<Hold>> {
+        self.holds()
+            .find(|hold| hold.grant().home == Some(home) && hold.is_valid())
+    }
+
+    /// Warns once for each hold.
+    fn warn_of(&mut self, waiter: &Waiter, hold: Arc<Hold>, workers: usize) {
+        let token = hold.grant().token;
+        if std::mem::replace(&mut self.state.warned_of, token) == token {
+            return;
+        }
+        let (name, meta) = (self.queue.name().clone(), waiter.want.meta.clone());
+        self.wakes.report(move || {
+            let (holder, site) = (CallerPlace(&hold.grant().meta), CallerPlace(&meta));
+            tracing::warn!(target: ACQUIRE, %name, %holder, %site, workers, "a lock may never be released: all worker threads of its holder's runtime are blocked by calls that wait for locks; use the async methods in async code, or `spawn_blocking`");
+        });
+    }
+}
+
+/// How often `Config::slow` was doubled for the next warning about one wait or hold.
+#[derive(Debug, Default)]
+pub(super) struct Warned(AtomicU32);
+
+impl Warned {
+    /// How long a wait or a hold must last for the next warning.
+    pub(super) fn next(&self, slow: Duration) -> Duration {
+        let doublings = self.0.load(Ordering::Relaxed);
+        slow.saturating_mul(1_u32.checked_shl(doublings).unwrap_or(u32::MAX))
+    }
+
+    /// Whether to warn of a wait or hold that has lasted for `long`. If so, sets the next warning to the first doubling
+    /// that is longer than `long`.
+    pub(super) fn is_due(&self, long: Duration, slow: Duration) -> bool {
+        let due = long >= self.next(slow);
+        while long >= self.next(slow) && self.0.load(Ordering::Relaxed) < u32::BITS {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+        due
+    }
+
+    pub(super) fn forget(&mut self) {
+        *self = Self::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_warning_is_at_the_next_doubling_that_is_not_over() {
+        let (warned, slow) = (Warned::default(), Duration::from_secs(30));
+        let is_due = |seconds| warned.is_due(Duration::from_secs(seconds), slow);
+        assert!(!is_due(29));
+        assert!(is_due(30));
+        assert!(!is_due(59));
+        assert!(is_due(70));
+        assert!(is_due(500));
+        assert!(!is_due(959));
+        assert!(is_due(960));
+        assert!(is_due(u64::MAX), "it ends");
     }
 }

@@ -1,13 +1,17 @@
-//! Handles the answer to an attempt that does not wait, and decides whether another attempt follows.
+//! An attempt takes the lock only if it is free, or takes over a hold; it never waits in the store. Its answer decides
+//! whether another attempt follows.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Asked, RETRY, nonsense};
+use super::answer::{Asked, RETRY, nonsense};
+use super::due::BRIEF;
+use super::lock_queue::Transition;
+use super::ticket::{Attempting, Granted, Ticket, TicketState};
+use super::waiter::{Patience, Waiter};
+use crate::clock::Instant;
 use crate::error::{LockError, LossCause, StoreError, StoreErrorKind};
-use crate::queue::lock_queue::Transition;
-use crate::queue::ticket::{Attempting, Granted, Ticket, TicketState};
-use crate::queue::waiter::Patience;
-use crate::store::{HolderRecord, Meta, Reply};
+use crate::store::{HolderRecord, Meta, Reply, Ticket as TicketId};
 
 impl Transition<'_> {
     pub(super) fn answer_attempt(&mut self, index: usize, asked: Asked) {
@@ -145,6 +149,48 @@ impl Transition<'_> {
             }
             Reply::TooMany => LockError::too_many_permits(),
             other => self.unavailable(nonsense(other)),
+        }
+    }
+
+    /// Tries to take the lock if it is free, or to take over the hold `adopts`.
+    pub(super) fn attempt(&mut self, waiter: Arc<Waiter>, adopts: Option<TicketId>, number: u32) {
+        let lease = self.queue.lease_of(waiter.want.terms);
+        let attempt = Attempting {
+            waiter,
+            adopts,
+            number,
+            trouble: None,
+        };
+        self.begin(lease, TicketState::Attempting(attempt));
+    }
+
+    /// When the queue stops waiting for the answer to an attempt that was made at `since`.
+    pub(super) fn attempt_ends(&self, since: Instant, attempt: &Attempting) -> Instant {
+        let store_timeout = self.queue.member().settings().store_timeout;
+        let silence = attempt.waiter.want.patience.silence();
+        let silence = store_timeout.min(silence.unwrap_or(store_timeout).max(BRIEF));
+        since.after(silence).max(self.spared())
+    }
+
+    pub(super) fn due_attempts(&mut self) {
+        for index in 0..self.state.tickets.len() {
+            let ticket = &self.state.tickets[index];
+            let Some(attempt) = ticket.attempting() else {
+                continue;
+            };
+            let rests = ticket.is_resting();
+            if !rests && self.attempt_ends(ticket.log.since, attempt) <= self.now {
+                let source = self.silence(attempt.trouble.as_ref());
+                let waiter = attempt.waiter.clone();
+                self.withdraw(index);
+                let error = self.unavailable(source);
+                waiter.fail(error, self.wakes);
+            } else if ticket.again <= self.now {
+                if rests {
+                    self.state.tickets[index].log.since = self.now;
+                }
+                self.send(index);
+            }
         }
     }
 }
