@@ -87,7 +87,7 @@ pub use auto_mutex_core::{MultiGuard, MultiLock};
 #[doc(inline)]
 pub use auto_mutex_core::{Mutex, MutexGuard, Ticket};
 #[doc(inline)]
-pub use auto_mutex_core::{OrderClass, OrderEdge, OrderProgram};
+pub use auto_mutex_core::{OrderClass, OrderEdge};
 #[doc(inline)]
 pub use auto_mutex_core::{Permit, Semaphore};
 #[doc(inline)]

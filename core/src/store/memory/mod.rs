@@ -6,7 +6,6 @@
 
 mod clock;
 mod inspector;
-pub(crate) mod order;
 mod record;
 pub(crate) mod state;
 #[cfg(repository)]
@@ -21,9 +20,8 @@ use tokio::sync::mpsc;
 
 use self::clock::Clock;
 pub(super) use self::inspector::Inspector;
-use self::order::OrderTable;
 use self::state::State;
-use super::{Answer, Events, MemberId, Message, Node, Op, Request, Store};
+use super::{Answer, Events, MemberId, Message, Node, Request, Store};
 use crate::clock::Instant;
 use crate::guarantees::Guarantees;
 use crate::name::{Name, NameMap};
@@ -49,8 +47,6 @@ struct Space {
 #[derive(Debug, Default)]
 struct Inner {
     names: NameMap<State>,
-    /// The lock order of each namespace.
-    orders: NameMap<OrderTable>,
     listeners: HashMap<MemberId, mpsc::UnboundedSender<(Name, Message)>>,
     operations: u32,
 }
@@ -127,15 +123,6 @@ impl Store for MemoryStore {
         // The time is read under the lock. Otherwise it could be before the time of the previous operation, as if the
         // clock had been set back.
         let now = self.space.clock.micros(Instant::now());
-        if let Op::Order { .. } = request.op {
-            let table = inner.orders.entry(request.name.clone()).or_default();
-            let reply = table.apply(now, self.member, &request.op);
-            drop(inner);
-            return Some(Answer {
-                request,
-                result: Ok(reply),
-            });
-        }
         let Inner {
             names, listeners, ..
         } = &mut *inner;
