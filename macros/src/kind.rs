@@ -3,6 +3,8 @@
 use proc_macro2::{Ident, Span};
 use syn::Attribute;
 
+use crate::tokens::last_word;
+
 /// The attributes that protect a function.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -39,8 +41,7 @@ impl Kind {
 
     /// The kind of an attribute, by the last word of its path.
     pub(crate) fn of(attribute: &Attribute) -> Option<Self> {
-        let segment = attribute.path().segments.last()?;
-        Self::named(&segment.ident.to_string())
+        Self::named(&last_word(attribute.path()))
     }
 
     pub(crate) fn named(word: &str) -> Option<Self> {

@@ -3,7 +3,7 @@
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote_spanned};
 use syn::ext::IdentExt;
-use syn::{Expr, Path, Type};
+use syn::{Expr, ExprLit, Lit, LitStr, Path, Type};
 
 /// The place of `span`, with the hygiene of `mixed_site`: local variables with this span cannot clash with the user's
 /// variables, and errors still point at the user's code.
@@ -73,6 +73,23 @@ pub(crate) fn bare_expr(mut expr: &Expr) -> &Expr {
         expr = &group.expr;
     }
     expr
+}
+
+/// The text, if the expression is one.
+pub(crate) fn text(expr: &Expr) -> Option<&LitStr> {
+    match bare_expr(expr) {
+        Expr::Lit(ExprLit {
+            lit: Lit::Str(text),
+            ..
+        }) => Some(text),
+        _ => None,
+    }
+}
+
+/// The last word of a path; nothing for an empty path.
+pub(crate) fn last_word(path: &Path) -> String {
+    let last = path.segments.last();
+    last.map_or_else(String::new, |segment| segment.ident.to_string())
 }
 
 /// Removes invisible groups and parentheses.

@@ -1,8 +1,10 @@
 //! The raw limit: a blocking socket that sends SET NX PX, then a script that deletes the key if it still has the same
 //! value. With many keys, the commands for all keys are written at once.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
+
+use redis::Cmd;
 
 use crate::Failure;
 use crate::clock;
@@ -35,11 +37,8 @@ impl Raw {
         let mut load = Vec::new();
         command(&mut load, &["SCRIPT", "LOAD", RELEASE]);
         raw.stream.get_mut().write_all(&load)?;
-        let length = raw.line()?;
-        let length: usize = length.trim_start_matches('$').parse()?;
-        let mut digest = vec![0; length + 2];
-        raw.stream.read_exact(&mut digest)?;
-        let digest = String::from_utf8_lossy(&digest[..length]).into_owned();
+        // The length of the digest, and the digest.
+        let (_, digest) = (raw.line()?, raw.line()?);
         for key in 0..job.tasks {
             let key = format!("bench:{key}");
             command(&mut raw.take, &["SET", &key, OWNER, "NX", "PX", "10000"]);
@@ -93,8 +92,5 @@ impl Raw {
 }
 
 fn command(buffer: &mut Vec<u8>, words: &[&str]) {
-    buffer.extend_from_slice(format!("*{}\r\n", words.len()).as_bytes());
-    for word in words {
-        buffer.extend_from_slice(format!("${}\r\n{word}\r\n", word.len()).as_bytes());
-    }
+    buffer.extend(Cmd::new().arg(words).get_packed_command());
 }

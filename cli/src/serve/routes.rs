@@ -6,7 +6,6 @@ use std::sync::Arc;
 use auto_mutex::LockError;
 use auto_mutex::operator::Operator;
 use axum::Router;
-use axum::body::{Body, Bytes};
 use axum::extract::{Path, Request, State};
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
@@ -14,6 +13,7 @@ use axum::http::header::{
 };
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
+use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use futures::stream::unfold;
@@ -106,11 +106,8 @@ fn refusal(status: StatusCode) -> Response {
     (status, why).into_response()
 }
 
-fn typed(content_type: &'static str, body: impl Into<Body>) -> Response {
-    let mut response = Response::new(body.into());
-    let content_type = HeaderValue::from_static(content_type);
-    response.headers_mut().insert(CONTENT_TYPE, content_type);
-    response
+fn typed(content_type: &'static str, body: impl IntoResponse) -> Response {
+    ([(CONTENT_TYPE, content_type)], body).into_response()
 }
 
 fn json(status: StatusCode, document: &impl Serialize) -> Response {
@@ -152,10 +149,10 @@ async fn events(State(shared): AppState) -> Response {
     let updates = unfold(snapshots, |mut snapshots| async move {
         snapshots.changed().await.ok()?;
         let update = snapshots.borrow_and_update().update.clone();
-        let event = Bytes::from(format!("data: {update}\n\n"));
+        let event = Event::default().data(&*update);
         Some((Ok::<_, Infallible>(event), snapshots))
     });
-    typed("text/event-stream", Body::from_stream(updates))
+    Sse::new(updates).into_response()
 }
 
 async fn write_metrics(State(shared): AppState) -> Response {

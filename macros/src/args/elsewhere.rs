@@ -1,69 +1,17 @@
-//! Words from other libraries, and the options of this library that replace them.
+//! Words from other libraries, and the options of this library that replace them. Most of the words are in the table,
+//! in the row of their option.
 
-use super::word::{example, misplaced};
+use super::table::{TABLE, row};
 use crate::kind::Kind;
 
-/// The words, in lower case and without underscores, and the options that each of them may mean.
-const MEANT: &[(&str, &[&str])] = &[
+/// The words that may mean several options, in lower case and without underscores, with the likeliest option first.
+const AMBIGUOUS: &[(&str, &[&str])] = &[
     ("timeout", &["block", "expire"]),
-    (
-        "wait waittimeout waittime waitfor maxwait maxwaittime acquiretimeout acquisitiontimeout blocking blockingtimeout \
-         blockfor trylock nonblocking nowait patience deadline",
-        &["block"],
-    ),
-    (
-        "ttl hold holdfor maxhold maxholdtime lockatmostfor atmost leasetime leaseduration locktimeout locktime lockttl \
-         lockduration duration expires expiresin expiresafter expireafter expiry expiration ex px autorelease \
-         autoreleasetime maxduration validity visibilitytimeout",
-        &["expire"],
-    ),
-    (
-        "lockatleastfor minhold minholdtime holdatleast minduration",
-        &["at_least"],
-    ),
     (
         "retry retrytimes backoff retrystrategy",
         &["retries", "block"],
     ),
-    (
-        "retrycount maxretries maxretry attempts maxattempts tries",
-        &["retries"],
-    ),
-    (
-        "retrydelay retryinterval retrywait retryafter delay sleep pollinterval polldelay",
-        &["interval"],
-    ),
     ("id resource lock lockname mutex", &["key", "name"]),
-    ("by per lockkey keyexpression hash args", &["key"]),
-    ("multi locks ids resources multiple", &["keys"]),
-    (
-        "prefix keyprefix group env environment tenant realm",
-        &["ns"],
-    ),
-    (
-        "fallback onbusy onlocked onconflict oncontention onfail onfailure orelse otherwise default skip ifbusy iflocked",
-        &["on_timeout"],
-    ),
-    ("error onerr err errorhandler failure", &["on_error"]),
-    ("onloss cancel onexpire onexpired", &["on_lost"]),
-    (
-        "previous previousname previously oldname formerly renamedfrom",
-        &["was"],
-    ),
-    ("ownerid session caller", &["owner"]),
-    (
-        "reentry recursive recursion nested reentrancy",
-        &["reentrant"],
-    ),
-    (
-        "limit concurrency maxconcurrency maxconcurrent count max permit slots size",
-        &["permits"],
-    ),
-    ("token fencing fencingtoken handle", &["guard"]),
-    (
-        "redis store connection conn pool url backend manager provider",
-        &["client"],
-    ),
 ];
 
 /// Words without a matching option, and the hint for each of them.
@@ -86,34 +34,6 @@ const NOWHERE: &[(&str, &str)] = &[
     ),
 ];
 
-/// The meaning of each option that [`MEANT`] names, for the hint.
-const MEANINGS: &[(&str, &str)] = &[
-    ("expire", "how long to hold at most"),
-    ("block", "how long to wait"),
-    ("at_least", "how long to hold at least"),
-    (
-        "retries",
-        "how often to ask again, without a place in the queue",
-    ),
-    ("interval", "the time between `retries`"),
-    ("on_timeout", "what to return without the lock"),
-    ("on_error", "what to return on any other error of the lock"),
-    ("on_lost", "what becomes of the body when the lock is lost"),
-    ("ns", "the first part of the name"),
-    ("name", "the lock's name"),
-    ("key", "a lock per value"),
-    ("keys", "several locks at once"),
-    ("was", "the old name, of which the lock is taken too"),
-    ("owner", "who holds it, instead of the task"),
-    (
-        "reentrant",
-        "whether a nested call shares the lock of its task",
-    ),
-    ("permits", "how many may be inside"),
-    ("guard", "the name of the guard in the body"),
-    ("client", "the client to use"),
-];
-
 /// A hint for `word`: the option to write instead, or the reason why there is none. `None` if the word is unknown.
 pub(super) fn hint(word: &str, kind: Kind) -> Option<String> {
     let plain = word.replace('_', "").to_lowercase();
@@ -121,17 +41,16 @@ pub(super) fn hint(word: &str, kind: Kind) -> Option<String> {
     if let Some((_, why)) = NOWHERE.iter().find(|(words, _)| is_in(words)) {
         return Some((*why).to_owned());
     }
-    let (_, options) = MEANT.iter().find(|(words, _)| is_in(words))?;
-    if let [option] = options
-        && let Some(misplaced) = misplaced(option, kind)
-    {
-        return Some(format!("that is `{option}` here, but {misplaced}"));
+    if let Some(meant) = TABLE.iter().find(|row| is_in(row.elsewhere)) {
+        return Some(match meant.refused_by(kind) {
+            Some(why) => format!("that is `{}` here, but {why}", meant.name),
+            None => format!("did you mean `{}`, {}?", meant.example, meant.meaning),
+        });
     }
-    let meaning = |option: &&str| {
-        let (_, meaning) = MEANINGS.iter().find(|(known, _)| known == option)?;
-        Some(format!("`{}`, {meaning}", example(option)?))
-    };
-    let options: Vec<_> = options.iter().filter_map(meaning).collect();
+    let (_, options) = AMBIGUOUS.iter().find(|(words, _)| is_in(words))?;
+    let options = options.iter().filter_map(|option| row(option));
+    let options = options.map(|row| format!("`{}`, {}", row.example, row.meaning));
+    let options: Vec<_> = options.collect();
     Some(format!("did you mean {}?", options.join(", or ")))
 }
 
@@ -141,19 +60,20 @@ mod tests {
 
     #[test]
     fn each_word_is_there_once_and_means_an_option_that_exists() {
-        for (_, options) in MEANT {
-            for option in *options {
-                assert!(example(option).is_some(), "{option} has no example");
-                let has_meaning = MEANINGS.iter().any(|(known, _)| known == option);
-                assert!(has_meaning, "{option} has no meaning");
-            }
+        let meant = AMBIGUOUS.iter().flat_map(|(_, options)| *options);
+        let meant = meant.map(|option| row(option).expect("an option"));
+        let in_table = TABLE.iter().filter(|row| !row.elsewhere.is_empty());
+        for row in meant.chain(in_table) {
+            assert!(!row.meaning.is_empty(), "{} has no meaning", row.name);
         }
-        let words = MEANT.iter().map(|(words, _)| words);
-        let words = words.chain(NOWHERE.iter().map(|(words, _)| words));
+        let words = AMBIGUOUS.iter().map(|(words, _)| *words);
+        let words = words.chain(NOWHERE.iter().map(|(words, _)| *words));
+        let words = words.chain(TABLE.iter().map(|row| row.elsewhere));
+        let words = words.filter(|words| !words.is_empty());
         let words: Vec<&str> = words.flat_map(|words| words.split(' ')).collect();
         for (i, word) in words.iter().enumerate() {
             assert!(!words[..i].contains(word), "{word} is there twice");
-            assert!(example(word).is_none(), "{word} is an option");
+            assert!(row(word).is_none(), "{word} is an option");
             let is_plain = word.chars().all(|c| c.is_ascii_lowercase());
             assert!(is_plain && !word.is_empty(), "{word:?} is never found");
         }

@@ -3,7 +3,7 @@
 use proc_macro2::{Span, TokenStream};
 use syn::{Error, Expr, ExprClosure, ExprPath, Result};
 
-use super::word;
+use super::Word;
 use crate::tokens::bare_expr;
 
 /// The value of `on_timeout` or `on_error`.
@@ -24,57 +24,45 @@ pub(crate) enum Handler {
 }
 
 impl Handler {
-    pub(crate) fn parse(option: &str, value: Expr) -> Result<Self> {
-        match bare_expr(&value) {
-            Expr::Path(path) if path.path.is_ident("skip") => {
-                Ok(Self::Skip(path.path.segments[0].ident.span()))
-            }
-            Expr::Path(path) if path.path.is_ident("panic") => {
-                Ok(Self::Panic(path.path.segments[0].ident.span()))
-            }
-            Expr::Path(path) if path.path.is_ident("None") => Err(Error::new_spanned(
-                &value,
-                format!(
+    pub(super) fn parse(word: &Word, value: Expr) -> Result<Self> {
+        let option = &*word.text;
+        let message = match bare_expr(&value) {
+            Expr::Path(path) => match path.path.get_ident() {
+                Some(word) if word == "skip" => return Ok(Self::Skip(word.span())),
+                Some(word) if word == "panic" => return Ok(Self::Panic(word.span())),
+                Some(word) if word == "None" => format!(
                     "`None` is a value, not a function: write `{}`",
                     closure(option)
                 ),
-            )),
-            Expr::Path(path) => Ok(Self::Path {
-                path: path.clone(),
-                own: None,
-            }),
-            Expr::Closure(closure) => Ok(Self::Closure(Box::new(closure.clone()))),
-            Expr::Call(call) => Err(Error::new_spanned(
-                &value,
-                match bare_expr(&call.func) {
-                    Expr::Path(_) => format!(
-                        "name the function without calling it, or write a closure: `{}`",
-                        closure(option)
-                    ),
-                    _ => forms(option),
-                },
-            )),
-            Expr::Field(_) | Expr::MethodCall(_) => Err(Error::new_spanned(
-                &value,
-                format!(
-                    "name a method by its path, as in `{}`, or write a closure: `{}`",
-                    word::example(option).unwrap_or_default(),
-                    closure(option)
-                ),
-            )),
-            _ => Err(Error::new_spanned(&value, forms(option))),
-        }
+                _ => {
+                    return Ok(Self::Path {
+                        path: path.clone(),
+                        own: None,
+                    });
+                }
+            },
+            Expr::Closure(closure) => return Ok(Self::Closure(Box::new(closure.clone()))),
+            Expr::Call(call) if matches!(bare_expr(&call.func), Expr::Path(_)) => format!(
+                "name the function without calling it, or write a closure: `{}`",
+                closure(option)
+            ),
+            Expr::Field(_) | Expr::MethodCall(_) => format!(
+                "name a method by its path, as in `{}`, or write a closure: `{}`",
+                word.example,
+                closure(option)
+            ),
+            _ => format!(
+                "`{option}` takes the path of a function, a closure (`{}`), `skip` or `panic`",
+                closure(option)
+            ),
+        };
+        Err(Error::new_spanned(&value, message))
     }
 }
 
 /// Whether the closure returns a future, which has to be awaited.
 pub(crate) fn is_awaited(closure: &ExprClosure) -> bool {
     closure.asyncness.is_some() || matches!(bare_expr(&closure.body), Expr::Async(_))
-}
-
-fn forms(option: &str) -> String {
-    let closure = closure(option);
-    format!("`{option}` takes the path of a function, a closure (`{closure}`), `skip` or `panic`")
 }
 
 /// An example of a closure for the option.

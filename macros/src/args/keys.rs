@@ -2,15 +2,16 @@
 //! `"{user}:{order.id}"`. `keys` is a list of such keys, or an expression to iterate over.
 
 use quote::ToTokens;
-use syn::{Error, Expr, ExprArray, ExprLit, Lit, Result, UnOp};
+use syn::{Error, Expr, ExprArray, Result, UnOp};
 
 use super::key::{self, EMPTY, Part};
+use super::row::Value;
 use super::template;
 use crate::errors::Errors;
 use crate::item::Params;
 use crate::kind::Kind;
 use crate::source;
-use crate::tokens::bare_expr;
+use crate::tokens::{bare_expr, text};
 
 /// The value of `key`.
 #[derive(Clone)]
@@ -23,6 +24,9 @@ pub(crate) enum Key {
 
 impl Key {
     pub(crate) fn parse(value: Expr) -> Result<Self> {
+        if let Some(text) = text(&value) {
+            return template::key(text).map(Self::Parts);
+        }
         match bare_expr(&value) {
             Expr::Tuple(tuple) if tuple.elems.is_empty() => Ok(Self::Dropped),
             Expr::Tuple(tuple) => tuple
@@ -31,10 +35,6 @@ impl Key {
                 .map(element)
                 .collect::<Result<_>>()
                 .map(Self::Parts),
-            Expr::Lit(ExprLit {
-                lit: Lit::Str(text),
-                ..
-            }) => template::key(text).map(Self::Parts),
             Expr::Array(_) => Err(Error::new_spanned(
                 &value,
                 "several parts of one key are a tuple: `key = (a, b)`",
@@ -42,9 +42,10 @@ impl Key {
             _ => Ok(Self::Parts(vec![Part::Value(value)])),
         }
     }
+}
 
-    /// Reports parts that name missing parameters.
-    pub(crate) fn check(&self, kind: Kind, params: &Params, inherited: bool, errors: &mut Errors) {
+impl Value for Key {
+    fn check(&self, kind: Kind, params: &Params, inherited: bool, errors: &mut Errors) {
         if let Self::Parts(parts) = self {
             key::check_parts("key", parts, kind, params, inherited, errors);
         }
@@ -53,11 +54,7 @@ impl Key {
 
 /// An element of the tuple `(a, "text")`.
 fn element(value: &Expr) -> Result<Part> {
-    let Expr::Lit(ExprLit {
-        lit: Lit::Str(text),
-        ..
-    }) = bare_expr(value)
-    else {
+    let Some(text) = text(value) else {
         return Ok(Part::Value(value.clone()));
     };
     if text.value().is_empty() {
@@ -107,18 +104,6 @@ impl Keys {
         }
     }
 
-    /// Reports keys that name missing parameters.
-    pub(crate) fn check(&self, kind: Kind, params: &Params, inherited: bool, errors: &mut Errors) {
-        match self {
-            Self::List(keys) => {
-                for parts in keys {
-                    key::check_parts("key", parts, kind, params, inherited, errors);
-                }
-            }
-            Self::Each(values) => key::check_value(values, params, errors),
-        }
-    }
-
     /// The keys, as the template of the lock's name shows them.
     pub(crate) fn shown(&self) -> String {
         let keys = match self {
@@ -132,6 +117,19 @@ impl Keys {
             Self::Each(values) => format!("{{{}}}", source::text(values.to_token_stream())),
         };
         format!("[{keys}]")
+    }
+}
+
+impl Value for Keys {
+    fn check(&self, kind: Kind, params: &Params, inherited: bool, errors: &mut Errors) {
+        match self {
+            Self::List(keys) => {
+                for parts in keys {
+                    key::check_parts("key", parts, kind, params, inherited, errors);
+                }
+            }
+            Self::Each(values) => key::check_value(values, params, errors),
+        }
     }
 }
 

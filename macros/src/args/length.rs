@@ -39,11 +39,7 @@ impl Length {
         let wrong = |message: String| Err(Error::new_spanned(&value, message));
         let seconds = match bare_expr(&value) {
             Expr::Lit(ExprLit { lit, .. }) => literal(option, lit)?,
-            Expr::Unary(ExprUnary {
-                op: UnOp::Neg(_),
-                expr,
-                ..
-            }) if matches!(bare_expr(expr), Expr::Lit(_)) => -1.0,
+            value if is_negative(value) => -1.0,
             _ => return Ok(Self::Given(value)),
         };
         let give = match least {
@@ -94,11 +90,7 @@ impl Count {
             Expr::Lit(_) => format!(
                 "`{option}` takes a whole number, as in `{option} = 3`, or an expression of type `u32`"
             ),
-            Expr::Unary(ExprUnary {
-                op: UnOp::Neg(_),
-                expr,
-                ..
-            }) if matches!(bare_expr(expr), Expr::Lit(_)) => {
+            value if is_negative(value) => {
                 format!(
                     "`{option}` cannot be negative: give {} or more",
                     range.start()
@@ -108,6 +100,11 @@ impl Count {
         };
         Err(Error::new_spanned(&value, message))
     }
+}
+
+/// Whether the value is `-` and a literal.
+fn is_negative(value: &Expr) -> bool {
+    matches!(value, Expr::Unary(ExprUnary { op: UnOp::Neg(_), expr, .. }) if matches!(bare_expr(expr), Expr::Lit(_)))
 }
 
 /// Whether the value is a literal without a unit.

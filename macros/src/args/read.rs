@@ -6,19 +6,12 @@ use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
 use syn::{Error, Expr, ExprLit, Lit, LitStr, Path, Result, Token};
 
-use super::length::Least;
-use super::word::{self, DONE};
-use super::{Count, Given, Guard, Handler, Key, Keys, Length, OnLost, Options, Was, template};
+use super::word::{self, DONE, Word};
+use super::{Given, Options, table, template};
 use crate::errors::Errors;
 use crate::kind::Kind;
 use crate::source;
-use crate::tokens::bare_expr;
-
-/// The shortest `expire`: a shorter hold would end before it could be used. The runtime has the same limit.
-const EXPIRE: Least = Least::Milliseconds(10);
-
-/// The greatest number of permits. A capacity that is greater by one marks a readers-writer lock.
-const MOST_PERMITS: u32 = (1 << 30) - 1;
+use crate::tokens::{bare_expr, text};
 
 impl Options {
     /// Parses all options that are valid, and reports the others.
@@ -56,15 +49,15 @@ impl Options {
             return Err(Error::new(input.span(), word::missing(input)));
         }
         let word = input.call(Ident::parse_any)?;
-        let text = word.to_string();
-        let option = word::option(&text);
-        if let Some(before) = self.given.iter().find(|given| given.word == option) {
-            let message = match before.written() == text {
-                true => format!("`{text}` is given twice: keep one"),
-                false => format!(
-                    "`{text}` is another word for `{}`: keep one",
-                    before.written()
-                ),
+        if word == DONE {
+            self.done = true;
+            return Ok(());
+        }
+        let row = table::row(&word.to_string()).ok_or_else(|| word::unknown(&word, self.kind))?;
+        if let Some(before) = self.given(row.name) {
+            let message = match before.word == word {
+                true => format!("`{word}` is given twice: keep one"),
+                false => format!("`{word}` is another word for `{}`: keep one", before.word),
             };
             // Skips the value, so that only this error is reported.
             if input.parse::<Option<Token![=]>>()?.is_some() {
@@ -72,89 +65,26 @@ impl Options {
             }
             return Err(Error::new(word.span(), message));
         }
-        if let Some(message) = word::misplaced(&text, self.kind) {
+        if let Some(message) = row.refused_by(self.kind) {
             return Err(Error::new(word.span(), message));
         }
+        let given = Word::of(&word, row);
         self.given.push(Given {
-            word: match option == text {
-                true => word.clone(),
-                false => Ident::new(option, word.span()),
-            },
+            row,
+            word,
             text: String::new(),
+            inherited: false,
         });
-
-        if text == word::EXPLICIT {
-            self.explicit = Some(word.span());
-            return Ok(());
-        }
-        if text == DONE {
-            self.done = true;
-            return Ok(());
-        }
-        let Some(example) = word::example(option) else {
-            return Err(word::unknown(&word, self.kind));
-        };
-        let example = &example.replacen(option, &text, 1);
-        if !input.peek(Token![=]) || input.peek(Token![==]) {
-            return Err(Error::new(
-                word.span(),
-                format!("`{text}` needs a value: write `{example}`"),
-            ));
-        }
-        input.parse::<Token![=]>()?;
-        if input.is_empty() || input.peek(Token![,]) {
-            return Err(Error::new(
-                word.span(),
-                format!("`{text}` needs a value: write `{example}`"),
-            ));
-        }
-        self.value(&word, example, input)
-    }
-
-    fn value(&mut self, word: &Ident, example: &str, input: ParseStream) -> Result<()> {
-        let text = word.to_string();
-        if text == "crate" {
-            let place = input.span();
-            let path = input.call(Path::parse_mod_style).map_err(|_| {
-                Error::new(
-                    place,
-                    format!("`crate` takes the path of the runtime: write `{example}`"),
-                )
-            })?;
-            self.runtime = Some(path);
-            return Ok(());
-        }
-        if text == "guard" && (input.peek(Token![mut]) || input.peek(Token![ref])) {
-            return Err(input.error(super::ONLY_BORROWED));
-        }
-        let value: Expr = input.parse()?;
-        match word::option(&text) {
-            "expire" => self.expire = Some(Length::parse(&text, EXPIRE, value)?),
-            "block" => self.block = Some(Length::parse(&text, Least::Zero, value)?),
-            "at_least" => {
-                self.at_least = Some(Length::parse(&text, Least::Milliseconds(1), value)?)
+        if row.has_value() {
+            if !input.peek(Token![=]) || input.peek(Token![==]) {
+                return Err(given.needs_value());
             }
-            "interval" => {
-                self.interval = Some(Length::parse(&text, Least::Milliseconds(1), value)?)
+            input.parse::<Token![=]>()?;
+            if input.is_empty() || input.peek(Token![,]) {
+                return Err(given.needs_value());
             }
-            "retries" => self.retries = Some(Count::parse(&text, 0..=u32::MAX, value)?),
-            "permits" => self.permits = Some(Count::parse(&text, 1..=MOST_PERMITS, value)?),
-            "on_timeout" => self.on_timeout = Some(Handler::parse(&text, value)?),
-            "on_error" => self.on_error = Some(Handler::parse(&text, value)?),
-            "on_lost" => self.on_lost = Some(OnLost::parse(value)?),
-            "ns" => self.ns = Some(fixed(&text, example, &value)?),
-            "name" => self.name = Some(fixed(&text, example, &value)?),
-            "key" => self.key = Some(Key::parse(value)?),
-            "keys" => self.keys = Some(Keys::parse(value)?),
-            "was" => self.was = Some(Was::parse(&literal(&text, example, &value, FIXED)?)?),
-            "owner" => self.owner = Some(owner(value)?),
-            "order" => self.order = Some(literal(&text, example, &value, REASON)?),
-            "reentrant" => self.reentrant = Some(flag(&text, example, &value)?),
-            "guard" => self.guard = Some(Guard::parse(value)?),
-            "client" => self.client = Some(value),
-            _ => return Err(word::unknown(word, self.kind)),
         }
-        Ok(())
+        (row.read)(self, &given, input)
     }
 }
 
@@ -172,17 +102,18 @@ fn between(start: Cursor, end: Cursor) -> TokenStream {
 }
 
 /// The hint at the end of the error for a value of `ns`, `name` or `was` that is not a text.
-const FIXED: &str = "what varies from call to call belongs in `key`";
+pub(super) const FIXED: &str = "what varies from call to call belongs in `key`";
 /// The hint at the end of the error for a value of `order` that is not a text.
-const REASON: &str = "it says why this order of locks is meant";
+pub(super) const REASON: &str = "it says why this order of locks is meant";
 
 /// Parses a non-empty text. The error for a value that is not a text ends with `hint`.
-fn literal(option: &str, example: &str, value: &Expr, hint: &str) -> Result<LitStr> {
-    let Expr::Lit(ExprLit {
-        lit: Lit::Str(text),
+pub(super) fn literal(word: &Word, value: &Expr, hint: &str) -> Result<LitStr> {
+    let Word {
+        text: option,
+        example,
         ..
-    }) = bare_expr(value)
-    else {
+    } = word;
+    let Some(text) = text(value) else {
         let hint = match bare_expr(value) {
             Expr::Macro(_) => "macros are expanded too late for this, so write the text out",
             _ => hint,
@@ -202,7 +133,12 @@ fn literal(option: &str, example: &str, value: &Expr, hint: &str) -> Result<LitS
 }
 
 /// Parses `true` or `false`.
-fn flag(option: &str, example: &str, value: &Expr) -> Result<bool> {
+pub(super) fn flag(word: &Word, value: &Expr) -> Result<bool> {
+    let Word {
+        text: option,
+        example,
+        ..
+    } = word;
     match bare_expr(value) {
         Expr::Lit(ExprLit {
             lit: Lit::Bool(flag),
@@ -216,8 +152,9 @@ fn flag(option: &str, example: &str, value: &Expr) -> Result<bool> {
 }
 
 /// Parses the value of `name` or `ns`.
-fn fixed(option: &str, example: &str, value: &Expr) -> Result<LitStr> {
-    let text = literal(option, example, value, FIXED)?;
+pub(super) fn fixed(word: &Word, value: &Expr) -> Result<LitStr> {
+    let option = &*word.text;
+    let text = literal(word, value, FIXED)?;
     template::fixed(option, &text, |before, after, place| {
         let key = match place.shown() {
             path if template::is_constant(&path) => path,
@@ -234,12 +171,8 @@ fn fixed(option: &str, example: &str, value: &Expr) -> Result<LitStr> {
 }
 
 /// Refuses an owner that is a template, because a text is one owner for all calls.
-fn owner(value: Expr) -> Result<Expr> {
-    let Expr::Lit(ExprLit {
-        lit: Lit::Str(text),
-        attrs,
-    }) = bare_expr(&value)
-    else {
+pub(super) fn owner(value: Expr) -> Result<Expr> {
+    let Some(text) = text(&value) else {
         return Ok(value);
     };
     let text = template::fixed("owner", text, |_, _, place| {
@@ -249,9 +182,42 @@ fn owner(value: Expr) -> Result<Expr> {
         )
     })?;
     Ok(Expr::Lit(ExprLit {
-        attrs: attrs.clone(),
+        attrs: Vec::new(),
         lit: Lit::Str(text),
     }))
+}
+
+/// Parses a plain name.
+pub(super) fn guard(_: &Word, input: ParseStream) -> Result<Ident> {
+    if input.peek(Token![mut]) || input.peek(Token![ref]) {
+        return Err(input.error(ONLY_BORROWED));
+    }
+    let value: Expr = input.parse()?;
+    match bare_expr(&value) {
+        Expr::Path(path) if path.path.get_ident().is_some_and(|ident| ident != "self") => {
+            Ok(path.path.segments[0].ident.clone())
+        }
+        Expr::Reference(_) => Err(Error::new_spanned(value, ONLY_BORROWED)),
+        _ => Err(Error::new_spanned(
+            value,
+            "`guard` takes the name that the guard gets in the body: `guard = lock`",
+        )),
+    }
+}
+
+/// The error for a guard with `mut`, `ref` or `&`.
+const ONLY_BORROWED: &str = "`guard` takes a plain name: the guard is a shared reference, which is all that its methods need: `guard = lock`";
+
+/// Parses the path of the runtime.
+pub(super) fn path(word: &Word, input: ParseStream) -> Result<Path> {
+    let place = input.span();
+    input.call(Path::parse_mod_style).map_err(|_| {
+        let example = &word.example;
+        Error::new(
+            place,
+            format!("`crate` takes the path of the runtime: write `{example}`"),
+        )
+    })
 }
 
 /// Skips to the comma before the next option.

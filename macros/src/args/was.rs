@@ -3,6 +3,7 @@
 use syn::{Error, LitStr, Result};
 
 use super::key::{self, EMPTY, Part};
+use super::row::Value;
 use super::template;
 use crate::errors::Errors;
 use crate::item::Params;
@@ -38,9 +39,10 @@ impl Was {
             parts,
         })
     }
+}
 
-    /// Reports parts that name missing parameters.
-    pub(super) fn check(&self, kind: Kind, params: &Params, errors: &mut Errors) {
+impl Value for Was {
+    fn check(&self, kind: Kind, params: &Params, _: bool, errors: &mut Errors) {
         key::check_parts("was", &self.parts, kind, params, false, errors);
     }
 }

@@ -111,15 +111,30 @@ impl Expansion<'_> {
                 }
             }
         };
+        let call = quote_spanned!(*span=> #private::Lock::acquire(__request).await);
+        let held = quote_spanned! {*span=>
+            #private::Ok(__guard) => {
+                let mut __held = #private::held(&__guard);
+                #guard
+                #held
+            }
+        };
+        self.behind(request, call, held)
+    }
+
+    /// A `match` whose arm `ok` returns, and behind it the answer to an error.
+    fn behind(
+        &self,
+        before: TokenStream,
+        result: TokenStream,
+        ok: TokenStream,
+    ) -> syn::Result<TokenStream> {
+        let Self { private, span, .. } = self;
         let (timeout, error) = self.answers.both(returned)?;
         Ok(quote_spanned! {*span=>
-            #request
-            let __error = match #private::Lock::acquire(__request).await {
-                #private::Ok(__guard) => {
-                    let mut __held = #private::held(&__guard);
-                    #guard
-                    #held
-                }
+            #before
+            let __error = match #result {
+                #ok
                 #timeout
                 #private::Err(__error) => __error,
             };
@@ -147,16 +162,8 @@ impl Expansion<'_> {
         // If the handler were awaited in an arm of the `match`, the future would need space for the body and the
         // handler at once.
         if matches!(self.options.on_error, Some(Handler::Path { .. })) {
-            let (timeout, error) = self.answers.both(returned)?;
-            return Ok(quote_spanned! {*span=>
-                #before
-                let __error = match #result {
-                    #private::Ok(__value) => return __value,
-                    #timeout
-                    #private::Err(__error) => __error,
-                };
-                #error
-            });
+            let ok = quote_spanned!(*span=> #private::Ok(__value) => return __value,);
+            return self.behind(before, result, ok);
         }
         let arms = self.answers.arms()?;
         Ok(quote_spanned! {*span=>
@@ -258,13 +265,13 @@ impl Expansion<'_> {
 
     /// `use Borrowed as _; let g = &__guard;`
     fn guard(&self) -> TokenStream {
-        let Some(guard) = &self.options.guard else {
+        let Some(ident) = &self.options.guard else {
             return TokenStream::new();
         };
         let Self { private, span, .. } = self;
-        let ident = &guard.ident;
         // If the guard is inherited from the block, some functions do not use it.
-        let allow = guard.inherited.then(|| quote!(#[allow(unused_variables)]));
+        let inherited = self.options.is_inherited("guard");
+        let allow = inherited.then(|| quote!(#[allow(unused_variables)]));
         quote_spanned! {*span=>
             #[allow(unused_imports)]
             use #private::Borrowed as _;

@@ -107,16 +107,17 @@ fn this(function: &Function, flavor: &Flavor) -> Option<TokenStream> {
 fn check_flavor(flavor: &Flavor, options: &Options, errors: &mut Errors) {
     if let Some(on_lost) = &options.on_lost
         && flavor.is_sync()
-        && on_lost.insists_on_cancel()
+        && !on_lost.finish
+        && !options.is_inherited("on_lost")
     {
         errors.at(on_lost.span, "a sync body cannot be stopped from outside: leave `on_lost` out, or make the function async");
     }
     if let Some(guard) = &options.guard
         && matches!(flavor, Flavor::Made { .. })
-        && !guard.inherited
+        && !options.is_inherited("guard")
     {
         errors.at(
-            guard.ident.span(),
+            guard.span(),
             "this body runs before the lock is asked for, so there is no guard in it: make it `async fn`, or its body exactly `async move { … }`",
         );
     }

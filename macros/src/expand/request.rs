@@ -5,7 +5,7 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::Path;
 
 use super::site::site;
-use crate::args::{Count, Key, Keys, Length, Options, Part, is_place};
+use crate::args::{Count, Key, Keys, Length, Options, Part, Shape, TABLE, is_place};
 use crate::item::Function;
 use crate::tokens::{ours, private, private_at, whole};
 
@@ -55,32 +55,21 @@ fn settings(options: &Options) -> TokenStream {
         runtime: options.runtime.as_ref(),
         tokens: TokenStream::new(),
     };
-    if let Some(client) = &options.client {
-        settings.set("client", borrowed(client), whole(client));
-    }
-    let lengths = [
-        ("expire", &options.expire),
-        ("block", &options.block),
-        ("at_least", &options.at_least),
-        ("interval", &options.interval),
-    ];
-    for (option, length) in lengths {
-        // Only expressions are set here: a length that is known at compile time is already part of the site.
-        if let Some(Length::Given(value)) = length {
-            settings.set(option, value.to_token_stream(), whole(value));
+    for row in TABLE {
+        match (row.shape)(options) {
+            // Only expressions are set here: a length that is known at compile time is already part of the site.
+            Shape::Length(Some(Length::Given(value))) => {
+                settings.set(row.name, value.to_token_stream(), whole(value));
+            }
+            Shape::Count(Some(Count::Known(count))) => {
+                settings.set(row.name, count.to_token_stream(), Span::mixed_site());
+            }
+            Shape::Count(Some(Count::Given(value))) => {
+                settings.set(row.name, number(value), whole(value));
+            }
+            Shape::Expr(Some(value)) => settings.set(row.name, borrowed(value), whole(value)),
+            _ => {}
         }
-    }
-    for (option, count) in [("retries", &options.retries), ("permits", &options.permits)] {
-        if let Some(count) = count {
-            let (value, span) = match count {
-                Count::Known(count) => (count.to_token_stream(), Span::mixed_site()),
-                Count::Given(expr) => (number(expr), whole(expr)),
-            };
-            settings.set(option, value, span);
-        }
-    }
-    if let Some(owner) = &options.owner {
-        settings.set("owner", borrowed(owner), whole(owner));
     }
     if let Some(was) = &options.was {
         let (in_namespace, fixed) = (was.in_namespace, &was.fixed);

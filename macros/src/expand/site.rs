@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use proc_macro2::{Span, TokenStream};
-use quote::quote_spanned;
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, quote_spanned};
 use syn::ext::IdentExt;
 
-use crate::args::{Key, Length, Options, Part};
+use crate::args::{Key, Length, Options, Part, Shape, TABLE};
 use crate::item::Function;
 use crate::source;
 use crate::tokens::private;
@@ -22,18 +22,18 @@ pub(super) fn site(function: &Function, options: &Options, owner: Option<&str>) 
     let span = Span::mixed_site();
     let private = private(options.runtime.as_ref());
     let owner = owner_of(function, options, owner);
-    let namespace = match &options.ns {
-        Some(ns) => quote_spanned!(span=> #private::Some(#ns)),
-        None => quote_spanned!(span=> #private::None),
-    };
-    let order = match &options.order {
-        Some(order) => quote_spanned!(span=> #private::Some(#order)),
-        None => quote_spanned!(span=> #private::None),
-    };
-    let reentrant = match options.reentrant {
-        Some(reentrant) => quote_spanned!(span=> #private::Some(#reentrant)),
-        None => quote_spanned!(span=> #private::None),
-    };
+    let fields = TABLE.iter().filter(|row| !row.site.is_empty()).map(|row| {
+        let field = Ident::new(row.site, span);
+        let value = match (row.shape)(options) {
+            Shape::Text(text) => text.map(ToTokens::to_token_stream),
+            Shape::Flag(flag) => flag.map(ToTokens::to_token_stream),
+            _ => None,
+        };
+        match value {
+            Some(value) => quote_spanned!(span=> #field: #private::Some(#value)),
+            None => quote_spanned!(span=> #field: #private::None),
+        }
+    });
     let name = function.sig.ident.unraw().to_string();
     let (file, line) = source::place(function.sig.ident.span());
     let parts: Vec<String> = match (&options.key, &options.keys) {
@@ -43,19 +43,16 @@ pub(super) fn site(function: &Function, options: &Options, owner: Option<&str>) 
     };
     let attribute = options.kind.ident();
     let text = options.text();
-    let lengths = [
-        &options.expire,
-        &options.block,
-        &options.at_least,
-        &options.interval,
-    ];
-    let lengths = lengths.map(|length| {
+    let lengths = TABLE.iter().filter_map(|row| {
+        let Shape::Length(length) = (row.shape)(options) else {
+            return None;
+        };
         let (is_literal, length) = match length {
             Some(Length::Known(length)) => (true, *length),
             Some(Length::Given(_)) | None => (false, Duration::ZERO),
         };
         let (seconds, nanos) = (length.as_secs(), length.subsec_nanos());
-        quote_spanned!(span=> (#is_literal, #seconds, #nanos))
+        Some(quote_spanned!(span=> (#is_literal, #seconds, #nanos)))
     });
     quote_spanned! {span=>
         static __SITE: #private::Site = #private::Site {
@@ -66,11 +63,9 @@ pub(super) fn site(function: &Function, options: &Options, owner: Option<&str>) 
             attribute: #private::Attribute::#attribute,
             owner: #private::Owner::#owner,
             function: #name,
-            namespace: #namespace,
             key: &[#(#parts),*],
             options: #text,
-            order: #order,
-            reentrant: #reentrant,
+            #(#fields,)*
             lengths: [#(#lengths),*],
             state: #private::State::NEW,
         };

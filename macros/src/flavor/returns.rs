@@ -5,7 +5,7 @@ use quote::{ToTokens, quote_spanned};
 use syn::punctuated::Punctuated;
 use syn::{GenericArgument, Path, PathArguments, Token, Type, TypeParamBound};
 
-use crate::tokens::{bare_type, find_word, ours, whole};
+use crate::tokens::{bare_type, find_word, last_word, ours, whole};
 
 /// The return type of the body.
 pub(crate) struct Returns {
@@ -94,7 +94,7 @@ fn is_primitive(name: &Ident) -> bool {
 
 /// Finds the first future or stream in a return type. Its code would run after the call.
 fn later(ty: &Type) -> Option<(Span, &'static str)> {
-    let name = |path: &Path| match path.segments.last()?.ident.to_string().as_str() {
+    let name = |path: &Path| match &*last_word(path) {
         "Future" | "BoxFuture" | "LocalBoxFuture" => Some((whole(path), "future")),
         "Stream" | "TryStream" | "BoxStream" | "LocalBoxStream" => Some((whole(path), "stream")),
         _ => None,

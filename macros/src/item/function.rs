@@ -7,7 +7,7 @@ use syn::{Attribute, Error, Ident, Result, Signature, Token, Visibility};
 
 use crate::errors::Errors;
 use crate::kind::Kind;
-use crate::tokens::{braced, find_word, ours};
+use crate::tokens::{braced, find_word, last_word, ours};
 
 /// A function, alone or in a block.
 pub(crate) struct Function {
@@ -126,14 +126,10 @@ impl Function {
     /// the function sync. Also reports an `async fn main` without such an attribute.
     fn check_runtime(&self, kind: Kind, errors: &mut Errors) {
         let attribute = kind.word();
-        let runtime = self.attrs.iter().find(|attribute| {
-            let last = attribute
-                .path()
-                .segments
-                .last()
-                .map(|segment| segment.ident.to_string());
-            matches!(last.as_deref(), Some("main" | "test" | "bench"))
-        });
+        let runtime = self
+            .attrs
+            .iter()
+            .find(|attribute| matches!(&*last_word(attribute.path()), "main" | "test" | "bench"));
         if let Some(runtime) = runtime {
             let path = runtime
                 .path()

@@ -9,7 +9,7 @@ use super::Function;
 use crate::args::{self, DONE, Options};
 use crate::errors::Errors;
 use crate::kind::Kind;
-use crate::tokens::start;
+use crate::tokens::{last_word, start};
 
 /// The attributes of this crate on a function of a block.
 #[derive(Default)]
@@ -25,14 +25,7 @@ pub(crate) struct Marks {
 impl Marks {
     /// Removes the attributes from a function.
     pub(crate) fn take(function: &mut Function, errors: &mut Errors) -> Self {
-        let mut marks = Self::default();
-        let (found, attrs): (Vec<_>, _) = std::mem::take(&mut function.attrs)
-            .into_iter()
-            .partition(is_mark);
-        function.attrs = attrs;
-        for attribute in found {
-            marks.read(&attribute, errors);
-        }
+        let marks = Self::take_those(&mut function.attrs, is_mark, errors);
         for attribute in &function.attrs {
             refuse_conditional(attribute, errors);
         }
@@ -41,10 +34,17 @@ impl Marks {
 
     /// Removes `#[no_auto_mutex]` from an item that is not a function.
     pub(super) fn take_no_lock(attrs: &mut Vec<Attribute>, errors: &mut Errors) -> Self {
+        let is_one = |attribute: &Attribute| is_mark(attribute) && Kind::of(attribute).is_none();
+        Self::take_those(attrs, is_one, errors)
+    }
+
+    fn take_those(
+        attrs: &mut Vec<Attribute>,
+        is_one: impl Fn(&Attribute) -> bool,
+        errors: &mut Errors,
+    ) -> Self {
         let mut marks = Self::default();
-        let (found, rest): (Vec<_>, _) = std::mem::take(attrs)
-            .into_iter()
-            .partition(|attribute| is_mark(attribute) && Kind::of(attribute).is_none());
+        let (found, rest): (Vec<_>, _) = std::mem::take(attrs).into_iter().partition(is_one);
         *attrs = rest;
         for attribute in found {
             marks.read(&attribute, errors);
@@ -103,8 +103,7 @@ fn twice(kind: Kind) -> String {
 
 /// Whether the attribute is one of this crate's.
 pub(crate) fn is_mark(attribute: &Attribute) -> bool {
-    let last = attribute.path().segments.last();
-    last.is_some_and(|segment| is_word(&segment.ident.to_string()))
+    is_word(&last_word(attribute.path()))
 }
 
 fn is_word(word: &str) -> bool {
@@ -133,12 +132,7 @@ fn refuse_inside(list: &MetaList, errors: &mut Errors) {
         return;
     };
     for meta in metas.iter().skip(1) {
-        let last = meta
-            .path()
-            .segments
-            .last()
-            .map(|segment| segment.ident.to_string());
-        if last.is_some_and(|word| is_word(&word)) {
+        if is_word(&last_word(meta.path())) {
             errors.on(
                 meta.to_token_stream(),
                 "a block cannot see through `cfg_attr`: write two functions, each with `#[cfg(…)]` and its own attribute",

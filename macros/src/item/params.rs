@@ -4,8 +4,8 @@ use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::{
-    Attribute, Error, ExprClosure, FnArg, Pat, PatIdent, PatType, Receiver, ReceiverKind, Result,
-    Signature, Type,
+    Attribute, Error, ExprClosure, FnArg, Pat, PatIdent, PatSlice, PatTuple, PatTupleStruct,
+    PatType, Receiver, ReceiverKind, Result, Signature, Type,
 };
 
 use crate::tokens::{bare_type, find_word, ours, start};
@@ -268,18 +268,11 @@ fn bindings(pattern: &Pat, names: &mut Vec<String>) {
         Pat::Paren(paren) => bindings(&paren.pat, names),
         Pat::Type(typed) => bindings(&typed.pat, names),
         Pat::Reference(reference) => bindings(&reference.pat, names),
-        Pat::Tuple(tuple) => tuple
-            .elems
-            .iter()
-            .for_each(|pattern| bindings(pattern, names)),
-        Pat::Slice(slice) => slice
-            .elems
-            .iter()
-            .for_each(|pattern| bindings(pattern, names)),
-        Pat::TupleStruct(tuple) => tuple
-            .elems
-            .iter()
-            .for_each(|pattern| bindings(pattern, names)),
+        Pat::Tuple(PatTuple { elems, .. })
+        | Pat::Slice(PatSlice { elems, .. })
+        | Pat::TupleStruct(PatTupleStruct { elems, .. }) => {
+            elems.iter().for_each(|pattern| bindings(pattern, names));
+        }
         Pat::Struct(fields) => fields
             .fields
             .iter()
