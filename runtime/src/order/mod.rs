@@ -174,7 +174,7 @@ impl LockOrder {
         if state.graph.is_own(&key) || state.graph.len() >= MOST {
             return false;
         }
-        let reason = after_site.and_then(|site| site.order);
+        let reason = after_site.and_then(|site| site.data.order);
         let by_config = || {
             let mut allowed = self.allowed.iter();
             let found = allowed.any(|(first, second)| first == before && second == after);

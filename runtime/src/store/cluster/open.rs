@@ -12,7 +12,7 @@ use super::refresher::Refresher;
 use super::slot::Slot;
 use super::slot_map::SlotMap;
 use super::store::ClusterStore;
-use super::topology::{Topology, is_passing, share, shuffle, survey};
+use super::topology::{Topology, concerns_one_node, share, shuffle, survey};
 use crate::clock::Instant;
 use crate::config::{ClusterEndpoint, Settings};
 use crate::error::SetupError;
@@ -102,7 +102,7 @@ impl Opening {
             };
             match result {
                 Ok(()) => primary.set_up(true),
-                Err(error) if is_passing(&error) => {
+                Err(error) if concerns_one_node(&error) => {
                     let why = error.to_string();
                     wait::tell(move || {
                         tracing::warn!(error = %why, "a node of the lock store cannot be reached");

@@ -145,8 +145,8 @@ impl Told {
         }
         text.clone_into(&mut self.text);
         self.again = Some(now.after(AGAIN));
-        let (error, is_passing) = (text.to_owned(), error.is_passing());
-        wait::tell(move || match is_passing {
+        let (error, is_transient) = (text.to_owned(), error.is_transient());
+        wait::tell(move || match is_transient {
             true => tracing::warn!(
                 error,
                 "the lock store cannot be reached yet; until it is, calls fail with `Unavailable`"

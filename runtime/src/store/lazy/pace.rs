@@ -41,7 +41,7 @@ impl Pace {
     /// gets twice as much, because slow servers must do all the work again.
     pub(super) fn pause(&mut self, error: &SetupError, took: Duration) -> Duration {
         let is_slow = took >= self.limit;
-        let longest = match (error.is_passing(), is_slow) {
+        let longest = match (error.is_transient(), is_slow) {
             (false, _) => LONGEST_PAUSE_IF_REFUSED,
             (true, true) => LONGEST_PAUSE_IF_BUSY,
             (true, false) => LONGEST_PAUSE,
