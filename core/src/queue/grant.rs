@@ -190,7 +190,7 @@ impl Transition<'_> {
             if !waiter.obtain(hold.clone(), self.wakes) && hold.unshare() {
                 continue;
             }
-            self.count(Metric::Handover, hold.grant().labels());
+            self.count(Metric::Handoff, hold.grant().labels());
             // The previous holder's `expire` may have made the lease shorter than this waiter needs.
             let lease_of = |terms| self.queue.lease_of(terms);
             let cut = lease_of(before.terms()) < lease_of(waiter.want.terms);
@@ -214,7 +214,7 @@ impl Transition<'_> {
 
     /// Whether the budget and the lease allow another handoff.
     fn may_hand_on(&self, held: &Held, before: &Hold) -> bool {
-        let limit = self.queue.member().settings().handover;
+        let limit = self.queue.member().settings().handoff;
         held.handed < limit.times
             && self.now < held.since.after(limit.time)
             && self.now.after(SHORTEST) < before.valid()
@@ -277,7 +277,7 @@ impl Transition<'_> {
                 .iter()
                 .filter_map(Ticket::held)
                 .any(whole)
-            && self.queue.member().settings().handover.times > 0
+            && self.queue.member().settings().handoff.times > 0
             && self.queue.member().is_open()
     }
 

@@ -15,7 +15,7 @@ use auto_mutex::{Client, Config};
 pub use cluster::OnCluster;
 pub use memory::Memory;
 pub use quorum::{OnQuorum, quorum_url};
-pub use redis::{ByDialer, OnRedis, OverTls, UnderTheRule, WithoutHandover};
+pub use redis::{ByDialer, OnRedis, OverTls, UnderTheRule, WithoutHandoff};
 pub use sentinel::OnSentinel;
 
 use crate::events::{LONG, PATIENCE, finishes_within};
@@ -68,7 +68,7 @@ fn key(name: &str) -> String {
 
 fn config(url: String) -> Config {
     let config = Config::new(url).expect("a good URL");
-    config.namespace("suite").lease(LONG).connect_timeout(60)
+    config.namespace("suite").lease(LONG).connect_timeout("60s")
 }
 
 /// A lease short enough that a test can wait for its end, and long enough to be renewed in time on a slow machine.
@@ -112,7 +112,7 @@ macro_rules! conformance {
         $crate::conformance!(@store redis_over_tls OverTls $($module: $($test)+;)+);
         $crate::conformance!(@store redis_by_a_dialer ByDialer $($module: $($test)+;)+);
         $crate::conformance!(@store redis_under_the_rule UnderTheRule $($module: $($test)+;)+);
-        $crate::conformance!(@store redis_without_handover WithoutHandover $($module: $($test)+;)+);
+        $crate::conformance!(@store redis_without_handoff WithoutHandoff $($module: $($test)+;)+);
         mod quorum {
             $(mod $module {
                 $($crate::conformance!(@quorum $module $test $($what)?);)+

@@ -18,7 +18,7 @@ use opentelemetry_sdk::metrics::{InMemoryMetricExporter, PeriodicReader, SdkMete
 async fn calls(observer: impl Observer) -> (Redis, Client) {
     let redis = Redis::start();
     let config = Config::new(redis.url()).unwrap().lease(LONG);
-    let config = config.connect_timeout(60);
+    let config = config.connect_timeout("60s");
     let client = Client::connect(config.observer(observer)).unwrap();
     let mutex = client.mutex("m").metrics_label("here");
     for _ in 0..3 {
@@ -183,7 +183,7 @@ async fn opentelemetry_gets_all_metrics() {
     assert!(found["auto_mutex.hold.duration"].contains(&(here, 3.0)));
     for site in sites() {
         let site = format!("lock.site={}", site.name());
-        for name in ["active", "waiting", "lost", "handover", "renewal.failures"] {
+        for name in ["active", "waiting", "lost", "handoff", "renewal.failures"] {
             let mut points = found[&format!("auto_mutex.{name}")].iter();
             assert!(
                 points.any(|(labels, _)| labels.contains(&site)),

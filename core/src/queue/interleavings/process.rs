@@ -17,7 +17,7 @@ use crate::store::memory::{Driver, MemoryStore};
 use crate::store::{Events, MemberId, Store as _};
 
 /// The budgets of local handoffs: the maximum number, and the maximum time.
-const HANDOVERS: [(u32, Duration); 3] = [
+const HANDOFFS: [(u32, Duration); 3] = [
     (0, Duration::ZERO),
     (1, Duration::from_millis(5)),
     (100, Duration::from_millis(5)),
@@ -44,11 +44,11 @@ impl Cluster {
         static STORES: AtomicU64 = AtomicU64::new(0);
         let store = format!("interleavings {}", STORES.fetch_add(1, Ordering::Relaxed));
         by_hand::set(Instant::from_nanos(1_000_000_000_000));
-        let handover = HANDOVERS[thread_rng().gen_range(0..HANDOVERS.len())];
-        let start = |_| Process::start(&store, handover);
+        let handoff = HANDOFFS[thread_rng().gen_range(0..HANDOFFS.len())];
+        let start = |_| Process::start(&store, handoff);
         Self {
             processes: (0..processes).map(start).collect(),
-            witness: Witness::new(handover),
+            witness: Witness::new(handoff),
         }
     }
 
@@ -121,9 +121,9 @@ impl Process {
     fn start(store: &str, (times, time): (u32, Duration)) -> Self {
         let config = Config::new("memory://")
             .unwrap()
-            .lease(9)
-            .store_timeout(1000);
-        let settings = config.local_handover(times, time).validate().unwrap();
+            .lease("9s")
+            .store_timeout("1000s");
+        let settings = config.local_handoff(times, time).validate().unwrap();
         let (store, driver) = MemoryStore::open(Some(store), MemberId::random());
         let member = Member::new(settings, store.clone());
         let (of_engine, its_store) = (member.clone(), store.clone());

@@ -26,8 +26,8 @@ impl Free {
         by_hand::set(now);
         let settings = Config::new("memory://")
             .unwrap()
-            .lease(10)
-            .store_timeout(30);
+            .lease("10s")
+            .store_timeout("30s");
         let (store, driver) = MemoryStore::open(None, MemberId::random());
         let member = Member::new(settings.validate().unwrap(), store);
         member.connected(Node::ONLY, false);
@@ -243,7 +243,7 @@ fn a_name_that_was_retired_is_looked_up_again() {
 fn who_takes_over_gets_a_greater_token() {
     let free = Free::new();
     let hold = free.take(&Rig::want());
-    assert!(hold.local().hand_over(&hold));
+    assert!(hold.local().export(&hold));
     let old = hold.grant().ticket;
     let adopt = |local: &Arc<LockQueue>| local.adopt(old, Rig::want());
     let mut adopted = Box::pin(free.member.with_queue(&free.name, adopt).unwrap());
