@@ -9,7 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done; 1 an error; 2 wrong usage; 3 a finding (a cycle of waiters, a finding of doctor, locks in opposite orders); \
+Exit codes: 0 done; 1 an error; 2 wrong usage; 3 a finding (a cycle of waiters, a finding of doctor); \
 4 the precondition does not hold (kick: the lock has no hold with that token); 5 the lock store cannot be reached. `run` has its own: see `run --help`.";
 
 /// Shows the holders and waiters of the locks of auto-mutex, and breaks a hold.
@@ -64,8 +64,6 @@ pub(crate) enum Command {
     Why(Why),
     /// Show all chains of waits, and mark cycles
     Tree,
-    /// Show in which order programs take locks, and mark orders that contradict each other
-    Order(Order),
     /// Print the events of a lock as they happen
     Watch(Watch),
     /// Show a live table of all locks
@@ -118,17 +116,6 @@ pub(crate) struct Why {
     /// A lock, or a process as HOST:PID or POD:PID
     #[arg(value_name = "NAME|HOST:PID")]
     pub(crate) subject: String,
-}
-
-/// `auto-mutex order`
-#[derive(Debug, Args)]
-pub(crate) struct Order {
-    /// Only the locks of this namespace
-    #[arg(long, value_name = "NAME")]
-    pub(crate) namespace: Option<String>,
-    /// Write a graph in the language of Graphviz, for `dot -Tsvg`
-    #[arg(long, conflicts_with = "output")]
-    pub(crate) dot: bool,
 }
 
 /// `auto-mutex watch`

@@ -11,7 +11,7 @@ use auto_mutex::{LockError, SetupError};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     Done,
-    /// The command has found a cycle of waiters, a fault, or locks in opposite orders.
+    /// The command has found a cycle of waiters, or a fault.
     Finding,
     /// `kick`: the lock has no hold with the given token.
     Precondition,

@@ -116,7 +116,7 @@ pub use observe::MetricsObserver;
 #[cfg(feature = "otel")]
 pub use observe::OtelObserver;
 pub use observe::{Metric, MetricKind, Observer};
-pub use order::{OrderClass, OrderEdge, OrderProgram};
+pub use order::{OrderClass, OrderEdge};
 pub use process::{release_on_termination, release_on_termination_within};
 pub use rw_lock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub use semaphore::{Permit, Semaphore};

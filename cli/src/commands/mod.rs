@@ -5,7 +5,6 @@ mod doctor;
 mod kick;
 mod ls;
 mod manual;
-mod order;
 mod run;
 mod show;
 mod sites;
@@ -26,7 +25,6 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Show(args) => show::run(&global, &args),
         Command::Why(args) => why::run(&global, &args),
         Command::Tree => tree::run(&global),
-        Command::Order(args) => order::run(&global, &args),
         Command::Watch(args) => watch::run(&global, &args),
         Command::Top(args) => top::run(&global, &args),
         Command::Kick(args) => kick::run(&global, &args),

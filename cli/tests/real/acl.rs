@@ -53,7 +53,6 @@ fn an_operator_with_exactly_these_rights_can_do_everything() {
         &["why", "orders:7"],
         &["tree"],
         &["doctor", "--clock", "1h"],
-        &["order"],
         &["watch", "orders:7", "--count", "1"],
         &["kick", "orders:7", "--token", &token, "--yes"],
         &["run", "cron", "--", "true"],

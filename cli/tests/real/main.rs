@@ -7,7 +7,6 @@ mod doctor;
 mod kick;
 mod list;
 mod manual;
-mod order;
 mod reads;
 mod rig;
 mod run;

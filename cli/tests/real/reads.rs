@@ -14,7 +14,7 @@ fn dump(redis: &Redis) -> Vec<String> {
     redis.command(&["EVAL", DUMP, "0"]).texts()
 }
 
-const READS: [&[&str]; 13] = [
+const READS: [&[&str]; 11] = [
     &["ls", "--all"],
     &["ls", "-o", "json"],
     &["show", "orders:7"],
@@ -26,8 +26,6 @@ const READS: [&[&str]; 13] = [
     &["kick", "orders:7", "--token", "1", "--yes"],
     &["kick", "pool", "--token", "1", "--dry-run"],
     &["acl"],
-    &["order"],
-    &["order", "--dot"],
 ];
 
 #[test]

@@ -78,8 +78,7 @@ impl AclRule {
     /// [`Client::guarantees`](crate::Client::guarantees) and the warnings of set-up. But a user with that right can
     /// also read the passwords in the configuration. Without `CONFIG GET`, the guarantees that depend on the
     /// configuration are `Unknown`. The commands for the shard channels of a cluster are also optional. They save
-    /// work for the nodes; servers before Redis 7 do not have these commands. Without `HGETALL`, programs do not share the
-    /// [order of their locks](mod@crate::_guide::lock_order).
+    /// work for the nodes; servers before Redis 7 do not have these commands.
     #[must_use]
     pub fn without_optional(mut self) -> Self {
         self.optional.clear();
@@ -87,7 +86,7 @@ impl AclRule {
     }
 
     /// The rule with the commands that [`operator`](crate::operator) and the command `auto-mutex` need in addition: to list
-    /// names, to find keys that never expire, and to read the order of locks. The rule for sentinels stays the same.
+    /// names, and to find keys that never expire. The rule for sentinels stays the same.
     ///
     /// ```
     /// # fn main() -> Result<(), auto_mutex::SetupError> {

@@ -46,9 +46,7 @@ pub fn note_order<G: Guard>(guard: &G) {
     let member = hold.local().member();
     let caller = Caller::current(true);
     let of_call = (grant.label, &*grant.meta);
-    if member.order().note(caller.holds(), of_call, name.iter()) {
-        member.share_new_order();
-    }
+    member.order().note(caller.holds(), of_call, name.iter());
 }
 
 /// What a body runs under. The expansion declares it before the body, so Rust drops the body first: the body's own

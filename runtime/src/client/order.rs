@@ -28,9 +28,8 @@ fn members() -> Vec<Arc<Member>> {
 
 impl Client {
     /// The orders in which the locks of this client are taken: an edge from one class of locks to another if a lock of
-    /// the second was asked for while a lock of the first was held. The result includes the orders of other programs of
-    /// the same namespace, as far as this client knows them. The client gets these from the store when it has an order
-    /// of its own to report. The chapter [lock order](mod@crate::_guide::lock_order) explains which calls count.
+    /// the second was asked for while a lock of the first was held. The chapter
+    /// [lock order](mod@crate::_guide::lock_order) explains which calls count.
     ///
     /// ```
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {

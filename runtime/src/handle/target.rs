@@ -88,9 +88,7 @@ impl<'a> AcquireTarget<'a> {
     ) {
         let (member, of_call) = (self.client.member(), (label, &*self.meta));
         let order = member.order();
-        if order.note(caller.holds(), of_call, names.into_iter()) {
-            member.share_new_order();
-        }
+        order.note(caller.holds(), of_call, names.into_iter());
     }
 
     /// Begins to report a call, if a subscriber or an observer wants reports.

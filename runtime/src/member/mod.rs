@@ -31,9 +31,7 @@ use crate::name::Name;
 use crate::observe::{Metric, SharedObserver};
 use crate::order::LockOrder;
 use crate::process::{self, EndsWithProcess};
-use crate::store::{
-    Answer, Events, GrantBlock, Message, Meta, Node, Op, Request, RequestId, SharedStr, Store,
-};
+use crate::store::{Answer, Events, GrantBlock, Message, Meta, Node, RequestId, SharedStr, Store};
 use crate::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use crate::sync::{Condvar, Mutex, PoisonError};
 use crate::task::TaskId;
@@ -89,7 +87,7 @@ impl<Q: NameQueue> ClientCore<Q> {
         let (machine, pid) = (machine::machine(), std::process::id());
         Arc::new(Self {
             id,
-            order: LockOrder::new(id, &settings, &machine, pid),
+            order: LockOrder::new(id, settings.allowed_orders.clone()),
             detector: Detector::new(id, settings.endpoint.clone()),
             settings,
             store,
@@ -125,26 +123,6 @@ impl<Q: NameQueue> ClientCore<Q> {
     /// The order in which the client's locks are taken.
     pub(crate) fn order(&self) -> &LockOrder {
         &self.order
-    }
-
-    /// Makes the engine send the new edges of the lock order.
-    pub(crate) fn share_new_order(&self) {
-        self.timers.interrupt();
-    }
-
-    /// Sends edges of the lock order to the store, if some are due.
-    fn share_order(&self, now: Instant) {
-        let mut is_sent = false;
-        while let Some(op) = self.order.request(now) {
-            let (name, id) = (self.order.name().clone(), self.request_id());
-            match self.store.submit(Request { name, op, id }) {
-                Some(answer) => self.order.answered(answer.result, now),
-                None => is_sent = true,
-            }
-        }
-        if is_sent {
-            self.store.flush();
-        }
     }
 
     pub(crate) fn settings(&self) -> &Settings {
@@ -246,8 +224,7 @@ impl<Q: NameQueue> ClientCore<Q> {
         all
     }
 
-    /// Runs everything that is due: queues, searches for deadlocks, and the exchange of the lock order. Returns when
-    /// something is due next.
+    /// Runs everything that is due: queues, and searches for deadlocks. Returns when something is due next.
     pub(crate) fn tick(&self) -> Option<Instant> {
         // The clock is read once: a timer that is armed during this round waits for the next round, so that the engine
         // can continue with its other work.
@@ -258,12 +235,7 @@ impl<Q: NameQueue> ClientCore<Q> {
             }
         }
         let search = self.search_for_deadlocks(now);
-        self.share_order(now);
-        let order = Some(self.order.due()).filter(|due| *due < Instant::NEVER);
-        [self.timers.next(), search, order]
-            .into_iter()
-            .flatten()
-            .min()
+        [self.timers.next(), search].into_iter().flatten().min()
     }
 
     /// The state of the connections.
@@ -471,10 +443,6 @@ impl<Q: NameQueue> EndsWithProcess for ClientCore<Q> {
 
 impl<Q: NameQueue> Events for ClientCore<Q> {
     fn answered(&self, answer: Answer) {
-        if let Op::Order { .. } = answer.request.op {
-            self.order.answered(answer.result, Instant::now());
-            return self.timers.interrupt();
-        }
         if self.takes_for_search(&answer) {
             return;
         }

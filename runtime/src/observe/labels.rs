@@ -125,7 +125,6 @@ pub(crate) fn operation(op: &Op) -> [Label; 1] {
         Op::Kick { .. } => "kick",
         Op::Probe { .. } => "probe",
         Op::Inspect => "inspect",
-        Op::Order { .. } => "order",
     };
     [(OPERATION, word)]
 }

@@ -30,7 +30,6 @@
 mod hold;
 mod lock;
 mod names;
-mod order;
 mod sites;
 mod worker;
 

@@ -1,98 +1,202 @@
-//! [`Graph`]: the edges that a client knows, its own and those of other clients.
+//! [`Graph`]: the edges of a client, and the circles among them, which are deadlocks that may happen.
 
-use std::collections::BTreeMap;
-use std::ops::Bound;
-use std::sync::Arc;
-use std::time::SystemTime;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
+
+use super::OrderEdge;
 
 /// The class of a held lock, and the class of a lock that is asked for while the first one is held.
-pub(super) type Key = (Arc<str>, Arc<str>);
+pub(super) type Key = (&'static str, &'static str);
 
-pub(super) fn key(before: &str, after: &str) -> Key {
-    (before.into(), after.into())
-}
-
-/// A place in the program.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
-    pub(super) file: Arc<str>,
-    pub(super) line: u32,
-}
-
-/// An edge, without its classes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Edge {
-    pub(super) before: Place,
-    pub(super) after: Place,
-    /// The machine of the program, as [`Meta::machine`](crate::store::Meta::machine) writes it.
-    pub(super) machine: Arc<str>,
-    pub(super) pid: u32,
-    pub(super) package: Arc<str>,
-    pub(super) since: SystemTime,
-    /// Why the order is intended, if the program gives a reason. Such an edge is part of no circle.
-    pub(super) allowed: Option<Arc<str>>,
-    /// Whether this client has seen the edge itself.
-    pub(super) is_own: bool,
-}
+/// The maximum number of edges.
+pub(super) const MOST: usize = 4096;
 
 #[derive(Debug, Default)]
-pub(crate) struct Graph {
-    edges: BTreeMap<Key, Edge>,
-}
+pub(super) struct Graph(BTreeMap<Key, OrderEdge>);
 
 impl Graph {
-    pub(super) fn len(&self) -> usize {
-        self.edges.len()
+    /// Whether an edge with this key would be new, and there is room for it.
+    pub(super) fn lacks(&self, key: Key) -> bool {
+        self.0.len() < MOST && !self.0.contains_key(&key)
     }
 
-    pub(super) fn insert(&mut self, key: Key, edge: Edge) {
-        self.edges.insert(key, edge);
+    pub(super) fn insert(&mut self, key: Key, edge: OrderEdge) {
+        self.0.insert(key, edge);
     }
 
-    /// All edges, in order.
-    pub(super) fn all(&self) -> impl Iterator<Item = (&Key, &Edge)> {
-        self.edges.iter()
+    /// All edges. Those that are part of a circle are marked.
+    pub(super) fn edges(&self) -> Vec<OrderEdge> {
+        let edges = self.0.iter().map(|(key, edge)| OrderEdge {
+            inverted: self.circle(*key).is_some(),
+            ..edge.clone()
+        });
+        edges.collect()
     }
 
-    pub(super) fn get(&self, key: &Key) -> Option<&Edge> {
-        self.edges.get(key)
+    /// A shortest circle for each edge that is part of one. Of several circles with the same classes, only one is returned.
+    /// Shorter circles come first.
+    pub(super) fn circles(&self) -> Vec<Vec<&OrderEdge>> {
+        let mut seen = HashSet::new();
+        let all = self.0.keys().filter_map(|key| self.circle(*key));
+        let mut circles: Vec<_> = all
+            .filter(|circle| {
+                let classes: BTreeSet<_> = circle.iter().map(|edge| &edge.before.class).collect();
+                seen.insert(classes)
+            })
+            .collect();
+        circles.sort_by_key(Vec::len);
+        circles
     }
 
-    pub(super) fn is_own(&self, key: &Key) -> bool {
-        self.get(key).is_some_and(|edge| edge.is_own)
-    }
-
-    /// The edges that this client has seen itself.
-    pub(super) fn own(&self) -> impl Iterator<Item = &Key> {
-        let own = self.all().filter(|(_, edge)| edge.is_own);
-        own.map(|(key, _)| key)
-    }
-
-    /// Adds an edge of another program. If this client has the same edge, its own edge stays, because the places of
-    /// that edge are in this program.
-    pub(super) fn learn(&mut self, key: Key, edge: Edge) {
-        if !self.is_own(&key) {
-            self.insert(key, edge);
+    /// A shortest circle that contains the edge `key`, and begins with it. `None` if the edge is allowed, or is part of no
+    /// circle.
+    ///
+    /// If the edge is new, the circle has other classes than all circles before: with the same classes, the old circle
+    /// would lead back in fewer steps.
+    pub(super) fn circle(&self, key: Key) -> Option<Vec<&OrderEdge>> {
+        let (start, first) = key;
+        self.from(start).find(|edge| *edge == key)?;
+        // The edge by which each class was reached.
+        let mut reached = BTreeMap::from([(first, key)]);
+        let mut next = VecDeque::from([first]);
+        while let Some(class) = next.pop_front() {
+            if class == start {
+                return Some(self.back(&reached, key));
+            }
+            for edge in self.from(class) {
+                if let Entry::Vacant(place) = reached.entry(edge.1) {
+                    place.insert(edge);
+                    next.push_back(edge.1);
+                }
+            }
         }
+        None
     }
 
-    /// Forgets the edges of other clients.
-    pub(super) fn forget_others(&mut self) {
-        self.edges.retain(|_, edge| edge.is_own);
+    /// The circle from `key` along the edges in `reached`, back to the first class of `key`.
+    fn back(&self, reached: &BTreeMap<&'static str, Key>, key: Key) -> Vec<&OrderEdge> {
+        let before = |edge: &Key| (*edge != key).then(|| reached[edge.0]);
+        let keys = std::iter::successors(Some(reached[key.0]), before);
+        let mut circle: Vec<_> = keys.filter_map(|edge| self.0.get(&edge)).collect();
+        circle.reverse();
+        circle
     }
 
-    /// The edges that count for circles: all that are not allowed.
-    pub(super) fn counted(&self) -> impl Iterator<Item = &Key> {
-        let counted = self.all().filter(|(_, edge)| edge.allowed.is_none());
-        counted.map(|(key, _)| key)
+    /// The edges from `class` that count for circles: all that are not allowed.
+    fn from(&self, class: &'static str) -> impl Iterator<Item = Key> {
+        let all = self.0.range((class, "")..);
+        let all = all.take_while(move |(key, _)| key.0 == class);
+        all.filter(|(_, edge)| edge.allowed.is_none())
+            .map(|(key, _)| *key)
+    }
+}
+
+#[cfg(repository)]
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{edge, graph};
+    use super::*;
+
+    /// The classes along the circle of the edge `before after`.
+    fn path(graph: &Graph, before: &'static str, after: &'static str) -> Option<String> {
+        let circle = graph.circle((before, after))?;
+        let classes: Vec<_> = circle.iter().map(|edge| &*edge.before.class).collect();
+        Some(classes.join(" "))
     }
 
-    /// The edges from `class` that count for circles.
-    pub(super) fn from<'a>(&'a self, class: &'a Arc<str>) -> impl Iterator<Item = &'a Key> {
-        let first: Key = (class.clone(), "".into());
-        let all = self.edges.range((Bound::Included(first), Bound::Unbounded));
-        all.take_while(move |(key, _)| key.0 == *class)
-            .filter(|(_, edge)| edge.allowed.is_none())
-            .map(|(key, _)| key)
+    fn inverted(graph: &Graph) -> usize {
+        graph.edges().iter().filter(|edge| edge.inverted).count()
+    }
+
+    #[test]
+    fn a_circle_is_found_from_each_of_its_edges_and_from_no_other() {
+        let graph = graph(&["a b", "b c", "c a", "c d", "x a"]);
+        assert_eq!(path(&graph, "a", "b").as_deref(), Some("a b c"));
+        assert_eq!(path(&graph, "b", "c").as_deref(), Some("b c a"));
+        assert_eq!(path(&graph, "c", "a").as_deref(), Some("c a b"));
+        for (before, after) in [("c", "d"), ("x", "a"), ("d", "c")] {
+            assert_eq!(path(&graph, before, after), None, "{before} {after}");
+        }
+        assert_eq!(graph.circles().len(), 1);
+        assert_eq!(inverted(&graph), 3);
+    }
+
+    #[test]
+    fn the_shortest_circle_is_found() {
+        let graph = graph(&["a b", "b c", "c a", "b a"]);
+        assert_eq!(path(&graph, "a", "b").as_deref(), Some("a b"));
+        let lengths: Vec<_> = graph.circles().iter().map(Vec::len).collect();
+        assert_eq!(lengths, [2, 3]);
+    }
+
+    #[test]
+    fn a_class_within_itself_is_a_circle() {
+        let graph = graph(&["a a", "a b"]);
+        assert_eq!(path(&graph, "a", "a").as_deref(), Some("a"));
+        assert_eq!(inverted(&graph), 1);
+        assert_eq!(graph.circles().len(), 1);
+    }
+
+    #[test]
+    fn an_allowed_edge_closes_no_circle() {
+        let mut graph = graph(&["a b", "b a"]);
+        assert_eq!(graph.circles().len(), 1);
+        let allowed = Some("meant".to_owned());
+        let (key, edge) = edge("b a");
+        graph.insert(key, OrderEdge { allowed, ..edge });
+        assert_eq!(path(&graph, "a", "b"), None);
+        assert_eq!(path(&graph, "b", "a"), None);
+        assert!(graph.circles().is_empty());
+        assert_eq!(inverted(&graph), 0);
+    }
+
+    #[test]
+    fn an_edge_between_two_circles_is_on_none() {
+        let graph = graph(&["a b", "b a", "b c", "c d", "d c"]);
+        assert_eq!(inverted(&graph), 4);
+        assert_eq!(path(&graph, "b", "c"), None);
+    }
+
+    #[test]
+    fn random_graphs_have_the_circles_that_a_plain_search_finds() {
+        const CLASSES: [&str; 7] = ["a", "b", "c", "d", "e", "f", "g"];
+        const FAR: usize = 99;
+        let mut random = crate::dice::Dice(17);
+        for _ in 0..300 {
+            let count = 2 + random.below(6);
+            let mut graph = Graph::default();
+            let mut lengths = [[FAR; 7]; 7];
+            let mut known = HashSet::new();
+            for _ in 0..random.below(14) {
+                let [from, to] = [(); 2].map(|()| random.below(count) as usize);
+                let (key, edge) = edge(&format!("{} {}", CLASSES[from], CLASSES[to]));
+                let is_new = graph.lacks(key);
+                graph.insert(key, edge);
+                lengths[from][to] = 1;
+                // A new edge closes no circle of the same classes as one that was there before.
+                if is_new && let Some(circle) = graph.circle(key) {
+                    let classes = circle.iter().map(|edge| edge.before.class.clone());
+                    assert!(known.insert(classes.collect::<BTreeSet<_>>()), "{graph:?}");
+                }
+            }
+            for via in 0..7 {
+                for from in 0..7 {
+                    for to in 0..7 {
+                        let through = lengths[from][via] + lengths[via][to];
+                        lengths[from][to] = lengths[from][to].min(through);
+                    }
+                }
+            }
+            let place = |class| CLASSES.iter().position(|known| *known == class).unwrap();
+            for key in graph.0.keys() {
+                let back = match key.0 == key.1 {
+                    true => 0,
+                    false => lengths[place(key.1)][place(key.0)],
+                };
+                let expected = (back < FAR).then_some(back + 1);
+                let found = graph.circle(*key).map(|circle| circle.len());
+                assert_eq!(found, expected, "{key:?} {graph:?}");
+            }
+        }
     }
 }

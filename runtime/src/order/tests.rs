@@ -1,117 +1,109 @@
 //! Helpers that build graphs from texts, for the tests of this folder; and tests of the order of a client without a
 //! store.
 
+use super::graph::{Key, MOST};
 use super::*;
-use crate::config::Config;
 
-/// Adds an edge, given as the text `before after`.
-pub(super) fn add(graph: &mut Graph, text: &str, is_own: bool) -> graph::Key {
+/// An edge, given as the text `before after`.
+pub(super) fn edge(text: &str) -> (Key, OrderEdge) {
     let (before, after) = text.split_once(' ').unwrap();
-    let key = graph::key(before, after);
-    let place = |class: &str| Place {
-        file: format!("src/{class}.rs").into(),
+    let class = |class: &str| OrderClass {
+        class: class.to_owned(),
+        file: format!("src/{class}.rs"),
         line: 1,
     };
-    let edge = Edge {
-        before: place(before),
-        after: place(after),
-        machine: "host".into(),
-        pid: 7,
-        package: "books".into(),
-        since: SystemTime::UNIX_EPOCH,
+    let edge = OrderEdge {
+        before: class(before),
+        after: class(after),
+        inverted: false,
         allowed: None,
-        is_own,
     };
-    graph.insert(key.clone(), edge);
-    key
+    let [before, after] = [before, after].map(|class| &*class.to_owned().leak());
+    ((before, after), edge)
 }
 
-/// Makes a graph with these edges, all of another program.
+/// Makes a graph with these edges.
 pub(super) fn graph(texts: &[&str]) -> Graph {
     let mut graph = Graph::default();
     for text in texts {
-        add(&mut graph, text, false);
+        let (key, edge) = edge(text);
+        graph.insert(key, edge);
     }
     graph
 }
 
-/// Marks an edge as allowed.
-pub(super) fn allowed(graph: &mut Graph, text: &str) {
-    let (before, after) = text.split_once(' ').unwrap();
-    let key = graph::key(before, after);
-    let edge = graph.get(&key).unwrap().clone();
-    let allowed = Some("meant".into());
-    graph.insert(key, Edge { allowed, ..edge });
+fn order(allowed: &[[&str; 2]]) -> LockOrder {
+    let allowed = allowed.iter().map(|pair| pair.map(str::to_owned).into());
+    LockOrder::new(u64::MAX, allowed.collect())
 }
 
-fn order(config: Config) -> LockOrder {
-    let settings = config.validate().unwrap();
-    LockOrder::new(u64::MAX, &settings, "host", 7)
-}
-
-fn memory() -> Config {
-    Config::new("memory://").unwrap()
-}
-
-/// Adds an edge in the same way as a nested call.
-fn learn(order: &LockOrder, before: &'static str, after: &'static str) -> bool {
-    let mut state = lock(&order.state);
+/// Adds an edge in the same way as a nested call. Returns the text of the warning.
+fn learn(order: &LockOrder, before: &'static str, after: &'static str) -> Option<String> {
     let meta = "host 7 orders%20at%20src/orders.rs%3A41";
-    order.add(&mut state, (before, meta), (after, meta))
+    let graph = &mut lock(&order.state).graph;
+    let circle = order.add(graph, (before, meta), (after, meta))?;
+    Some(report::text(&circle))
 }
 
 #[test]
 fn an_edge_has_the_places_that_the_callers_name() {
-    let order = order(memory().namespace("prod"));
-    assert!(learn(&order, "a", "b"));
-    assert!(!learn(&order, "a", "b"));
+    let order = order(&[]);
+    learn(&order, "a", "b");
+    learn(&order, "a", "b");
     let edges = order.edges();
     assert_eq!(edges.len(), 1);
     let edge = &edges[0];
     assert_eq!((&*edge.before.class, &*edge.after.class), ("a", "b"));
     assert_eq!((&*edge.after.file, edge.after.line), ("src/orders.rs", 41));
-    assert_eq!((&*edge.program.host, edge.program.pid), ("host", 7));
-    assert_eq!(edge.namespace.as_deref(), Some("prod"));
     assert!(!edge.inverted && edge.allowed.is_none());
+}
+
+#[test]
+fn each_circle_is_warned_about_once() {
+    let order = order(&[]);
+    assert_eq!(learn(&order, "a", "b"), None);
+    assert_eq!(learn(&order, "b", "c"), None);
+    let warned = learn(&order, "c", "a").unwrap();
+    assert_eq!(warned.matches(", then ").count(), 3, "{warned}");
+    assert_eq!(learn(&order, "c", "a"), None);
+    assert_eq!(learn(&order, "x", "a"), None);
+    let warned = learn(&order, "b", "a").unwrap();
+    assert_eq!(warned.matches(", then ").count(), 2, "{warned}");
 }
 
 #[test]
 fn an_order_that_the_configuration_allows_contradicts_no_other() {
     for (allows, circles) in [(["b", "a"], 0), (["a", "b"], 0), (["x", "y"], 1)] {
-        let order = order(memory().allow_order(allows[0], allows[1]));
-        assert!(learn(&order, "a", "b") && learn(&order, "b", "a"));
+        let order = order(&[allows]);
+        let warned = [learn(&order, "a", "b"), learn(&order, "b", "a")];
+        assert_eq!(warned.iter().flatten().count(), circles, "{allows:?}");
         assert_eq!(order.circles().len(), circles, "{allows:?}");
-        let marked = order
-            .edges()
-            .iter()
-            .filter(|edge| edge.allowed.is_some())
-            .count();
-        assert_eq!(marked, 1 - circles, "{allows:?}");
+        let edges = order.edges();
+        let marked = edges.iter().filter(|edge| edge.allowed.is_some());
+        assert_eq!(marked.count(), 1 - circles, "{allows:?}");
     }
 }
 
 #[test]
-fn no_more_edges_are_kept_than_the_store_keeps() {
-    let order = order(memory());
-    let classes: Vec<&'static str> = (0..MOST + 9).map(|n| &*n.to_string().leak()).collect();
-    let kept = classes
-        .iter()
-        .filter(|class| learn(&order, class, "x"))
-        .count();
-    assert_eq!(kept, MOST);
+fn the_number_of_edges_has_a_limit() {
+    let order = order(&[]);
+    for number in 0..MOST + 9 {
+        learn(&order, number.to_string().leak(), "x");
+    }
+    assert_eq!(order.edges().len(), MOST);
 }
 
 #[test]
-fn a_report_names_both_places_and_both_programs() {
+fn a_report_names_both_places() {
     let graph = graph(&["a b", "b a", "c c"]);
     let circles = graph.circles();
+    let texts: Vec<_> = circles.iter().map(|circle| report::text(circle)).collect();
     assert_eq!(
-        circles,
+        texts,
         [
-            "`c` (src/c.rs:1), then `c` (src/c.rs:1), by books (pid 7 on host): the same class twice, with other keys: \
-             take them together with `keys = [..]`",
-            "`a` (src/a.rs:1), then `b` (src/b.rs:1), by books (pid 7 on host); `b` (src/b.rs:1), then `a` (src/a.rs:1), \
-             by books (pid 7 on host)",
+            "`c` (src/c.rs:1), then `c` (src/c.rs:1): the same class twice, with other keys: take them together with \
+             `keys = [..]`",
+            "`a` (src/a.rs:1), then `b` (src/b.rs:1); `b` (src/b.rs:1), then `a` (src/a.rs:1)",
         ]
     );
 }

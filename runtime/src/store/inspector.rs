@@ -3,12 +3,10 @@
 //! A client of a store writes the server's term note, tries all commands, and subscribes. An inspector does none of these:
 //! it scans, runs the operation `inspect`, and asks servers about themselves.
 
-use super::memory;
 use super::open::check_tls;
-use super::quorum;
 use super::redis::{self, Guard, Route, Scripts};
 use super::snapshot::{KeyEnd, Page, Server, Snapshot};
-use super::{Reply, cluster};
+use super::{cluster, memory, quorum};
 use crate::config::{Access, Endpoint, Settings};
 use crate::error::SetupError;
 use crate::name::Name;
@@ -135,38 +133,6 @@ impl Inspector {
             Self::Server(server) => server.inspect(names).await,
             Self::Cluster(cluster) => cluster.inspect(names).await,
             Self::Quorum(quorum) => quorum.inspect(names).await,
-        }
-    }
-
-    /// Returns the names under which the store keeps the lock order of each namespace.
-    pub(crate) async fn orders(&mut self) -> Result<Vec<Name>, SetupError> {
-        if let Self::Memory(memory) = self {
-            return Ok(memory.orders());
-        }
-        let mut found = Vec::new();
-        let mut position = Some(Position::start());
-        while let Some(at) = position {
-            let ask =
-                async |server: &mut redis::Inspector, cursor: &str| server.orders(cursor).await;
-            let (names, next) = self.part(&at, ask).await?;
-            for name in names {
-                if !found.contains(&name) {
-                    found.push(name);
-                }
-            }
-            position = next;
-        }
-        found.sort_unstable_by(|one, other| one.as_str().cmp(other.as_str()));
-        Ok(found)
-    }
-
-    /// Returns the lock order that the store keeps under this name: a [`Reply::Order`].
-    pub(crate) async fn order(&mut self, name: &Name) -> Result<Reply, SetupError> {
-        match self {
-            Self::Memory(memory) => Ok(memory.order(name)),
-            Self::Server(server) => server.order(name).await,
-            Self::Cluster(cluster) => cluster.order(name).await,
-            Self::Quorum(quorum) => quorum.order(name).await,
         }
     }
 

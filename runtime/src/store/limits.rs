@@ -17,10 +17,6 @@ pub(crate) const LONGEST_LEASE: Duration = Duration::from_secs(30);
 pub(crate) const KEPT_MS: u64 = 600_000;
 /// How long signals are kept.
 pub(crate) const SIGNALS_KEPT_MS: u64 = 86_400_000;
-/// The maximum number of entries in the lock order of a namespace: edges and claims together.
-pub(crate) const MOST_EDGES: usize = 4096;
-/// How long an edge or a claim is kept after it was last written.
-pub(crate) const EDGES_KEPT_MS: u64 = 604_800_000;
 /// The store's tokens (microseconds) are below this number: scripts compute with doubles, which represent all integers below
 /// it exactly. Fencing tokens are [`TOKENS_OF_A_GRANT`] times greater.
 pub(crate) const TOKENS_END: u64 = 1 << 53;

@@ -34,7 +34,7 @@ pub(crate) use self::meta::{Meta, Owner, time_of};
 pub(crate) use self::op::{Mode, Op, Share, Signal};
 pub(crate) use self::open::open;
 pub(crate) use self::redis::rights;
-pub(crate) use self::reply::{HolderRecord, Message, NameRecord, OrderRecord, Reply, TicketRecord};
+pub(crate) use self::reply::{HolderRecord, Message, NameRecord, Reply, TicketRecord};
 pub(crate) use self::server_state::{LinkState, ServerState};
 pub(crate) use self::shared_str::SharedStr;
 pub use self::snapshot::{Replica, Server};
@@ -78,10 +78,6 @@ pub(crate) struct Node(pub(crate) u32);
 impl Node {
     pub(crate) const ONLY: Self = Self(0);
 }
-
-/// The prefix of the names under which clients share their lock order: see `crate::order`. Names of users never begin
-/// with a colon.
-pub(crate) const ORDER_NAME: &str = ":order";
 
 /// Returns a name that is never in use. Names of users never begin with a colon.
 pub(crate) fn ping(number: u32) -> Name {

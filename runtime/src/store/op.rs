@@ -134,28 +134,9 @@ pub(crate) enum Op {
     /// Deletes the name, unless it is in use.
     Delete,
     Inspect,
-    /// Shares edges of the lock order, and returns the edges of other members: see `crate::order`. The request's name is
-    /// the name under which the edges of a namespace are kept.
-    Order {
-        /// The store returns the edges that it first received at this time or later, in microseconds.
-        since: u64,
-        /// The field and the text of each edge.
-        edges: Arc<[(Arc<str>, Arc<str>)]>,
-        /// The fields of claims. The first member that writes a field has the claim.
-        claims: Arc<[Arc<str>]>,
-    },
 }
 
 impl Op {
-    /// Returns the whole lock order, and adds nothing to it.
-    pub(crate) fn whole_order() -> Self {
-        Self::Order {
-            since: 0,
-            edges: [].into(),
-            claims: [].into(),
-        }
-    }
-
     /// The ticket of the operation, if it has one.
     pub(crate) fn ticket(&self) -> Option<Ticket> {
         match self {
@@ -170,8 +151,7 @@ impl Op {
             | Self::Refresh { .. }
             | Self::Probe { .. }
             | Self::Delete
-            | Self::Inspect
-            | Self::Order { .. } => None,
+            | Self::Inspect => None,
         }
     }
 }

@@ -65,22 +65,6 @@ pub(crate) enum Reply {
         waiters: u64,
     },
     Info(NameRecord),
-    Order {
-        /// The store's time, in microseconds.
-        now: u64,
-        edges: Vec<OrderRecord>,
-        /// For each report that the request claims: whether this member has the claim.
-        claimed: Vec<bool>,
-    },
-}
-
-/// An edge of the lock order.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct OrderRecord {
-    pub(crate) field: Arc<str>,
-    /// Since when the store knows the edge, in microseconds.
-    pub(crate) since: u64,
-    pub(crate) text: Arc<str>,
 }
 
 /// A ticket that holds a name, as the store remembers it.

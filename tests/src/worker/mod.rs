@@ -19,8 +19,6 @@
 //! | `drain SECONDS` | `left NAME` for each lock that is still held after this time, then `drained true`, or `false` |
 //! | `termination [SECONDS]` | `ok`: from now on SIGTERM drains and releases |
 //! | `log` | `ok`: from now on `tracing_subscriber::fmt` formats all events |
-//! | `warnings` | `ok`: from now on each warning is an output line, `WARN …` |
-//! | `nest OUTER INNER` | `nested`, when it has taken INNER while it holds OUTER; their labels are their names |
 //! | `brittle` | `ok`: from now on any panic aborts the process, even a panic that would be caught |
 //! | `contest KIND NAME MILLISECONDS TASKS PORT SEED [PAUSE_US STAY_MS, or FILE]` | see [`contest`] and below |
 //! | `enough` | none: ends the contest, if it has not ended |

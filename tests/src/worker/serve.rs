@@ -144,18 +144,6 @@ async fn serve(client: Client, mut lines: mpsc::UnboundedReceiver<String>) -> (E
                 tracing::info!("from now on");
                 say("ok");
             }
-            ["warnings"] => {
-                tracing_subscriber::fmt()
-                    .with_max_level(tracing::Level::WARN)
-                    .with_ansi(false)
-                    .without_time()
-                    .init();
-                say("ok");
-            }
-            ["nest", outer, inner] => match nest(&client, outer, inner).await {
-                Ok(()) => say("nested"),
-                Err(error) => say(&format!("failed nest {error:?}")),
-            },
             ["brittle"] => {
                 std::panic::set_hook(Box::new(|_| std::process::abort()));
                 say("ok");
@@ -267,15 +255,6 @@ async fn cross(client: Client, outer: String, inner: String) {
         Ok(()) => say(&format!("left {outer}")),
         Err(error) => say(&format!("failed {outer} {error:?}")),
     }
-}
-
-/// Takes `inner` while it holds `outer`.
-async fn nest(client: &Client, outer: &str, inner: &str) -> Result<(), LockError> {
-    // A label must be `'static`, so it is leaked. A worker uses only a few labels.
-    let mutex = |name: &str| client.mutex(name).metrics_label(name.to_owned().leak());
-    let (outer, inner) = (mutex(outer), mutex(inner));
-    let body = async || inner.synchronize(async |_| ()).await;
-    outer.synchronize(async |_| body().await).await?
 }
 
 async fn wait(client: Client, name: String) {

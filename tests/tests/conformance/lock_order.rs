@@ -1,24 +1,13 @@
-//! The order in which locks are taken: which calls make an edge, and which edges clients share.
+//! The order in which locks are taken: which calls make an edge.
 
-use std::thread;
 use std::time::Duration;
 
-use auto_mutex::{Client, Config, LockError, Mutex, OrderEdge};
+use auto_mutex::{Client, LockError, Mutex, OrderEdge};
 use auto_mutex_tests::events::becomes;
 use auto_mutex_tests::stores::TestStore;
 
-/// Returns a namespace for the current test only. In a common namespace, edges of an earlier test on the same servers could
-/// still arrive, because clients share edges in the background.
-fn namespace() -> String {
-    format!("order-{:?}", thread::current().id())
-}
-
-fn config(store: &dyn TestStore) -> Config {
-    store.config().namespace(namespace())
-}
-
 fn member(store: &dyn TestStore) -> Client {
-    Client::connect(config(store)).unwrap()
+    Client::connect(store.config()).unwrap()
 }
 
 /// Returns a mutex whose class has the same name as the mutex.
@@ -58,8 +47,6 @@ pub(crate) async fn a_nested_call_makes_an_edge_once(store: &dyn TestStore) {
         assert_eq!(class.file, file!());
         assert!(class.line > 1, "{class:?}");
     }
-    assert_eq!(edge.program.pid, std::process::id());
-    assert_eq!(edge.namespace, Some(namespace()));
     assert!(!edge.inverted && edge.allowed.is_none());
     client.assert_lock_order();
 }
@@ -215,36 +202,19 @@ pub(crate) async fn opposite_orders_are_found_without_a_deadlock(store: &dyn Tes
     assert_eq!(text.matches(file!()).count(), 6, "{text}");
 }
 
-pub(crate) async fn two_clients_know_each_others_orders(store: &dyn TestStore) {
+pub(crate) async fn a_client_knows_only_its_own_orders(store: &dyn TestStore) {
     let [here, there] = [(); 2].map(|()| member(store));
     nest(&here, "a", "b").await;
     nest(&there, "b", "a").await;
-    // The client whose edge reached the store second receives the edge of the other client.
-    becomes("the orders meet", async || {
-        is_inverted(&here) || is_inverted(&there)
-    })
-    .await;
-    let knows = if is_inverted(&here) { &here } else { &there };
-    assert_eq!(edges(knows), ["a b", "b a"]);
-    assert!(knows.lock_order().iter().all(|edge| edge.inverted));
-}
-
-pub(crate) async fn clients_of_two_namespaces_do_not(store: &dyn TestStore) {
-    let connect = |namespace: &str| Client::connect(store.config().namespace(namespace)).unwrap();
-    let (here, there, third) = (connect("here"), connect("there"), connect("here"));
-    nest(&here, "a", "b").await;
-    nest(&there, "b", "a").await;
-    nest(&third, "b", "a").await;
-    becomes("the orders meet", async || {
-        is_inverted(&here) || is_inverted(&third)
-    })
-    .await;
+    assert_eq!(edges(&here), ["a b"]);
     assert_eq!(edges(&there), ["b a"]);
-    assert!(!is_inverted(&there));
+    for client in [&here, &there] {
+        client.assert_lock_order();
+    }
 }
 
 pub(crate) async fn an_allowed_order_contradicts_none(store: &dyn TestStore) {
-    let allows = Client::connect(config(store).allow_order("b", "a")).unwrap();
+    let allows = Client::connect(store.config().allow_order("b", "a")).unwrap();
     nest(&allows, "a", "b").await;
     nest(&allows, "b", "a").await;
     assert!(!is_inverted(&allows));
@@ -258,17 +228,6 @@ pub(crate) async fn an_allowed_order_contradicts_none(store: &dyn TestStore) {
         (&*marked[0].before.class, &*marked[0].after.class),
         ("b", "a")
     );
-    // Another client receives the mark together with the edge.
-    let other = member(store);
-    nest(&other, "a", "b").await;
-    let mut classes = (0..).map(|number| String::leak(format!("class {number}")));
-    let learnt = async || {
-        // The client asks the store again only if it has a new edge, and the edge of the first client may arrive late.
-        nest(&other, classes.next().unwrap(), "z").await;
-        other.lock_order().iter().any(|edge| edge.allowed.is_some())
-    };
-    becomes("the other client knows", learnt).await;
-    assert!(!is_inverted(&other));
 }
 
 pub(crate) async fn a_thread_has_an_order_like_a_task(store: &dyn TestStore) {

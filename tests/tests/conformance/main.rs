@@ -139,8 +139,7 @@ auto_mutex_tests::conformance! {
         a_condition_variable_has_no_order,
         a_guard_of_a_reentrant_handle_makes_an_edge,
         opposite_orders_are_found_without_a_deadlock,
-        two_clients_know_each_others_orders,
-        clients_of_two_namespaces_do_not,
+        a_client_knows_only_its_own_orders,
         an_allowed_order_contradicts_none,
         a_thread_has_an_order_like_a_task;
     multi:

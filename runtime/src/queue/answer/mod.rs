@@ -56,8 +56,7 @@ impl Transition<'_> {
             | Op::Signal { .. }
             | Op::Probe { .. }
             | Op::Delete
-            | Op::Inspect
-            | Op::Order { .. } => return self.answer_query(request.id, result),
+            | Op::Inspect => return self.answer_query(request.id, result),
         };
         let asked = Asked {
             counter,

@@ -8,7 +8,7 @@ use crate::error::{SetupError, StoreError, with_sources};
 use crate::name::Name;
 use crate::store::redis;
 use crate::store::snapshot::Snapshot;
-use crate::store::{MemberId, NameRecord, Reply};
+use crate::store::{MemberId, NameRecord};
 use crate::wire::{Limits, USUAL_SILENCE};
 
 /// A primary, and its reader.
@@ -81,21 +81,6 @@ impl Inspector {
             snapshot.names[index] = state;
         }
         Ok(snapshot)
-    }
-
-    /// The lock order that is kept under this name.
-    pub(in crate::store) async fn order(&mut self, name: &Name) -> Result<Reply, SetupError> {
-        // The slot may have moved since the last refresh.
-        self.refresh().await?;
-        let slot = Slot::of(name);
-        let topology = &self.topology;
-        let mut nodes = self.nodes.iter_mut();
-        match nodes.find(|node| topology.serves(&node.address, slot)) {
-            Some(node) => node.inspector.order(name).await,
-            None => Err(SetupError::Engine {
-                reason: "no node serves the slot of the lock order".to_owned(),
-            }),
-        }
     }
 
     async fn inspect_once(&mut self, names: &[Name]) -> Result<Snapshot, SetupError> {

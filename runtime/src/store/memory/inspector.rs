@@ -27,19 +27,6 @@ impl Inspector {
         names.cloned().collect()
     }
 
-    /// The names under which the lock order of a namespace is kept.
-    pub(in crate::store) fn orders(&self) -> Vec<Name> {
-        lock(&self.0.inner).orders.keys().cloned().collect()
-    }
-
-    /// The lock order that is kept under this name: a [`Reply::Order`].
-    pub(in crate::store) fn order(&self, name: &Name) -> Reply {
-        let mut inner = lock(&self.0.inner);
-        let now = self.0.clock.micros(Instant::now());
-        let table = inner.orders.entry(name.clone()).or_default();
-        table.apply(now, MemberId::random(), &Op::whole_order())
-    }
-
     pub(in crate::store) fn inspect(&self, names: &[Name]) -> Snapshot {
         let mut inner = lock(&self.0.inner);
         let now = self.0.clock.micros(Instant::now());

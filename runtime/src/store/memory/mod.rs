@@ -5,7 +5,6 @@
 //! file has the map of names, the subscribed members and the clock.
 
 mod inspector;
-pub(crate) mod order;
 mod record;
 pub(crate) mod state;
 #[cfg(repository)]
@@ -19,7 +18,6 @@ use std::sync::{Arc, Weak};
 use tokio::sync::mpsc;
 
 pub(super) use self::inspector::Inspector;
-use self::order::OrderTable;
 use self::state::State;
 use super::{Answer, Clock, Events, Loan, MemberId, Message, Node, Op, Request, Store};
 use crate::clock::Instant;
@@ -47,8 +45,6 @@ struct Space {
 #[derive(Debug, Default)]
 struct Inner {
     names: NameMap<State>,
-    /// The lock order of each namespace.
-    orders: NameMap<OrderTable>,
     listeners: HashMap<MemberId, mpsc::UnboundedSender<(Name, Message)>>,
     operations: u32,
 }
@@ -132,15 +128,6 @@ impl Store for MemoryStore {
         // The time is read under the lock. Otherwise it could be before the time of the previous operation, as if the
         // clock had been set back.
         let now = self.space.clock.micros(Instant::now());
-        if let Op::Order { .. } = request.op {
-            let table = inner.orders.entry(request.name.clone()).or_default();
-            let reply = table.apply(now, self.member, &request.op);
-            drop(inner);
-            return Some(Answer {
-                request,
-                result: Ok(reply),
-            });
-        }
         let Inner {
             names, listeners, ..
         } = &mut *inner;

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use super::merge::{merged, order};
+use super::merge::merged;
 use super::votes::majority;
 use super::wake_queue::{is_wake_queue, wake_queue};
 use crate::clock::Instant;
 use crate::error::{SetupError, StoreError};
 use crate::name::Name;
+use crate::store::NameRecord;
 use crate::store::redis;
 use crate::store::snapshot::Snapshot;
-use crate::store::{NameRecord, Reply};
 
 /// How long to wait before another attempt to reach a server.
 const PAUSE: Duration = Duration::from_secs(5);
@@ -101,14 +101,6 @@ impl Inspector {
             names: names.collect(),
             now: now.unwrap_or_default(),
         })
-    }
-
-    /// Returns the lock order that is kept under this name, merged from all servers.
-    pub(in crate::store) async fn order(&mut self, name: &Name) -> Result<Reply, SetupError> {
-        let answers = self
-            .of_majority(async |node: &mut redis::Inspector| node.order(name).await)
-            .await?;
-        Ok(order(answers.iter().flatten()))
     }
 
     /// Returns the answers of all servers; an error unless a majority answers.

@@ -1,11 +1,8 @@
 //! Merges the answers of several nodes. For most values the majority counts, and a silent node counts as agreeing with every
-//! answer. Signals and the lock order have other rules: see [`merge`] and [`order`].
-
-use std::collections::BTreeMap;
-use std::sync::Arc;
+//! answer. Signals have another rule: see [`merge`].
 
 use super::votes::{Votes, majority, most_frequent};
-use crate::store::{NameRecord, OrderRecord, Reply, TicketRecord};
+use crate::store::{NameRecord, Reply, TicketRecord};
 
 /// Merges the answers to a query. `beside`: the answers about the wake queue, which contains the waiters of the name.
 pub(super) fn merge(votes: &Votes, beside: &Votes) -> Reply {
@@ -38,7 +35,6 @@ pub(super) fn merge(votes: &Votes, beside: &Votes) -> Reply {
             }
         }
         Reply::Info(_) => Reply::Info(described(votes, beside)),
-        Reply::Order { .. } => order(votes.replies()),
         other => other.clone(),
     }
 }
@@ -58,35 +54,6 @@ pub(super) fn merged(
         votes
     };
     described(&voted(records), &voted(beside))
-}
-
-/// Merges the edges that any node knows. The returned time is that of the slowest clock, so that no node leaves out an
-/// edge next time. The first reply decides about claims: if members had to win a majority, a split could leave a claim
-/// without a member. Two members that reach different nodes first may both get a claim.
-pub(super) fn order<'a>(replies: impl Iterator<Item = &'a Reply>) -> Reply {
-    let (mut earliest, mut first) = (u64::MAX, None);
-    let mut all: BTreeMap<Arc<str>, OrderRecord> = BTreeMap::new();
-    for reply in replies {
-        let Reply::Order {
-            now,
-            edges,
-            claimed,
-        } = reply
-        else {
-            continue;
-        };
-        earliest = earliest.min(*now);
-        first.get_or_insert(claimed);
-        for edge in edges {
-            let known = all.entry(edge.field.clone()).or_insert(edge.clone());
-            known.since = known.since.min(edge.since);
-        }
-    }
-    Reply::Order {
-        now: earliest,
-        edges: all.into_values().collect(),
-        claimed: first.cloned().unwrap_or_default(),
-    }
 }
 
 fn described(votes: &Votes, beside: &Votes) -> NameRecord {
@@ -172,30 +139,4 @@ fn one_of(known: &[&TicketRecord]) -> Option<TicketRecord> {
         since: since.unwrap_or_default(),
         ..(**ticket).clone()
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_order_has_the_edges_of_all_nodes_and_the_claims_of_the_first() {
-        let edge = |field: &str, since| OrderRecord {
-            field: field.into(),
-            since,
-            text: "t".into(),
-        };
-        let reply = |now, edges: &[OrderRecord], claimed: bool| Reply::Order {
-            now,
-            edges: edges.to_vec(),
-            claimed: vec![claimed],
-        };
-        let replies = [
-            reply(20, &[edge("a b", 9), edge("c d", 3)], true),
-            reply(10, &[edge("a b", 5)], false),
-            reply(30, &[edge("e f", 7)], false),
-        ];
-        let all = [edge("a b", 5), edge("c d", 3), edge("e f", 7)];
-        assert_eq!(order(replies.iter()), reply(10, &all, true));
-    }
 }

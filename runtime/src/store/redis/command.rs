@@ -17,9 +17,6 @@ pub(super) const CHANNEL: &str = "auto_mutex:member:";
 /// A part of the names of shard channels, between the first key of a lock's name and the member.
 pub(super) const SHARD_CHANNEL: &str = ":member:";
 
-/// The suffix of the key with the lock order of a namespace. The suffix keeps this hash apart from the keys of locks.
-pub(super) const EDGES: &str = ":edges";
-
 /// The channel of a member.
 pub(super) fn channel(member: MemberId) -> String {
     format!("{CHANNEL}{member}")
@@ -47,26 +44,7 @@ pub(super) fn evaluate<'a>(
     ops: &[&Op],
     opens: u64,
 ) -> &'a mut Cmd {
-    if let [
-        Op::Order {
-            since,
-            edges,
-            claims,
-        },
-    ] = ops
-    {
-        begin(cmd, scripts, Script::Order, name, EDGES);
-        cmd.write_arg_fmt(member);
-        cmd.arg(*since).arg(edges.len());
-        for (field, text) in edges.iter() {
-            cmd.arg(&**field).arg(&**text);
-        }
-        for claim in claims.iter() {
-            cmd.arg(&**claim);
-        }
-        return cmd;
-    }
-    begin(cmd, scripts, Script::Locks, name, "");
+    begin(cmd, scripts, name);
     let mut codes = cmd.writer_for_next_arg();
     if opens > 0 {
         put(&mut codes, &[code::UNTIL]);
@@ -93,15 +71,16 @@ pub(super) fn evaluate_spread<'a>(
     name: &Name,
     op: &Op,
 ) -> &'a mut Cmd {
-    begin(cmd, scripts, Script::Locks, name, "");
+    begin(cmd, scripts, name);
     cmd.arg(&[code::SPREAD, code_of(op)]).arg("");
     write(&mut cmd.writer_for_next_arg(), member, op);
     cmd
 }
 
-fn begin(cmd: &mut Cmd, scripts: &Scripts, script: Script, name: &Name, suffix: &str) {
-    cmd.arg("EVALSHA").arg(scripts.digest(script)).arg("1");
-    key_of(cmd, name, suffix);
+fn begin(cmd: &mut Cmd, scripts: &Scripts, name: &Name) {
+    let digest = scripts.digest(Script::Locks);
+    cmd.arg("EVALSHA").arg(digest).arg("1");
+    key_of(cmd, name, "");
 }
 
 /// Appends one of the keys of a name.
@@ -128,8 +107,7 @@ fn code_of(op: &Op) -> u8 {
         Op::Signal { .. } => code::SIGNAL,
         Op::Delete => code::DELETE,
         Op::Probe { .. } => code::PROBE,
-        // The order of locks has a script of its own.
-        Op::Inspect | Op::Order { .. } => code::INSPECT,
+        Op::Inspect => code::INSPECT,
     }
 }
 
@@ -190,7 +168,7 @@ fn write(out: &mut impl Write, member: MemberId, op: &Op) {
         Op::Probe { to, text } => {
             let _ = write!(out, "{to}{}", &**text);
         }
-        Op::Delete | Op::Inspect | Op::Order { .. } => {}
+        Op::Delete | Op::Inspect => {}
     }
 }
 

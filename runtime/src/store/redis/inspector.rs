@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use redis::Cmd;
 
-use super::command::{self, EDGES, KEY};
+use super::command::{self, KEY};
 use super::connect::Connector;
 use super::connect::error::{ConnectError, accept};
 use super::connect::facts::{Facts, number};
@@ -18,7 +18,7 @@ use crate::config::{Access, Replicas};
 use crate::error::{SetupError, StoreError};
 use crate::name::Name;
 use crate::store::snapshot::{KeyEnd, Page, Replica, Server, Snapshot};
-use crate::store::{MemberId, NameRecord, ORDER_NAME, Op, Reply};
+use crate::store::{MemberId, NameRecord, Op, Reply};
 use crate::wire::{ErrorReply, Value};
 
 /// How many keys the server reads for one page of a scan.
@@ -106,41 +106,6 @@ impl Inspector {
                 .collect(),
             next: page.next,
         })
-    }
-
-    /// Returns the next names under which lock orders are kept: each namespace has one.
-    pub(in crate::store) async fn orders(
-        &mut self,
-        cursor: &str,
-    ) -> Result<Page<Name>, SetupError> {
-        let pattern = format!("{KEY}{ORDER_NAME}*}}{EDGES}");
-        let page = self.scan(&pattern, cursor, &["TYPE", "hash"]).await?;
-        let names = page.items.iter();
-        let names = names.filter_map(|key| name_of(key.strip_suffix(EDGES)?));
-        Ok(Page {
-            items: names.collect(),
-            next: page.next,
-        })
-    }
-
-    /// Returns the lock order that is kept under this name: a [`Reply::Order`].
-    pub(in crate::store) async fn order(&mut self, name: &Name) -> Result<Reply, SetupError> {
-        let mut answer = self.order_once(name).await?;
-        if is_flushed(&answer) {
-            self.opened = None;
-            answer = self.order_once(name).await?;
-        }
-        answer.map_err(|error| ConnectError::of(error).at(&self.place()))
-    }
-
-    async fn order_once(&mut self, name: &Name) -> Result<Result<Reply, StoreError>, SetupError> {
-        let op = Op::whole_order();
-        let mut question = Vec::new();
-        self.evaluate(name, &op, &mut question);
-        let mut answer = Ok(Reply::Gone);
-        self.ask(&question, 1, |_, value| answer = reply::parse(value, &op))
-            .await?;
-        Ok(answer)
     }
 
     /// Appends the operation on `name`.

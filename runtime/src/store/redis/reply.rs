@@ -6,9 +6,7 @@ use std::time::Duration;
 
 use super::error;
 use crate::error::{StoreError, StoreErrorKind};
-use crate::store::{
-    HolderRecord, MemberId, NameRecord, Op, OrderRecord, Reply, Ticket, TicketRecord,
-};
+use crate::store::{HolderRecord, MemberId, NameRecord, Op, Reply, Ticket, TicketRecord};
 use crate::wire::Value;
 
 /// Decodes the reply of a script to `op`; a reply that no script gives is an error.
@@ -83,11 +81,6 @@ fn read(value: &Value<'_>) -> Option<Reply> {
                 holders: tickets(holders)?,
                 waiters: tickets(waiters)?,
             })),
-            [word, now, edges, claimed] if word.as_text() == Some("ORDER") => Some(Reply::Order {
-                now: integer(now)?,
-                edges: edges_of(edges)?,
-                claimed: claims_of(claimed)?,
-            }),
             _ => None,
         },
         value => words(value.as_text()?),
@@ -194,28 +187,6 @@ fn ticket(value: &Value<'_>) -> Option<TicketRecord> {
         parked: state == 2,
         passed_over: state == 3,
     })
-}
-
-/// Reads a list of fields, each with its time and its text.
-fn edges_of(value: &Value<'_>) -> Option<Vec<OrderRecord>> {
-    let edges = value.as_list()?.chunks(3).map(|parts| match parts {
-        [field, since, content] => Some(OrderRecord {
-            field: shared(field)?,
-            since: integer(since)?,
-            text: shared(content)?,
-        }),
-        _ => None,
-    });
-    let mut edges = edges.collect::<Option<Vec<_>>>()?;
-    // The server returns the fields of a hash in no particular order.
-    edges.sort_unstable_by(|one, other| one.field.cmp(&other.field));
-    Some(edges)
-}
-
-fn claims_of(value: &Value<'_>) -> Option<Vec<bool>> {
-    let items = value.as_list()?;
-    let claims = items.iter().map(|item| Some(integer::<u8>(item)? == 1));
-    claims.collect()
 }
 
 fn shared(value: &Value<'_>) -> Option<Arc<str>> {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::scripts::{Script, Scripts};
+use super::scripts::Scripts;
 
 /// Commands for every connection to a server. HELLO needs no right, and neither do AUTH and SETNAME within HELLO.
 pub(crate) const CONNECTION: &[&str] = &[
@@ -23,8 +23,8 @@ pub(crate) const REPLICAS: &[&str] = &["wait"];
 pub(crate) const CLUSTER: &[&str] = &["asking", "cluster|info", "cluster|myid", "cluster|slots"];
 /// Commands for nodes of version 7 and above. Without these rights, messages go to all nodes.
 pub(crate) const SHARD_CHANNELS: &[&str] = &["spublish", "ssubscribe"];
-/// Further commands for the operator: to list names, to find keys that never expire, and to read the lock order.
-pub(crate) const OPERATOR: &[&str] = &["hgetall", "pttl", "scan"];
+/// Further commands for the operator: to list names, and to find keys that never expire.
+pub(crate) const OPERATOR: &[&str] = &["pttl", "scan"];
 /// Commands for sentinels.
 pub(crate) const SENTINEL: &[&str] = &["sentinel|master", "sentinel|sentinels", "subscribe"];
 /// The channel on which sentinels announce a new primary of a service.
@@ -33,8 +33,7 @@ pub(crate) const SWITCHED: &str = "+switch-master";
 pub(crate) const SENTINEL_CHANNELS: &[&str] = &[SWITCHED];
 
 /// Optional commands. `config|get` reports more about the server: a user without this right can connect, with a warning.
-/// `hgetall` is for the lock order: without this right, programs do not share it.
-pub(crate) const OPTIONAL: &[&str] = &["config|get", "hgetall"];
+pub(crate) const OPTIONAL: &[&str] = &["config|get"];
 
 /// A command for servers of version 7.2 and above; older servers refuse an ACL rule with this command. Without this
 /// right, the server does not know which library connects.
@@ -43,8 +42,7 @@ pub(crate) const INTRODUCTION: &[&str] = &["client|setinfo"];
 /// The commands of the scripts that every client needs, on any server.
 pub(crate) fn of_scripts() -> BTreeSet<String> {
     let scripts = Scripts::of_server();
-    let needed = [Script::Locks, Script::Term].map(|script| scripts.text(script));
-    let all = needed.into_iter().flat_map(called);
+    let all = scripts.texts().flat_map(called);
     // Only nodes of a cluster need this command: see [`CLUSTER`].
     all.filter(|command| command != "cluster").collect()
 }
@@ -64,21 +62,11 @@ mod tests {
     #[test]
     fn those_of_a_cluster_call_one_more() {
         let scripts = Scripts::of_cluster();
-        let needed = [Script::Locks, Script::Term].map(|script| scripts.text(script));
-        let of_cluster: BTreeSet<_> = needed.into_iter().flat_map(called).collect();
+        let of_cluster: BTreeSet<_> = scripts.texts().flat_map(called).collect();
         let more: Vec<_> = of_cluster.difference(&of_scripts()).cloned().collect();
         assert_eq!(more, ["cluster", "spublish"]);
         assert!(of_scripts().is_subset(&of_cluster));
         assert!(SHARD_CHANNELS.contains(&"spublish"));
-    }
-
-    #[test]
-    fn the_lock_order_needs_one_optional_command() {
-        let scripts = Scripts::of_server();
-        let all: BTreeSet<_> = called(scripts.text(Script::Order)).collect();
-        let more: Vec<_> = all.difference(&of_scripts()).cloned().collect();
-        assert_eq!(more, ["hgetall"]);
-        assert!(OPTIONAL.contains(&"hgetall"));
     }
 
     #[test]

@@ -1,9 +1,8 @@
 //! The scripts, put together from their files, and their digests.
 //!
-//! There are three scripts: one runs every operation on a name, one reports the server's term, and one shares the order
-//! of locks. Words in capitals in the first script are constants, which this file inserts: limits, parts of keys and
-//! channels, the letters of operations, and positions in arrays or in the first key. The third script gets its two limits
-//! from here too.
+//! There are two scripts: one runs every operation on a name, and one reports the server's term. Words in capitals in the
+//! first script are constants, which this file inserts: limits, parts of keys and channels, the letters of operations, and
+//! positions in arrays or in the first key.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,8 +11,7 @@ use once_cell::race::OnceBox;
 
 use super::command::{CHANNEL, KEY, SHARD_CHANNEL};
 use crate::store::limits::{
-    CLAIM_MS, EDGES_KEPT_MS, KEPT_MS, LONGEST_LEASE, MOST_EDGES, NEAR, NEAR_MS, SIGNALS_KEPT_MS,
-    TOMBSTONE_MS,
+    CLAIM_MS, KEPT_MS, LONGEST_LEASE, NEAR, NEAR_MS, SIGNALS_KEPT_MS, TOMBSTONE_MS,
 };
 
 /// A script that the server knows by its digest; see the head of each file in `scripts/`.
@@ -22,12 +20,10 @@ pub(super) enum Script {
     /// Every operation on a name.
     Locks,
     Term,
-    /// The lock order of a namespace.
-    Order,
 }
 
 impl Script {
-    pub(super) const ALL: [Self; 3] = [Self::Locks, Self::Term, Self::Order];
+    pub(super) const ALL: [Self; 2] = [Self::Locks, Self::Term];
 }
 
 /// The letters of the operations.
@@ -199,7 +195,6 @@ const CLOCK: &str = include_str!("scripts/clock.lua");
 const HEAD: &str = include_str!("scripts/head.lua");
 const SERVER: &str = include_str!("scripts/server.lua");
 const CLUSTER: &str = include_str!("scripts/cluster.lua");
-const ORDER: &str = include_str!("scripts/order.lua");
 /// Each part can use the functions of the parts before it.
 const REST: &str = concat!(
     include_str!("scripts/plain.lua"),
@@ -251,12 +246,6 @@ impl Scripts {
                     [bare(clock), rest].concat()
                 }
                 Script::Term => bare(&[clock, include_str!("scripts/term.lua")].concat()),
-                Script::Order => {
-                    let rules = ORDER
-                        .replace("MOST_EDGES", &MOST_EDGES.to_string())
-                        .replace("EDGES_KEPT_MS", &EDGES_KEPT_MS.to_string());
-                    bare(&[clock, &rules].concat())
-                }
             };
             let digest = digest(&text);
             (text, digest)
@@ -284,10 +273,6 @@ impl Scripts {
 
     pub(super) fn digest(&self, script: Script) -> &str {
         &self.all[script as usize].1
-    }
-
-    pub(super) fn text(&self, script: Script) -> &str {
-        &self.all[script as usize].0
     }
 
     pub(super) fn digests(&self) -> impl Iterator<Item = &str> {
@@ -341,7 +326,7 @@ mod tests {
 
     #[test]
     fn nothing_of_a_text_of_lua_is_taken_for_a_comment() {
-        for text in [HEAD, REST, CLOCK, SERVER, CLUSTER, ORDER] {
+        for text in [HEAD, REST, CLOCK, SERVER, CLUSTER] {
             assert!(
                 !text.contains("[[") && !text.contains("[="),
                 "a long text: {text}"

@@ -174,8 +174,6 @@ impl State {
             Op::Signal { ticket, signal } => self.signal(&mut step, *ticket, signal),
             Op::Delete => self.delete(&mut step),
             Op::Inspect | Op::Probe { .. } => unreachable!("answered above"),
-            // `Order` is no operation on the state of a name: see `memory/order.rs`.
-            Op::Order { .. } => Reply::Gone,
         }
     }
 }

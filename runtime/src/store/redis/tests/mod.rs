@@ -4,7 +4,6 @@ mod acl;
 mod difference;
 mod loading;
 mod ops;
-mod order;
 mod scripts;
 pub(super) mod server;
 mod setup;
