@@ -1,10 +1,11 @@
 //! [`IntoDuration`]: the lengths of time that options accept.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::unit;
+use crate::clock::Instant;
 use crate::error::LockError;
+use crate::wait::Limit;
 
 /// A length of time: a [`Duration`], or a text with a unit.
 ///
@@ -101,12 +102,11 @@ pub(crate) fn check_expire(option: &'static str, expire: Duration) -> Result<Dur
 /// Like [`length`], for the option `block` of an attribute. Warns once of a long time without a unit. This is no error,
 /// because a program may have computed the number.
 pub(crate) fn block(value: impl ToDuration) -> Span {
-    // No `Once`: a subscriber that panics would poison it.
-    static WARNED: AtomicBool = AtomicBool::new(false);
+    static WARNINGS: Limit = Limit::once();
     let has_unit = value.has_unit();
     let block = length(value)?;
     let seconds = block.as_secs_f64();
-    if !has_unit && seconds > unit::LONG && !WARNED.swap(true, Ordering::Relaxed) {
+    if !has_unit && seconds > unit::LONG && WARNINGS.pass(Instant::now()).is_some() {
         let doubt = unit::doubt(seconds);
         tracing::warn!("`block`: {doubt} If not, give it a unit or a `Duration`");
     }

@@ -10,9 +10,10 @@ mod weakness;
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::acl::listed;
+use crate::clock::Instant;
+use crate::wait::Limit;
 
 pub use self::kinds::{AfterFailover, AfterRestart, Eviction};
 pub use self::weakness::Weakness;
@@ -83,10 +84,10 @@ impl Guarantees {
 
     /// Logs each weakness.
     pub(crate) fn warn(&self) {
-        static OF_MEMORY: AtomicBool = AtomicBool::new(false);
+        static OF_MEMORY: Limit = Limit::once();
         for weakness in self.weaknesses() {
             match weakness {
-                Weakness::InProcessOnly if OF_MEMORY.swap(true, Ordering::Relaxed) => {}
+                Weakness::InProcessOnly if OF_MEMORY.pass(Instant::now()).is_none() => {}
                 Weakness::InProcessOnly => tracing::info!("{weakness}"),
                 _ => tracing::warn!("{weakness}"),
             }

@@ -9,7 +9,6 @@ mod links;
 mod machine;
 mod name_queue;
 mod registry;
-mod repeated;
 mod timers;
 
 use std::collections::{HashMap, HashSet};
@@ -20,7 +19,6 @@ use std::time::Duration;
 use self::links::Links;
 pub(crate) use self::name_queue::{HeldName, Load, NameQueue};
 use self::registry::Registry;
-use self::repeated::Repeated;
 pub(crate) use self::timers::NAP;
 use self::timers::Timers;
 use crate::clock::Instant;
@@ -35,13 +33,16 @@ use crate::store::{Answer, Events, GrantBlock, Message, Meta, Node, RequestId, S
 use crate::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use crate::sync::{Condvar, Mutex, PoisonError};
 use crate::task::TaskId;
-use crate::wait::{self, lock};
+use crate::wait::{self, Limit, lock};
 
 const OPEN: u8 = 0;
 /// The client takes no new locks. Bodies continue, and may take nested locks.
 const DRAINING: u8 = 1;
 const CLOSING: u8 = 2;
 const CLOSED: u8 = 3;
+
+/// The pause between two warnings that many locks may cause at the same time.
+const REPEATED: Duration = Duration::from_secs(1);
 
 /// How often a draining client checks whether any lock is held.
 const LOOK: Duration = Duration::from_millis(5);
@@ -58,10 +59,10 @@ pub(crate) struct ClientCore<Q> {
     /// The inspections for the detector that have no answer yet, each with the round of its search.
     inspections: Mutex<HashMap<RequestId, u64>>,
     /// Limits the warnings about failed renewals and releases.
-    pub(crate) failed_renewals: Repeated,
-    pub(crate) failed_releases: Repeated,
+    pub(crate) failed_renewals: Limit,
+    pub(crate) failed_releases: Limit,
     /// Limits the warnings about calls that gave up.
-    pub(crate) timeouts: Repeated,
+    pub(crate) timeouts: Limit,
     phase: AtomicU8,
     /// The last clone of the `Client` was dropped.
     orphaned: AtomicBool,
@@ -95,9 +96,9 @@ impl<Q: NameQueue> ClientCore<Q> {
             links: Links::default(),
             timers: Timers::default(),
             inspections: Mutex::default(),
-            failed_renewals: Repeated::default(),
-            failed_releases: Repeated::default(),
-            timeouts: Repeated::default(),
+            failed_renewals: Limit::every(REPEATED),
+            failed_releases: Limit::every(REPEATED),
+            timeouts: Limit::every(REPEATED),
             phase: AtomicU8::new(OPEN),
             orphaned: AtomicBool::new(false),
             ending: AtomicBool::new(false),

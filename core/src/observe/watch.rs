@@ -182,7 +182,7 @@ pub(crate) fn warn_of_timeout(member: &crate::queue::Member, meta: &str, error: 
     else {
         return;
     };
-    let Some(others) = member.timeouts.again(Instant::now()) else {
+    let Some(others) = member.timeouts.pass(Instant::now()) else {
         return;
     };
     let waited = match error {

@@ -259,7 +259,7 @@ impl Transition<'_> {
             self.count(Metric::RenewalFailures, labels);
         }
         let name = self.queue.name().clone();
-        if let Some(others) = self.queue.member().failed_renewals.again(self.now) {
+        if let Some(others) = self.queue.member().failed_renewals.pass(self.now) {
             self.wakes.report(move || {
                 tracing::warn!(target: HOLD, %name, %error, others, "renewal failed, trying again");
             });

@@ -375,7 +375,7 @@ impl Transition<'_> {
             | StoreErrorKind::Unreplicated { .. } => {
                 ticket.again = self.now.after(RETRY);
                 let name = self.queue.name().clone();
-                if let Some(others) = self.queue.member().failed_releases.again(self.now) {
+                if let Some(others) = self.queue.member().failed_releases.pass(self.now) {
                     self.wakes.report(move || {
                         tracing::warn!(target: HOLD, %name, %error, others, "release failed, trying again");
                     });

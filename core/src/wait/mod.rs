@@ -7,6 +7,7 @@ mod aside;
 mod block_on;
 mod coop;
 mod first;
+mod limit;
 mod thread;
 
 use std::future::poll_fn;
@@ -19,6 +20,7 @@ pub(crate) use aside::{enter, has_told, observe, tell};
 pub(crate) use block_on::block_on;
 pub(crate) use coop::{Coop, proceed};
 pub(crate) use first::first;
+pub(crate) use limit::Limit;
 pub(crate) use thread::on_thread;
 
 /// Locks a mutex. Poison is ignored: users' code, which may panic, never runs while one of our mutexes is locked. So no

@@ -10,15 +10,15 @@ use tokio::time::{Instant, sleep};
 
 use super::connect::backoff::Backoff;
 use super::connect::error::ConnectError;
-use super::connect::throttle::Throttle;
-use super::connect::{Connector, Ready};
+use super::connect::{Connector, PROVIDER_FAILS, Ready};
 use super::link::Link;
 use super::pipeline::Pipeline;
 use super::replicas::{self, Barrier};
+use crate::clock;
 use crate::error::{SetupError, StoreError};
 use crate::name::Name;
 use crate::store::{Events, Node};
-use crate::wait::{self, first};
+use crate::wait::{self, Limit, first};
 
 /// Runs the connection, and replaces it when it is lost.
 pub(crate) struct Driver {
@@ -122,14 +122,14 @@ impl Driver {
 /// Retries until a connection is made.
 async fn reconnect(connector: &Connector, events: &dyn Events) -> Ready {
     let mut backoff = Backoff::new();
-    let mut warnings = Throttle::default();
+    let warnings = Limit::every(PROVIDER_FAILS);
     loop {
         let attempt = async {
             match connector.again(backoff.silence()).await {
                 Ok(ready) => return Some(ready),
                 Err(error) => {
                     backoff.failed(&error);
-                    let error = failure(error, &connector.place(), &mut warnings);
+                    let error = failure(error, &connector.place(), &warnings);
                     events.still_disconnected(Node::ONLY, error);
                 }
             }
@@ -148,7 +148,7 @@ async fn reconnect(connector: &Connector, events: &dyn Events) -> Ready {
 
 /// Logs the failure of an attempt to connect to `place`, and returns its error. The log entry is a warning if the
 /// credentials provider has failed and `warnings` allows it.
-fn failure(error: ConnectError, place: &str, warnings: &mut Throttle) -> StoreError {
+fn failure(error: ConnectError, place: &str, warnings: &Limit) -> StoreError {
     let provider = error.of_provider().cloned();
     let mut text = error.at(place).to_string();
     if let Some(source) = &provider {
@@ -156,7 +156,7 @@ fn failure(error: ConnectError, place: &str, warnings: &mut Throttle) -> StoreEr
     }
     let error = StoreError::disconnected(text);
     let why = error.clone();
-    match provider.is_some() && warnings.is_due() {
+    match provider.is_some() && warnings.pass(clock::Instant::now()).is_some() {
         true => wait::tell(move || {
             tracing::warn!(error = %why, "no connection to the lock store, trying again");
         }),

@@ -5,7 +5,7 @@
 //! - `probe.rs`, `facts.rs`: the first connection checks that all commands are allowed, and how the server stores its data.
 //! - `error.rs`: why a server cannot be used. `unsuitable.rs`: the remedy for servers that refuse a command that locks
 //!   need.
-//! - `backoff.rs`: when to try again. `throttle.rs`: how often failed attempts log a warning.
+//! - `backoff.rs`: when to try again.
 //! - `renewal.rs`: new credentials for an open connection.
 //! - `inspect.rs`: a connection for reading, which changes nothing.
 //! - `inquiry.rs`: a few queries to a node of a cluster, on a separate connection.
@@ -21,7 +21,6 @@ pub(super) mod loading;
 pub(super) mod probe;
 pub(super) mod renewal;
 pub(super) mod setting;
-pub(super) mod throttle;
 pub(super) mod unsuitable;
 
 use std::io;
@@ -46,6 +45,9 @@ use crate::guarantees::Guarantees;
 use crate::name::Name;
 use crate::store::MemberId;
 use crate::wire::{self, Connection, Limits, USUAL_SILENCE, Value};
+
+/// The pause between two warnings about a credentials provider that fails in each attempt to connect.
+pub(super) const PROVIDER_FAILS: Duration = Duration::from_secs(10);
 
 /// The pause between two attempts at the first connection.
 const PAUSE: Duration = Duration::from_millis(50);

@@ -7,15 +7,16 @@ use std::time::Duration;
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 
+use super::super::connect::PROVIDER_FAILS;
 use super::super::connect::backoff::Backoff;
 use super::super::connect::error::{ConnectError, accepted};
 use super::super::connect::hello;
 use super::super::connect::renewal::Renewal;
-use super::super::connect::throttle::Throttle;
 use super::sentinel;
 use super::sentinels::{SENTINEL_SILENCE, Sentinels};
+use crate::clock::Instant;
 use crate::config::Address;
-use crate::wait::{self, first};
+use crate::wait::{self, Limit, first};
 use crate::wire::Limits;
 
 /// After this time of silence, the sentinel is asked: it may be dead, or may have been cut off during a failover.
@@ -28,7 +29,7 @@ pub(super) async fn run(sentinels: &Sentinels) {
     // The start is random, so that not all clients listen to the same sentinel.
     let mut index = Uuid::new_v4().as_u128() as usize;
     let mut backoff = Backoff::new();
-    let mut warnings = Throttle::default();
+    let warnings = Limit::every(PROVIDER_FAILS);
     loop {
         let all = sentinels.all();
         index = index.wrapping_add(1);
@@ -37,7 +38,7 @@ pub(super) async fn run(sentinels: &Sentinels) {
         let Err(error) = listen(sentinels, address, &mut heard).await;
         let address = address.to_string();
         match error.of_provider().cloned() {
-            Some(why) if warnings.is_due() => wait::tell(move || {
+            Some(why) if warnings.pass(Instant::now()).is_some() => wait::tell(move || {
                 tracing::warn!(%address, error = %why, "no connection to a sentinel, trying again");
             }),
             _ => wait::tell(move || {
