@@ -72,8 +72,7 @@ pub(super) fn refuse_circle(
 ) {
     let name = candidate.name();
     for (option, handler) in options.handlers() {
-        let mut own = candidate.marks.options.iter().flat_map(Options::handlers);
-        let inherited = own.all(|(given, _)| given != option);
+        let inherited = options.is_inherited(option);
         let circle = match handler {
             Handler::Path { path, .. } => {
                 let same_name = last(path).is_some_and(|last| last.unraw() == name);
