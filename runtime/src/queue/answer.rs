@@ -7,16 +7,14 @@ use super::ticket::{Granted, TicketState};
 use crate::error::{LockError, LossCause, StoreError, StoreErrorKind};
 use crate::observe::{HOLD, Metric, operation};
 use crate::store::limits::{NEAR_MS, TOKENS_OF_A_GRANT};
-use crate::store::{Answer, Message, Mode, Op, Reply, Share};
+use crate::store::{Answer, Lease, Message, Mode, Op, Reply, Share};
 
 /// The delay before a refused renewal or release is sent again.
 pub(super) const RETRY: Duration = Duration::from_millis(200);
 
 /// An answer to a ticket's request, reduced to the fields that matter here.
 pub(super) struct Asked {
-    pub(super) counter: u64,
-    /// The lease that the request asked for.
-    pub(super) hold: Duration,
+    pub(super) lease: Lease,
     pub(super) result: Result<Reply, StoreError>,
 }
 
@@ -24,26 +22,10 @@ impl Transition<'_> {
     pub(super) fn answer(&mut self, answer: Answer) {
         let Answer { request, result } = answer;
         let operation = operation(&request.op);
-        let (ticket, counter, hold, acquires) = match request.op {
-            Op::Acquire {
-                ticket,
-                counter,
-                hold,
-                mode,
-                ..
-            } => (ticket, counter, hold, Some(mode)),
-            Op::Adopt {
-                ticket,
-                counter,
-                hold,
-                ..
-            } => (ticket, counter, hold, Some(Mode::Try)),
-            Op::Touch {
-                ticket,
-                counter,
-                hold,
-                ..
-            } => (ticket, counter, hold, None),
+        let (lease, acquires) = match request.op {
+            Op::Acquire { lease, mode, .. } => (lease, Some(mode)),
+            Op::Adopt { lease, .. } => (lease, Some(Mode::Try)),
+            Op::Touch { lease, .. } => (lease, None),
             Op::Release { ticket, .. } => return self.answer_release(ticket, operation, result),
             Op::Force { .. }
             | Op::Kick { .. }
@@ -55,13 +37,9 @@ impl Transition<'_> {
             | Op::Inspect
             | Op::Order { .. } => return self.answer_query(request.id, result),
         };
-        let asked = Asked {
-            counter,
-            hold,
-            result,
-        };
-        if let Some(index) = self.state.find(ticket) {
-            if let Some(sent) = self.state.tickets[index].log.at(counter) {
+        let asked = Asked { lease, result };
+        if let Some(index) = self.state.find(lease.ticket) {
+            if let Some(sent) = self.state.tickets[index].log.at(lease.counter) {
                 self.note_answer(operation, sent, &asked.result);
             }
             self.answer_ticket(index, acquires, asked);
@@ -80,7 +58,7 @@ impl Transition<'_> {
             TicketState::Waiting(_) if !tries => self.answer_waiting(index, asked),
             // Replies and messages may overtake each other: the answer to a request that was sent before the grant does
             // not concern the hold.
-            TicketState::Held(held) if !tries && asked.counter > held.granted => {
+            TicketState::Held(held) if !tries && asked.lease.counter > held.granted => {
                 self.answer_held(index, asked);
             }
             // The ticket was withdrawn before this answer came, and its release is in flight; or the answer is old.
@@ -118,8 +96,8 @@ impl Transition<'_> {
         let ticket = &mut self.state.tickets[index];
         match reply {
             Reply::Granted { token, signal } => {
-                let granted = ticket.granted(asked.counter, asked.hold, token, signal);
-                ticket.log.executed(asked.counter);
+                let granted = ticket.granted(asked.lease, token, signal);
+                ticket.log.executed(asked.lease.counter);
                 if self.now >= granted.valid {
                     return self.granted_too_late(index);
                 }
@@ -130,7 +108,7 @@ impl Transition<'_> {
                 again,
                 holder,
             } => {
-                ticket.log.executed(asked.counter);
+                ticket.log.executed(asked.lease.counter);
                 ticket.again = self.now.after(again);
                 if let Some(waiting) = ticket.waiting_mut() {
                     waiting.queued = true;
@@ -232,13 +210,13 @@ impl Transition<'_> {
             Ok(Reply::Granted { token, .. })
                 if token == held.hold.grant().token / TOKENS_OF_A_GRANT =>
             {
-                if let Some(sent) = ticket.log.at(asked.counter) {
-                    held.hold.renewed(sent.validity(asked.hold));
+                if let Some(sent) = ticket.log.at(asked.lease.counter) {
+                    held.hold.renewed(sent.validity(asked.lease.hold));
                 }
-                ticket.log.executed(asked.counter);
+                ticket.log.executed(asked.lease.counter);
                 held.forced = false;
                 if held.hold.is_valid() {
-                    held.refreshed(asked.counter, self.wakes);
+                    held.refreshed(asked.lease.counter, self.wakes);
                 } else {
                     // The hold has already marked itself as lost, with the true cause.
                     self.lose(index, LossCause::NotRenewed);

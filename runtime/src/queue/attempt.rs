@@ -22,7 +22,7 @@ impl Transition<'_> {
         let waiter = attempt.waiter.clone();
         match asked.result {
             Ok(Reply::Granted { token, signal }) => {
-                let granted = ticket.granted(asked.counter, asked.hold, token, signal);
+                let granted = ticket.granted(asked.lease, token, signal);
                 self.attempt_granted(index, &granted);
             }
             // The store answers an adoption with `Busy` only while it grants nothing. When it grants again, the old

@@ -15,6 +15,30 @@ pub(crate) enum Mode {
     Try,
 }
 
+/// What a request asks the store to keep for a ticket: its lease if it holds, its place if it waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Lease {
+    pub(crate) ticket: Ticket,
+    /// The number of the request, among those of the ticket.
+    pub(crate) counter: u64,
+    /// How long the lease lasts.
+    pub(crate) hold: Duration,
+    /// How long the place in the queue lasts.
+    pub(crate) place: Duration,
+}
+
+impl Lease {
+    /// A lease and a place that last for the same time.
+    pub(crate) const fn of(ticket: Ticket, counter: u64, time: Duration) -> Self {
+        Self {
+            ticket,
+            counter,
+            hold: time,
+            place: time,
+        }
+    }
+}
+
 /// The units that an acquire asks for, and the capacity that they are part of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Share {
@@ -61,22 +85,16 @@ pub(crate) enum Signal {
 #[derive(Clone, Debug)]
 pub(crate) enum Op {
     Acquire {
-        ticket: Ticket,
-        counter: u64,
+        lease: Lease,
         share: Share,
-        hold: Duration,
-        place: Duration,
         mode: Mode,
         /// The requester: see [`Meta`]. Opaque to the store.
         meta: SharedStr,
     },
     Touch {
-        ticket: Ticket,
-        counter: u64,
+        lease: Lease,
         /// The units that a holder keeps; it gives back all others. Zero: it keeps all.
         units: u32,
-        hold: Duration,
-        place: Duration,
     },
     Release {
         ticket: Ticket,
@@ -87,13 +105,10 @@ pub(crate) enum Op {
         /// The token of the grant whose signal was used; zero: none. The signal of any other grant goes to the next waiter.
         used: u64,
     },
-    /// Moves the hold of `old` to `ticket`.
+    /// Moves the hold of `old` to the ticket of `lease`.
     Adopt {
         old: Ticket,
-        ticket: Ticket,
-        counter: u64,
-        hold: Duration,
-        place: Duration,
+        lease: Lease,
         /// The requester: see [`Meta`].
         meta: SharedStr,
     },
@@ -151,13 +166,23 @@ impl Op {
         }
     }
 
+    /// The lease that the operation asks for, if it asks for one.
+    pub(crate) fn lease(&self) -> Option<Lease> {
+        match *self {
+            Self::Acquire { lease, .. } | Self::Touch { lease, .. } | Self::Adopt { lease, .. } => {
+                Some(lease)
+            }
+            _ => None,
+        }
+    }
+
     /// The ticket of the operation, if it has one.
     pub(crate) fn ticket(&self) -> Option<Ticket> {
         match self {
-            Self::Acquire { ticket, .. }
-            | Self::Touch { ticket, .. }
-            | Self::Adopt { ticket, .. }
-            | Self::Release { ticket, .. }
+            Self::Acquire { lease, .. } | Self::Touch { lease, .. } | Self::Adopt { lease, .. } => {
+                Some(lease.ticket)
+            }
+            Self::Release { ticket, .. }
             | Self::Raise { ticket, .. }
             | Self::Signal { ticket, .. } => Some(*ticket),
             Self::Force { .. }

@@ -7,7 +7,7 @@ use super::world::World;
 use crate::error::kind::RW_LOCK;
 use crate::queue::{Answered, Hold};
 use crate::store::memory::state::State;
-use crate::store::{MemberId, Mode, Op, Reply, Share, Signal, Ticket};
+use crate::store::{Lease, MemberId, Mode, Op, Reply, Share, Signal, Ticket};
 use crate::wait::DeferredWakes;
 
 /// The kind of lock that the name is.
@@ -139,14 +139,11 @@ fn drain(state: &mut State, micros: u64) -> Vec<Arc<str>> {
         let ticket = Ticket::random();
         let second = std::time::Duration::from_secs(1);
         let acquire = Op::Acquire {
-            ticket,
-            counter: 1,
+            lease: Lease::of(ticket, 1, second),
             share: Share {
                 takes: true,
                 ..Share::of(1, 0)
             },
-            hold: second,
-            place: second,
             mode: Mode::Try,
             meta: "h 1 s".into(),
         };

@@ -4,7 +4,7 @@ use super::{Rig, SECOND, TOKEN, grant, poll, queued};
 use crate::error::LockError;
 use crate::queue::waiter::Patience;
 use crate::queue::{Requester, Want};
-use crate::store::{Cause, Events, GrantBlock, HolderRecord, Node, Op, Owner, Reply, Share};
+use crate::store::{Cause, Events, GrantBlock, HolderRecord, Lease, Node, Op, Owner, Reply, Share};
 use crate::task::Home;
 use crate::wait::lock;
 
@@ -119,7 +119,11 @@ fn of_two_places_the_one_that_is_known_is_kept() {
     rig.answer(answered, queued());
     drop(second);
     let left = rig.next();
-    let Op::Acquire { ticket: lost, .. } = unanswered.op else {
+    let Op::Acquire {
+        lease: Lease { ticket: lost, .. },
+        ..
+    } = unanswered.op
+    else {
         panic!("{unanswered:?}");
     };
     assert!(matches!(left.op, Op::Release { ticket, .. } if ticket == lost));

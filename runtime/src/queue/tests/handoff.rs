@@ -8,7 +8,7 @@ use crate::clock::by_hand;
 use crate::config::Config;
 use crate::lease::Terms;
 use crate::queue::Want;
-use crate::store::{Op, Reply, Share};
+use crate::store::{Lease, Op, Reply, Share};
 
 const MILLI: Duration = Duration::from_millis(1);
 
@@ -155,7 +155,7 @@ fn each_holder_has_an_expire_of_its_own() {
     rig.pass(20 * MILLI);
     let renewal = rig.next();
     assert!(
-        matches!(renewal.op, Op::Touch { hold, .. } if hold == 10 * SECOND),
+        matches!(renewal.op, Op::Touch { lease: Lease { hold, .. }, .. } if hold == 10 * SECOND),
         "{renewal:?}"
     );
     rig.answer(renewal, granted());
@@ -301,7 +301,11 @@ fn a_refresh_for_less_leaves_what_is_handed_on_its_lease() {
     rig.answer(rig.next(), queued());
     let confirmed = first.local().refresh(&first, SECOND);
     let renewal = rig.next();
-    let Op::Touch { hold: kept, .. } = renewal.op else {
+    let Op::Touch {
+        lease: Lease { hold: kept, .. },
+        ..
+    } = renewal.op
+    else {
         panic!("{renewal:?}");
     };
     rig.answer(renewal, granted());

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::dice::Dice;
 use crate::error::kind::RW_LOCK;
-use crate::store::{Mode, Op, Share, SharedStr, Signal, Ticket};
+use crate::store::{Lease, Mode, Op, Share, SharedStr, Signal, Ticket};
 
 /// Texts of signals, which may be anything.
 const TEXTS: [&str; 10] = [
@@ -125,11 +125,13 @@ impl Use {
         let place = self.place(dice);
         match kind {
             0..20 => Op::Acquire {
-                ticket,
-                counter,
+                lease: Lease {
+                    ticket,
+                    counter,
+                    hold,
+                    place,
+                },
                 share: self.share(dice),
-                hold,
-                place,
                 mode: if dice.one_in(4) {
                     Mode::Try
                 } else {
@@ -138,19 +140,23 @@ impl Use {
                 meta: dice.of(&["host 12 a%20site", "host 34 another"]).into(),
             },
             20..34 => Op::Touch {
-                ticket,
-                counter,
+                lease: Lease {
+                    ticket,
+                    counter,
+                    hold,
+                    place,
+                },
                 units: dice.of(&[0, 0, 0, 0, 1, 1, 2, 5]),
-                hold,
-                place,
             },
             34..44 => self.release(dice, ticket),
             44..46 => Op::Adopt {
                 old: dice.of(if holding.is_empty() { tickets } else { holding }),
-                ticket: dice.of(tickets),
-                counter,
-                hold,
-                place,
+                lease: Lease {
+                    ticket: dice.of(tickets),
+                    counter,
+                    hold,
+                    place,
+                },
                 meta: "host 56 heir".into(),
             },
             // The token may belong to a hold that is still valid, or to one that is over.
