@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::lock_queue::Transition;
 use super::ticket::{Granted, TicketState};
-use crate::error::{LockError, LossCause, StoreError, StoreErrorKind};
+use crate::error::{LockError, LockKind, LossCause, StoreError, StoreErrorKind};
 use crate::observe::{HOLD, Metric, operation};
 use crate::store::limits::{NEAR_MS, TOKENS_OF_A_GRANT};
 use crate::store::{Answer, Lease, Message, Mode, Op, Reply, Share};
@@ -76,9 +76,10 @@ impl Transition<'_> {
         endpoint.unavailable(self.queue.name(), source)
     }
 
-    /// The error if the name is in use with other settings. `found`: its capacity, and whether its tickets take tokens.
-    pub(super) fn mismatch(&self, share: &Share, found: (u32, bool)) -> LockError {
-        let expected = (share.capacity, share.takes);
+    /// The error if the name is in use as another lock: one of this `capacity`, whose tickets take tokens or not.
+    pub(super) fn mismatch(&self, share: &Share, capacity: u32, takes: bool) -> LockError {
+        let expected = (share.kind, share.capacity);
+        let found = (LockKind::of(capacity, takes), capacity);
         LockError::mismatch(self.queue.name().to_string(), expected, found)
     }
 
@@ -126,7 +127,7 @@ impl Transition<'_> {
             Reply::Mismatch { capacity, takes } => {
                 let ticket = &self.state.tickets[index];
                 let share = ticket.waiting().map(|waiting| &waiting.share);
-                if let Some(error) = share.map(|share| self.mismatch(share, (capacity, takes))) {
+                if let Some(error) = share.map(|share| self.mismatch(share, capacity, takes)) {
                     self.refuse(index, error);
                 }
                 self.forget(index);
@@ -165,7 +166,7 @@ impl Transition<'_> {
             StoreErrorKind::Foreign | StoreErrorKind::Forbidden => {
                 self.withdraw(index);
                 let error = self.lock_error(error);
-                self.fail_all(&error);
+                self.fail(&error, |_| true);
             }
             // Only this ticket failed. Other tickets may have places, or may reach a server that has memory again. The
             // next waiter gets a ticket of its own.
@@ -246,15 +247,7 @@ impl Transition<'_> {
     }
 
     pub(super) fn told(&mut self, message: &Message) {
-        let (Message::Grant { ticket, .. }
-        | Message::Ask { ticket }
-        | Message::Near { ticket }
-        | Message::Lost { ticket }
-        | Message::Refresh { ticket, .. }) = *message
-        else {
-            return;
-        };
-        let Some(index) = self.state.find(ticket) else {
+        let Some(index) = message.ticket().and_then(|id| self.state.find(id)) else {
             return;
         };
         let ticket = &mut self.state.tickets[index];

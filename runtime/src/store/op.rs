@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::{MemberId, SharedStr, Ticket};
 use crate::error::kind::RW_LOCK;
+use crate::error::{HoldKind, LockKind};
 
 /// Whether an acquire that cannot be granted at once joins the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,34 +40,68 @@ impl Lease {
     }
 }
 
-/// The units that an acquire asks for, and the capacity that they are part of.
+/// The units that an acquire asks for, and the lock that they are part of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Share {
+    pub(crate) kind: LockKind,
     pub(crate) units: u32,
     /// Zero if only signals are granted.
     pub(crate) capacity: u32,
-    /// Whether the ticket accepts a signal instead of the units.
-    pub(crate) takes: bool,
     /// The escaped owner; empty without an owner. Tickets of one owner share a hold in the whole cluster.
     pub(crate) owner: SharedStr,
 }
 
 impl Share {
-    /// Some units of a capacity, without an owner or signals.
-    pub(crate) const fn of(units: u32, capacity: u32) -> Self {
+    /// The only unit of a mutex.
+    pub(crate) const MUTEX: Self = Self::new(LockKind::Mutex, 1, 1);
+    /// A reader's share of a readers-writer lock.
+    pub(crate) const READER: Self = Self::new(LockKind::RwLock, 1, RW_LOCK);
+    /// A writer's share of a readers-writer lock.
+    pub(crate) const WRITER: Self = Self::new(LockKind::RwLock, RW_LOCK, RW_LOCK);
+    /// A notification of a condition variable.
+    pub(crate) const NOTIFICATION: Self = Self::new(LockKind::Condvar, 1, 0);
+
+    /// Some permits of a semaphore.
+    pub(crate) const fn permits(units: u32, permits: u32) -> Self {
+        Self::new(LockKind::Semaphore, units, permits)
+    }
+
+    const fn new(kind: LockKind, units: u32, capacity: u32) -> Self {
         Self {
+            kind,
             units,
             capacity,
-            takes: false,
             owner: SharedStr::EMPTY,
+        }
+    }
+
+    /// Some units of a lock without signals.
+    #[cfg(test)]
+    pub(crate) const fn of(units: u32, capacity: u32) -> Self {
+        match capacity {
+            1 => Self::new(LockKind::Mutex, units, 1),
+            _ => Self::new(LockKind::RwLock, units, capacity),
+        }
+    }
+
+    pub(crate) fn hold_kind(&self) -> HoldKind {
+        HoldKind::of(self.kind, self.units)
+    }
+
+    /// Whether the ticket accepts a signal instead of the units.
+    pub(crate) fn takes(&self) -> bool {
+        match self.kind {
+            LockKind::Mutex | LockKind::RwLock => false,
+            LockKind::Semaphore => self.units == 1,
+            LockKind::Condvar => true,
         }
     }
 
     /// Whether no other ticket can hold at the same time: no unit is left for it, and it can get neither a signal nor a
     /// share of the hold.
     pub(crate) fn excludes_all(&self) -> bool {
-        let whole = self.units == self.capacity && matches!(self.capacity, 1 | RW_LOCK);
-        whole && !self.takes && self.owner.is_empty()
+        let whole = self.units == self.capacity && self.kind != LockKind::Semaphore;
+        whole && self.owner.is_empty()
     }
 }
 

@@ -53,11 +53,7 @@ impl World {
             Shape::Mutex => Share::of(1, 1),
             Shape::Semaphore(permits) => {
                 let units = self.dice.roll(permits.max(1) as usize) as u32 + 1;
-                Share {
-                    // A semaphore of one permit without signals would be a mutex.
-                    takes: units == 1 && (permits < 2 || self.dice.chance(70)),
-                    ..Share::of(units, capacity)
-                }
+                Share::permits(units, capacity)
             }
             Shape::ReadersWriter(all) => {
                 Share::of(if self.dice.chance(40) { all } else { 1 }, capacity)
@@ -140,10 +136,7 @@ fn drain(state: &mut State, micros: u64) -> Vec<Arc<str>> {
         let second = std::time::Duration::from_secs(1);
         let acquire = Op::Acquire {
             lease: Lease::of(ticket, 1, second),
-            share: Share {
-                takes: true,
-                ..Share::of(1, 0)
-            },
+            share: Share::NOTIFICATION,
             mode: Mode::Try,
             meta: "h 1 s".into(),
         };

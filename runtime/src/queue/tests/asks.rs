@@ -84,10 +84,7 @@ fn who_relies_on_a_place_that_the_store_has_lost_is_woken() {
     for relies in [true, false] {
         let rig = Rig::new();
         let mut waits = rig.enter(&Want {
-            share: Share {
-                takes: true,
-                ..Share::of(1, 0)
-            },
+            share: Share::NOTIFICATION,
             relies,
             ..Rig::want()
         });
@@ -106,10 +103,7 @@ fn who_relies_on_a_place_that_the_store_has_lost_is_woken() {
 fn of_two_places_the_one_that_is_known_is_kept() {
     let rig = Rig::new();
     let want = Want {
-        share: Share {
-            takes: true,
-            ..Share::of(1, 0)
-        },
+        share: Share::NOTIFICATION,
         relies: true,
         ..Rig::want()
     };

@@ -73,7 +73,7 @@ fn nothing_is_handed_on_between_those_of_an_owner_that_the_store_knows_and_other
 fn nothing_is_handed_on_between_a_mutex_and_a_semaphore_of_the_same_name() {
     let mutex = Rig::want();
     let mut permit = Rig::want();
-    permit.share.takes = true;
+    permit.share = Share::permits(1, 1);
     for (from, to) in [(&mutex, &permit), (&permit, &mutex)] {
         let rig = Rig::new();
         let first = rig.take(from);
@@ -280,10 +280,7 @@ fn nobody_is_kept_out_for_a_waiter_that_has_left() {
     );
     let rig = Rig::new();
     let permit = Want {
-        share: Share {
-            takes: true,
-            ..Share::of(1, 1)
-        },
+        share: Share::permits(1, 1),
         ..Rig::want()
     };
     let _held = rig.take(&permit);
@@ -340,14 +337,11 @@ fn what_was_adopted_may_have_an_owner_and_goes_back() {
 
 #[test]
 fn beside_signals_that_are_held_no_token_is_made_up() {
-    let permit = |units, capacity, takes| Want {
-        share: Share {
-            takes,
-            ..Share::of(units, capacity)
-        },
+    let permit = |units, capacity| Want {
+        share: Share::permits(units, capacity),
         ..Rig::want()
     };
-    for want in [permit(1, 1, true), permit(3, 3, false)] {
+    for want in [permit(1, 1), permit(3, 3)] {
         let rig = Rig::new();
         let first = rig.take(&want);
         let mut second = rig.enter(&want);

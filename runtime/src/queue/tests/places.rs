@@ -18,12 +18,16 @@ fn of(units: u32, capacity: u32) -> Want {
     }
 }
 
+fn permits(units: u32, permits: u32) -> Want {
+    Want {
+        share: Share::permits(units, permits),
+        ..Rig::want()
+    }
+}
+
 fn taking() -> Want {
     Want {
-        share: Share {
-            takes: true,
-            ..Share::of(1, 0)
-        },
+        share: Share::NOTIFICATION,
         relies: true,
         ..Rig::want()
     }
@@ -83,7 +87,7 @@ fn a_place_beside_others_goes_to_nobody_who_came_later() {
     for (want, passes) in [
         (owned, false),
         (of(1, 2), false),
-        (of(2, 2), false),
+        (permits(2, 2), false),
         (of(1, RW_LOCK), false),
         (of(1, 1), true),
     ] {

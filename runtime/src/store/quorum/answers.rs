@@ -98,12 +98,7 @@ impl Quorum {
     }
 
     pub(super) fn told(&mut self, node: usize, name: &Name, message: Message) {
-        let (Message::Grant { ticket, .. }
-        | Message::Near { ticket }
-        | Message::Lost { ticket }
-        | Message::Refresh { ticket, .. }
-        | Message::Ask { ticket }) = message
-        else {
+        let Some(ticket) = message.ticket() else {
             // Each node passes the probe on. The member ignores a probe that it has already received.
             return self.tell(name, message);
         };

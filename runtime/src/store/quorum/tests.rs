@@ -244,9 +244,10 @@ impl Rig {
 fn acquire(ticket: Ticket, counter: u64, capacity: u32) -> Op {
     Op::Acquire {
         lease: Lease::of(ticket, counter, LEASE),
-        share: Share {
-            takes: capacity == 0,
-            ..Share::of(1, capacity)
+        share: match capacity {
+            0 => Share::NOTIFICATION,
+            1 => Share::MUTEX,
+            _ => Share::permits(1, capacity),
         },
         mode: Mode::Queue,
         meta: "t".into(),

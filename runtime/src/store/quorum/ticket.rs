@@ -103,7 +103,7 @@ impl TicketState {
                 share, mode, meta, ..
             } => (share.clone(), None, *mode, meta),
             // Only mutexes can be adopted.
-            Op::Adopt { old, meta, .. } => (Share::of(1, 1), Some(*old), Mode::Try, meta),
+            Op::Adopt { old, meta, .. } => (Share::MUTEX, Some(*old), Mode::Try, meta),
             _ => return None,
         };
         Some(Self {

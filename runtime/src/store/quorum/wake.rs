@@ -40,8 +40,7 @@ impl Quorum {
             lease: Lease::of(ticket, state.lease.counter, place),
             share: Share {
                 units: state.share.units,
-                takes: true,
-                ..Share::of(1, 0)
+                ..Share::NOTIFICATION
             },
             mode: Mode::Queue,
             meta: state.meta.clone(),

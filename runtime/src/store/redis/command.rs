@@ -185,7 +185,7 @@ fn write_ids(out: &mut impl Write, ticket: Option<Ticket>, member: MemberId) {
 fn write_share(out: &mut impl Write, share: &Share) {
     number(out, share.units.into());
     number(out, share.capacity.into());
-    put(out, &[share.takes.into()]);
+    put(out, &[share.takes().into()]);
     put(out, &(share.owner.len() as u32).to_le_bytes());
     put(out, share.owner.as_bytes());
 }

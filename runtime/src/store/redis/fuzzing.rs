@@ -94,7 +94,7 @@ fn ops() -> Vec<Op> {
     vec![
         Op::Acquire {
             lease: Lease::of(ticket, 1, hold),
-            share: Share::of(1, 3),
+            share: Share::permits(1, 3),
             mode: Mode::Queue,
             meta: "h 1 s".into(),
         },

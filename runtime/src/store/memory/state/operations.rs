@@ -30,7 +30,7 @@ impl State {
             let record = Record {
                 place: self.places,
                 units: share.units,
-                takes: share.takes,
+                takes: share.takes(),
                 signal: None,
                 owner: share.owner.clone(),
                 hold_ms: millis(lease.hold),
@@ -99,7 +99,7 @@ impl State {
     /// The reply to an acquire that can neither be granted nor queued.
     fn refusal(&self, ticket: Ticket, share: &Share) -> Option<Reply> {
         let record = self.records.get(&ticket);
-        if share.units > share.capacity && !share.takes {
+        if share.units > share.capacity && !share.takes() {
             return Some(Reply::TooMany);
         }
         if self.gone.contains_key(&ticket) || record.is_some_and(Record::is_parked) {

@@ -64,7 +64,7 @@ fn operations() -> [Op; 10] {
     let [other, first, second, signal] = [(); 4].map(|()| Ticket::random());
     let acquire = |ticket| Op::Acquire {
         lease: Lease::of(ticket, 1, Duration::from_secs(1)),
-        share: Share::of(1, 2),
+        share: Share::permits(1, 2),
         mode: Mode::Queue,
         meta: "- 0 probe".into(),
     };
