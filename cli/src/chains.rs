@@ -6,7 +6,8 @@
 use std::collections::hash_map::{Entry, HashMap};
 use std::collections::{HashSet, VecDeque};
 
-use auto_mutex::operator::{Hold, Kind, Lock, Wait, Who};
+use auto_mutex::LockKind;
+use auto_mutex::operator::{Hold, Lock, Wait, Who};
 use serde::Serialize;
 
 use crate::output::json::{self, Holder, Waiter};
@@ -50,7 +51,8 @@ pub(crate) struct Branch<'a> {
 impl<'a> Graph<'a> {
     pub(crate) fn new(locks: &'a [Lock]) -> Self {
         // A waiter of a condition variable does not wait for a holder.
-        let is_linked = |lock: &&Lock| !lock.waiters.is_empty() && lock.kind != Some(Kind::Condvar);
+        let is_linked =
+            |lock: &&Lock| !lock.waiters.is_empty() && lock.kind != Some(LockKind::Condvar);
         let mut locks: Vec<_> = locks.iter().filter(is_linked).collect();
         locks.sort_by(|a, b| a.name.cmp(&b.name));
         let (mut held, mut wanted) = (HashMap::new(), HashMap::new());
@@ -85,7 +87,7 @@ impl<'a> Graph<'a> {
             // One permit is enough for a waiter, so it does not wait for all holders. The oldest holder represents
             // them.
             let most = match self.locks[*index].kind {
-                Some(Kind::Semaphore) => 1,
+                Some(LockKind::Semaphore) => 1,
                 _ => usize::MAX,
             };
             others.take(most).map(|hold| (*index, *wait, hold))

@@ -42,7 +42,7 @@ fn lock(line: &str) -> Lock {
         let operator = Operator::connect(url.as_str()).unwrap();
         let template = operator.inspect(&[name]).unwrap().remove(0).unwrap();
         let mut found = template.clone();
-        found.kind = Some(Kind::Mutex);
+        found.kind = Some(LockKind::Mutex);
         for (hold, who) in found.holders.iter_mut().zip(&holders) {
             hold.who.host = (*who).to_owned();
             hold.who.pid = 1;

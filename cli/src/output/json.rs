@@ -3,7 +3,8 @@
 use std::io::Write;
 use std::time::Duration;
 
-use auto_mutex::operator::{Hold, Kind, Lock, Wait, Who};
+use auto_mutex::LockKind;
+use auto_mutex::operator::{Hold, Lock, Wait, Who};
 use serde::Serialize;
 
 use super::words::date;
@@ -229,12 +230,12 @@ pub(crate) fn state(wait: &Wait) -> &'static str {
     }
 }
 
-pub(crate) fn kind(kind: Kind) -> &'static str {
+pub(crate) fn kind(kind: LockKind) -> &'static str {
     match kind {
-        Kind::Mutex => "mutex",
-        Kind::Semaphore => "semaphore",
-        Kind::RwLock => "rw_lock",
-        Kind::Condvar => "condvar",
+        LockKind::Mutex => "mutex",
+        LockKind::Semaphore => "semaphore",
+        LockKind::RwLock => "rw_lock",
+        LockKind::Condvar => "condvar",
         _ => "other",
     }
 }

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::time::{Duration, SystemTime};
 
-use auto_mutex::operator::{Kind, Who};
+use auto_mutex::LockKind;
+use auto_mutex::operator::Who;
 
 /// A duration: `350ms`, `58s`, `2m13s`, `3h05m`, `2d04h`.
 pub(crate) fn short(time: Duration) -> String {
@@ -72,12 +73,14 @@ pub(crate) fn place(who: &Who) -> String {
 }
 
 /// The used units: `2/5`, or for a readers-writer lock the number of readers or `writer`.
-pub(crate) fn used(kind: Option<Kind>, used: u64, capacity: Option<u32>) -> String {
+pub(crate) fn used(kind: Option<LockKind>, used: u64, capacity: Option<u32>) -> String {
     match (kind, capacity) {
-        (Some(Kind::RwLock), Some(capacity)) if used >= u64::from(capacity) => "writer".to_owned(),
-        (Some(Kind::RwLock), _) if used == 1 => "1 reader".to_owned(),
-        (Some(Kind::RwLock), _) => format!("{used} readers"),
-        (Some(Kind::Condvar), _) | (_, None) => "-".to_owned(),
+        (Some(LockKind::RwLock), Some(capacity)) if used >= u64::from(capacity) => {
+            "writer".to_owned()
+        }
+        (Some(LockKind::RwLock), _) if used == 1 => "1 reader".to_owned(),
+        (Some(LockKind::RwLock), _) => format!("{used} readers"),
+        (Some(LockKind::Condvar), _) | (_, None) => "-".to_owned(),
         (_, Some(capacity)) => format!("{used}/{capacity}"),
     }
 }
@@ -133,12 +136,12 @@ mod tests {
     fn what_is_used_is_said_in_the_words_of_its_kind() {
         let rw = 1 << 30;
         for (kind, in_use, capacity, text) in [
-            (Kind::Mutex, 1, 1, "1/1"),
-            (Kind::Semaphore, 2, 5, "2/5"),
-            (Kind::RwLock, 1, rw, "1 reader"),
-            (Kind::RwLock, 3, rw, "3 readers"),
-            (Kind::RwLock, u64::from(rw), rw, "writer"),
-            (Kind::Condvar, 0, 0, "-"),
+            (LockKind::Mutex, 1, 1, "1/1"),
+            (LockKind::Semaphore, 2, 5, "2/5"),
+            (LockKind::RwLock, 1, rw, "1 reader"),
+            (LockKind::RwLock, 3, rw, "3 readers"),
+            (LockKind::RwLock, u64::from(rw), rw, "writer"),
+            (LockKind::Condvar, 0, 0, "-"),
         ] {
             assert_eq!(used(Some(kind), in_use, Some(capacity)), text);
         }

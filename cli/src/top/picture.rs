@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-use auto_mutex::operator::{Hold, Kind, Lock, Wait};
+use auto_mutex::LockKind;
+use auto_mutex::operator::{Hold, Lock, Wait};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::{Buffer, Cell};
@@ -89,7 +90,7 @@ fn scene() -> Vec<Lock> {
     vec![
         lock(
             "shop:Stock:count:3",
-            Kind::Mutex,
+            LockKind::Mutex,
             1,
             1,
             vec![holds("web-1", 4711, 133, count)],
@@ -97,7 +98,7 @@ fn scene() -> Vec<Lock> {
         ),
         lock(
             "shop:Orders:pay:7",
-            Kind::Mutex,
+            LockKind::Mutex,
             1,
             1,
             vec![holds("web-2", 812, 62, pay)],
@@ -105,7 +106,7 @@ fn scene() -> Vec<Lock> {
         ),
         lock(
             "mail:pool",
-            Kind::Semaphore,
+            LockKind::Semaphore,
             4,
             4,
             vec![holds("mail-1", 33, 4, close), holds("mail-2", 34, 2, close)],
@@ -113,7 +114,7 @@ fn scene() -> Vec<Lock> {
         ),
         lock(
             "books:close:2026-10",
-            Kind::Mutex,
+            LockKind::Mutex,
             1,
             1,
             vec![holds("batch-0", 17, 3731, close)],
@@ -121,7 +122,7 @@ fn scene() -> Vec<Lock> {
         ),
         lock(
             "catalogue",
-            Kind::RwLock,
+            LockKind::RwLock,
             6,
             1 << 30,
             vec![
@@ -132,7 +133,7 @@ fn scene() -> Vec<Lock> {
         ),
         lock(
             "shop:Orders:pay:8",
-            Kind::Mutex,
+            LockKind::Mutex,
             1,
             1,
             vec![holds("web-3", 90, 0, pay)],

@@ -9,10 +9,11 @@ use crate::caller::Caller;
 use crate::error::LockError;
 use crate::handle::{Guard, Holding, Taking, log_obtained};
 use crate::multi::{MultiGuard, take};
-use crate::mutex::{MutexGuard, ONE_OF_ONE};
+use crate::mutex::MutexGuard;
 use crate::queue::Acquire;
-use crate::rw_lock::{ALL_OF_ALL, ONE_OF_ALL, RwLockReadGuard, RwLockWriteGuard};
+use crate::rw_lock::{RwLockReadGuard, RwLockWriteGuard};
 use crate::semaphore::Permit;
+use crate::store::Share;
 use crate::wait::{Coop, block_on};
 
 /// Takes one kind of lock. The guard type of each kind implements this trait.
@@ -113,10 +114,10 @@ macro_rules! single {
     };
 }
 
-single!(MutexGuard, |_| Ok::<_, LockError>(ONE_OF_ONE));
+single!(MutexGuard, |_| Ok::<_, LockError>(Share::MUTEX));
 single!(Permit, Request::permit);
-single!(RwLockReadGuard, |_| Ok::<_, LockError>(ONE_OF_ALL));
-single!(RwLockWriteGuard, |_| Ok::<_, LockError>(ALL_OF_ALL));
+single!(RwLockReadGuard, |_| Ok::<_, LockError>(Share::READER));
+single!(RwLockWriteGuard, |_| Ok::<_, LockError>(Share::WRITER));
 
 impl Lock for MultiGuard {
     /// Boxed: it has many more steps than a call for one lock, and would make each future larger by all of them.

@@ -27,8 +27,6 @@ impl WaitTimeoutResult {
     }
 }
 
-/// The capacity of a name for which the store grants only signals.
-const SIGNALS_ONLY: u32 = 0;
 /// The shortest wait: the store queues no waiter for a wait of zero length.
 const SHORTEST: Duration = Duration::from_millis(1);
 
@@ -137,12 +135,13 @@ impl Condvar {
         }
         let caller = Caller::current(blocking);
         let target = self.target(&caller)?;
-        let share = Share {
-            takes: true,
-            ..Share::of(1, SIGNALS_ONLY)
-        };
         let patience = Patience::Queue(timeout.map(|timeout| timeout.max(SHORTEST)));
-        let mut want = target.want(&caller, share, (Terms::default(), BY_HAND), patience)?;
+        let mut want = target.want(
+            &caller,
+            Share::NOTIFICATION,
+            (Terms::default(), BY_HAND),
+            patience,
+        )?;
         want.relies = true;
         target.join(&caller, &mut want, &[])
     }
@@ -153,7 +152,9 @@ fn take_again(released: &Hold, blocking: bool) -> Result<Acquire, LockError> {
     let grant = released.grant();
     let share = Share {
         owner: Owner::in_store(grant.owner()),
-        ..Share::of(grant.units, grant.capacity)
+        kind: grant.lock,
+        units: grant.units,
+        capacity: grant.capacity,
     };
     let member = released.local().member();
     let caller = Caller::current(blocking);

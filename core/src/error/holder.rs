@@ -70,11 +70,11 @@ pub enum HoldKind {
 }
 
 impl HoldKind {
-    /// The kind of a hold of `units`, for a name of this capacity: see [`LockKind::of`].
-    pub(crate) fn of(capacity: u32, takes_token: bool, units: u32) -> Self {
-        match LockKind::of(capacity, takes_token) {
+    /// The kind of a hold of `units` of a lock.
+    pub(crate) fn of(lock: LockKind, units: u32) -> Self {
+        match lock {
             LockKind::Mutex => Self::Mutex,
-            LockKind::Semaphore => Self::Permit,
+            LockKind::Semaphore | LockKind::Condvar => Self::Permit,
             LockKind::RwLock if units == RW_LOCK => Self::Writer,
             LockKind::RwLock => Self::Reader,
         }

@@ -1,14 +1,12 @@
-//! [`LockKind`]: which kind of lock a name is. The capacity of the name shows the kind.
+//! [`LockKind`]: which kind of lock a name is.
 
 use std::fmt;
 
-/// The capacity of a mutex.
-pub(crate) const MUTEX: u32 = 1;
 /// The capacity of a readers-writer lock: a reader takes one unit, a writer takes all units.
 pub(crate) const RW_LOCK: u32 = 1 << 30;
 
 /// A kind of lock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum LockKind {
     /// A [`Mutex`](crate::Mutex), `#[auto_mutex]`, or one of the locks of a [`MultiLock`](crate::MultiLock).
@@ -17,14 +15,16 @@ pub enum LockKind {
     Semaphore,
     /// A [`RwLock`](crate::RwLock), `#[auto_read]` or `#[auto_write]`.
     RwLock,
+    /// A [`Condvar`](crate::Condvar).
+    Condvar,
 }
 
 impl LockKind {
-    /// The kind of a name of this capacity. `takes_token`: the tickets of the name accept a token instead of a unit,
-    /// like those of a semaphore.
+    /// The kind of lock that a store describes by its capacity, and by whether its tickets accept tokens. A condition
+    /// variable is described like a semaphore without permits.
     pub(crate) fn of(capacity: u32, takes_token: bool) -> Self {
         match capacity {
-            MUTEX if !takes_token => Self::Mutex,
+            1 if !takes_token => Self::Mutex,
             RW_LOCK => Self::RwLock,
             _ => Self::Semaphore,
         }
@@ -37,6 +37,7 @@ impl fmt::Display for LockKind {
             Self::Mutex => "mutex",
             Self::Semaphore => "semaphore",
             Self::RwLock => "readers-writer lock",
+            Self::Condvar => "condition variable",
         })
     }
 }

@@ -264,17 +264,22 @@ impl LockError {
         }
     }
 
-    /// The error for a name that is in use as another lock than the requested one. Each lock is given as its capacity, and
-    /// whether its tickets accept tokens. Together these show the kind of the lock.
-    pub(crate) fn mismatch(name: String, expected: (u32, bool), found: (u32, bool)) -> Self {
-        let kind = |(capacity, takes_token)| LockKind::of(capacity, takes_token);
-        match (kind(expected), kind(found)) {
-            (LockKind::Semaphore, LockKind::Semaphore) => Self::PermitsMismatch {
-                name,
-                expected: expected.0,
-                found: found.0,
-            },
-            (expected, found) => Self::WrongKind {
+    /// The error for a name that is in use as another lock than the requested one. Each lock is given as its kind and its
+    /// capacity.
+    pub(crate) fn mismatch(
+        name: String,
+        expected: (LockKind, u32),
+        found: (LockKind, u32),
+    ) -> Self {
+        match (expected, found) {
+            ((LockKind::Semaphore, expected), (LockKind::Semaphore, found)) => {
+                Self::PermitsMismatch {
+                    name,
+                    expected,
+                    found,
+                }
+            }
+            ((expected, _), (found, _)) => Self::WrongKind {
                 name,
                 expected,
                 found,

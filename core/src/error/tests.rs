@@ -228,7 +228,8 @@ fn every_error_about_a_lock_names_it() {
 
 #[test]
 fn another_kind_of_lock_is_not_another_number_of_permits() {
-    let told = |expected, found| LockError::mismatch(NAME.to_owned(), expected, found);
+    let lock = |(capacity, takes): (u32, bool)| (LockKind::of(capacity, takes), capacity);
+    let told = |expected, found| LockError::mismatch(NAME.to_owned(), lock(expected), lock(found));
     let (mutex, rw_lock) = ((1, false), (kind::RW_LOCK, false));
     for (expected, found) in [
         ((5, true), (3, true)),

@@ -125,8 +125,8 @@ impl<'a> AcquireTarget<'a> {
         let hold = holds.first();
         let found = hold.grant();
         if found.capacity != share.capacity {
-            let expected = (share.capacity, share.takes);
-            let found = (found.capacity, found.takes);
+            let expected = (share.kind, share.capacity);
+            let found = (found.lock, found.capacity);
             return Err(LockError::mismatch(self.name.to_string(), expected, found));
         }
         let shares = match (self.owner, hold.grant().owner()) {
@@ -140,8 +140,7 @@ impl<'a> AcquireTarget<'a> {
         }
         // A task that has some permits of a semaphore may ask for more of them. A task that asks again for any other
         // lock would wait for itself.
-        let is_semaphore = LockKind::of(share.capacity, share.takes) == LockKind::Semaphore;
-        if is_semaphore && reentry != Reentry::Deadlock {
+        if share.kind == LockKind::Semaphore && reentry != Reentry::Deadlock {
             return Ok(None);
         }
         let name = self.name.to_string();

@@ -18,10 +18,10 @@ use crate::caller::Caller;
 use crate::error::LockError;
 use crate::handle::{AcquireTarget, Holding, Options, Reentry};
 use crate::lease::Terms;
-use crate::mutex::ONE_OF_ONE;
 use crate::name::NameList;
 use crate::observe::{self, LockLabels, Watch, warn_of_timeout};
 use crate::queue::{Acquire, Hold, Patience, Unlocked};
+use crate::store::Share;
 use crate::task::TaskId;
 use crate::wait::proceed;
 
@@ -102,7 +102,7 @@ impl<'a> Call<'a> {
         let (terms, patience) = options.apply(targets[0].client.member().settings())?;
         let mut slots = Vec::with_capacity(targets.len());
         for target in &targets {
-            let held = target.held_already(&caller, options, &ONE_OF_ONE)?;
+            let held = target.held_already(&caller, options, &Share::MUTEX)?;
             held.as_ref().map_or(Ok(()), Holding::check)?;
             slots.push(held.map_or(Slot::Nothing, Slot::Shared));
         }
@@ -110,7 +110,7 @@ impl<'a> Call<'a> {
         let names = NameList(targets.iter().map(|target| &*target.name));
         let meta = first.meta();
         let watch = Watch::begin(first.client.member().observer(), || observe::Call {
-            labels: LockLabels::of(options.label(), &ONE_OF_ONE),
+            labels: LockLabels::of(options.label(), &Share::MUTEX),
             name: &names,
             meta: &meta,
             may_wait: patience.waits(),
@@ -268,7 +268,7 @@ impl<'a> Call<'a> {
             false => Vec::new(),
         };
         let terms = (terms, self.label);
-        self.targets[index].enter(&self.caller, ONE_OF_ONE, terms, patience, &held)
+        self.targets[index].enter(&self.caller, Share::MUTEX, terms, patience, &held)
     }
 
     /// The error of the first obtained lock that is lost, if there is one.

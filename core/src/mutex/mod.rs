@@ -13,12 +13,7 @@ pub use guard::MutexGuard;
 pub use ticket::Ticket;
 
 use crate::client::Client;
-use crate::error::kind;
 use crate::handle::{Handle, Options, Reentry, option_methods, query_methods};
-use crate::store::Share;
-
-/// The share of the holder of a mutex: its only unit.
-pub(crate) const ONE_OF_ONE: Share = Share::of(1, kind::MUTEX);
 
 /// A lock with at most one holder at a time in the whole cluster.
 ///

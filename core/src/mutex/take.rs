@@ -1,8 +1,9 @@
 //! The methods that take the lock.
 
-use super::{Mutex, MutexGuard, ONE_OF_ONE};
+use super::{Mutex, MutexGuard};
 use crate::caller;
 use crate::error::LockError;
+use crate::store::Share;
 
 impl Mutex {
     /// Takes the lock; waits for `block` at most.
@@ -17,7 +18,7 @@ impl Mutex {
     ///
     /// If the future is dropped, the call leaves the queue, or releases what it was already granted.
     pub async fn lock(&self) -> Result<MutexGuard, LockError> {
-        let taken = self.handle.take(&self.options, ONE_OF_ONE).await;
+        let taken = self.handle.take(&self.options, Share::MUTEX).await;
         taken.map(MutexGuard::new)
     }
 
@@ -30,7 +31,7 @@ impl Mutex {
     ///
     /// The errors of [`lock`](Self::lock), and [`LockError::Deadlock`].
     pub fn blocking_lock(&self) -> Result<MutexGuard, LockError> {
-        let taken = self.handle.blocking_take(&self.options, ONE_OF_ONE);
+        let taken = self.handle.blocking_take(&self.options, Share::MUTEX);
         taken.map(MutexGuard::new)
     }
 
@@ -45,7 +46,7 @@ impl Mutex {
     ///
     /// Like [`lock`](Self::lock).
     pub async fn try_lock(&self) -> Result<Option<MutexGuard>, LockError> {
-        let tried = self.handle.try_take(&self.options, ONE_OF_ONE).await?;
+        let tried = self.handle.try_take(&self.options, Share::MUTEX).await?;
         Ok(tried.map(MutexGuard::new))
     }
 
@@ -55,7 +56,7 @@ impl Mutex {
     ///
     /// The errors of [`try_lock`](Self::try_lock).
     pub fn blocking_try_lock(&self) -> Result<Option<MutexGuard>, LockError> {
-        let tried = self.handle.blocking_try_take(&self.options, ONE_OF_ONE)?;
+        let tried = self.handle.blocking_try_take(&self.options, Share::MUTEX)?;
         Ok(tried.map(MutexGuard::new))
     }
 

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{MutexGuard, ONE_OF_ONE};
+use super::MutexGuard;
 use crate::caller::Caller;
 use crate::client::Client;
 use crate::error::LockError;
@@ -16,6 +16,7 @@ use crate::name::Name;
 use crate::observe::BY_HAND;
 use crate::queue::{Acquire, Hold, Patience};
 use crate::store;
+use crate::store::Share;
 use crate::task::TaskId;
 
 /// A text that identifies a held lock. With it, another process can take the lock over: see [`Client::adopt`].
@@ -128,7 +129,7 @@ impl Client {
         let patience = Patience::Once { silence: None };
         let (name, meta) = (Cow::Borrowed(&ticket.name), member.meta(ticket.name()));
         let target = AcquireTarget::new(Cow::Borrowed(self), name, meta, None);
-        let mut want = target.want(caller, ONE_OF_ONE, (terms, BY_HAND), patience)?;
+        let mut want = target.want(caller, Share::MUTEX, (terms, BY_HAND), patience)?;
         caller.sign(&mut want, self.id(), &[]);
         if member.is_draining() && !want.by.is_nested(|task| member.has_taken(task)) {
             return Err(LockError::ShutDown);

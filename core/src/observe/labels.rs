@@ -30,7 +30,7 @@ impl LockLabels {
 
     /// The labels of calls that ask for `share`.
     pub(crate) fn of(site: &'static str, share: &Share) -> Self {
-        Self::new(site, HoldKind::of(share.capacity, share.takes, share.units))
+        Self::new(site, share.hold_kind())
     }
 
     /// The labels of calls of an annotated function.

@@ -1,6 +1,5 @@
-//! [`Lock`]: the state of one name, of any [`Kind`].
+//! [`Lock`]: the state of one name, of any kind.
 
-use std::fmt;
 use std::time::{Duration, SystemTime};
 
 use super::{Hold, Wait};
@@ -9,31 +8,6 @@ use crate::error::LockKind;
 use crate::name::Name;
 use crate::store::{NameRecord, time_of};
 
-/// The kind of a lock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Kind {
-    /// A [`Mutex`](crate::Mutex).
-    Mutex,
-    /// A [`Semaphore`](crate::Semaphore).
-    Semaphore,
-    /// A [`RwLock`](crate::RwLock).
-    RwLock,
-    /// A [`Condvar`](crate::Condvar).
-    Condvar,
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Mutex => "mutex",
-            Self::Semaphore => "semaphore",
-            Self::RwLock => "rw_lock",
-            Self::Condvar => "condvar",
-        })
-    }
-}
-
 /// The state of a lock when the store was asked. It may change at any time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -41,7 +15,7 @@ pub struct Lock {
     /// The whole name, with its namespace, as errors show it.
     pub name: String,
     /// The kind of the lock; `None` while the lock has neither holders nor waiters.
-    pub kind: Option<Kind>,
+    pub kind: Option<LockKind>,
     /// The number of units: 1 for a mutex, 2^30 for a readers-writer lock, 0 for a condition variable or a semaphore
     /// without permits. `None` if `kind` is `None`.
     pub capacity: Option<u32>,
@@ -66,13 +40,9 @@ impl Lock {
         let kind = record.capacity.map(|capacity| {
             // A semaphore without permits has the capacity of a condition variable, too.
             if name.before(CONDVAR).is_some() {
-                return Kind::Condvar;
+                return LockKind::Condvar;
             }
-            match LockKind::of(capacity, record.takes()) {
-                LockKind::Mutex => Kind::Mutex,
-                LockKind::Semaphore => Kind::Semaphore,
-                LockKind::RwLock => Kind::RwLock,
-            }
+            LockKind::of(capacity, record.takes())
         });
         let waiters = (1..).zip(&record.waiters);
         Self {

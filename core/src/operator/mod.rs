@@ -36,7 +36,7 @@ mod worker;
 use std::sync::OnceLock;
 
 pub use self::hold::{Hold, Wait, Who};
-pub use self::lock::{Kind, Lock};
+pub use self::lock::Lock;
 pub use self::names::{Key, Keys, Names};
 pub use self::sites::sites_json;
 use self::worker::Worker;

@@ -1,7 +1,7 @@
 //! Tests on a store in this process; tests with real servers are in `cli/tests/real`.
 
 use super::*;
-use crate::error::HoldKind;
+use crate::error::{HoldKind, LockKind};
 
 fn operator(url: &str) -> (Client, Operator) {
     (
@@ -21,9 +21,9 @@ fn a_lock_of_any_kind_is_described() {
     let permit = client.semaphore("s", 3).blocking_acquire().unwrap();
     let reader = client.rw_lock("r").blocking_read().unwrap();
     for (name, kind, capacity) in [
-        ("m", Kind::Mutex, 1),
-        ("s", Kind::Semaphore, 3),
-        ("r", Kind::RwLock, 1 << 30),
+        ("m", LockKind::Mutex, 1),
+        ("s", LockKind::Semaphore, 3),
+        ("r", LockKind::RwLock, 1 << 30),
     ] {
         let lock = state(&operator, name);
         assert_eq!((lock.kind, lock.capacity), (Some(kind), Some(capacity)));
@@ -50,7 +50,10 @@ fn a_semaphore_without_permits_is_no_condition_variable() {
     semaphore.blocking_signal("a").unwrap();
     let permit = semaphore.blocking_acquire().unwrap();
     let lock = state(&operator, "tokens");
-    assert_eq!((lock.kind, lock.capacity), (Some(Kind::Semaphore), Some(0)));
+    assert_eq!(
+        (lock.kind, lock.capacity),
+        (Some(LockKind::Semaphore), Some(0))
+    );
     let info = semaphore.blocking_info().unwrap();
     assert_eq!(info.holders[0].kind, Some(HoldKind::Permit));
     drop(permit);
@@ -70,7 +73,10 @@ fn a_semaphore_without_permits_is_no_condition_variable() {
             None => assert!(std::time::Instant::now() < ends, "nobody waits"),
         }
     };
-    assert_eq!((lock.kind, lock.capacity), (Some(Kind::Condvar), Some(0)));
+    assert_eq!(
+        (lock.kind, lock.capacity),
+        (Some(LockKind::Condvar), Some(0))
+    );
     client.condvar("m").blocking_notify_one().unwrap();
     waits.join().unwrap().unwrap();
 }

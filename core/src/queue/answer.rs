@@ -4,19 +4,17 @@ use std::time::Duration;
 
 use super::lock_queue::Transition;
 use super::ticket::{Granted, TicketState};
-use crate::error::{LockError, LossCause, StoreError, StoreErrorKind};
+use crate::error::{LockError, LockKind, LossCause, StoreError, StoreErrorKind};
 use crate::observe::{HOLD, Metric, operation};
 use crate::store::limits::{NEAR_MS, TOKENS_OF_A_GRANT};
-use crate::store::{Answer, Message, Mode, Op, Reply, Share};
+use crate::store::{Answer, Lease, Message, Mode, Op, Reply, Share};
 
 /// The delay before a refused renewal or release is sent again.
 pub(super) const RETRY: Duration = Duration::from_millis(200);
 
 /// An answer to a ticket's request, reduced to the fields that matter here.
 pub(super) struct Asked {
-    pub(super) counter: u64,
-    /// The lease that the request asked for.
-    pub(super) hold: Duration,
+    pub(super) lease: Lease,
     pub(super) result: Result<Reply, StoreError>,
 }
 
@@ -24,26 +22,10 @@ impl Transition<'_> {
     pub(super) fn answer(&mut self, answer: Answer) {
         let Answer { request, result } = answer;
         let operation = operation(&request.op);
-        let (ticket, counter, hold, acquires) = match request.op {
-            Op::Acquire {
-                ticket,
-                counter,
-                hold,
-                mode,
-                ..
-            } => (ticket, counter, hold, Some(mode)),
-            Op::Adopt {
-                ticket,
-                counter,
-                hold,
-                ..
-            } => (ticket, counter, hold, Some(Mode::Try)),
-            Op::Touch {
-                ticket,
-                counter,
-                hold,
-                ..
-            } => (ticket, counter, hold, None),
+        let (lease, acquires) = match request.op {
+            Op::Acquire { lease, mode, .. } => (lease, Some(mode)),
+            Op::Adopt { lease, .. } => (lease, Some(Mode::Try)),
+            Op::Touch { lease, .. } => (lease, None),
             Op::Release { ticket, .. } => return self.answer_release(ticket, operation, result),
             Op::Force { .. }
             | Op::Kick { .. }
@@ -54,13 +36,9 @@ impl Transition<'_> {
             | Op::Delete
             | Op::Inspect => return self.answer_query(request.id, result),
         };
-        let asked = Asked {
-            counter,
-            hold,
-            result,
-        };
-        if let Some(index) = self.state.find(ticket) {
-            if let Some(sent) = self.state.tickets[index].log.at(counter) {
+        let asked = Asked { lease, result };
+        if let Some(index) = self.state.find(lease.ticket) {
+            if let Some(sent) = self.state.tickets[index].log.at(lease.counter) {
                 self.note_answer(operation, sent, &asked.result);
             }
             self.answer_ticket(index, acquires, asked);
@@ -79,7 +57,7 @@ impl Transition<'_> {
             TicketState::Waiting(_) if !tries => self.answer_waiting(index, asked),
             // Replies and messages may overtake each other: the answer to a request that was sent before the grant does
             // not concern the hold.
-            TicketState::Held(held) if !tries && asked.counter > held.granted => {
+            TicketState::Held(held) if !tries && asked.lease.counter > held.granted => {
                 self.answer_held(index, asked);
             }
             // The ticket was withdrawn before this answer came, and its release is in flight; or the answer is old.
@@ -97,9 +75,10 @@ impl Transition<'_> {
         endpoint.unavailable(self.queue.name(), source)
     }
 
-    /// The error if the name is in use with other settings. `found`: its capacity, and whether its tickets take tokens.
-    pub(super) fn mismatch(&self, share: &Share, found: (u32, bool)) -> LockError {
-        let expected = (share.capacity, share.takes);
+    /// The error if the name is in use as another lock: one of this `capacity`, whose tickets take tokens or not.
+    pub(super) fn mismatch(&self, share: &Share, capacity: u32, takes: bool) -> LockError {
+        let expected = (share.kind, share.capacity);
+        let found = (LockKind::of(capacity, takes), capacity);
         LockError::mismatch(self.queue.name().to_string(), expected, found)
     }
 
@@ -117,8 +96,8 @@ impl Transition<'_> {
         let ticket = &mut self.state.tickets[index];
         match reply {
             Reply::Granted { token, signal } => {
-                let granted = ticket.granted(asked.counter, asked.hold, token, signal);
-                ticket.log.executed(asked.counter);
+                let granted = ticket.granted(asked.lease, token, signal);
+                ticket.log.executed(asked.lease.counter);
                 if self.now >= granted.valid {
                     return self.granted_too_late(index);
                 }
@@ -129,7 +108,7 @@ impl Transition<'_> {
                 again,
                 holder,
             } => {
-                ticket.log.executed(asked.counter);
+                ticket.log.executed(asked.lease.counter);
                 ticket.again = self.now.after(again);
                 if let Some(waiting) = ticket.waiting_mut() {
                     waiting.queued = true;
@@ -147,7 +126,7 @@ impl Transition<'_> {
             Reply::Mismatch { capacity, takes } => {
                 let ticket = &self.state.tickets[index];
                 let share = ticket.waiting().map(|waiting| &waiting.share);
-                if let Some(error) = share.map(|share| self.mismatch(share, (capacity, takes))) {
+                if let Some(error) = share.map(|share| self.mismatch(share, capacity, takes)) {
                     self.refuse(index, error);
                 }
                 self.forget(index);
@@ -186,7 +165,7 @@ impl Transition<'_> {
             StoreErrorKind::Foreign | StoreErrorKind::Forbidden => {
                 self.withdraw(index);
                 let error = self.lock_error(error);
-                self.fail_all(&error);
+                self.fail(&error, |_| true);
             }
             // Only this ticket failed. Other tickets may have places, or may reach a server that has memory again. The
             // next waiter gets a ticket of its own.
@@ -231,13 +210,13 @@ impl Transition<'_> {
             Ok(Reply::Granted { token, .. })
                 if token == held.hold.grant().token / TOKENS_OF_A_GRANT =>
             {
-                if let Some(sent) = ticket.log.at(asked.counter) {
-                    held.hold.renewed(sent.validity(asked.hold));
+                if let Some(sent) = ticket.log.at(asked.lease.counter) {
+                    held.hold.renewed(sent.validity(asked.lease.hold));
                 }
-                ticket.log.executed(asked.counter);
+                ticket.log.executed(asked.lease.counter);
                 held.forced = false;
                 if held.hold.is_valid() {
-                    held.refreshed(asked.counter, self.wakes);
+                    held.refreshed(asked.lease.counter, self.wakes);
                 } else {
                     // The hold has already marked itself as lost, with the true cause.
                     self.lose(index, LossCause::NotRenewed);
@@ -267,15 +246,7 @@ impl Transition<'_> {
     }
 
     pub(super) fn told(&mut self, message: &Message) {
-        let (Message::Grant { ticket, .. }
-        | Message::Ask { ticket }
-        | Message::Near { ticket }
-        | Message::Lost { ticket }
-        | Message::Refresh { ticket, .. }) = *message
-        else {
-            return;
-        };
-        let Some(index) = self.state.find(ticket) else {
+        let Some(index) = message.ticket().and_then(|id| self.state.find(id)) else {
             return;
         };
         let ticket = &mut self.state.tickets[index];

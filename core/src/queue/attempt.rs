@@ -22,7 +22,7 @@ impl Transition<'_> {
         let waiter = attempt.waiter.clone();
         match asked.result {
             Ok(Reply::Granted { token, signal }) => {
-                let granted = ticket.granted(asked.counter, asked.hold, token, signal);
+                let granted = ticket.granted(asked.lease, token, signal);
                 self.attempt_granted(index, &granted);
             }
             // The store answers an adoption with `Busy` only while it grants nothing. When it grants again, the old
@@ -119,18 +119,16 @@ impl Transition<'_> {
             }
         }
         let holder = holder.as_ref();
-        let attempts_are_over = match waiter.want.patience {
-            Patience::Poll { retries, .. } => number > retries,
-            Patience::Queue(_) | Patience::Once { .. } => false,
-        };
-        let error = match holder {
-            _ if !attempts_are_over => self.gave_up(&waiter, holder),
-            None if self.closing().is_some() => self.gave_up(&waiter, holder),
-            _ => LockError::TooManyAttempts {
+        let is_over =
+            matches!(waiter.want.patience, Patience::Poll { retries, .. } if number > retries);
+        let error = if is_over && (holder.is_some() || self.closing().is_none()) {
+            LockError::TooManyAttempts {
                 name: self.queue.name().to_string(),
                 attempts: waiter.want.past.attempts.saturating_add(number),
                 holder: holder.and_then(Meta::read).map(Box::new),
-            },
+            }
+        } else {
+            self.gave_up(&waiter, holder)
         };
         self.forget(index);
         waiter.fail(error, self.wakes);
@@ -145,7 +143,7 @@ impl Transition<'_> {
                 cause: LossCause::Forgotten,
             },
             Reply::Mismatch { capacity, takes } => {
-                self.mismatch(&attempt.waiter.want.share, (*capacity, *takes))
+                self.mismatch(&attempt.waiter.want.share, *capacity, *takes)
             }
             Reply::TooMany => LockError::too_many_permits(),
             other => self.unavailable(nonsense(other)),

@@ -210,20 +210,16 @@ impl Transition<'_> {
         }
     }
 
-    /// The timeout error of `waiter`. `holder` held the name according to the store's last answer.
-    pub(super) fn timeout(&self, waiter: &Waiter, holder: Option<&HolderRecord>) -> LockError {
-        LockError::Timeout {
-            name: self.queue.name().to_string(),
-            waited: waiter.waited(self.now),
-            holder: holder.and_then(Meta::read).map(Box::new),
-        }
-    }
-
-    /// Like [`timeout`](Self::timeout), but returns `Unavailable` if the store grants nothing and no holder is known.
+    /// The timeout error of `waiter`. `holder` held the name according to the store's last answer. If the store grants
+    /// nothing and no holder is known, the error is `Unavailable`.
     pub(super) fn gave_up(&self, waiter: &Waiter, holder: Option<&HolderRecord>) -> LockError {
         match self.closing().filter(|_| holder.is_none()) {
             Some(closing) => self.unavailable(closing.error(self.now)),
-            None => self.timeout(waiter, holder),
+            None => LockError::Timeout {
+                name: self.queue.name().to_string(),
+                waited: waiter.waited(self.now),
+                holder: holder.and_then(Meta::read).map(Box::new),
+            },
         }
     }
 

@@ -7,7 +7,7 @@ use super::acquire::Acquire;
 use super::hold::Hold;
 use super::lock_queue::{LockQueue, State, Transition};
 use super::ticket::{Ticket, Unlocked};
-use super::waiter::{Patience, Waiter, Want};
+use super::waiter::{Waiter, Want};
 use crate::clock::Instant;
 use crate::config::{Deadlock, Endpoint};
 use crate::deadlock::{HeldLock, Registered, Wait, WaitId, Waiting, WaitingHold};
@@ -32,7 +32,7 @@ impl LockQueue {
                 return Err(LockError::waits_for_itself(self.name().as_str()));
             }
             let waiter = Waiter::new(want.clone(), step.now);
-            if let Patience::Queue(_) = want.patience {
+            if want.patience.queues() {
                 step.note_deadline(waiter.deadline);
                 step.note_blocked(&waiter);
                 step.state.owners |= !want.share.owner.is_empty();
@@ -147,11 +147,6 @@ impl Transition<'_> {
         *first = (*first).min(deadline);
     }
 
-    /// Fails all waiters and attempts of this name.
-    pub(super) fn fail_all(&mut self, error: &LockError) {
-        self.fail(error, |_| true);
-    }
-
     /// Fails the waiters and attempts of this name that `which` selects.
     pub(super) fn fail(&mut self, error: &LockError, which: impl Fn(&Want) -> bool) {
         for waiter in std::mem::take(&mut self.state.waiters) {
@@ -189,8 +184,7 @@ impl LockQueue {
             return;
         };
         let settings = self.member().settings();
-        let queues = matches!(want.patience, Patience::Queue(_));
-        if !queues || settings.deadlock == Deadlock::Off {
+        if !want.patience.queues() || settings.deadlock == Deadlock::Off {
             return;
         }
         let wait = NestedWait {

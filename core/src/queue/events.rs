@@ -119,7 +119,7 @@ impl NameQueue for LockQueue {
 
     fn close(self: &Arc<Self>) {
         self.step(|step| {
-            step.fail_all(&LockError::ShutDown);
+            step.fail(&LockError::ShutDown, |_| true);
             for index in 0..step.state.tickets.len() {
                 if let Some(held) = step.state.tickets[index].held() {
                     let valid = held.hold.is_valid();

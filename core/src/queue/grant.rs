@@ -68,9 +68,9 @@ impl Transition<'_> {
         let grant = Grant {
             ticket: id,
             token: granted.token.saturating_mul(TOKENS_OF_A_GRANT),
+            lock: want.share.kind,
             units: want.share.units,
             capacity: want.share.capacity,
-            takes: want.share.takes,
             valid: granted.valid,
             whole: !granted.provisional && want.terms.expire.is_some_and(lasts),
             waited: waiter.waited(self.now),
@@ -229,8 +229,8 @@ impl Transition<'_> {
     fn take_next_of(&mut self, before: &Hold) -> Option<Arc<Waiter>> {
         let (grant, waiters) = (before.grant(), &mut self.state.waiters);
         let share = &waiters.front()?.want.share;
-        let same = (share.units, share.capacity, share.takes)
-            == (grant.units, grant.capacity, grant.takes);
+        let same =
+            (share.kind, share.units, share.capacity) == (grant.lock, grant.units, grant.capacity);
         (same && share.excludes_all()).then(|| waiters.pop_front())?
     }
 
@@ -241,9 +241,9 @@ impl Transition<'_> {
         let next = Grant {
             ticket: grant.ticket,
             token: grant.token - grant.token % TOKENS_OF_A_GRANT + u64::from(number),
+            lock: grant.lock,
             units: grant.units,
             capacity: grant.capacity,
-            takes: grant.takes,
             valid: before.valid(),
             whole: false,
             waited: waiter.waited(self.now),

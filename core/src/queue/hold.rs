@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::lock_queue::LockQueue;
 use crate::clock::Instant;
-use crate::error::{HoldKind, LockError, LossCause};
+use crate::error::{HoldKind, LockError, LockKind, LossCause};
 use crate::lease::{ListenerKey, Listeners, Terms};
 use crate::name::Name;
 use crate::observe::{CallerPlace, HOLD, LockLabels, Metric, SharedObserver};
@@ -30,12 +30,12 @@ pub(crate) struct Grant {
     /// The store's time in microseconds × [`TOKENS_OF_A_GRANT`](crate::store::limits::TOKENS_OF_A_GRANT), plus the
     /// number of the local handoff.
     pub(crate) token: u64,
+    /// The kind of the lock.
+    pub(crate) lock: LockKind,
     /// The units of the grant. The holder may have given some of them back.
     pub(crate) units: u32,
     /// The capacity of the name.
     pub(crate) capacity: u32,
-    /// The tickets of the name also accept tokens of `Semaphore::signal`.
-    pub(crate) takes: bool,
     pub(crate) valid: Instant,
     /// The requested lease lasts until the end of `expire`, so it needs no renewal.
     pub(crate) whole: bool,
@@ -98,7 +98,7 @@ impl Grant {
     }
 
     pub(crate) fn kind(&self) -> HoldKind {
-        HoldKind::of(self.capacity, self.takes, self.units)
+        HoldKind::of(self.lock, self.units)
     }
 
     pub(crate) fn labels(&self) -> LockLabels {
@@ -199,37 +199,38 @@ impl Hold {
     /// Reports the end of the hold to the observer, once. Call this while no mutex is locked.
     #[inline]
     pub(crate) fn finish(&self) {
-        if let Some(observer) = self.observer() {
-            self.finished(observer);
-        }
-    }
-
-    #[cold]
-    fn finished(&self, observer: &SharedObserver) {
-        if let Some(end) = self.take_end(observer) {
-            end.tell();
+        if let Some(observer) = self.observer()
+            && let Some(tell) = self.report_of_end(observer)
+        {
+            tell();
         }
     }
 
     /// Like [`finish`](Self::finish), but reports the end later, when no mutex is locked.
     fn finish_later(&self, wakes: &mut DeferredWakes) {
-        if let Some(end) = self.observer().and_then(|observer| self.take_end(observer)) {
-            wakes.observe(move || end.tell());
+        if let Some(observer) = self.observer()
+            && let Some(tell) = self.report_of_end(observer)
+        {
+            wakes.observe(tell);
         }
     }
 
-    /// Returns the report of the end; `None` if the hold has not ended, was never active for the
-    /// observer, or its end was already reported.
-    fn take_end(&self, observer: &SharedObserver) -> Option<End> {
+    /// Returns the report of the end; `None` if the hold has not ended, was never active for the observer, or its end was
+    /// already reported.
+    #[cold]
+    fn report_of_end(&self, observer: &SharedObserver) -> Option<impl FnOnce() + Send + 'static> {
         let state = self.state.load(Ordering::SeqCst);
         if state == HELD || self.seen.swap(OVER, Ordering::AcqRel) != ACTIVE {
             return None;
         }
-        Some(End {
-            observer: observer.clone(),
-            labels: self.grant.labels(),
-            held: self.held(),
-            lost: state.checked_sub(LOST).and_then(LossCause::from_number),
+        let (observer, labels, held) = (observer.clone(), self.grant.labels(), self.held());
+        let lost = state.checked_sub(LOST).and_then(LossCause::from_number);
+        Some(move || {
+            observer.add(Metric::Active, &labels.pairs(), -1);
+            observer.record(Metric::HoldDuration, &labels.pairs(), held);
+            if let Some(cause) = lost {
+                observer.add(Metric::Lost, &labels.lost(cause), 1);
+            }
         })
     }
 
@@ -499,27 +500,6 @@ impl Hold {
     /// Removes a guard; `true` if it was the last one.
     pub(crate) fn unshare(&self) -> bool {
         self.guards.fetch_sub(1, Ordering::AcqRel) == 1
-    }
-}
-
-/// The report of the end of a hold to the observer.
-struct End {
-    observer: SharedObserver,
-    labels: LockLabels,
-    held: Duration,
-    /// The cause, if the lock was lost.
-    lost: Option<LossCause>,
-}
-
-impl End {
-    fn tell(&self) {
-        let labels = self.labels.pairs();
-        self.observer.add(Metric::Active, &labels, -1);
-        self.observer
-            .record(Metric::HoldDuration, &labels, self.held);
-        if let Some(cause) = self.lost {
-            self.observer.add(Metric::Lost, &self.labels.lost(cause), 1);
-        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::clock::Instant;
-use crate::store::Ticket as TicketId;
+use crate::store::{Lease, Ticket as TicketId};
 
 /// The requests that were sent for one ticket.
 #[derive(Debug)]
@@ -40,6 +40,16 @@ impl SendLog {
             Some(_) => self.more.push(sent),
         }
         self.last
+    }
+
+    /// The lease and the place that a request sent at `now` asks for.
+    pub(super) fn lease(&mut self, now: Instant, hold: Duration, place: Duration) -> Lease {
+        Lease {
+            ticket: self.id,
+            counter: self.next(now),
+            hold,
+            place,
+        }
     }
 
     /// When the request `counter` was sent; `None` if there is no such request that can still be answered.

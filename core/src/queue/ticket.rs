@@ -13,7 +13,7 @@ use super::warnings::Warned;
 use crate::clock::Instant;
 use crate::error::{LockError, StoreError};
 use crate::lease::Bound;
-use crate::store::{HolderRecord, Mode, Op, Share, SharedStr, Ticket as TicketId};
+use crate::store::{HolderRecord, Lease, Mode, Op, Share, SharedStr, Ticket as TicketId};
 use crate::wait::{DeferredWakes, Promise};
 
 /// One ticket, in any state.
@@ -175,20 +175,14 @@ impl Ticket {
         self.log.id
     }
 
-    /// The grant in the answer to request `counter`, which asked for `lease`.
-    pub(super) fn granted(
-        &self,
-        counter: u64,
-        lease: Duration,
-        token: u64,
-        signal: Option<Arc<str>>,
-    ) -> Granted {
+    /// The grant in the answer to a request for `lease`.
+    pub(super) fn granted(&self, lease: Lease, token: u64, signal: Option<Arc<str>>) -> Granted {
         Granted {
             token,
-            counter,
-            valid: self.log.validity(counter, lease),
+            counter: lease.counter,
+            valid: self.log.validity(lease.counter, lease.hold),
             provisional: false,
-            lease,
+            lease: lease.hold,
             signal,
         }
     }
@@ -285,10 +279,7 @@ impl Ticket {
                 match attempt.adopts {
                     Some(old) => Op::Adopt {
                         old,
-                        ticket: self.log.id,
-                        counter: self.log.next(now),
-                        hold: self.lease,
-                        place: lease,
+                        lease: self.log.lease(now, self.lease, lease),
                         meta,
                     },
                     None => self.acquire(now, lease, Mode::Try, share, meta),
@@ -319,11 +310,8 @@ impl Ticket {
         meta: SharedStr,
     ) -> Op {
         Op::Acquire {
-            ticket: self.log.id,
-            counter: self.log.next(now),
+            lease: self.log.lease(now, self.lease, lease),
             share,
-            hold: self.lease,
-            place: lease,
             mode,
             meta,
         }
@@ -338,11 +326,8 @@ impl Ticket {
     /// is the client's lease, `hold` the lease that the ticket asks for.
     fn touch(&mut self, now: Instant, lease: Duration, hold: Duration, units: u32) -> Op {
         Op::Touch {
-            ticket: self.log.id,
-            counter: self.log.next(now),
+            lease: self.log.lease(now, hold, lease),
             units,
-            hold,
-            place: lease,
         }
     }
 }

@@ -1,8 +1,8 @@
 //! [`RwLockReadGuard`] and [`RwLockWriteGuard`].
 
-use super::ONE_OF_ALL;
 use crate::error::LockError;
 use crate::handle::{Holding, guard_methods, single_guard_methods, unlock_methods};
+use crate::store::Share;
 use crate::wait::block_on;
 
 /// A lock that is held for reading, together with any other readers. Dropping the guard releases the lock in the
@@ -63,7 +63,7 @@ impl RwLockWriteGuard {
     pub async fn downgrade(self) -> Result<RwLockReadGuard, LockError> {
         let hold = self.holding.first();
         if !hold.is_shared()
-            && let Some(confirmed) = hold.local().downgrade(hold, ONE_OF_ALL.units)
+            && let Some(confirmed) = hold.local().downgrade(hold, Share::READER.units)
         {
             // The answer is not needed: `check` reports whether the lock is held.
             let _ = confirmed.wait().await;

@@ -10,15 +10,7 @@ mod write;
 pub use guard::{RwLockReadGuard, RwLockWriteGuard};
 
 use crate::client::Client;
-use crate::error::kind;
 use crate::handle::{Handle, Options, Reentry, option_methods, query_methods};
-use crate::store::Share;
-
-/// The share of a reader.
-pub(crate) const ONE_OF_ALL: Share = Share::of(1, kind::RW_LOCK);
-
-/// The share of a writer.
-pub(crate) const ALL_OF_ALL: Share = Share::of(kind::RW_LOCK, kind::RW_LOCK);
 
 /// A lock that any number of readers, or one writer, may hold at a time in the whole cluster.
 ///

@@ -1,8 +1,9 @@
 //! The methods that take the lock for reading.
 
-use super::{ONE_OF_ALL, RwLock, RwLockReadGuard};
+use super::{RwLock, RwLockReadGuard};
 use crate::caller;
 use crate::error::LockError;
+use crate::store::Share;
 
 impl RwLock {
     /// Takes the lock for reading; waits for `block` at most.
@@ -18,7 +19,7 @@ impl RwLock {
     ///
     /// If the future is dropped, the call leaves the queue, or releases what it was already granted.
     pub async fn read(&self) -> Result<RwLockReadGuard, LockError> {
-        let taken = self.handle.take(&self.options, ONE_OF_ALL).await;
+        let taken = self.handle.take(&self.options, Share::READER).await;
         taken.map(RwLockReadGuard::new)
     }
 
@@ -29,7 +30,7 @@ impl RwLock {
     /// The errors of [`read`](Self::read), and [`LockError::Deadlock`] if only a task of this thread could release the
     /// lock.
     pub fn blocking_read(&self) -> Result<RwLockReadGuard, LockError> {
-        let taken = self.handle.blocking_take(&self.options, ONE_OF_ALL);
+        let taken = self.handle.blocking_take(&self.options, Share::READER);
         taken.map(RwLockReadGuard::new)
     }
 
@@ -43,7 +44,7 @@ impl RwLock {
     ///
     /// Like [`read`](Self::read).
     pub async fn try_read(&self) -> Result<Option<RwLockReadGuard>, LockError> {
-        let tried = self.handle.try_take(&self.options, ONE_OF_ALL).await?;
+        let tried = self.handle.try_take(&self.options, Share::READER).await?;
         Ok(tried.map(RwLockReadGuard::new))
     }
 
@@ -53,7 +54,9 @@ impl RwLock {
     ///
     /// The errors of [`try_read`](Self::try_read).
     pub fn blocking_try_read(&self) -> Result<Option<RwLockReadGuard>, LockError> {
-        let tried = self.handle.blocking_try_take(&self.options, ONE_OF_ALL)?;
+        let tried = self
+            .handle
+            .blocking_try_take(&self.options, Share::READER)?;
         Ok(tried.map(RwLockReadGuard::new))
     }
 

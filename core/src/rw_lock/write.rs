@@ -1,8 +1,9 @@
 //! The methods that take the lock for writing.
 
-use super::{ALL_OF_ALL, RwLock, RwLockWriteGuard};
+use super::{RwLock, RwLockWriteGuard};
 use crate::caller;
 use crate::error::LockError;
+use crate::store::Share;
 
 impl RwLock {
     /// Takes the lock for writing; waits for `block` at most.
@@ -18,7 +19,7 @@ impl RwLock {
     ///
     /// If the future is dropped, the call leaves the queue, or releases what it was already granted.
     pub async fn write(&self) -> Result<RwLockWriteGuard, LockError> {
-        let taken = self.handle.take(&self.options, ALL_OF_ALL).await;
+        let taken = self.handle.take(&self.options, Share::WRITER).await;
         taken.map(RwLockWriteGuard::new)
     }
 
@@ -29,7 +30,7 @@ impl RwLock {
     /// The errors of [`write`](Self::write), and [`LockError::Deadlock`] if only a task of this thread could release
     /// the lock.
     pub fn blocking_write(&self) -> Result<RwLockWriteGuard, LockError> {
-        let taken = self.handle.blocking_take(&self.options, ALL_OF_ALL);
+        let taken = self.handle.blocking_take(&self.options, Share::WRITER);
         taken.map(RwLockWriteGuard::new)
     }
 
@@ -43,7 +44,7 @@ impl RwLock {
     ///
     /// Like [`write`](Self::write).
     pub async fn try_write(&self) -> Result<Option<RwLockWriteGuard>, LockError> {
-        let tried = self.handle.try_take(&self.options, ALL_OF_ALL).await?;
+        let tried = self.handle.try_take(&self.options, Share::WRITER).await?;
         Ok(tried.map(RwLockWriteGuard::new))
     }
 
@@ -53,7 +54,9 @@ impl RwLock {
     ///
     /// The errors of [`try_write`](Self::try_write).
     pub fn blocking_try_write(&self) -> Result<Option<RwLockWriteGuard>, LockError> {
-        let tried = self.handle.blocking_try_take(&self.options, ALL_OF_ALL)?;
+        let tried = self
+            .handle
+            .blocking_try_take(&self.options, Share::WRITER)?;
         Ok(tried.map(RwLockWriteGuard::new))
     }
 

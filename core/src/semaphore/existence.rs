@@ -2,7 +2,7 @@
 
 use super::Semaphore;
 use crate::caller::Caller;
-use crate::error::LockError;
+use crate::error::{LockError, LockKind};
 use crate::store::{NameRecord, Op, Reply};
 use crate::wait::block_on;
 
@@ -21,7 +21,8 @@ impl Semaphore {
     pub async fn available(&self) -> Result<u32, LockError> {
         let record = self.inspect().await?;
         if let Some(found) = record.capacity.filter(|found| *found != self.permits) {
-            let (expected, found) = ((self.permits, true), (found, record.takes()));
+            let found = (LockKind::of(found, record.takes()), found);
+            let expected = (LockKind::Semaphore, self.permits);
             return Err(LockError::mismatch(self.name()?, expected, found));
         }
         Ok(free(&record, self.permits))

@@ -104,11 +104,7 @@ pub(crate) fn share(units: u32, permits: u32) -> Result<Share, LockError> {
     if units > permits.max(1) {
         return Err(LockError::too_many_permits());
     }
-    Ok(Share {
-        // A request for one permit also accepts a signalled token.
-        takes: units == 1,
-        ..Share::of(units, permits)
-    })
+    Ok(Share::permits(units, permits))
 }
 
 fn check(permits: u32) -> Result<(), LockError> {

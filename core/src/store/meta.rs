@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use super::{HolderRecord, SharedStr, TicketRecord};
-use crate::error::{HoldKind, Holder, LockError};
+use crate::error::{HoldKind, Holder, LockError, LockKind};
 use crate::name::Name;
 
 /// The owner that a call names in place of its task.
@@ -155,7 +155,7 @@ impl Meta {
             token: ticket.since,
             meta: ticket.meta.clone(),
         })?;
-        let kind = HoldKind::of(capacity, ticket.takes, ticket.units);
+        let kind = HoldKind::of(LockKind::of(capacity, ticket.takes), ticket.units);
         Some(Holder {
             kind: Some(kind),
             units: Some(ticket.units),

@@ -29,7 +29,7 @@ pub(crate) use self::grant_block::GrantBlock;
 pub(crate) use self::id::{MemberId, Ticket, TicketMap};
 pub(crate) use self::inspector::{Inspector, Position};
 pub(crate) use self::meta::{Meta, Owner, time_of};
-pub(crate) use self::op::{Mode, Op, Share, Signal};
+pub(crate) use self::op::{Lease, Mode, Op, Share, Signal};
 pub(crate) use self::open::open;
 pub(crate) use self::redis::rights;
 pub(crate) use self::reply::{HolderRecord, Message, NameRecord, Reply, TicketRecord};

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::{MemberId, SharedStr, Ticket};
 use crate::error::kind::RW_LOCK;
+use crate::error::{HoldKind, LockKind};
 
 /// Whether an acquire that cannot be granted at once joins the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,34 +16,92 @@ pub(crate) enum Mode {
     Try,
 }
 
-/// The units that an acquire asks for, and the capacity that they are part of.
+/// What a request asks the store to keep for a ticket: its lease if it holds, its place if it waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Lease {
+    pub(crate) ticket: Ticket,
+    /// The number of the request, among those of the ticket.
+    pub(crate) counter: u64,
+    /// How long the lease lasts.
+    pub(crate) hold: Duration,
+    /// How long the place in the queue lasts.
+    pub(crate) place: Duration,
+}
+
+impl Lease {
+    /// A lease and a place that last for the same time.
+    pub(crate) const fn of(ticket: Ticket, counter: u64, time: Duration) -> Self {
+        Self {
+            ticket,
+            counter,
+            hold: time,
+            place: time,
+        }
+    }
+}
+
+/// The units that an acquire asks for, and the lock that they are part of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Share {
+    pub(crate) kind: LockKind,
     pub(crate) units: u32,
     /// Zero if only signals are granted.
     pub(crate) capacity: u32,
-    /// Whether the ticket accepts a signal instead of the units.
-    pub(crate) takes: bool,
     /// The escaped owner; empty without an owner. Tickets of one owner share a hold in the whole cluster.
     pub(crate) owner: SharedStr,
 }
 
 impl Share {
-    /// Some units of a capacity, without an owner or signals.
-    pub(crate) const fn of(units: u32, capacity: u32) -> Self {
+    /// The only unit of a mutex.
+    pub(crate) const MUTEX: Self = Self::new(LockKind::Mutex, 1, 1);
+    /// A reader's share of a readers-writer lock.
+    pub(crate) const READER: Self = Self::new(LockKind::RwLock, 1, RW_LOCK);
+    /// A writer's share of a readers-writer lock.
+    pub(crate) const WRITER: Self = Self::new(LockKind::RwLock, RW_LOCK, RW_LOCK);
+    /// A notification of a condition variable.
+    pub(crate) const NOTIFICATION: Self = Self::new(LockKind::Condvar, 1, 0);
+
+    /// Some permits of a semaphore.
+    pub(crate) const fn permits(units: u32, permits: u32) -> Self {
+        Self::new(LockKind::Semaphore, units, permits)
+    }
+
+    const fn new(kind: LockKind, units: u32, capacity: u32) -> Self {
         Self {
+            kind,
             units,
             capacity,
-            takes: false,
             owner: SharedStr::EMPTY,
+        }
+    }
+
+    /// Some units of a lock without signals.
+    #[cfg(test)]
+    pub(crate) const fn of(units: u32, capacity: u32) -> Self {
+        match capacity {
+            1 => Self::new(LockKind::Mutex, units, 1),
+            _ => Self::new(LockKind::RwLock, units, capacity),
+        }
+    }
+
+    pub(crate) fn hold_kind(&self) -> HoldKind {
+        HoldKind::of(self.kind, self.units)
+    }
+
+    /// Whether the ticket accepts a signal instead of the units.
+    pub(crate) fn takes(&self) -> bool {
+        match self.kind {
+            LockKind::Mutex | LockKind::RwLock => false,
+            LockKind::Semaphore => self.units == 1,
+            LockKind::Condvar => true,
         }
     }
 
     /// Whether no other ticket can hold at the same time: no unit is left for it, and it can get neither a signal nor a
     /// share of the hold.
     pub(crate) fn excludes_all(&self) -> bool {
-        let whole = self.units == self.capacity && matches!(self.capacity, 1 | RW_LOCK);
-        whole && !self.takes && self.owner.is_empty()
+        let whole = self.units == self.capacity && self.kind != LockKind::Semaphore;
+        whole && self.owner.is_empty()
     }
 }
 
@@ -61,22 +120,16 @@ pub(crate) enum Signal {
 #[derive(Clone, Debug)]
 pub(crate) enum Op {
     Acquire {
-        ticket: Ticket,
-        counter: u64,
+        lease: Lease,
         share: Share,
-        hold: Duration,
-        place: Duration,
         mode: Mode,
         /// The requester: see [`Meta`]. Opaque to the store.
         meta: SharedStr,
     },
     Touch {
-        ticket: Ticket,
-        counter: u64,
+        lease: Lease,
         /// The units that a holder keeps; it gives back all others. Zero: it keeps all.
         units: u32,
-        hold: Duration,
-        place: Duration,
     },
     Release {
         ticket: Ticket,
@@ -87,13 +140,10 @@ pub(crate) enum Op {
         /// The token of the grant whose signal was used; zero: none. The signal of any other grant goes to the next waiter.
         used: u64,
     },
-    /// Moves the hold of `old` to `ticket`.
+    /// Moves the hold of `old` to the ticket of `lease`.
     Adopt {
         old: Ticket,
-        ticket: Ticket,
-        counter: u64,
-        hold: Duration,
-        place: Duration,
+        lease: Lease,
         /// The requester: see [`Meta`].
         meta: SharedStr,
     },
@@ -132,13 +182,23 @@ pub(crate) enum Op {
 }
 
 impl Op {
+    /// The lease that the operation asks for, if it asks for one.
+    pub(crate) fn lease(&self) -> Option<Lease> {
+        match *self {
+            Self::Acquire { lease, .. } | Self::Touch { lease, .. } | Self::Adopt { lease, .. } => {
+                Some(lease)
+            }
+            _ => None,
+        }
+    }
+
     /// The ticket of the operation, if it has one.
     pub(crate) fn ticket(&self) -> Option<Ticket> {
         match self {
-            Self::Acquire { ticket, .. }
-            | Self::Touch { ticket, .. }
-            | Self::Adopt { ticket, .. }
-            | Self::Release { ticket, .. }
+            Self::Acquire { lease, .. } | Self::Touch { lease, .. } | Self::Adopt { lease, .. } => {
+                Some(lease.ticket)
+            }
+            Self::Release { ticket, .. }
             | Self::Raise { ticket, .. }
             | Self::Signal { ticket, .. } => Some(*ticket),
             Self::Force { .. }

@@ -159,3 +159,17 @@ pub(crate) enum Message {
         text: Arc<str>,
     },
 }
+
+impl Message {
+    /// The ticket that the message is about, if it is about one.
+    pub(crate) fn ticket(&self) -> Option<Ticket> {
+        match *self {
+            Self::Grant { ticket, .. }
+            | Self::Near { ticket }
+            | Self::Lost { ticket }
+            | Self::Ask { ticket }
+            | Self::Refresh { ticket, .. } => Some(ticket),
+            Self::Probe { .. } => None,
+        }
+    }
+}

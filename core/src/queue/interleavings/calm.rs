@@ -8,7 +8,7 @@ use super::check;
 use super::process::{Cluster, Process, beside_each_other};
 use super::section::{Shape, inside, roll, wait, want};
 use crate::handle::Holding;
-use crate::store::Op;
+use crate::store::{Op, Share};
 
 #[test]
 fn everybody_is_served() {
@@ -51,9 +51,11 @@ fn a_body_that_panics_lets_the_next_one_in() {
         let cluster = beside_each_other(Cluster::calm(1 + roll(2)), 3, |cluster, number| {
             let process = cluster.any();
             if number > 0 {
-                return process.section(&want(1, 1), &cluster.witness).unwrap();
+                return process
+                    .section(&want(Share::MUTEX), &cluster.witness)
+                    .unwrap();
             }
-            let hold = wait(process.enter(&want(1, 1)).unwrap()).unwrap();
+            let hold = wait(process.enter(&want(Share::MUTEX)).unwrap()).unwrap();
             let body = AssertUnwindSafe(|| {
                 let guard = Holding::new(hold);
                 inside(guard.first(), &cluster.witness);
@@ -73,9 +75,11 @@ fn a_lock_that_is_broken_goes_to_the_next_one_and_its_holder_learns_of_it() {
         let cluster = beside_each_other(Cluster::of(1 + roll(2)), 2, |cluster, number| {
             let process = cluster.any();
             if number > 0 {
-                return process.section(&want(1, 1), &cluster.witness).unwrap();
+                return process
+                    .section(&want(Share::MUTEX), &cluster.witness)
+                    .unwrap();
             }
-            let hold = wait(process.enter(&want(1, 1)).unwrap()).unwrap();
+            let hold = wait(process.enter(&want(Share::MUTEX)).unwrap()).unwrap();
             inside(&hold, &cluster.witness);
             // From here on, another caller may hold the lock before this holder notices the loss.
             broken_while(cluster.any(), || {
@@ -108,7 +112,7 @@ fn a_holder_alone_learns_that_its_lock_is_broken() {
     check(|| {
         let cluster = Cluster::of(1);
         let process = &cluster.processes[0];
-        let hold = wait(process.enter(&want(1, 1)).unwrap()).unwrap();
+        let hold = wait(process.enter(&want(Share::MUTEX)).unwrap()).unwrap();
         broken_while(process, || shuttle::future::block_on(hold.ended()));
         assert!(hold.is_lost());
         drop(Holding::new(hold));

@@ -10,7 +10,6 @@ use shuttle::thread;
 
 use super::process::Process;
 use super::witness::Witness;
-use crate::error::kind::RW_LOCK;
 use crate::error::{LockError, LossCause};
 use crate::handle::Holding;
 use crate::lease::Terms;
@@ -19,9 +18,9 @@ use crate::store::{Owner, Share};
 use crate::wait::block_on;
 
 /// A request without a limit for the wait.
-pub(super) fn want(units: u32, capacity: u32) -> Want {
+pub(super) fn want(share: Share) -> Want {
     Want {
-        share: Share::of(units, capacity),
+        share,
         owner: None,
         terms: Terms {
             expire: None,
@@ -59,16 +58,16 @@ impl Shape {
 
     pub(super) fn want(self) -> Want {
         match self {
-            Self::Mutex => want(1, 1),
+            Self::Mutex => want(Share::MUTEX),
             Self::Owned => {
-                let mut want = want(1, 1);
+                let mut want = want(Share::MUTEX);
                 let (here, anywhere) = (Owner::Here("h".into()), Owner::Anywhere("a".into()));
                 want.owner = [None, Some(here), Some(anywhere)][roll(3)].clone();
                 want.share.owner = Owner::in_store(want.owner.as_ref());
                 want
             }
-            Self::Semaphore => want(1 + roll(2) as u32, 2),
-            Self::ReadersWriter => want([1, RW_LOCK][roll(2)], RW_LOCK),
+            Self::Semaphore => want(Share::permits(1 + roll(2) as u32, 2)),
+            Self::ReadersWriter => want([Share::READER, Share::WRITER][roll(2)].clone()),
         }
     }
 }

@@ -11,6 +11,7 @@ use super::process::{Cluster, beside_each_other};
 use super::section::{Shape, inside, leave, roll, wait};
 use crate::error::LockError;
 use crate::queue::{Patience, Want};
+use crate::store::Share;
 
 /// An upper limit for the steps of the clock; no test needs as many.
 const STEPS: usize = 2000;
@@ -103,7 +104,7 @@ fn a_name_that_is_taken_out_of_use_meanwhile_is_looked_up_again() {
         let cluster = Cluster::of(1);
         let cluster = while_time_passes(cluster, 2, BEATS, |cluster| {
             for _ in 0..3 {
-                let want = super::section::want(1, 1);
+                let want = super::section::want(Share::MUTEX);
                 cluster.any().section(&want, &cluster.witness).unwrap();
             }
         });

@@ -7,7 +7,7 @@ use super::world::World;
 use crate::error::kind::RW_LOCK;
 use crate::queue::{Answered, Hold};
 use crate::store::memory::state::State;
-use crate::store::{MemberId, Mode, Op, Reply, Share, Signal, Ticket};
+use crate::store::{Lease, MemberId, Mode, Op, Reply, Share, Signal, Ticket};
 use crate::wait::DeferredWakes;
 
 /// The kind of lock that the name is.
@@ -53,11 +53,7 @@ impl World {
             Shape::Mutex => Share::of(1, 1),
             Shape::Semaphore(permits) => {
                 let units = self.dice.roll(permits.max(1) as usize) as u32 + 1;
-                Share {
-                    // A semaphore of one permit without signals would be a mutex.
-                    takes: units == 1 && (permits < 2 || self.dice.chance(70)),
-                    ..Share::of(units, capacity)
-                }
+                Share::permits(units, capacity)
             }
             Shape::ReadersWriter(all) => {
                 Share::of(if self.dice.chance(40) { all } else { 1 }, capacity)
@@ -139,14 +135,8 @@ fn drain(state: &mut State, micros: u64) -> Vec<Arc<str>> {
         let ticket = Ticket::random();
         let second = std::time::Duration::from_secs(1);
         let acquire = Op::Acquire {
-            ticket,
-            counter: 1,
-            share: Share {
-                takes: true,
-                ..Share::of(1, 0)
-            },
-            hold: second,
-            place: second,
+            lease: Lease::of(ticket, 1, second),
+            share: Share::NOTIFICATION,
             mode: Mode::Try,
             meta: "h 1 s".into(),
         };

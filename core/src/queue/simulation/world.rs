@@ -17,7 +17,7 @@ use crate::name::Name;
 use crate::queue::{Hold, Member};
 use crate::queue::{Past, Patience, Requester, Want};
 use crate::store::memory::state::State;
-use crate::store::{Events, MemberId, Op, Ticket};
+use crate::store::{Events, Lease, MemberId, Op, Ticket};
 use crate::wait::{DeferredWakes, lock};
 
 pub(super) struct World {
@@ -414,11 +414,8 @@ impl World {
         self.check_words();
         let micros = 1_700_000_000_000_000 + self.now.as_nanos() / 1000;
         let op = Op::Touch {
-            ticket: Ticket::random(),
-            counter: 1,
+            lease: Lease::of(Ticket::random(), 1, Duration::from_secs(1)),
             units: 0,
-            hold: Duration::from_secs(1),
-            place: Duration::from_secs(1),
         };
         self.state
             .apply(micros, MemberId::random(), &op, &mut |_, _| true);

@@ -7,7 +7,7 @@ use crate::error::{LockError, LockKind, StoreErrorKind};
 use crate::member::NameQueue;
 use crate::queue::send_log::SendLog;
 use crate::queue::{Patience, Want};
-use crate::store::{Cause, Events, GrantBlock, HolderRecord, Node, Op, Reply, Share};
+use crate::store::{Cause, Events, GrantBlock, HolderRecord, Lease, Node, Op, Reply, Share};
 
 const UNREPLICATED: StoreErrorKind = StoreErrorKind::Unreplicated {
     wanted: 2,
@@ -42,7 +42,14 @@ fn what_passes_is_asked_for_again_and_nobody_is_told() {
         let again = rig.next();
         assert!(poll(&mut waits).is_none(), "{kind:?}");
         let same = match again.op {
-            Op::Acquire { ticket: it, .. } | Op::Touch { ticket: it, .. } => it == ticket,
+            Op::Acquire {
+                lease: Lease { ticket: it, .. },
+                ..
+            }
+            | Op::Touch {
+                lease: Lease { ticket: it, .. },
+                ..
+            } => it == ticket,
             _ => false,
         };
         assert!(same, "{again:?}");
@@ -217,7 +224,7 @@ fn an_attempt_whose_copy_was_refused_is_made_anew_and_a_first_one_is_not() {
         let mut wire = lock(&rig.wire.0);
         let anew = wire
             .iter()
-            .any(|request| matches!(request.op, Op::Acquire { ticket: it, .. } if it != ticket));
+            .any(|request| matches!(request.op, Op::Acquire { lease: Lease { ticket: it, .. }, .. } if it != ticket));
         assert!(anew, "{wire:?}");
         wire.clear();
     }
@@ -347,7 +354,7 @@ fn an_answer_that_is_older_than_the_grant_says_nothing() {
     assert!(hold.is_valid());
     rig.pass(SECOND / 10);
     let claim = rig.next();
-    assert!(matches!(claim.op, Op::Touch { ticket: it, .. } if it == ticket));
+    assert!(matches!(claim.op, Op::Touch { lease: Lease { ticket: it, .. }, .. } if it == ticket));
     rig.answer(claim, Reply::Gone);
     assert!(hold.is_lost());
 }

@@ -4,7 +4,7 @@ use super::{Rig, SECOND, TOKEN, grant, poll, queued};
 use crate::error::LockError;
 use crate::queue::waiter::Patience;
 use crate::queue::{Requester, Want};
-use crate::store::{Cause, Events, GrantBlock, HolderRecord, Node, Op, Owner, Reply, Share};
+use crate::store::{Cause, Events, GrantBlock, HolderRecord, Lease, Node, Op, Owner, Reply, Share};
 use crate::task::Home;
 use crate::wait::lock;
 
@@ -84,10 +84,7 @@ fn who_relies_on_a_place_that_the_store_has_lost_is_woken() {
     for relies in [true, false] {
         let rig = Rig::new();
         let mut waits = rig.enter(&Want {
-            share: Share {
-                takes: true,
-                ..Share::of(1, 0)
-            },
+            share: Share::NOTIFICATION,
             relies,
             ..Rig::want()
         });
@@ -106,10 +103,7 @@ fn who_relies_on_a_place_that_the_store_has_lost_is_woken() {
 fn of_two_places_the_one_that_is_known_is_kept() {
     let rig = Rig::new();
     let want = Want {
-        share: Share {
-            takes: true,
-            ..Share::of(1, 0)
-        },
+        share: Share::NOTIFICATION,
         relies: true,
         ..Rig::want()
     };
@@ -119,7 +113,11 @@ fn of_two_places_the_one_that_is_known_is_kept() {
     rig.answer(answered, queued());
     drop(second);
     let left = rig.next();
-    let Op::Acquire { ticket: lost, .. } = unanswered.op else {
+    let Op::Acquire {
+        lease: Lease { ticket: lost, .. },
+        ..
+    } = unanswered.op
+    else {
         panic!("{unanswered:?}");
     };
     assert!(matches!(left.op, Op::Release { ticket, .. } if ticket == lost));

@@ -8,7 +8,7 @@ use crate::clock::by_hand;
 use crate::config::Config;
 use crate::lease::Terms;
 use crate::queue::Want;
-use crate::store::{Op, Reply, Share};
+use crate::store::{Lease, Op, Reply, Share};
 
 const MILLI: Duration = Duration::from_millis(1);
 
@@ -73,7 +73,7 @@ fn nothing_is_handed_on_between_those_of_an_owner_that_the_store_knows_and_other
 fn nothing_is_handed_on_between_a_mutex_and_a_semaphore_of_the_same_name() {
     let mutex = Rig::want();
     let mut permit = Rig::want();
-    permit.share.takes = true;
+    permit.share = Share::permits(1, 1);
     for (from, to) in [(&mutex, &permit), (&permit, &mutex)] {
         let rig = Rig::new();
         let first = rig.take(from);
@@ -155,7 +155,7 @@ fn each_holder_has_an_expire_of_its_own() {
     rig.pass(20 * MILLI);
     let renewal = rig.next();
     assert!(
-        matches!(renewal.op, Op::Touch { hold, .. } if hold == 10 * SECOND),
+        matches!(renewal.op, Op::Touch { lease: Lease { hold, .. }, .. } if hold == 10 * SECOND),
         "{renewal:?}"
     );
     rig.answer(renewal, granted());
@@ -280,10 +280,7 @@ fn nobody_is_kept_out_for_a_waiter_that_has_left() {
     );
     let rig = Rig::new();
     let permit = Want {
-        share: Share {
-            takes: true,
-            ..Share::of(1, 1)
-        },
+        share: Share::permits(1, 1),
         ..Rig::want()
     };
     let _held = rig.take(&permit);
@@ -301,7 +298,11 @@ fn a_refresh_for_less_leaves_what_is_handed_on_its_lease() {
     rig.answer(rig.next(), queued());
     let confirmed = first.local().refresh(&first, SECOND);
     let renewal = rig.next();
-    let Op::Touch { hold: kept, .. } = renewal.op else {
+    let Op::Touch {
+        lease: Lease { hold: kept, .. },
+        ..
+    } = renewal.op
+    else {
         panic!("{renewal:?}");
     };
     rig.answer(renewal, granted());
@@ -336,14 +337,11 @@ fn what_was_adopted_may_have_an_owner_and_goes_back() {
 
 #[test]
 fn beside_signals_that_are_held_no_token_is_made_up() {
-    let permit = |units, capacity, takes| Want {
-        share: Share {
-            takes,
-            ..Share::of(units, capacity)
-        },
+    let permit = |units, capacity| Want {
+        share: Share::permits(units, capacity),
         ..Rig::want()
     };
-    for want in [permit(1, 1, true), permit(3, 3, false)] {
+    for want in [permit(1, 1), permit(3, 3)] {
         let rig = Rig::new();
         let first = rig.take(&want);
         let mut second = rig.enter(&want);

@@ -7,7 +7,7 @@ use super::{Acquire, Pin, Rig, SECOND, TOKEN, lock, poll, queued};
 use crate::clock::Instant;
 use crate::queue::Want;
 use crate::store::{
-    Cause, Events, GrantBlock, HolderRecord, Message, Node, Op, Owner, Reply, Share, Ticket,
+    Cause, Events, GrantBlock, HolderRecord, Lease, Message, Node, Op, Owner, Reply, Share, Ticket,
 };
 
 /// Makes a waiter in the queue, behind a holder with the token [`TOKEN`].
@@ -63,7 +63,7 @@ fn tell(rig: &Rig, ticket: Ticket, token: u64, hold: Duration) {
 fn is_touched(rig: &Rig, ticket: Ticket) {
     let request = rig.next();
     assert!(
-        matches!(request.op, Op::Touch { ticket: it, .. } if it == ticket),
+        matches!(request.op, Op::Touch { lease: Lease { ticket: it, .. }, .. } if it == ticket),
         "{request:?}"
     );
 }

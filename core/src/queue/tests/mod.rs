@@ -31,7 +31,9 @@ use crate::error::{LockError, StoreError, StoreErrorKind};
 use crate::lease::{ListenerKey, Terms};
 use crate::name::Name;
 use crate::queue::{Hold, Member};
-use crate::store::{Answer, Events, Message, Node, Op, Reply, Request, Share, Store, Ticket};
+use crate::store::{
+    Answer, Events, Lease, Message, Node, Op, Reply, Request, Share, Store, Ticket,
+};
 use crate::sync::Mutex;
 use crate::wait::lock;
 
@@ -139,7 +141,10 @@ impl Rig {
         let asked = self.next();
         match asked.op {
             Op::Acquire {
-                ticket, counter, ..
+                lease: Lease {
+                    ticket, counter, ..
+                },
+                ..
             } => (asked, ticket, counter),
             _ => panic!("{asked:?}"),
         }
@@ -268,7 +273,7 @@ fn the_next_waiter_is_not_bound_by_the_expire_of_the_one_before() {
     rig.pass(SECOND / 20);
     let renewal = rig.next();
     assert!(
-        matches!(renewal.op, Op::Touch { hold, .. } if hold == 10 * SECOND),
+        matches!(renewal.op, Op::Touch { lease: Lease { hold, .. }, .. } if hold == 10 * SECOND),
         "{renewal:?}"
     );
     rig.answer(renewal, granted());
@@ -330,7 +335,9 @@ fn what_was_entered_again_restarts_its_own_time_and_no_earlier_end() {
     assert_eq!(hold.expires_in(rig.now), 30 * SECOND);
     assert_eq!(hold.park(rig.now), SECOND);
     // The lease was cut to two seconds, so the queue asks for a longer one at once.
-    assert!(matches!(rig.next().op, Op::Touch { hold, .. } if hold == 10 * SECOND));
+    assert!(
+        matches!(rig.next().op, Op::Touch { lease: Lease { hold, .. }, .. } if hold == 10 * SECOND)
+    );
 }
 
 #[test]

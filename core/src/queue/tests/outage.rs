@@ -179,10 +179,7 @@ fn what_the_store_cannot_do_has_an_error_of_its_own() {
 /// A request for a semaphore with one permit.
 fn single(block: Option<Duration>) -> Want {
     Want {
-        share: Share {
-            takes: true,
-            ..Share::of(1, 1)
-        },
+        share: Share::permits(1, 1),
         patience: Patience::Queue(block),
         ..Rig::want()
     }

@@ -9,7 +9,7 @@ use super::{Acquire, Pin, Rig, SECOND, TOKEN, grant, lock, poll, queued};
 use crate::error::kind::RW_LOCK;
 use crate::queue::Want;
 use crate::queue::lock_queue::Transition;
-use crate::store::{Events, Message, Node, Op, Owner, Reply, Request, Share, Ticket};
+use crate::store::{Events, Lease, Message, Node, Op, Owner, Reply, Request, Share, Ticket};
 
 fn of(units: u32, capacity: u32) -> Want {
     Want {
@@ -18,12 +18,16 @@ fn of(units: u32, capacity: u32) -> Want {
     }
 }
 
+fn permits(units: u32, permits: u32) -> Want {
+    Want {
+        share: Share::permits(units, permits),
+        ..Rig::want()
+    }
+}
+
 fn taking() -> Want {
     Want {
-        share: Share {
-            takes: true,
-            ..Share::of(1, 0)
-        },
+        share: Share::NOTIFICATION,
         relies: true,
         ..Rig::want()
     }
@@ -83,7 +87,7 @@ fn a_place_beside_others_goes_to_nobody_who_came_later() {
     for (want, passes) in [
         (owned, false),
         (of(1, 2), false),
-        (of(2, 2), false),
+        (permits(2, 2), false),
         (of(1, RW_LOCK), false),
         (of(1, 1), true),
     ] {
@@ -160,8 +164,14 @@ fn behind_a_break_what_was_not_answered_is_asked_again_and_a_known_place_is_touc
         }
         rig.member.connected(Node::ONLY, true);
         match rig.next().op {
-            Op::Acquire { ticket, .. } if !known => assert_eq!(ticket, place),
-            Op::Touch { ticket, .. } if known => assert_eq!(ticket, place),
+            Op::Acquire {
+                lease: Lease { ticket, .. },
+                ..
+            } if !known => assert_eq!(ticket, place),
+            Op::Touch {
+                lease: Lease { ticket, .. },
+                ..
+            } if known => assert_eq!(ticket, place),
             other => panic!("{known}: {other:?}"),
         }
         drop(waits);
@@ -179,7 +189,9 @@ fn what_was_granted_by_message_is_claimed_within_a_quarter_of_its_time() {
         rig.pass(Duration::from_millis(claimed / 2));
         assert!(rig.is_silent(), "not yet");
         rig.pass(Duration::from_millis(claimed / 2));
-        assert!(matches!(rig.next().op, Op::Touch { ticket: it, .. } if it == ticket));
+        assert!(
+            matches!(rig.next().op, Op::Touch { lease: Lease { ticket: it, .. }, .. } if it == ticket)
+        );
         drop(held);
     }
 }
@@ -233,7 +245,10 @@ fn a_gone_place_is_asked_for_anew() {
     rig.member.connected(Node::ONLY, true);
     rig.answer(rig.next(), Reply::Gone);
     match rig.next().op {
-        Op::Acquire { ticket, .. } => assert_ne!(ticket, place),
+        Op::Acquire {
+            lease: Lease { ticket, .. },
+            ..
+        } => assert_ne!(ticket, place),
         other => panic!("{other:?}"),
     }
     drop(waits);

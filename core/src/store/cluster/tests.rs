@@ -14,8 +14,8 @@ use crate::error::{StoreError, StoreErrorKind};
 use crate::name::Name;
 use crate::store::redis::{self, Driver, Guard, Scripts, TermKeys};
 use crate::store::{
-    Answer, Events, GrantBlock, MemberId, Message, Mode, Node, Op, Request, RequestId, Share,
-    Store, Ticket,
+    Answer, Events, GrantBlock, Lease, MemberId, Message, Mode, Node, Op, Request, RequestId,
+    Share, Store, Ticket,
 };
 use crate::sync::Mutex;
 use crate::wait::lock;
@@ -62,11 +62,8 @@ fn node(number: u16) -> (Arc<Primary>, Driver) {
 
 fn acquire(name: &Name, ticket: Ticket) -> Request {
     let op = Op::Acquire {
-        ticket,
-        counter: 1,
+        lease: Lease::of(ticket, 1, Duration::from_secs(1)),
         share: Share::of(1, 1),
-        hold: Duration::from_secs(1),
-        place: Duration::from_secs(1),
         mode: Mode::Queue,
         meta: "host 1 site".into(),
     };

@@ -50,7 +50,7 @@ impl Quorum {
         }
         // A store never answers a ticket's first request with "gone" or "refused", so the first request makes a round in
         // any case.
-        if state.is_worn() && state.counter > 1 {
+        if state.is_worn() && state.lease.counter > 1 {
             return self.end(request, Ok(Reply::Refused));
         }
         let is_new = state.mode == Mode::Queue && state.wake_queue.is_none();
@@ -102,7 +102,7 @@ impl Quorum {
         state.rounds += 1;
         state.woken = false;
         state.job = Some(job.number);
-        job.ends = self.now.after(state.hold);
+        job.ends = self.now.after(state.lease.hold);
         let queues = state.wake_queue.is_some();
         for node in usable {
             if queues {
@@ -119,9 +119,9 @@ impl Quorum {
             return;
         };
         let on = &mut state.on[node];
-        (on.open, on.lost, on.acquired) = (true, false, state.counter);
+        (on.open, on.lost, on.acquired) = (true, false, state.lease.counter);
         on.unanswered += 1;
-        let op = state.acquire(ticket);
+        let op = state.acquire();
         self.nodes.send(node, job, &state.name, op);
     }
 

@@ -5,7 +5,7 @@ use super::nodes::NOBODY;
 use super::ticket::{Phase, TicketState, find};
 use super::wake_queue::is_wake_queue;
 use crate::name::Name;
-use crate::store::{Answer, Message, Op, Reply, Request, Ticket};
+use crate::store::{Answer, Lease, Message, Op, Reply, Request, Ticket};
 
 impl Quorum {
     pub(super) fn note(&mut self, node: usize, answer: &Answer) {
@@ -48,7 +48,13 @@ impl Quorum {
                 self.keep_up(node, ticket, *token);
             }
             // An answer to an older request than the last acquire is outdated.
-            (Op::Touch { counter, .. }, Ok(Reply::Gone)) if *counter >= on.acquired => {
+            (
+                Op::Touch {
+                    lease: Lease { counter, .. },
+                    ..
+                },
+                Ok(Reply::Gone),
+            ) if *counter >= on.acquired => {
                 on.open = false;
             }
             (Op::Acquire { .. } | Op::Adopt { .. }, Err(error)) => {
@@ -92,12 +98,7 @@ impl Quorum {
     }
 
     pub(super) fn told(&mut self, node: usize, name: &Name, message: Message) {
-        let (Message::Grant { ticket, .. }
-        | Message::Near { ticket }
-        | Message::Lost { ticket }
-        | Message::Refresh { ticket, .. }
-        | Message::Ask { ticket }) = message
-        else {
+        let Some(ticket) = message.ticket() else {
             // Each node passes the probe on. The member ignores a probe that it has already received.
             return self.tell(name, message);
         };

@@ -26,7 +26,7 @@ impl Quorum {
             return self.answer(job.request, Ok(Reply::Gone));
         };
         let (enough, adopts) = (state.needed(), state.adopts.is_some());
-        let is_first = state.counter <= 1;
+        let is_first = state.lease.counter <= 1;
         // Enough nodes may still grant this adoption. Nodes that have granted it no longer know the old ticket. If they
         // released the new ticket too, no ticket would hold the lock. So the request fails without a release, and the
         // member repeats it.
@@ -82,7 +82,7 @@ impl Quorum {
             return self.answer(request, Ok(Reply::Gone));
         };
         let waited = state.asked.until(self.now);
-        let persists = waited < PERSISTENCE.min(state.hold / 4);
+        let persists = waited < PERSISTENCE.min(state.lease.hold / 4);
         if !is_held {
             state.collisions += 1;
         }

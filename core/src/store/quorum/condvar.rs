@@ -36,7 +36,7 @@ impl Quorum {
                 continue;
             }
             if touches {
-                let op = state.touch(ticket, 0);
+                let op = state.touch(0);
                 self.ask(&mut job, node, op);
             } else {
                 job.votes.ask(node);

@@ -27,7 +27,7 @@ impl Quorum {
                 continue;
             }
             if state.on[node].open {
-                let op = state.touch(ticket, units);
+                let op = state.touch(units);
                 self.ask(&mut job, node, op);
             } else if !state.on[node].tombed {
                 // The node does not count in this renewal: since the last renewal, another ticket may have held the name there.

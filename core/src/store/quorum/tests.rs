@@ -11,7 +11,7 @@ use crate::error::{StoreError, StoreErrorKind};
 use crate::name::Name;
 use crate::store::memory::state::State;
 use crate::store::{
-    Answer, Cause, Events, GrantBlock, MemberId, Message, Mode, NameRecord, Node, Op, Reply,
+    Answer, Cause, Events, GrantBlock, Lease, MemberId, Message, Mode, NameRecord, Node, Op, Reply,
     Request, RequestId, Share, Signal, Store, Ticket,
 };
 
@@ -243,14 +243,12 @@ impl Rig {
 
 fn acquire(ticket: Ticket, counter: u64, capacity: u32) -> Op {
     Op::Acquire {
-        ticket,
-        counter,
-        share: Share {
-            takes: capacity == 0,
-            ..Share::of(1, capacity)
+        lease: Lease::of(ticket, counter, LEASE),
+        share: match capacity {
+            0 => Share::NOTIFICATION,
+            1 => Share::MUTEX,
+            _ => Share::permits(1, capacity),
         },
-        hold: LEASE,
-        place: LEASE,
         mode: Mode::Queue,
         meta: "t".into(),
     }
@@ -258,21 +256,15 @@ fn acquire(ticket: Ticket, counter: u64, capacity: u32) -> Op {
 
 fn touch(ticket: Ticket, counter: u64) -> Op {
     Op::Touch {
-        ticket,
-        counter,
+        lease: Lease::of(ticket, counter, LEASE),
         units: 0,
-        hold: LEASE,
-        place: LEASE,
     }
 }
 
 fn adopt(old: Ticket, ticket: Ticket, counter: u64) -> Op {
     Op::Adopt {
         old,
-        ticket,
-        counter,
-        hold: LEASE,
-        place: LEASE,
+        lease: Lease::of(ticket, counter, LEASE),
         meta: "t".into(),
     }
 }

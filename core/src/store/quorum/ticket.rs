@@ -8,7 +8,7 @@ use super::votes::needed;
 use super::wake_queue::wake_queue;
 use crate::clock::Instant;
 use crate::name::Name;
-use crate::store::{Mode, Op, Request, Share, SharedStr, Ticket, TicketMap};
+use crate::store::{Lease, Mode, Op, Request, Share, SharedStr, Ticket, TicketMap};
 
 /// Longer than the pause between two rounds of a waiter.
 const SILENT: Duration = Duration::from_secs(2);
@@ -22,10 +22,8 @@ pub(super) struct TicketState {
     pub(super) adopts: Option<Ticket>,
     pub(super) mode: Mode,
     pub(super) meta: SharedStr,
-    /// `counter`, `hold` and `place` come from the last request.
-    pub(super) counter: u64,
-    pub(super) hold: Duration,
-    pub(super) place: Duration,
+    /// The lease of the last request.
+    pub(super) lease: Lease,
     pub(super) phase: Phase,
     pub(super) on: Vec<OnNode>,
     /// The running job of this ticket; the next job begins when this one has ended.
@@ -105,7 +103,7 @@ impl TicketState {
                 share, mode, meta, ..
             } => (share.clone(), None, *mode, meta),
             // Only mutexes can be adopted.
-            Op::Adopt { old, meta, .. } => (Share::of(1, 1), Some(*old), Mode::Try, meta),
+            Op::Adopt { old, meta, .. } => (Share::MUTEX, Some(*old), Mode::Try, meta),
             _ => return None,
         };
         Some(Self {
@@ -114,9 +112,7 @@ impl TicketState {
             adopts,
             mode,
             meta: meta.clone(),
-            counter: 0,
-            hold: Duration::ZERO,
-            place: Duration::ZERO,
+            lease: request.op.lease()?,
             phase: Phase::Wanting,
             on: (0..nodes).map(|_| OnNode::default()).collect(),
             job: None,
@@ -132,26 +128,8 @@ impl TicketState {
 
     /// Notes that a request for the ticket starts.
     pub(super) fn begin(&mut self, op: &Op, now: Instant) {
-        if let Op::Acquire {
-            counter,
-            hold,
-            place,
-            ..
-        }
-        | Op::Adopt {
-            counter,
-            hold,
-            place,
-            ..
-        }
-        | Op::Touch {
-            counter,
-            hold,
-            place,
-            ..
-        } = op
-        {
-            (self.counter, self.hold, self.place) = (*counter, *hold, *place);
+        if let Some(lease) = op.lease() {
+            self.lease = lease;
         }
         (self.asked, self.rounds) = (now, 0);
     }
@@ -174,7 +152,7 @@ impl TicketState {
     /// Whether all leases and places of the ticket have ended, because its last request was long ago. This happens if another
     /// member has adopted the lock, or if this member has forgotten the ticket.
     pub(super) fn is_forsaken(&self, now: Instant) -> bool {
-        let longest = self.hold.max(self.place) + SILENT;
+        let longest = self.lease.hold.max(self.lease.place) + SILENT;
         let is_idle = self.job.is_none() && self.later.is_empty();
         let asks = matches!(self.phase, Phase::Wanting | Phase::Held(_));
         is_idle && asks && self.asked.until(now) > longest
@@ -186,24 +164,14 @@ impl TicketState {
     }
 
     /// The acquire or adoption that is sent to one node.
-    pub(super) fn acquire(&self, ticket: Ticket) -> Op {
-        let (counter, hold, place) = (self.counter, self.hold, self.place);
+    pub(super) fn acquire(&self) -> Op {
+        let lease = self.lease;
         let meta = self.meta.clone();
         match self.adopts {
-            Some(old) => Op::Adopt {
-                old,
-                ticket,
-                counter,
-                hold,
-                place,
-                meta,
-            },
+            Some(old) => Op::Adopt { old, lease, meta },
             None => Op::Acquire {
-                ticket,
-                counter,
+                lease,
                 share: self.share.clone(),
-                hold,
-                place,
                 mode: if self.listens() { self.mode } else { Mode::Try },
                 meta,
             },
@@ -211,13 +179,10 @@ impl TicketState {
     }
 
     /// The touch that is sent to one node.
-    pub(super) fn touch(&self, ticket: Ticket, units: u32) -> Op {
+    pub(super) fn touch(&self, units: u32) -> Op {
         Op::Touch {
-            ticket,
-            counter: self.counter,
+            lease: self.lease,
             units,
-            hold: self.hold,
-            place: self.place,
         }
     }
 

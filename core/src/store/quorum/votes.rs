@@ -1,7 +1,6 @@
 //! [`Votes`]: each node's answer to one request, and how many nodes are enough.
 
-use crate::error::kind::RW_LOCK;
-use crate::error::{StoreError, StoreErrorKind};
+use crate::error::{LockKind, StoreError, StoreErrorKind};
 use crate::store::{Reply, Share};
 
 /// Returns the size of a majority. Any two majorities have a node in common.
@@ -17,9 +16,7 @@ pub(super) fn majority(nodes: usize) -> usize {
 /// writer.
 pub(super) fn needed(nodes: usize, share: &Share) -> usize {
     let majority = majority(nodes);
-    // A capacity of zero is that of a condition variable. A capacity of `RW_LOCK` or more is that of a readers-writer
-    // lock, because no semaphore has so many permits. Only a writer takes all of it.
-    if share.capacity == 0 || share.capacity >= RW_LOCK {
+    if share.kind != LockKind::Semaphore {
         return majority;
     }
     let capacity = share.capacity as usize;
@@ -129,7 +126,7 @@ mod tests {
     fn what_is_needed_is_enough_and_one_less_is_not() {
         for nodes in (3..=15).step_by(2) {
             for capacity in 1..40 {
-                let q = needed(nodes, &Share::of(1, capacity as u32));
+                let q = needed(nodes, &Share::permits(1, capacity as u32));
                 assert!(q <= nodes && q >= majority(nodes));
                 assert_eq!(holders(nodes, capacity, q).max(capacity), capacity);
                 assert!(
@@ -142,14 +139,18 @@ mod tests {
 
     #[test]
     fn locks_need_a_majority_and_semaphores_more() {
-        let five = |units, capacity| needed(5, &Share::of(units, capacity));
+        let five = |units, permits| needed(5, &Share::permits(units, permits));
         assert_eq!(
             [five(1, 1), five(1, 2), five(1, 4), five(2, 5), five(1, 100)],
             [3, 4, 5, 5, 5]
         );
-        assert_eq!(
-            [five(1, RW_LOCK), five(RW_LOCK, RW_LOCK), five(1, 0)],
-            [3; 3]
-        );
+        for share in [
+            Share::MUTEX,
+            Share::READER,
+            Share::WRITER,
+            Share::NOTIFICATION,
+        ] {
+            assert_eq!(needed(5, &share), 3, "{share:?}");
+        }
     }
 }

@@ -10,7 +10,7 @@ use super::ticket::Phase;
 use super::wake_queue::wake_queue;
 use crate::clock::Instant;
 use crate::name::Name;
-use crate::store::{Answer, Message, Mode, Op, Reply, Share, Signal, Ticket};
+use crate::store::{Answer, Lease, Message, Mode, Op, Reply, Share, Signal, Ticket};
 
 /// The minimum lifetime of a place in a wake queue. It is longer than the pause between two rounds.
 const PLACE: Duration = Duration::from_secs(4);
@@ -23,7 +23,7 @@ impl Quorum {
             return;
         };
         let queue = state.join_wake_queue();
-        let place = state.place.max(PLACE);
+        let place = state.lease.place.max(PLACE);
         let on = &mut state.on[node];
         if let Some(used) = on.wake.take() {
             on.queued = None;
@@ -37,15 +37,11 @@ impl Quorum {
         }
         on.queued = Some(self.now);
         let op = Op::Acquire {
-            ticket,
-            counter: state.counter,
+            lease: Lease::of(ticket, state.lease.counter, place),
             share: Share {
                 units: state.share.units,
-                takes: true,
-                ..Share::of(1, 0)
+                ..Share::NOTIFICATION
             },
-            hold: place,
-            place,
             mode: Mode::Queue,
             meta: state.meta.clone(),
         };

@@ -1,14 +1,13 @@
 //! Encodes operations as a command for the server: [`evaluate`]. `scripts/head.lua` describes the encoding of each operation.
 
 use std::io::Write;
-use std::time::Duration;
 
 use redis::{Cmd, RedisWrite as _};
 
 use super::scripts::{Script, Scripts, code};
 use crate::name::Name;
 use crate::store::op::millis;
-use crate::store::{MemberId, Mode, Op, Share, Signal, Ticket};
+use crate::store::{Lease, MemberId, Mode, Op, Share, Signal, Ticket};
 
 /// The prefix of every key of a name. Its brace starts the hash tag, which keeps all keys of the name in one slot.
 pub(super) const KEY: &str = "auto_mutex:{";
@@ -116,25 +115,14 @@ fn write(out: &mut impl Write, member: MemberId, op: &Op) {
     write_ids(out, op.ticket(), member);
     match op {
         Op::Acquire {
-            counter,
-            share,
-            hold,
-            place,
-            meta,
-            ..
+            lease, share, meta, ..
         } => {
-            spoken(out, *counter, *hold, *place);
+            write_lease(out, lease);
             write_share(out, share);
             put(out, meta.as_bytes());
         }
-        Op::Touch {
-            counter,
-            units,
-            hold,
-            place,
-            ..
-        } => {
-            spoken(out, *counter, *hold, *place);
+        Op::Touch { lease, units } => {
+            write_lease(out, lease);
             number(out, (*units).into());
         }
         Op::Release {
@@ -146,15 +134,8 @@ fn write(out: &mut impl Write, member: MemberId, op: &Op) {
                 put(out, &[(*tomb).into()]);
             }
         }
-        Op::Adopt {
-            old,
-            counter,
-            hold,
-            place,
-            meta,
-            ..
-        } => {
-            spoken(out, *counter, *hold, *place);
+        Op::Adopt { old, lease, meta } => {
+            write_lease(out, lease);
             let _ = write!(out, "{old}");
             put(out, meta.as_bytes());
         }
@@ -182,7 +163,7 @@ fn write_ids(out: &mut impl Write, ticket: Option<Ticket>, member: MemberId) {
 fn write_share(out: &mut impl Write, share: &Share) {
     number(out, share.units.into());
     number(out, share.capacity.into());
-    put(out, &[share.takes.into()]);
+    put(out, &[share.takes().into()]);
     put(out, &(share.owner.len() as u32).to_le_bytes());
     put(out, share.owner.as_bytes());
 }
@@ -198,10 +179,10 @@ fn write_signal(out: &mut impl Write, signal: &Signal) {
     }
 }
 
-fn spoken(out: &mut impl Write, counter: u64, hold: Duration, place: Duration) {
-    number(out, counter);
-    number(out, millis(hold));
-    number(out, millis(place));
+fn write_lease(out: &mut impl Write, lease: &Lease) {
+    number(out, lease.counter);
+    number(out, millis(lease.hold));
+    number(out, millis(lease.place));
 }
 
 /// Writes the bytes. Writing to a command cannot fail.

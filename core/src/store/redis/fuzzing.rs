@@ -8,7 +8,7 @@ use super::term::{self, Guard, Term};
 use super::{TermKeys, error, push, reply, route};
 use crate::clock::Instant;
 use crate::error::StoreError;
-use crate::store::{Meta, Mode, Op, Reply, Share, Ticket};
+use crate::store::{Lease, Meta, Mode, Op, Reply, Share, Ticket};
 use crate::wire::Value;
 pub(in crate::store) use crate::wire::fuzzing::each;
 pub(crate) use crate::wire::fuzzing::resp;
@@ -93,20 +93,14 @@ fn ops() -> Vec<Op> {
     let hold = Duration::from_secs(10);
     vec![
         Op::Acquire {
-            ticket,
-            counter: 1,
-            share: Share::of(1, 3),
-            hold,
-            place: hold,
+            lease: Lease::of(ticket, 1, hold),
+            share: Share::permits(1, 3),
             mode: Mode::Queue,
             meta: "h 1 s".into(),
         },
         Op::Touch {
-            ticket,
-            counter: 2,
+            lease: Lease::of(ticket, 2, hold),
             units: 1,
-            hold,
-            place: hold,
         },
         Op::Release {
             ticket,

@@ -146,15 +146,9 @@ impl State {
             now,
             grants_from,
             member,
-            own: None,
+            own: op.lease().map(|lease| lease.ticket),
             publish,
         };
-        match *op {
-            Op::Acquire { ticket, .. } | Op::Touch { ticket, .. } | Op::Adopt { ticket, .. } => {
-                step.own = Some(ticket);
-            }
-            _ => {}
-        }
         let releasing = match *op {
             Op::Release { ticket, .. } => Some(ticket),
             _ => None,
@@ -162,10 +156,20 @@ impl State {
         self.prune(now, releasing);
         self.clock = now;
         match op {
-            Op::Acquire { .. } => self.acquire(&mut step, op),
-            Op::Touch { .. } => self.touch(&mut step, op),
-            Op::Release { .. } => self.release(&mut step, op),
-            Op::Adopt { .. } => self.adopt(&mut step, op),
+            Op::Acquire {
+                lease,
+                share,
+                mode,
+                meta,
+            } => self.acquire(&mut step, *lease, share, *mode, meta),
+            Op::Touch { lease, units } => self.touch(&mut step, *lease, *units),
+            &Op::Release {
+                ticket,
+                park,
+                tomb,
+                used,
+            } => self.release(&mut step, (ticket, used), park, tomb),
+            Op::Adopt { old, lease, meta } => self.adopt(&mut step, *old, *lease, meta),
             Op::Force { owner } => self.force(&mut step, owner),
             Op::Kick { token } => self.kick(&mut step, *token),
             Op::Refresh { owner, expire } => self.refresh(&mut step, owner, *expire),

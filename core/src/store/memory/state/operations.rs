@@ -6,40 +6,36 @@ use super::{State, Step};
 use crate::store::limits::TOMBSTONE_MS;
 use crate::store::memory::record::{Flag, Record};
 use crate::store::op::millis;
-use crate::store::{Message, Mode, Op, Reply, Share, SharedStr, Ticket};
+use crate::store::{Lease, Message, Mode, Reply, Share, SharedStr, Ticket};
 
 impl State {
-    pub(super) fn acquire(&mut self, step: &mut Step<'_, '_>, op: &Op) -> Reply {
-        let &Op::Acquire {
-            ticket,
-            counter,
-            ref share,
-            hold,
-            place,
-            mode,
-            ref meta,
-        } = op
-        else {
-            return Reply::Gone;
-        };
+    pub(super) fn acquire(
+        &mut self,
+        step: &mut Step<'_, '_>,
+        lease: Lease,
+        share: &Share,
+        mode: Mode,
+        meta: &SharedStr,
+    ) -> Reply {
+        let ticket = lease.ticket;
         if let Some(refusal) = self.refusal(ticket, share) {
             // The reply is a refusal, so nothing may be granted to this ticket.
             step.own = None;
             self.grant(step);
             return refusal;
         }
-        if !self.renew(step, ticket, counter, hold, place) {
+        if !self.renew(step, lease) {
             // The place is the time of arrival, raised if necessary so that no two places are equal.
             self.places = step.now.max(self.places + 1);
             let record = Record {
                 place: self.places,
                 units: share.units,
-                takes: share.takes,
+                takes: share.takes(),
                 signal: None,
                 owner: share.owner.clone(),
-                hold_ms: millis(hold),
-                place_ms: millis(place),
-                counter,
+                hold_ms: millis(lease.hold),
+                place_ms: millis(lease.place),
+                counter: lease.counter,
                 heard: step.now,
                 // A new waiter touches soon by itself, so it need not be notified.
                 told: step.now,
@@ -103,7 +99,7 @@ impl State {
     /// The reply to an acquire that can neither be granted nor queued.
     fn refusal(&self, ticket: Ticket, share: &Share) -> Option<Reply> {
         let record = self.records.get(&ticket);
-        if share.units > share.capacity && !share.takes {
+        if share.units > share.capacity && !share.takes() {
             return Some(Reply::TooMany);
         }
         if self.gone.contains_key(&ticket) || record.is_some_and(Record::is_parked) {
@@ -117,18 +113,9 @@ impl State {
             })
     }
 
-    pub(super) fn touch(&mut self, step: &mut Step<'_, '_>, op: &Op) -> Reply {
-        let &Op::Touch {
-            ticket,
-            counter,
-            units,
-            hold,
-            place,
-        } = op
-        else {
-            return Reply::Gone;
-        };
-        let known = self.renew(step, ticket, counter, hold, place);
+    pub(super) fn touch(&mut self, step: &mut Step<'_, '_>, lease: Lease, units: u32) -> Reply {
+        let ticket = lease.ticket;
+        let known = self.renew(step, lease);
         if units > 0
             && let Some(record) = self.records.get_mut(&ticket)
             && record.token > 0
@@ -145,24 +132,20 @@ impl State {
     }
 
     /// Moves a hold from one ticket to a new one.
-    pub(super) fn adopt(&mut self, step: &mut Step<'_, '_>, op: &Op) -> Reply {
-        let &Op::Adopt {
-            old,
-            ticket,
-            counter,
-            hold,
-            place,
-            ref meta,
-        } = op
-        else {
-            return Reply::Gone;
-        };
+    pub(super) fn adopt(
+        &mut self,
+        step: &mut Step<'_, '_>,
+        old: Ticket,
+        lease: Lease,
+        meta: &SharedStr,
+    ) -> Reply {
+        let ticket = lease.ticket;
         let now = step.now;
         if self.gone.contains_key(&ticket) {
             self.grant(step);
             return Reply::Refused;
         }
-        let mut known = self.renew(step, ticket, counter, hold, place);
+        let mut known = self.renew(step, lease);
         let swaps = !known
             && !self.records.contains_key(&ticket)
             && !self.records.get(&old).is_some_and(Record::is_parked)
@@ -176,9 +159,9 @@ impl State {
             && let Some(mut record) = self.records.remove(&old)
         {
             self.token = now.max(self.token + 1);
-            record.hold_ms = millis(hold);
-            record.place_ms = millis(place);
-            record.counter = counter;
+            record.hold_ms = millis(lease.hold);
+            record.place_ms = millis(lease.place);
+            record.counter = lease.counter;
             record.heard = now;
             record.told = 0;
             record.token = self.token;
@@ -197,16 +180,13 @@ impl State {
         }
     }
 
-    pub(super) fn release(&mut self, step: &mut Step<'_, '_>, op: &Op) -> Reply {
-        let &Op::Release {
-            ticket,
-            park,
-            tomb,
-            used,
-        } = op
-        else {
-            return Reply::Gone;
-        };
+    pub(super) fn release(
+        &mut self,
+        step: &mut Step<'_, '_>,
+        (ticket, used): (Ticket, u64),
+        park: Duration,
+        tomb: bool,
+    ) -> Reply {
         let capacity = self.capacity.unwrap_or(0);
         let reply = self.leave(step.now, ticket, park, used);
         if tomb {
@@ -334,14 +314,8 @@ impl State {
     }
 
     /// Renews the lease or the place of a ticket; `false` if the ticket is unknown or parked.
-    pub(super) fn renew(
-        &mut self,
-        step: &Step<'_, '_>,
-        ticket: Ticket,
-        counter: u64,
-        hold: Duration,
-        place: Duration,
-    ) -> bool {
+    pub(super) fn renew(&mut self, step: &Step<'_, '_>, lease: Lease) -> bool {
+        let ticket = lease.ticket;
         let now = step.now;
         let unclaimed = self.is_unclaimed(step, ticket);
         let Some(record) = self.records.get_mut(&ticket) else {
@@ -350,15 +324,15 @@ impl State {
         if record.is_parked() {
             return false;
         }
-        record.counter = record.counter.max(counter);
+        record.counter = record.counter.max(lease.counter);
         record.heard = now;
-        record.place_ms = millis(place);
+        record.place_ms = millis(lease.place);
         // A grant that the ticket cannot claim now is neither prolonged nor taken back: the member may rely on it until it
         // ends.
         if unclaimed {
             return true;
         }
-        record.hold_ms = millis(hold);
+        record.hold_ms = millis(lease.hold);
         if let Some(held) = self.held.iter_mut().find(|held| held.1 == ticket) {
             held.0 = now + record.hold_ms * 1000;
             record.flag = Flag::Plain;

@@ -7,7 +7,7 @@ use super::*;
 use crate::clock::{Instant, by_hand};
 use crate::name::Name;
 use crate::store::memory::MemoryStore;
-use crate::store::{HolderRecord, Meta, Request, RequestId, Store as _};
+use crate::store::{HolderRecord, Lease, Meta, Request, RequestId, Store as _};
 
 const GRANTS: u64 = 100_000;
 
@@ -26,11 +26,8 @@ fn rush(store: &MemoryStore, name: &Name, now: Instant) -> u64 {
     for _ in 0..GRANTS {
         let ticket = Ticket::random();
         let reply = submit(Op::Acquire {
-            ticket,
-            counter: 1,
+            lease: Lease::of(ticket, 1, Duration::from_secs(10)),
             share: Share::of(1, 1),
-            hold: Duration::from_secs(10),
-            place: Duration::from_secs(10),
             mode: Mode::Try,
             meta: "host 1 site".into(),
         });

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::state::State;
 use crate::store::{
-    HolderRecord, MemberId, Message, Mode, NameRecord, Op, Reply, Share, SharedStr, Ticket,
+    HolderRecord, Lease, MemberId, Message, Mode, NameRecord, Op, Reply, Share, SharedStr, Ticket,
 };
 
 /// A name, a clock, and the messages that the members got.
@@ -69,11 +69,13 @@ impl World {
     fn ask(&mut self, member: MemberId, ticket: Ticket, share: Share, mode: Mode) -> Reply {
         self.counter += 1;
         let op = Op::Acquire {
-            ticket,
-            counter: self.counter,
+            lease: Lease {
+                ticket,
+                counter: self.counter,
+                hold: Duration::from_secs(10),
+                place: self.place,
+            },
             share,
-            hold: Duration::from_secs(10),
-            place: self.place,
             mode,
             meta: "h 1 s".into(),
         };
@@ -91,11 +93,13 @@ impl World {
     fn lower(&mut self, member: MemberId, ticket: Ticket, units: u32) -> Reply {
         self.counter += 1;
         let op = Op::Touch {
-            ticket,
-            counter: self.counter,
+            lease: Lease {
+                ticket,
+                counter: self.counter,
+                hold: Duration::from_secs(10),
+                place: self.place,
+            },
             units,
-            hold: Duration::from_secs(10),
-            place: self.place,
         };
         self.run(member, &op)
     }

@@ -128,10 +128,7 @@ fn what_is_adopted_is_held_for_as_long_as_was_asked() {
     world.lock(a, old);
     let adopt = Op::Adopt {
         old,
-        ticket,
-        counter: 9,
-        hold: Duration::from_secs(10),
-        place: Duration::from_secs(10),
+        lease: Lease::of(ticket, 9, Duration::from_secs(10)),
         meta: "h 2 s".into(),
     };
     assert!(is_granted(&world.run(b, &adopt)));

@@ -6,10 +6,7 @@ use crate::store::{SharedStr, Signal};
 const KEPT: u64 = 24 * 3_600_000;
 
 fn taker(capacity: u32) -> Share {
-    Share {
-        takes: true,
-        ..Share::of(1, capacity)
-    }
+    Share::permits(1, capacity)
 }
 
 impl World {

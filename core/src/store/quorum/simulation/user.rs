@@ -7,7 +7,7 @@ use super::judge::Judge;
 use crate::clock::Instant;
 use crate::name::Name;
 use crate::store::quorum::backoff::Jitter;
-use crate::store::{Mode, Op, Reply, Request, RequestId, Share, Ticket};
+use crate::store::{Lease, Mode, Op, Reply, Request, RequestId, Share, Ticket};
 
 pub(super) const LEASE: Duration = Duration::from_millis(1500);
 
@@ -95,11 +95,8 @@ impl User {
         let counter = self.next(now);
         self.stage = Stage::Waits(Instant::NEVER);
         self.request(Op::Acquire {
-            ticket: self.ticket,
-            counter,
+            lease: Lease::of(self.ticket, counter, LEASE),
             share: self.share.clone(),
-            hold: LEASE,
-            place: LEASE,
             mode: self.mode,
             meta: format!("user {}", self.index).into(),
         })
@@ -108,11 +105,8 @@ impl User {
     fn touch(&mut self, now: Instant) -> Request {
         let counter = self.next(now);
         self.request(Op::Touch {
-            ticket: self.ticket,
-            counter,
+            lease: Lease::of(self.ticket, counter, LEASE),
             units: 0,
-            hold: LEASE,
-            place: LEASE,
         })
     }
 
@@ -198,9 +192,14 @@ impl User {
             return None;
         }
         let sent = match op {
-            Op::Acquire { counter, .. } | Op::Touch { counter, .. } => {
-                self.sent[*counter as usize - 1]
+            Op::Acquire {
+                lease: Lease { counter, .. },
+                ..
             }
+            | Op::Touch {
+                lease: Lease { counter, .. },
+                ..
+            } => self.sent[*counter as usize - 1],
             _ => {
                 let again = matches!(&result, Err(error) if error.is_disconnected());
                 if !again && matches!(self.stage, Stage::Leaves) {

@@ -111,7 +111,10 @@ impl World {
                 Mode::Queue
             };
             let units = 1 + u32::from(odd) * dice.below(u64::from(capacity)) as u32;
-            let share = Share::of(units, capacity);
+            let share = match capacity {
+                1 => Share::MUTEX,
+                _ => Share::permits(units, capacity),
+            };
             Member {
                 id: MemberId::random(),
                 quorum,

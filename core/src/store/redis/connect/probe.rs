@@ -10,7 +10,7 @@ use super::super::scripts::Scripts;
 use super::error::{ConnectError, accept};
 use super::loading;
 use crate::name::Name;
-use crate::store::{MemberId, Mode, Op, Share, Signal, Ticket};
+use crate::store::{Lease, MemberId, Mode, Op, Share, Signal, Ticket};
 use crate::wire::Connection;
 
 /// The reserved name on which a member runs its checks. Names of users never begin with a colon. The name is short, because
@@ -63,11 +63,8 @@ pub(super) async fn run(
 fn operations() -> [Op; 10] {
     let [other, first, second, signal] = [(); 4].map(|()| Ticket::random());
     let acquire = |ticket| Op::Acquire {
-        ticket,
-        counter: 1,
-        share: Share::of(1, 2),
-        hold: Duration::from_secs(1),
-        place: Duration::from_secs(1),
+        lease: Lease::of(ticket, 1, Duration::from_secs(1)),
+        share: Share::permits(1, 2),
         mode: Mode::Queue,
         meta: "- 0 probe".into(),
     };
@@ -82,11 +79,8 @@ fn operations() -> [Op; 10] {
         acquire(first),
         acquire(second),
         Op::Touch {
-            ticket: second,
-            counter: 2,
+            lease: Lease::of(second, 2, Duration::from_secs(1)),
             units: 0,
-            hold: Duration::from_secs(1),
-            place: Duration::from_secs(1),
         },
         release(first, true),
         acquire(first),

@@ -226,36 +226,8 @@ fn late(_: tokio::time::error::Elapsed) -> String {
 
 /// Makes a touch with the values of the grant's own request, so the touch changes nothing.
 fn touch(answer: &Answer) -> Op {
-    let (ticket, counter, hold, place) = match answer.request.op {
-        Op::Acquire {
-            ticket,
-            counter,
-            hold,
-            place,
-            ..
-        }
-        | Op::Touch {
-            ticket,
-            counter,
-            hold,
-            place,
-            ..
-        }
-        | Op::Adopt {
-            ticket,
-            counter,
-            hold,
-            place,
-            ..
-        } => (ticket, counter, hold, place),
-        // No other operation grants anything.
-        ref other => return other.clone(),
-    };
-    Op::Touch {
-        ticket,
-        counter,
-        units: 0,
-        hold,
-        place,
-    }
+    let op = &answer.request.op;
+    let touch = |lease| Op::Touch { lease, units: 0 };
+    // No other operation grants anything.
+    op.lease().map_or_else(|| op.clone(), touch)
 }

@@ -40,11 +40,8 @@ pub(super) async fn confirmed<F>(
 
 /// The ticket and token of the grant in an answer.
 fn granted(answer: &Answer) -> Option<(Ticket, u64)> {
-    match (&answer.request.op, &answer.result) {
-        (
-            &(Op::Acquire { ticket, .. } | Op::Touch { ticket, .. } | Op::Adopt { ticket, .. }),
-            &Ok(Reply::Granted { token, .. }),
-        ) => Some((ticket, token)),
+    match (answer.request.op.lease(), &answer.result) {
+        (Some(lease), &Ok(Reply::Granted { token, .. })) => Some((lease.ticket, token)),
         _ => None,
     }
 }

@@ -2,15 +2,12 @@
 
 use std::time::Duration;
 
-use crate::store::{Mode, Op, Share, Ticket};
+use crate::store::{Lease, Mode, Op, Share, Ticket};
 
 pub(super) fn acquire(ticket: Ticket, capacity: u32, mode: Mode) -> Op {
     Op::Acquire {
-        ticket,
-        counter: 1,
+        lease: Lease::of(ticket, 1, Duration::from_secs(10)),
         share: Share::of(1, capacity),
-        hold: Duration::from_secs(10),
-        place: Duration::from_secs(10),
         mode,
         meta: "host 1 site".into(),
     }
@@ -18,11 +15,8 @@ pub(super) fn acquire(ticket: Ticket, capacity: u32, mode: Mode) -> Op {
 
 pub(super) fn touch(ticket: Ticket) -> Op {
     Op::Touch {
-        ticket,
-        counter: 2,
+        lease: Lease::of(ticket, 2, Duration::from_secs(10)),
         units: 0,
-        hold: Duration::from_secs(10),
-        place: Duration::from_secs(10),
     }
 }
 

@@ -9,7 +9,7 @@ use auto_mutex_model::world::{Action, Executed, World};
 use super::of_model::holds;
 use super::words::{self, Words};
 use crate::store::memory::state::State;
-use crate::store::{Message, Mode, Op, Share};
+use crate::store::{Lease, Message, Mode, Op, Share};
 
 const HOUR_US: u64 = 3_600_000_000;
 
@@ -121,20 +121,24 @@ impl Twin {
         let place = self.words.duration(rules.place);
         match request.verb {
             Verb::Acquire { counter } => Op::Acquire {
-                ticket,
-                counter: counter.into(),
+                lease: Lease {
+                    ticket,
+                    counter: counter.into(),
+                    hold,
+                    place,
+                },
                 share: Share::of(1, rules.capacity.into()),
-                hold,
-                place,
                 mode: Mode::Queue,
                 meta: "host 1 site".into(),
             },
             Verb::Touch { counter } => Op::Touch {
-                ticket,
-                counter: counter.into(),
+                lease: Lease {
+                    ticket,
+                    counter: counter.into(),
+                    hold,
+                    place,
+                },
                 units: 0,
-                hold,
-                place,
             },
             Verb::Release { tomb } => Op::Release {
                 ticket,

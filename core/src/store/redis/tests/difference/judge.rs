@@ -7,7 +7,9 @@
 use std::collections::{HashMap, HashSet};
 
 use super::both::Outcome;
-use crate::store::{MemberId, Message, NameRecord, Op, Reply, SharedStr, Ticket, TicketRecord};
+use crate::store::{
+    Lease, MemberId, Message, NameRecord, Op, Reply, SharedStr, Ticket, TicketRecord,
+};
 
 /// The promise that a ticket holds until a time, by the server's clock.
 #[derive(Clone, Debug)]
@@ -83,11 +85,9 @@ impl Judge {
     }
 
     fn ask(&mut self, op: &Op) {
-        let (ticket, hold) = match *op {
-            Op::Acquire { ticket, hold, .. }
-            | Op::Touch { ticket, hold, .. }
-            | Op::Adopt { ticket, hold, .. } => (ticket, hold),
-            Op::Release { ticket, park, .. } => (ticket, park),
+        let (ticket, hold) = match (op, op.lease()) {
+            (_, Some(lease)) => (lease.ticket, lease.hold),
+            (Op::Release { ticket, park, .. }, _) => (*ticket, *park),
             _ => return,
         };
         let longest = self.longest.entry(ticket).or_default();
@@ -111,7 +111,14 @@ impl Judge {
                     self.signals -= 1;
                 }
             }
-            (Op::Adopt { old, ticket, .. }, Reply::Granted { .. }) => {
+            (
+                Op::Adopt {
+                    old,
+                    lease: Lease { ticket, .. },
+                    ..
+                },
+                Reply::Granted { .. },
+            ) => {
                 self.promises.remove(old);
                 let longest = self.longest.get(old).copied().unwrap_or_default();
                 let entry = self.longest.entry(*ticket).or_default();
@@ -164,9 +171,8 @@ impl Judge {
             return;
         };
         match *op {
-            Op::Acquire { ticket, hold, .. }
-            | Op::Touch { ticket, hold, .. }
-            | Op::Adopt { ticket, hold, .. } => {
+            Op::Acquire { lease, .. } | Op::Touch { lease, .. } | Op::Adopt { lease, .. } => {
+                let Lease { ticket, hold, .. } = lease;
                 let unclaimed = self.is_unclaimed(ticket) && now < opens;
                 assert!(!unclaimed, "{op:?} claimed while nothing is granted");
                 self.promise(now, ticket, hold.as_micros() as u64, *token, false);

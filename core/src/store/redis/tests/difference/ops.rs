@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use crate::dice::Dice;
+use crate::error::LockKind;
 use crate::error::kind::RW_LOCK;
-use crate::store::{Mode, Op, Share, SharedStr, Signal, Ticket};
+use crate::store::{Lease, Mode, Op, Share, SharedStr, Signal, Ticket};
 
 /// Texts of signals, which may be anything.
 const TEXTS: [&str; 10] = [
@@ -26,7 +27,7 @@ const OWNERS: [&str; 4] = ["alice", "alice", "bob%20b", "%C3%A7"];
 /// The use of one name in a run.
 pub(super) struct Use {
     capacity: u32,
-    takes: bool,
+    kind: LockKind,
     /// One request in `owned` has an owner.
     owned: u64,
     /// Leases are long and little time passes, so that the queue grows.
@@ -45,7 +46,11 @@ impl Use {
         let capacity = dice.of(&[u32::from(plain), 1, 1, 4, 4, RW_LOCK, RW_LOCK]);
         Self {
             capacity,
-            takes: capacity == 0 || !plain && dice.one_in(2),
+            kind: match capacity {
+                0 => LockKind::Condvar,
+                _ if !plain && dice.one_in(2) => LockKind::Semaphore,
+                _ => LockKind::Mutex,
+            },
             owned: if plain {
                 1_000_000
             } else {
@@ -84,9 +89,13 @@ impl Use {
             _ => 1,
         };
         Share {
+            kind: match self.kind {
+                kind if self.plain || !dice.one_in(10) => kind,
+                LockKind::Mutex => LockKind::Condvar,
+                _ => LockKind::Mutex,
+            },
             units,
             capacity,
-            takes: self.takes != (!self.plain && dice.one_in(10)),
             owner: self.owner(dice),
         }
     }
@@ -125,11 +134,13 @@ impl Use {
         let place = self.place(dice);
         match kind {
             0..20 => Op::Acquire {
-                ticket,
-                counter,
+                lease: Lease {
+                    ticket,
+                    counter,
+                    hold,
+                    place,
+                },
                 share: self.share(dice),
-                hold,
-                place,
                 mode: if dice.one_in(4) {
                     Mode::Try
                 } else {
@@ -138,19 +149,23 @@ impl Use {
                 meta: dice.of(&["host 12 a%20site", "host 34 another"]).into(),
             },
             20..34 => Op::Touch {
-                ticket,
-                counter,
+                lease: Lease {
+                    ticket,
+                    counter,
+                    hold,
+                    place,
+                },
                 units: dice.of(&[0, 0, 0, 0, 1, 1, 2, 5]),
-                hold,
-                place,
             },
             34..44 => self.release(dice, ticket),
             44..46 => Op::Adopt {
                 old: dice.of(if holding.is_empty() { tickets } else { holding }),
-                ticket: dice.of(tickets),
-                counter,
-                hold,
-                place,
+                lease: Lease {
+                    ticket: dice.of(tickets),
+                    counter,
+                    hold,
+                    place,
+                },
                 meta: "host 56 heir".into(),
             },
             // The token may belong to a hold that is still valid, or to one that is over.

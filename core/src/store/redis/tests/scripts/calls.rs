@@ -1,6 +1,7 @@
 //! The number of commands that the server runs for the most frequent operations.
 
 use super::*;
+use crate::store::Lease;
 
 #[test]
 fn plain_operations_are_few_calls() {
@@ -8,11 +9,8 @@ fn plain_operations_are_few_calls() {
     let mut bench = Bench::new(&server);
     let [ticket, other, third] = [(); 3].map(|()| Ticket::random());
     let touched = |units| Op::Touch {
-        ticket,
-        counter: 3,
+        lease: Lease::of(ticket, 3, Duration::from_secs(10)),
         units,
-        hold: Duration::from_secs(10),
-        place: Duration::from_secs(10),
     };
     for op in [
         acquire(ticket, 4, Mode::Queue),

@@ -60,9 +60,9 @@ fn what_is_left_of_a_crowd_is_the_token() {
     let tickets: Vec<_> = (0..2500).map(|_| Ticket::random()).collect();
     for &ticket in &tickets {
         let mut op = acquire(ticket, 1, Mode::Queue);
-        if let Op::Acquire { hold, place, .. } = &mut op {
+        if let Op::Acquire { lease, .. } = &mut op {
             // No place and no lease ends before the last waiter has asked.
-            (*hold, *place) = (DAY, DAY);
+            (lease.hold, lease.place) = (DAY, DAY);
         }
         bench.put(&op).unwrap();
     }

@@ -18,7 +18,7 @@ use super::ops::{acquire, release, touch};
 use super::server::{Server, attempt, evaluate, evaluate_spread, immortal, parse, run};
 use crate::error::{StoreError, StoreErrorKind};
 use crate::name::Name;
-use crate::store::{MemberId, Mode, NameRecord, Op, Reply, SharedStr, Signal, Ticket};
+use crate::store::{MemberId, Mode, NameRecord, Op, Reply, Share, SharedStr, Signal, Ticket};
 
 /// One name on one server, with the server's own clock.
 struct Bench {
@@ -116,7 +116,7 @@ impl Bench {
 fn acquire_any(ticket: Ticket, capacity: u32) -> Op {
     let mut op = acquire(ticket, capacity, Mode::Queue);
     if let Op::Acquire { share, .. } = &mut op {
-        share.takes = true;
+        *share = Share::permits(1, capacity);
     }
     op
 }
