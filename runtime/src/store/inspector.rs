@@ -6,9 +6,9 @@
 use super::memory;
 use super::open::check_tls;
 use super::quorum;
-use super::redis::{self, Guard, Route, Scripts};
+use super::redis::{self, Guard, Route, Spec};
 use super::snapshot::{KeyEnd, Page, Server, Snapshot};
-use super::{Reply, cluster};
+use super::{MemberId, Reply, cluster};
 use crate::config::{Access, Endpoint, Settings};
 use crate::error::SetupError;
 use crate::name::Name;
@@ -247,6 +247,9 @@ impl Inspector {
 
 /// A reader of one server.
 fn reader(settings: &Settings, route: Route, access: &Access, guard: Guard) -> redis::Inspector {
-    let (scripts, timeout) = (Scripts::of_server(), settings.connect_timeout);
-    redis::Inspector::new(route, access, settings.replicas, scripts, guard, timeout)
+    let nobody = MemberId::random();
+    redis::Inspector::new(Spec {
+        replicas: settings.replicas,
+        ..Spec::new(route, access, nobody, guard, settings.connect_timeout)
+    })
 }

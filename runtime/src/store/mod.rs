@@ -4,13 +4,13 @@
 //! [`id`] the identities, [`limits`] the constants, [`snapshot`] what an operator reads. Each store has a folder of its
 //! own. Nothing here knows about handles, futures or guards.
 
+mod backoff;
 mod cluster;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzing;
 mod grant_block;
 mod id;
 mod inspector;
-mod lazy;
 pub(crate) mod limits;
 mod loan;
 pub(crate) mod memory;
@@ -58,6 +58,24 @@ impl Request {
             result: Err(error),
         }
     }
+
+    /// Makes the answer to a request that no server has had, because there was no connection yet. No server knows the
+    /// ticket of a release.
+    fn unsent(self) -> Answer {
+        let result = match self.op {
+            Op::Release { .. } => Ok(Reply::Gone),
+            _ => Err(not_yet()),
+        };
+        Answer {
+            request: self,
+            result,
+        }
+    }
+}
+
+/// The error of a store or server without a first connection.
+fn not_yet() -> StoreError {
+    StoreError::disconnected("the lock store is not connected yet")
 }
 
 /// The id of a request. The submitter chooses it; the store returns it with the answer.

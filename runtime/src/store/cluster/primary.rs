@@ -37,14 +37,7 @@ pub(super) struct Primary {
 }
 
 impl Primary {
-    /// `first`: the node has had no requests yet.
-    pub(super) fn new(
-        node: Node,
-        address: Address,
-        store: Arc<Pipeline>,
-        epoch: TermKeys,
-        first: bool,
-    ) -> Self {
+    pub(super) fn new(node: Node, address: Address, store: Arc<Pipeline>, epoch: TermKeys) -> Self {
         Self {
             node,
             address,
@@ -52,9 +45,15 @@ impl Primary {
             epoch,
             link: AtomicU8::new(NEW),
             refuses: AtomicBool::new(false),
-            had_requests: AtomicBool::new(!first),
+            had_requests: AtomicBool::new(true),
             wanted: Mutex::new(Instant::START),
         }
+    }
+
+    /// Notes that the node was connected at set-up, before there were requests.
+    pub(super) fn opened(&self) {
+        self.had_requests.store(false, Ordering::Relaxed);
+        self.set_up(true);
     }
 
     /// Notes that the node is connected, or that it is not: the connection was lost, or an attempt to connect has failed.

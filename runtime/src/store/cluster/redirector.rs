@@ -146,6 +146,7 @@ impl Events for Redirector {
         self.primary.refuses.store(false, Ordering::Release);
         self.primary.set_up(true);
         self.store.schedule(|work| work.changed = true);
+        self.store.note_guarantees(self.primary.store.guarantees());
         let again = self.primary.connects_again();
         self.events.connected(self.primary.node, again);
     }

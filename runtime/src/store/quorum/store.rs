@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use tokio::sync::Notify;
 
+use super::votes::majority;
 use crate::error::StoreError;
 use crate::guarantees::Guarantees;
 use crate::name::Name;
 use crate::store::{
-    Answer, Events, GrantBlock, LinkState, Message, Node, Request, ServerState, Store,
+    Answer, Events, GrantBlock, LinkState, Message, Node, Request, ServerState, Store, not_yet,
 };
 use crate::sync::Mutex;
 use crate::wait::lock;
@@ -30,9 +31,8 @@ pub(super) enum Input {
 }
 
 /// A member's access to several independent servers.
-#[derive(Debug)]
 pub(crate) struct QuorumStore {
-    guarantees: Guarantees,
+    nodes: Vec<Arc<dyn Store>>,
     /// The servers, in the order of the nodes.
     servers: Mutex<Vec<ServerState>>,
     inbox: Mutex<Inbox>,
@@ -47,19 +47,23 @@ struct Inbox {
 }
 
 impl QuorumStore {
-    /// `servers`: the address of each node, and whether it is connected already.
-    pub(super) fn new(guarantees: Guarantees, servers: Vec<(String, bool)>) -> Self {
-        let server = |(address, connected): (_, bool)| {
+    /// `nodes`: the address of each node, its store, and whether it is connected already.
+    pub(super) fn new<'a>(
+        nodes: impl Iterator<Item = (String, &'a (Arc<dyn Store>, bool))>,
+    ) -> Self {
+        let (mut stores, mut servers) = (Vec::new(), Vec::new());
+        for (address, (store, connected)) in nodes {
             let down = (!connected).then(not_yet);
             let link = LinkState {
                 down,
                 closing: None,
             };
-            link.of(address)
-        };
+            stores.push(store.clone());
+            servers.push(link.of(address));
+        }
         Self {
-            guarantees,
-            servers: Mutex::new(servers.into_iter().map(server).collect()),
+            nodes: stores,
+            servers: Mutex::new(servers),
             inbox: Mutex::default(),
             changed: Notify::new(),
         }
@@ -79,7 +83,16 @@ impl QuorumStore {
 
 impl Store for QuorumStore {
     fn guarantees(&self) -> Guarantees {
-        self.guarantees.clone()
+        let nodes = self.nodes.iter().map(|node| node.guarantees());
+        let known: Vec<_> = nodes.filter(Guarantees::are_known).collect();
+        if known.len() < majority(self.nodes.len()) {
+            return Guarantees::unknown();
+        }
+        // Any node may complete a second majority, so the weakest guarantee counts.
+        Guarantees {
+            fifo: false,
+            ..Guarantees::weakest(known.into_iter())
+        }
     }
 
     fn servers(&self, _: &dyn Fn(Node) -> LinkState) -> Vec<ServerState> {
@@ -107,11 +120,6 @@ impl Store for QuorumStore {
         lock(&self.inbox).closed = true;
         self.changed.notify_one();
     }
-}
-
-/// The error of a node that has not been reached since set-up.
-pub(super) fn not_yet() -> StoreError {
-    StoreError::disconnected("it was not reached yet")
 }
 
 /// Receives the events of one node.

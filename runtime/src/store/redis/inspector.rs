@@ -1,6 +1,5 @@
 //! [`Inspector`]: reads names and their state from one server, and changes nothing there.
 
-use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use redis::Cmd;
@@ -10,15 +9,11 @@ use super::connect::Connector;
 use super::connect::error::{ConnectError, accept};
 use super::connect::facts::{Facts, number};
 use super::connect::inspect::Opened;
-use super::route::Route;
-use super::scripts::Scripts;
-use super::term::{self, Guard};
-use super::{error, reply};
-use crate::config::{Access, Replicas};
+use super::{Spec, error, reply, term};
 use crate::error::{SetupError, StoreError};
 use crate::name::Name;
 use crate::store::snapshot::{KeyEnd, Page, Replica, Server, Snapshot};
-use crate::store::{MemberId, NameRecord, ORDER_NAME, Op, Reply};
+use crate::store::{NameRecord, ORDER_NAME, Op, Reply};
 use crate::wire::{ErrorReply, Value};
 
 /// How many keys the server reads for one page of a scan.
@@ -33,26 +28,10 @@ pub(crate) struct Inspector {
 }
 
 impl Inspector {
-    pub(in crate::store) fn new(
-        route: Route,
-        access: &Access,
-        replicas: Option<Replicas>,
-        scripts: Arc<Scripts>,
-        guard: Guard,
-        connect_timeout: Duration,
-    ) -> Self {
-        // The scripts need the id of a member. An inspector is no member, so it uses an id that no member has.
-        let nobody = MemberId::random();
+    /// `spec`: with the id of no member, because the scripts need an id, but an inspector is no member.
+    pub(in crate::store) fn new(spec: Spec) -> Self {
         Self {
-            connector: Connector::new(
-                route,
-                access,
-                replicas,
-                nobody,
-                scripts,
-                guard,
-                connect_timeout,
-            ),
+            connector: Connector::new(spec),
             opened: None,
         }
     }

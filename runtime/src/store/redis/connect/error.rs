@@ -5,6 +5,7 @@ use std::io;
 use super::super::{error, reply};
 use super::unsuitable;
 use crate::error::{SetupError, StoreError, StoreErrorKind, TlsError};
+use crate::store::backoff::Trouble;
 use crate::wire::Value;
 
 /// Why a server cannot be used.
@@ -100,6 +101,29 @@ impl ConnectError {
             Self::At(_, error) => error.of_provider(),
             Self::Credentials(source) => Some(source),
             _ => None,
+        }
+    }
+
+    /// What this failure means for the next attempt.
+    pub(in super::super) fn trouble(&self) -> Trouble {
+        match self {
+            Self::At(_, error) => error.trouble(),
+            Self::Silent(_) => Trouble::Silent,
+            Self::Passing(_) | Self::Credentials(_) => Trouble::Busy,
+            Self::Unreachable(_)
+            | Self::Role(_)
+            | Self::NoSentinel(_)
+            | Self::SilentSentinels(_)
+            | Self::UnknownService(_)
+            | Self::NoPrimary(..) => Trouble::Unreachable,
+            Self::Tls(_)
+            | Self::Authentication(_)
+            | Self::Permission(_)
+            | Self::Version(_)
+            | Self::Unsuitable(..)
+            | Self::NoDatabase(..)
+            | Self::Cluster
+            | Self::NoCluster => Trouble::Refused,
         }
     }
 

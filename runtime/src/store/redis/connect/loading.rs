@@ -10,11 +10,12 @@ use tokio::time::sleep;
 
 use super::super::error;
 use super::super::scripts::Scripts;
-use super::backoff::Backoff;
+use super::FIRST_PAUSE;
 use super::error::{ConnectError, accept};
 use crate::error::StoreErrorKind;
 use crate::store::MemberId;
-use crate::wire::{Connection, Value};
+use crate::store::backoff::Backoff;
+use crate::wire::{Connection, USUAL_SILENCE, Value};
 
 /// How long a claim on the loading lasts. The other clients wait that long for the client with the claim, which may be dead.
 const CLAIM: Duration = Duration::from_secs(2);
@@ -53,7 +54,7 @@ pub(in super::super) async fn supply<'a>(
     member: MemberId,
     mut missing: Vec<&'a str>,
 ) -> Result<(), ConnectError> {
-    let mut backoff = Backoff::new();
+    let mut backoff = Backoff::new(FIRST_PAUSE, USUAL_SILENCE);
     while let Some(key) = key {
         let mut question = Vec::new();
         let mut claim = redis::cmd("SET");

@@ -20,6 +20,9 @@ impl Store for Pipeline {
             let error = StoreError::disconnected("the connection is closed");
             return Some(request.failed(error));
         }
+        if state.is_new {
+            return Some(request.unsent());
+        }
         state.urgent |= !matches!(request.op, Op::Release { .. });
         if state.waiting.is_empty() && self.takes_more(&state) {
             self.begin(&mut state, request);

@@ -26,6 +26,7 @@ impl Pipeline {
         state.out.open(Some(ready.connection.writing.clone()));
         state.due = true;
         state.failed = None;
+        state.is_new = false;
         state.term = ready.term;
         let channels = state.shard_channels.as_mut();
         for channel in channels.map(ShardChannels::reconnect).unwrap_or_default() {

@@ -57,6 +57,8 @@ struct State {
     last: (usize, usize),
     /// Requests without room in the pipeline, or without a connection.
     waiting: VecDeque<Request>,
+    /// Whether the server has no request of this member yet, so that it knows none of its tickets.
+    is_new: bool,
     /// Whether the store accepts no more requests.
     closed: bool,
     /// Whether new requests wait until earlier ones were written again.
@@ -86,6 +88,7 @@ impl Pipeline {
             awaited: VecDeque::new(),
             last: (0, 0),
             waiting: VecDeque::new(),
+            is_new: !connector.is_known,
             closed: false,
             held: false,
             // The engine checks this state when it starts.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 
-use super::super::connect::backoff::Backoff;
+use super::super::connect::FIRST_PAUSE;
 use super::super::connect::error::{ConnectError, accepted};
 use super::super::connect::hello;
 use super::super::connect::renewal::Renewal;
@@ -15,6 +15,7 @@ use super::super::connect::throttle::Throttle;
 use super::sentinel;
 use super::sentinels::{SENTINEL_SILENCE, Sentinels};
 use crate::config::Address;
+use crate::store::backoff::Backoff;
 use crate::wait::{self, first};
 use crate::wire::Limits;
 
@@ -27,7 +28,7 @@ const LONGEST: Duration = Duration::from_secs(10);
 pub(super) async fn run(sentinels: &Sentinels) {
     // The start is random, so that not all clients listen to the same sentinel.
     let mut index = Uuid::new_v4().as_u128() as usize;
-    let mut backoff = Backoff::new();
+    let mut backoff = Backoff::new(FIRST_PAUSE, SENTINEL_SILENCE);
     let mut warnings = Throttle::default();
     loop {
         let all = sentinels.all();
@@ -37,7 +38,7 @@ pub(super) async fn run(sentinels: &Sentinels) {
         let Err(error) = listen(sentinels, address, &mut heard).await;
         let address = address.to_string();
         match error.of_provider().cloned() {
-            Some(why) if warnings.is_due() => wait::tell(move || {
+            Some(why) if warnings.is_due(why.to_string()) => wait::tell(move || {
                 tracing::warn!(%address, error = %why, "no connection to a sentinel, trying again");
             }),
             _ => wait::tell(move || {
@@ -46,7 +47,7 @@ pub(super) async fn run(sentinels: &Sentinels) {
         }
         sentinels.told(None);
         if heard {
-            backoff = Backoff::new();
+            backoff = Backoff::new(FIRST_PAUSE, SENTINEL_SILENCE);
         }
         sleep(backoff.next()).await;
     }
