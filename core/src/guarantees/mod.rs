@@ -114,6 +114,16 @@ impl Guarantees {
         servers.reduce(Self::and).unwrap_or_else(Self::unknown)
     }
 
+    /// The weakest guarantees of the servers that were reached.
+    pub(crate) fn weakest_known(servers: impl Iterator<Item = Self>) -> Self {
+        Self::weakest(servers.filter(Self::are_known))
+    }
+
+    /// Whether a server was reached.
+    pub(crate) fn are_known(&self) -> bool {
+        *self != Self::unknown()
+    }
+
     /// The settings that could let two clients think that they hold the same lock, and the settings that are unknown.
     /// Set-up logs a warning for each. For [`Weakness::InProcessOnly`], which is usual in tests, it logs one line per
     /// process at level INFO.

@@ -54,6 +54,8 @@ pub(crate) struct ClientCore<Q> {
     store: Arc<dyn Store>,
     register: Registry<Q>,
     links: Links,
+    /// Whether the weaknesses of the store were logged.
+    has_warned: AtomicBool,
     timers: Timers<Q>,
     detector: Detector,
     /// The inspections for the detector that have no answer yet, each with the round of its search.
@@ -90,6 +92,7 @@ impl<Q: NameQueue> ClientCore<Q> {
             id,
             order: LockOrder::new(id, settings.allowed_orders.clone()),
             detector: Detector::new(id, settings.endpoint.clone()),
+            has_warned: AtomicBool::new(!settings.lazily),
             settings,
             store,
             register: Registry::default(),
@@ -442,6 +445,20 @@ impl<Q: NameQueue> EndsWithProcess for ClientCore<Q> {
     }
 }
 
+impl<Q> ClientCore<Q> {
+    /// Logs the weaknesses of a store that was not connected at set-up (`connect_lazily`), once they are known.
+    fn warn_later(&self) {
+        if self.has_warned.load(Ordering::Relaxed) {
+            return;
+        }
+        let guarantees = self.store.guarantees();
+        if guarantees.are_known() {
+            self.has_warned.store(true, Ordering::Relaxed);
+            wait::tell(move || guarantees.warn());
+        }
+    }
+}
+
 impl<Q: NameQueue> Events for ClientCore<Q> {
     fn answered(&self, answer: Answer) {
         if self.takes_for_search(&answer) {
@@ -467,6 +484,7 @@ impl<Q: NameQueue> Events for ClientCore<Q> {
 
     fn connected(&self, node: Node, again: bool) {
         self.note_servers(self.links.up(node));
+        self.warn_later();
         if again {
             for local in self.living_at(node) {
                 local.reconnected();

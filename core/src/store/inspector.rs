@@ -4,9 +4,10 @@
 //! it scans, runs the operation `inspect`, and asks servers about themselves.
 
 use super::open::check_tls;
-use super::redis::{self, Guard, Route, Scripts};
+use super::quorum;
+use super::redis::{self, Guard, Route, Spec};
 use super::snapshot::{KeyEnd, Page, Server, Snapshot};
-use super::{cluster, memory, quorum};
+use super::{MemberId, cluster, memory};
 use crate::config::{Access, Endpoint, Settings};
 use crate::error::SetupError;
 use crate::name::Name;
@@ -213,6 +214,9 @@ impl Inspector {
 
 /// A reader of one server.
 fn reader(settings: &Settings, route: Route, access: &Access, guard: Guard) -> redis::Inspector {
-    let (scripts, timeout) = (Scripts::of_server(), settings.connect_timeout);
-    redis::Inspector::new(route, access, settings.replicas, scripts, guard, timeout)
+    let nobody = MemberId::random();
+    redis::Inspector::new(Spec {
+        replicas: settings.replicas,
+        ..Spec::new(route, access, nobody, guard, settings.connect_timeout)
+    })
 }

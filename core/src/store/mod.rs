@@ -4,13 +4,13 @@
 //! [`id`] the identities, [`limits`] the constants, [`snapshot`] what an operator reads. Each store has a folder of its
 //! own. Nothing here knows about handles, futures or guards.
 
+mod backoff;
 mod cluster;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzing;
 mod grant_block;
 mod id;
 mod inspector;
-mod lazy;
 pub(crate) mod limits;
 pub(crate) mod memory;
 mod meta;
@@ -33,7 +33,7 @@ pub(crate) use self::op::{Lease, Mode, Op, Share, Signal};
 pub(crate) use self::open::open;
 pub(crate) use self::redis::rights;
 pub(crate) use self::reply::{HolderRecord, Message, NameRecord, Reply, TicketRecord};
-pub(crate) use self::server_state::{LinkState, ServerState};
+pub(crate) use self::server_state::ServerState;
 pub(crate) use self::shared_str::SharedStr;
 pub use self::snapshot::{Replica, Server};
 use crate::error::StoreError;
@@ -56,6 +56,24 @@ impl Request {
             result: Err(error),
         }
     }
+
+    /// Makes the answer to a request that no server has had, because there was no connection yet. No server knows the
+    /// ticket of a release.
+    fn unsent(self) -> Answer {
+        let result = match self.op {
+            Op::Release { .. } => Ok(Reply::Gone),
+            _ => Err(not_yet()),
+        };
+        Answer {
+            request: self,
+            result,
+        }
+    }
+}
+
+/// The error of a store or server without a first connection.
+fn not_yet() -> StoreError {
+    StoreError::disconnected("the lock store is not connected yet")
 }
 
 /// The id of a request. The submitter chooses it; the store returns it with the answer.
@@ -75,11 +93,6 @@ pub(crate) struct Node(pub(crate) u32);
 
 impl Node {
     pub(crate) const ONLY: Self = Self(0);
-}
-
-/// Returns a name that is never in use. Names of users never begin with a colon.
-pub(crate) fn ping(number: u32) -> Name {
-    Name::from_escaped(&format!(":ping{number}"))
 }
 
 /// The events that a store reports to its member. The store calls these methods on the engine's thread, one at a time,
@@ -136,14 +149,8 @@ pub(crate) trait Store: Send + Sync + 'static {
         Node::ONLY
     }
 
-    /// The servers in use; none if the store is in this process. `link` knows the state of each node.
-    fn servers(&self, _link: &dyn Fn(Node) -> LinkState) -> Vec<ServerState> {
+    /// The servers in use; none if the store is in this process.
+    fn servers(&self) -> Vec<ServerState> {
         Vec::new()
-    }
-
-    /// Returns names for a request to each server: if the member makes one request for each of the names, each server gets
-    /// a request. See [`ping`].
-    fn pings(&self) -> Vec<Name> {
-        vec![ping(0)]
     }
 }

@@ -1,14 +1,12 @@
-//! [`open`]: opens the store of an [`Endpoint`]. [`Opening`]: a store that may take several attempts. Only this file
-//! knows all kinds of stores.
+//! [`open`]: opens the store of an [`Endpoint`]. Only this file knows all kinds of stores.
 
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::memory::MemoryStore;
-use super::redis::{Guard, Route};
-use super::{Events, MemberId, Store, cluster, lazy, quorum, redis};
+use super::redis::{Guard, Route, Spec};
+use super::{Events, MemberId, Store, cluster, quorum};
 use crate::config::{Access, Endpoint, Settings};
 use crate::error::SetupError;
 
@@ -20,63 +18,29 @@ pub(crate) struct Opened {
     driver: Box<dyn FnOnce(Arc<dyn Events>) -> Running + Send>,
 }
 
-/// Opens the store of a member, on the thread of its engine.
+/// Opens the store of a member, on the thread of its engine. Returns when the store is connected and checked; with
+/// `Config::connect_lazily` before, and the driver connects and checks it.
 pub(crate) async fn open(settings: &Settings, member: MemberId) -> Result<Opened, SetupError> {
     check_tls(settings)?;
-    if settings.lazily && !matches!(settings.endpoint, Endpoint::Memory { .. }) {
-        let (store, driver) = lazy::open(settings, member);
-        return Ok(Opened::new(store, |events| driver.run(events)));
-    }
-    let mut opening = Opening::new(settings, member);
-    opening.attempt(settings.connect_timeout).await
-}
-
-/// A store that is being opened, in one or several attempts.
-pub(super) struct Opening<'a> {
-    settings: &'a Settings,
-    member: MemberId,
-    /// The results of earlier attempts, if the store is a cluster.
-    cluster: Option<cluster::Opening>,
-}
-
-impl<'a> Opening<'a> {
-    pub(super) fn new(settings: &'a Settings, member: MemberId) -> Self {
-        Self {
-            settings,
-            member,
-            cluster: None,
+    match &settings.endpoint {
+        Endpoint::Memory { shared } => {
+            let (store, driver) = MemoryStore::open(shared.as_deref(), member);
+            Ok(Opened::new(store, |events| driver.run(events)))
         }
-    }
-
-    /// Opens the store within `limit`. Returns when the store is connected and checked.
-    pub(super) async fn attempt(&mut self, limit: Duration) -> Result<Opened, SetupError> {
-        let (settings, member) = (self.settings, self.member);
-        match &settings.endpoint {
-            Endpoint::Memory { shared } => {
-                let (store, driver) = MemoryStore::open(shared.as_deref(), member);
-                Ok(Opened::new(store, |events| driver.run(events)))
-            }
-            Endpoint::Redis(endpoint) => {
-                let route = Route::fixed(endpoint);
-                one_server(route, &endpoint.access, settings, member, limit).await
-            }
-            Endpoint::Sentinel(endpoint) => {
-                let route = Route::by_sentinels(endpoint);
-                one_server(route, &endpoint.access, settings, member, limit).await
-            }
-            Endpoint::Quorum(endpoint) => {
-                let guard = Guard::of(settings).unreplicated();
-                let later = settings.connect_timeout;
-                let (store, driver) =
-                    quorum::connect(endpoint, later, limit, member, guard).await?;
-                Ok(Opened::new(store, |events| driver.run(events)))
-            }
-            Endpoint::Cluster(endpoint) => {
-                let new = || cluster::Opening::new(endpoint, settings, member);
-                let opening = self.cluster.get_or_insert_with(new);
-                let (store, refresher) = opening.attempt(limit, settings.lazily).await?;
-                Ok(Opened::new(store, |events| refresher.run(events)))
-            }
+        Endpoint::Redis(endpoint) => {
+            one_server(Route::fixed(endpoint), &endpoint.access, settings, member).await
+        }
+        Endpoint::Sentinel(endpoint) => {
+            let route = Route::by_sentinels(endpoint);
+            one_server(route, &endpoint.access, settings, member).await
+        }
+        Endpoint::Quorum(endpoint) => {
+            let (store, driver) = quorum::open(endpoint, settings, member).await?;
+            Ok(Opened::new(store, |events| driver.run(events)))
+        }
+        Endpoint::Cluster(endpoint) => {
+            let (store, refresher) = cluster::open(endpoint, settings, member).await?;
+            Ok(Opened::new(store, |events| refresher.run(events)))
         }
     }
 }
@@ -97,18 +61,16 @@ async fn one_server(
     access: &Access,
     settings: &Settings,
     member: MemberId,
-    limit: Duration,
 ) -> Result<Opened, SetupError> {
-    let (store, driver) = redis::connect(
-        route,
-        access,
-        settings.connect_timeout,
-        limit,
-        settings.replicas,
-        member,
-        Guard::of(settings),
-    )
-    .await?;
+    let limit = settings.connect_timeout;
+    let spec = Spec {
+        replicas: settings.replicas,
+        ..Spec::new(route, access, member, Guard::of(settings), limit)
+    };
+    let (store, mut driver) = spec.unconnected();
+    if !settings.lazily {
+        driver.open(limit).await?;
+    }
     Ok(Opened::new(store, |events| driver.run(events)))
 }
 

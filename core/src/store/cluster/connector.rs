@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use super::epoch::epoch_keys;
 use super::primary::Primary;
+use super::slot::Slot;
 use super::topology::{Topology, shuffle};
 use crate::config::{Access, Address, ClusterEndpoint, RedisEndpoint, Replicas, Settings};
-use crate::store::redis::{self, Driver, Guard, Route, Scripts, TermKeys};
+use crate::name::Name;
+use crate::store::redis::{self, Driver, Guard, Route, Scripts, Spec, TermKeys, probe_name};
 use crate::store::{MemberId, Node};
 
 /// Makes the connections of one member, and chooses the nodes to ask for the topology.
@@ -37,32 +39,29 @@ impl Connector {
         }
     }
 
-    /// Makes a node of `topology` that has no connection yet, and its driver. `first`: this client has sent the node no
-    /// request yet.
+    /// Makes a node of `topology` that has no connection yet, and its driver. `is_new`: no node knows a ticket of this
+    /// client. `checks`: whether the first connection checks the node.
     pub(super) fn primary(
         &mut self,
         address: Address,
         topology: &Topology,
-        first: bool,
+        is_new: bool,
+        checks: bool,
     ) -> (Arc<Primary>, Driver) {
-        let endpoint = self.endpoint(address.clone());
         let epoch = TermKeys::new(epoch_keys(topology, &address));
         let guard = Guard {
             keys: epoch.clone(),
             ..self.guard.clone()
         };
-        let scripts = self.scripts.clone();
-        let (store, driver) = redis::unconnected(
-            &endpoint,
-            self.replicas,
-            self.member,
-            scripts,
-            guard,
-            self.connect_timeout,
-        );
+        let spec = Spec {
+            probe: checks.then(|| self.probe(topology, &address)),
+            is_new,
+            ..self.spec(&address, guard)
+        };
+        let (store, driver) = spec.unconnected();
         let node = Node(self.next);
         self.next += 1;
-        let primary = Primary::new(node, address, store, epoch, first);
+        let primary = Primary::new(node, address, store, epoch);
         (Arc::new(primary), driver)
     }
 
@@ -95,15 +94,30 @@ impl Connector {
 
     /// A reader of the node at `address`.
     pub(super) fn inspector(&self, address: Address) -> redis::Inspector {
-        let endpoint = self.endpoint(address);
-        redis::Inspector::new(
-            Route::fixed(&endpoint),
-            &endpoint.access,
-            self.replicas,
-            self.scripts.clone(),
-            self.guard.clone(),
-            self.connect_timeout,
-        )
+        redis::Inspector::new(self.spec(&address, self.guard.clone()))
+    }
+
+    fn spec(&self, address: &Address, guard: Guard) -> Spec {
+        let route = Route::Fixed(address.clone());
+        Spec {
+            replicas: self.replicas,
+            scripts: self.scripts.clone(),
+            ..Spec::new(
+                route,
+                &self.access,
+                self.member,
+                guard,
+                self.connect_timeout,
+            )
+        }
+    }
+
+    /// Returns a name that only this member uses, in a slot that the node at `address` serves.
+    fn probe(&self, topology: &Topology, address: &Address) -> Name {
+        // These are far more names than needed to hit any slot.
+        let mut names = (0..1 << 20).map(|number| probe_name(self.member, number));
+        let name = names.find(|name| topology.serves(address, Slot::of(name)));
+        name.unwrap_or_else(|| probe_name(self.member, 0))
     }
 
     fn endpoint(&self, address: Address) -> RedisEndpoint {

@@ -4,7 +4,7 @@
 //!   a node, and redirects.
 //! - `slot.rs`, `slot_map.rs`, `primary.rs`: the slot of a name, and the node that serves it.
 //! - `refresher.rs`: keeps the slot map and the connections up to date. `topology.rs`: reads the topology that a node
-//!   reports. `pace.rs`: how often a node is asked for the topology.
+//!   reports.
 //! - `inspector.rs`: reads names, and changes nothing.
 //! - `open.rs`: makes the first connections. `connector.rs`: makes each connection. `epoch.rs`: the keys for the term
 //!   notes of each node.
@@ -17,7 +17,6 @@ mod epoch;
 pub(super) mod fuzzing;
 mod inspector;
 mod open;
-mod pace;
 mod primary;
 mod redirector;
 mod refresher;
@@ -30,4 +29,4 @@ mod tests;
 mod topology;
 
 pub(super) use self::inspector::Inspector;
-pub(super) use self::open::Opening;
+pub(super) use self::open::open;

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use crate::clock::Instant;
 use crate::config::Address;
-use crate::store::Node;
+use crate::error::StoreError;
 use crate::store::redis::{Pipeline, TermKeys};
+use crate::store::{Node, ServerState, Store as _};
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use crate::wait::lock;
@@ -37,14 +38,7 @@ pub(super) struct Primary {
 }
 
 impl Primary {
-    /// `first`: the node has had no requests yet.
-    pub(super) fn new(
-        node: Node,
-        address: Address,
-        store: Arc<Pipeline>,
-        epoch: TermKeys,
-        first: bool,
-    ) -> Self {
+    pub(super) fn new(node: Node, address: Address, store: Arc<Pipeline>, epoch: TermKeys) -> Self {
         Self {
             node,
             address,
@@ -52,9 +46,15 @@ impl Primary {
             epoch,
             link: AtomicU8::new(NEW),
             refuses: AtomicBool::new(false),
-            had_requests: AtomicBool::new(!first),
+            had_requests: AtomicBool::new(true),
             wanted: Mutex::new(Instant::START),
         }
+    }
+
+    /// Notes that the node was connected at set-up, before there were requests.
+    pub(super) fn opened(&self) {
+        self.had_requests.store(false, Ordering::Relaxed);
+        self.set_up(true);
     }
 
     /// Notes that the node is connected, or that it is not: the connection was lost, or an attempt to connect has failed.
@@ -70,6 +70,18 @@ impl Primary {
     /// Whether the node is connected and serves requests.
     pub(super) fn is_well(&self) -> bool {
         self.is_up() && !self.refuses.load(Ordering::Acquire)
+    }
+
+    /// The state of the node. A node that is connected but answers that the cluster is down counts as disconnected.
+    pub(super) fn servers(&self) -> Vec<ServerState> {
+        let mut servers = self.store.servers();
+        for server in &mut servers {
+            if server.down.is_none() && self.refuses.load(Ordering::Acquire) {
+                let why = "the node answers that the cluster is down";
+                server.down = Some(StoreError::disconnected(why));
+            }
+        }
+        servers
     }
 
     /// Whether no attempt to connect has finished yet.

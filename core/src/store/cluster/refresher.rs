@@ -9,21 +9,25 @@ use tokio::time::timeout;
 
 use super::connector::Connector;
 use super::epoch::epoch_keys;
-use super::pace::Pace;
 use super::primary::Primary;
 use super::redirector::Redirector;
-use super::store::ClusterStore;
-use super::topology::{Topology, survey};
+use super::store::{ClusterStore, NOWHERE};
+use super::topology::{Topology, shuffle, slow, survey};
 use crate::clock::Instant;
 use crate::config::Address;
-use crate::error::SetupError;
-use crate::store::redis::{Driver, jittered};
-use crate::store::{Events, Node, Store as _};
+use crate::error::{SetupError, StoreError};
+use crate::store::backoff::{Backoff, Trouble, jittered};
+use crate::store::redis::{Driver, Throttle};
+use crate::store::{Events, Node, Store as _, not_yet};
 use crate::wait;
 use crate::wire::Limits;
 
 /// The pause between two surveys while the cluster is well.
 const CALM: Duration = Duration::from_secs(60);
+/// The first pause between other surveys; it doubles from there.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+/// How long a node may be silent. If all nodes were silent for this time, the next survey allows twice the time.
+const SILENCE: Duration = Duration::from_secs(1);
 /// The minimum time between the start of a survey and the start of one that `Work::refresh` requests.
 const LEAST: Duration = Duration::from_millis(50);
 /// How long all nodes must report a lower epoch before the client takes them for a new cluster. A minority that a
@@ -48,7 +52,8 @@ pub(crate) struct Refresher {
     began: Instant,
     /// The earliest time for a survey that `Work::refresh` requests.
     earliest: Instant,
-    pace: Pace,
+    backoff: Backoff,
+    warnings: Throttle,
     /// The result of the survey in progress may be out of date.
     stale: bool,
 }
@@ -73,15 +78,32 @@ impl Refresher {
             due: now,
             began: now,
             earliest: now,
-            pace: Pace::new(),
+            backoff: Backoff::new(FIRST_PAUSE, SILENCE),
+            warnings: Throttle::default(),
             stale: false,
         };
-        refresher.plan();
+        if !refresher.is_lost() {
+            refresher.plan();
+        }
         refresher
     }
 
-    /// Runs until `Store::close` was called and all requests are answered.
-    pub(crate) async fn run(mut self, events: Arc<dyn Events>) {
+    /// Whether no topology was found yet.
+    fn is_lost(&self) -> bool {
+        self.store.map().primaries().is_empty()
+    }
+
+    /// Runs until `Store::close` was called and all requests are answered. A cluster that was not found yet is reported as
+    /// disconnected before this function returns.
+    pub(crate) fn run(self, events: Arc<dyn Events>) -> impl Future<Output = ()> {
+        let is_lost = self.is_lost();
+        if is_lost {
+            events.disconnected(NOWHERE, not_yet());
+        }
+        self.drive(events, is_lost)
+    }
+
+    async fn drive(mut self, events: Arc<dyn Events>, mut is_lost: bool) {
         let mut running = JoinSet::new();
         loop {
             for (primary, driver) in self.new.drain(..) {
@@ -91,6 +113,11 @@ impl Refresher {
                     events: events.clone(),
                 };
                 running.spawn(driver.run(Arc::new(redirector)));
+            }
+            // Now every name belongs to a node, whose driver has reported its state.
+            if is_lost && !self.is_lost() {
+                is_lost = false;
+                events.gone(NOWHERE);
             }
             if self.store.is_closed() {
                 break;
@@ -117,7 +144,7 @@ impl Refresher {
         let (map, replicas) = (self.store.map(), &self.topology.replicas);
         let candidates = self.connector.candidates(map.primaries(), replicas);
         let limit = self.connector.connect_timeout;
-        let silence = self.pace.silence();
+        let silence = self.backoff.silence();
         let limits = move || Limits::new(limit, silence);
         let survey = survey(candidates, self.topology.epoch, limits);
         let store = self.store.clone();
@@ -145,7 +172,11 @@ impl Refresher {
             self.surveys = JoinSet::new();
             let now = Instant::now();
             let took = self.began.until(now);
-            self.pace.surveyed(took, result.is_ok());
+            self.backoff.failed(match result {
+                _ if took < slow(SILENCE) => Trouble::Unreachable,
+                Err(_) if took >= self.backoff.silence() => Trouble::Silent,
+                _ => Trouble::Busy,
+            });
             // A survey that `Work::refresh` requests begins no sooner than after a pause as long as this survey. So a
             // busy cluster is asked less often.
             self.earliest = self.began.after(LEAST).max(now.after(took));
@@ -171,9 +202,11 @@ impl Refresher {
             Ok(_) => self.topology.works = false,
             Err(error) => {
                 self.topology.works = false;
-                wait::tell(move || {
-                    tracing::debug!(%error, "no node of the cluster reports the slot map");
-                });
+                let is_lost = self.is_lost();
+                let text = self.warnings.failed(&error, is_lost);
+                if is_lost {
+                    events.still_disconnected(NOWHERE, StoreError::disconnected(text));
+                }
             }
         }
     }
@@ -184,28 +217,35 @@ impl Refresher {
         let is_well = self.topology.works
             && map.is_complete()
             && map.primaries().iter().all(|primary| primary.is_well());
-        let wait = if is_well && !self.stale {
-            self.pace.reset();
-            CALM
-        } else {
-            self.pace.next()
-        };
         // The jitter keeps the members from asking all at the same time.
-        self.due = Instant::now().after(jittered(wait));
+        let wait = if is_well && !self.stale {
+            self.backoff.reset();
+            jittered(CALM)
+        } else {
+            self.backoff.next()
+        };
+        self.due = Instant::now().after(wait);
     }
 
     /// Makes the slot map match the topology, as far as the nodes are reachable, and connects to new nodes.
     fn redraw(&mut self, connect: &HashSet<Address>, events: &dyn Events) {
         let old = self.store.map();
         let mut primaries = old.primaries().to_vec();
-        let serving = self.topology.primaries();
-        for address in serving.chain(connect) {
+        // Of a cluster that was just found, one node is checked. Thousands of clients may start together, and the checks
+        // take most of the time of a new connection.
+        let is_new = self.is_lost();
+        let mut serving: Vec<_> = self.topology.primaries().collect();
+        shuffle(&mut serving);
+        for address in serving.into_iter().chain(connect) {
             if primaries.iter().any(|primary| primary.address == *address) {
                 continue;
             }
-            let (primary, driver) = self
-                .connector
-                .primary(address.clone(), &self.topology, false);
+            let (primary, driver) = self.connector.primary(
+                address.clone(),
+                &self.topology,
+                is_new,
+                is_new && primaries.is_empty(),
+            );
             if connect.contains(address) {
                 primary.want();
             }

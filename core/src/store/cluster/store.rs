@@ -15,26 +15,25 @@ use crate::config::Address;
 use crate::error::{SetupError, StoreError, StoreErrorKind};
 use crate::guarantees::Guarantees;
 use crate::name::Name;
-use crate::store::{Answer, LinkState, Node, Request, ServerState, Store, ping};
+use crate::store::{Answer, Node, Request, ServerState, Store, not_yet};
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::wait::lock;
 
 /// The node of names whose slot no node serves at present.
-const NOWHERE: Node = Node(u32::MAX);
+pub(super) const NOWHERE: Node = Node(u32::MAX);
 /// The minimum time between two moves of a slot by redirects: two nodes that disagree must not pass a request back
 /// and forth for ever.
 const MOVE_INTERVAL: Duration = Duration::from_secs(1);
-
-/// How many names [`pings`](Store::pings) tries at most to find a name for each primary. It may miss a primary that
-/// serves few slots.
-const PINGS: u32 = 4096;
 
 /// A member's access to a cluster.
 #[derive(Debug)]
 pub(crate) struct ClusterStore {
     map: Mutex<Arc<SlotMap>>,
-    guarantees: Guarantees,
+    /// The servers, as in the URL.
+    seeds: String,
+    /// Those of the nodes that were checked.
+    guarantees: Mutex<Guarantees>,
     closed: AtomicBool,
     work: Mutex<Work>,
     has_work: Notify,
@@ -56,16 +55,23 @@ pub(super) struct Work {
 }
 
 impl ClusterStore {
-    pub(super) fn new(map: SlotMap) -> Self {
+    pub(super) fn new(map: SlotMap, seeds: String) -> Self {
         let nodes = map.primaries().iter();
         let guarantees = nodes.map(|primary| primary.store.guarantees());
         Self {
-            guarantees: Guarantees::weakest(guarantees),
+            seeds,
+            guarantees: Mutex::new(Guarantees::weakest_known(guarantees)),
             map: Mutex::new(Arc::new(map)),
             closed: AtomicBool::new(false),
             work: Mutex::default(),
             has_work: Notify::new(),
         }
+    }
+
+    /// Notes the guarantees of a node, if it was checked.
+    pub(super) fn note_guarantees(&self, of_node: Guarantees) {
+        let mut guarantees = lock(&self.guarantees);
+        *guarantees = Guarantees::weakest_known([guarantees.clone(), of_node].into_iter());
     }
 
     pub(super) fn map(&self) -> Arc<SlotMap> {
@@ -126,7 +132,7 @@ impl ClusterStore {
 
 impl Store for ClusterStore {
     fn guarantees(&self) -> Guarantees {
-        self.guarantees.clone()
+        lock(&self.guarantees).clone()
     }
 
     fn submit(&self, mut request: Request) -> Option<Answer> {
@@ -134,6 +140,9 @@ impl Store for ClusterStore {
         let mut last: Option<Arc<Primary>> = None;
         loop {
             let map = self.map();
+            if map.primaries().is_empty() {
+                return Some(request.unsent());
+            }
             let Some(primary) = map.primary(slot) else {
                 let why = "no node of the cluster serves this slot";
                 return Some(busy(request, &StoreError::disconnected(why)));
@@ -153,27 +162,17 @@ impl Store for ClusterStore {
         }
     }
 
-    fn servers(&self, link: &dyn Fn(Node) -> LinkState) -> Vec<ServerState> {
+    fn servers(&self) -> Vec<ServerState> {
         let map = self.map();
-        let state = |primary: &Arc<Primary>| link(primary.node).of(primary.address.to_string());
-        map.primaries().iter().map(state).collect()
-    }
-
-    /// A name for each primary that serves slots.
-    fn pings(&self) -> Vec<Name> {
-        let map = self.map();
-        let (mut names, mut found) = (Vec::new(), HashSet::new());
-        for name in (0..PINGS).map(ping) {
-            if let Some(primary) = map.primary(Slot::of(&name))
-                && found.insert(primary.node)
-            {
-                names.push(name);
-            }
-            if found.len() == map.primaries().len() {
-                break;
-            }
+        if map.primaries().is_empty() {
+            return vec![ServerState {
+                address: self.seeds.clone(),
+                down: Some(not_yet()),
+                closing: None,
+            }];
         }
-        names
+        let primaries = map.primaries().iter();
+        primaries.flat_map(|primary| primary.servers()).collect()
     }
 
     fn flush(&self) {

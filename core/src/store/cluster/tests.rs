@@ -9,10 +9,10 @@ use super::redirector::Redirector;
 use super::slot::Slot;
 use super::slot_map::SlotMap;
 use super::store::ClusterStore;
-use crate::config::{Access, Address, RedisEndpoint};
+use crate::config::{Access, Address};
 use crate::error::{StoreError, StoreErrorKind};
 use crate::name::Name;
-use crate::store::redis::{self, Driver, Guard, Scripts, TermKeys};
+use crate::store::redis::{Driver, Guard, Route, Scripts, Spec, TermKeys};
 use crate::store::{
     Answer, Events, GrantBlock, Lease, MemberId, Message, Mode, Node, Op, Request, RequestId,
     Share, Store, Ticket,
@@ -40,10 +40,6 @@ impl Events for Answers {
 fn node(number: u16) -> (Arc<Primary>, Driver) {
     let host = "127.0.0.1".to_owned();
     let address = Address::Tcp { host, port: number };
-    let endpoint = RedisEndpoint {
-        address: address.clone(),
-        access: Access::default(),
-    };
     let keys = TermKeys::new(Vec::new());
     let guard = Guard {
         replicated: true,
@@ -52,10 +48,15 @@ fn node(number: u16) -> (Arc<Primary>, Driver) {
         failover: false,
         longest_lease: Duration::from_secs(1),
     };
-    let scripts = Scripts::of_cluster();
     let (member, limit) = (MemberId::random(), Duration::from_secs(60));
-    let (store, driver) = redis::unconnected(&endpoint, None, member, scripts, guard, limit);
-    let primary = Primary::new(Node(number.into()), address, store, keys, true);
+    let route = Route::Fixed(address.clone());
+    let spec = Spec {
+        scripts: Scripts::of_cluster(),
+        is_new: false,
+        ..Spec::new(route, &Access::default(), member, guard, limit)
+    };
+    let (store, driver) = spec.unconnected();
+    let primary = Primary::new(Node(number.into()), address, store, keys);
     primary.set_up(true);
     (Arc::new(primary), driver)
 }
@@ -98,7 +99,7 @@ async fn a_request_that_is_sent_on_is_not_overtaken() {
     names.retain(|name| slots.insert(Slot::of(name)));
     let mut map = SlotMap::new(vec![old.clone(), new.clone()]);
     map.set(names.iter().map(Slot::of), &old);
-    let store = Arc::new(ClusterStore::new(map));
+    let store = Arc::new(ClusterStore::new(map, String::new()));
     let redirector = Redirector {
         store: store.clone(),
         primary: old.clone(),

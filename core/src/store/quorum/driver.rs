@@ -11,10 +11,9 @@ use super::nodes::Nodes;
 use super::store::{Listener, QuorumStore};
 use super::votes::majority;
 use crate::clock::Instant;
-use crate::config::RedisEndpoint;
+use crate::config::{RedisEndpoint, Settings};
 use crate::error::SetupError;
-use crate::guarantees::Guarantees;
-use crate::store::redis::{Guard, Pipeline, Route, Scripts};
+use crate::store::redis::{Guard, Pipeline, Route, Spec};
 use crate::store::{Events, MemberId, Store, redis};
 
 /// How long the driver waits for the other nodes once a majority is connected.
@@ -30,30 +29,31 @@ pub(crate) struct Driver {
     drivers: Vec<redis::Driver>,
 }
 
-/// Opens the nodes. A majority must connect within `limit`; the others may connect later. `connect_timeout` limits each
-/// later attempt to connect.
-pub(crate) async fn connect(
+/// Opens the nodes. A majority must connect within the connect timeout; the others may connect later. With
+/// `Config::connect_lazily`, all may.
+pub(crate) async fn open(
     nodes: &[RedisEndpoint],
-    connect_timeout: Duration,
-    limit: Duration,
+    settings: &Settings,
     member: MemberId,
-    guard: Guard,
 ) -> Result<(Arc<QuorumStore>, Driver), SetupError> {
-    let opened = open_majority(nodes, connect_timeout, limit, member, &guard).await?;
+    let (guard, limit) = (Guard::of(settings).unreplicated(), settings.connect_timeout);
+    let unconnected = |node: &RedisEndpoint| {
+        let route = Route::fixed(node);
+        Spec::new(route, &node.access, member, guard.clone(), limit).unconnected()
+    };
+    let opened = match settings.lazily {
+        true => nodes.iter().map(|_| None).collect(),
+        false => open_majority(nodes.iter().map(unconnected), limit).await?,
+    };
     let (mut stores, mut drivers) = (Vec::new(), Vec::new());
     for (node, opened) in nodes.iter().zip(opened) {
         let connected = opened.is_some();
-        let (store, driver) = opened.unwrap_or_else(|| {
-            let (scripts, guard) = (Scripts::of_server(), guard.clone());
-            redis::unconnected(node, None, member, scripts, guard, connect_timeout)
-        });
+        let (store, driver) = opened.unwrap_or_else(|| unconnected(node));
         stores.push((store as Arc<dyn Store>, connected));
         drivers.push(driver);
     }
-    let addresses = nodes.iter().map(|node| node.address.to_string());
-    let connected = stores.iter().map(|(_, connected)| *connected);
-    let servers = addresses.zip(connected).collect();
-    let store = Arc::new(QuorumStore::new(guarantees(&stores), servers));
+    let nodes = stores.iter().map(|(store, _)| store.clone()).collect();
+    let store = Arc::new(QuorumStore::new(nodes));
     let driver = Driver {
         store: store.clone(),
         nodes: stores,
@@ -64,28 +64,15 @@ pub(crate) async fn connect(
 
 /// Opens a majority of the nodes within `limit`, and other nodes that connect soon after. `None`: the node is not open yet.
 async fn open_majority(
-    nodes: &[RedisEndpoint],
-    connect_timeout: Duration,
+    nodes: impl ExactSizeIterator<Item = (Arc<Pipeline>, redis::Driver)>,
     limit: Duration,
-    member: MemberId,
-    guard: &Guard,
 ) -> Result<Vec<Option<(Arc<Pipeline>, redis::Driver)>>, SetupError> {
     let count = nodes.len();
     let mut opening = JoinSet::new();
-    for (index, node) in nodes.iter().cloned().enumerate() {
-        let guard = guard.clone();
+    for (index, (store, mut driver)) in nodes.enumerate() {
         opening.spawn(async move {
-            let opened = redis::connect(
-                Route::fixed(&node),
-                &node.access,
-                connect_timeout,
-                limit,
-                None,
-                member,
-                guard,
-            )
-            .await;
-            (index, opened)
+            let opened = driver.open(limit).await;
+            (index, opened.map(|()| (store, driver)))
         });
     }
     let mut opened: Vec<_> = (0..count).map(|_| None).collect();
@@ -111,26 +98,20 @@ async fn open_majority(
     Ok(opened)
 }
 
-/// The weakest guarantee of the connected nodes counts, since any node may complete a second majority. Unconnected nodes
-/// are ignored.
-fn guarantees(nodes: &[(Arc<dyn Store>, bool)]) -> Guarantees {
-    let connected = nodes.iter().filter(|(_, connected)| *connected);
-    Guarantees {
-        fifo: false,
-        ..Guarantees::weakest(connected.map(|(store, _)| store.guarantees()))
-    }
-}
-
 impl Driver {
-    /// Runs until [`Store::close`] was called and all requests are answered.
-    pub(crate) async fn run(mut self, events: Arc<dyn Events>) {
+    /// Runs until [`Store::close`] was called and all requests are answered. Reports at once if no majority is connected.
+    pub(crate) fn run(mut self, events: Arc<dyn Events>) -> impl Future<Output = ()> {
+        let nodes = Nodes::new(std::mem::take(&mut self.nodes));
+        let quorum = Quorum::new(nodes, events);
+        self.drive(quorum)
+    }
+
+    async fn drive(mut self, mut quorum: Quorum) {
         let mut running = JoinSet::new();
         for (node, driver) in std::mem::take(&mut self.drivers).into_iter().enumerate() {
             let store = self.store.clone();
             running.spawn(driver.run(Arc::new(Listener { node, store })));
         }
-        let nodes = Nodes::new(std::mem::take(&mut self.nodes));
-        let mut quorum = Quorum::new(nodes, events);
         loop {
             let (inputs, open) = self.store.take();
             let idle = inputs.is_empty();

@@ -45,6 +45,8 @@ pub(super) struct Quorum {
     pub(super) took: Duration,
     pub(super) last_job: u64,
     events: Arc<dyn Events>,
+    /// Whether a node has been reachable before.
+    was_reached: bool,
     /// Whether a majority has been reachable before.
     was_connected: bool,
     connected: bool,
@@ -67,12 +69,20 @@ impl Quorum {
             took: Duration::ZERO,
             last_job: 0,
             events,
+            was_reached: false,
             was_connected: false,
             connected: false,
             closing: None,
             sweep_at: SWEEP,
         };
+        quorum.was_reached = quorum.nodes.up() > 0;
         quorum.connect();
+        if !quorum.connected {
+            // The first connection will be one after an outage: requests have failed by then.
+            quorum.was_connected = true;
+            let error = quorum.disconnected();
+            quorum.events.disconnected(Node::ONLY, error);
+        }
         quorum
     }
 
@@ -82,12 +92,17 @@ impl Quorum {
                 Op::Acquire { .. } | Op::Adopt { .. } | Op::Touch { .. } => {
                     self.ticket_asked(request);
                 }
+                Op::Release { ticket, .. } if !self.was_reached => {
+                    self.end_requests(*ticket);
+                    self.events.answered(request.unsent());
+                }
                 Op::Release { .. } => self.release(request),
                 _ => self.query(request),
             },
             Input::Answered(node, answer) => self.answered(node, answer),
             Input::Told(node, name, message) => self.told(node, &name, message),
             Input::Up(node) => {
+                self.was_reached = true;
                 self.nodes.note_up(node, self.now);
                 self.look_after_places(node);
                 self.connect();

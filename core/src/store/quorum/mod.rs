@@ -40,6 +40,6 @@ mod votes;
 mod wake;
 mod wake_queue;
 
-pub(crate) use self::driver::connect;
+pub(crate) use self::driver::open;
 pub(super) use self::inspector::Inspector;
 pub(super) use self::wake_queue::is_wake_queue;

@@ -3,13 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::store::not_yet;
 use super::votes::majority;
 use crate::clock::Instant;
 use crate::error::StoreError;
 use crate::name::Name;
 use crate::store::limits::LONGEST_LEASE;
-use crate::store::{Answer, GrantBlock, Op, Request, RequestId, Store, Ticket, TicketMap};
+use crate::store::{Answer, GrantBlock, Op, Request, RequestId, Store, Ticket, TicketMap, not_yet};
 use crate::wait;
 
 /// Takes the place of a job's number if no job waits for the answer.

@@ -63,7 +63,7 @@ impl Quorum {
     }
 
     /// Answers the pending requests of `ticket`, which its release overtakes.
-    fn end_requests(&mut self, ticket: Ticket) {
+    pub(super) fn end_requests(&mut self, ticket: Ticket) {
         let Some(state) = self.tickets.get_mut(&ticket) else {
             return;
         };

@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use tokio::sync::Notify;
 
+use super::votes::majority;
 use crate::error::StoreError;
 use crate::guarantees::Guarantees;
 use crate::name::Name;
-use crate::store::{
-    Answer, Events, GrantBlock, LinkState, Message, Node, Request, ServerState, Store,
-};
+use crate::store::{Answer, Events, GrantBlock, Message, Node, Request, ServerState, Store};
 use crate::sync::Mutex;
 use crate::wait::lock;
 
@@ -30,11 +29,8 @@ pub(super) enum Input {
 }
 
 /// A member's access to several independent servers.
-#[derive(Debug)]
 pub(crate) struct QuorumStore {
-    guarantees: Guarantees,
-    /// The servers, in the order of the nodes.
-    servers: Mutex<Vec<ServerState>>,
+    nodes: Vec<Arc<dyn Store>>,
     inbox: Mutex<Inbox>,
     changed: Notify,
 }
@@ -47,19 +43,9 @@ struct Inbox {
 }
 
 impl QuorumStore {
-    /// `servers`: the address of each node, and whether it is connected already.
-    pub(super) fn new(guarantees: Guarantees, servers: Vec<(String, bool)>) -> Self {
-        let server = |(address, connected): (_, bool)| {
-            let down = (!connected).then(not_yet);
-            let link = LinkState {
-                down,
-                closing: None,
-            };
-            link.of(address)
-        };
+    pub(super) fn new(nodes: Vec<Arc<dyn Store>>) -> Self {
         Self {
-            guarantees,
-            servers: Mutex::new(servers.into_iter().map(server).collect()),
+            nodes,
             inbox: Mutex::default(),
             changed: Notify::new(),
         }
@@ -79,11 +65,20 @@ impl QuorumStore {
 
 impl Store for QuorumStore {
     fn guarantees(&self) -> Guarantees {
-        self.guarantees.clone()
+        let nodes = self.nodes.iter().map(|node| node.guarantees());
+        let known: Vec<_> = nodes.filter(Guarantees::are_known).collect();
+        if known.len() < majority(self.nodes.len()) {
+            return Guarantees::unknown();
+        }
+        // Any node may complete a second majority, so the weakest guarantee counts.
+        Guarantees {
+            fifo: false,
+            ..Guarantees::weakest(known.into_iter())
+        }
     }
 
-    fn servers(&self, _: &dyn Fn(Node) -> LinkState) -> Vec<ServerState> {
-        lock(&self.servers).clone()
+    fn servers(&self) -> Vec<ServerState> {
+        self.nodes.iter().flat_map(|node| node.servers()).collect()
     }
 
     fn submit(&self, request: Request) -> Option<Answer> {
@@ -109,11 +104,6 @@ impl Store for QuorumStore {
     }
 }
 
-/// The error of a node that has not been reached since set-up.
-pub(super) fn not_yet() -> StoreError {
-    StoreError::disconnected("it was not reached yet")
-}
-
 /// Receives the events of one node.
 pub(super) struct Listener {
     pub(super) node: usize,
@@ -124,12 +114,6 @@ impl Listener {
     fn push(&self, input: Input) {
         lock(&self.store.inbox).inputs.push_back(input);
         self.store.changed.notify_one();
-    }
-
-    fn note(&self, change: impl FnOnce(&mut LinkState)) {
-        if let Some(server) = lock(&self.store.servers).get_mut(self.node) {
-            change(&mut server.link);
-        }
     }
 }
 
@@ -143,22 +127,18 @@ impl Events for Listener {
     }
 
     fn connected(&self, _: Node, _: bool) {
-        self.note(|link| link.down = None);
         self.push(Input::Up(self.node));
     }
 
     fn disconnected(&self, _: Node, error: StoreError) {
-        self.note(|link| link.down = Some(error.clone()));
         self.push(Input::Down(self.node, error));
     }
 
     fn closed(&self, _: Node, closing: Option<GrantBlock>) {
-        self.note(|link| link.closing = closing);
         self.push(Input::Closed(self.node, closing));
     }
 
     fn still_disconnected(&self, _: Node, error: StoreError) {
-        self.note(|link| link.down = Some(error.clone()));
         self.push(Input::StillDown(self.node, error));
     }
 }

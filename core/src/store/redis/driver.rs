@@ -1,4 +1,4 @@
-//! [`Driver`]: keeps a connection open until `Store::close` is called.
+//! [`Driver`]: makes the first connection, unless set-up did, and replaces a lost one, until `Store::close` is called.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -6,19 +6,18 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 
-use super::connect::backoff::Backoff;
-use super::connect::error::ConnectError;
-use super::connect::{Connector, PROVIDER_FAILS, Ready};
+use super::connect::throttle::Throttle;
+use super::connect::{FIRST_PAUSE, Ready};
 use super::link::Link;
 use super::pipeline::Pipeline;
 use super::replicas::{self, Barrier};
-use crate::clock;
 use crate::error::{SetupError, StoreError};
-use crate::name::Name;
-use crate::store::{Events, Node};
-use crate::wait::{self, Limit, first};
+use crate::store::backoff::Backoff;
+use crate::store::{Events, Node, not_yet};
+use crate::wait::{self, first};
+use crate::wire::USUAL_SILENCE;
 
 /// Runs the connection, and replaces it when it is lost.
 pub(crate) struct Driver {
@@ -41,23 +40,24 @@ impl Driver {
         }
     }
 
-    /// Opens the first connection with all checks, within `left`. The checks run operations on the reserved name `probe`.
-    /// Afterwards, the connection accepts requests.
-    pub(crate) async fn open(&mut self, left: Duration, probe: &Name) -> Result<(), SetupError> {
-        let ends = Instant::now() + left;
-        let connector = &self.pipeline.connector;
-        let ready = connector.first(left, probe).await?;
-        if let Some(barrier) = &mut self.barrier {
-            let left = ends.saturating_duration_since(Instant::now());
-            connector.within(left, barrier.connect()).await?;
-        }
+    /// Opens the first connection and checks the server, within `left`. Afterwards, the connection accepts requests.
+    pub(crate) async fn open(&mut self, left: Duration) -> Result<(), SetupError> {
+        let ready = self.pipeline.connector.first(left).await?;
         self.pipeline.connect(&ready);
         self.first = Some(ready);
         Ok(())
     }
 
-    /// Runs until `Store::close` is called and all requests are answered. Without a connection, requests fail at once.
-    pub(crate) async fn run(mut self, events: Arc<dyn Events>) {
+    /// Runs until `Store::close` is called and all requests are answered. Without a connection, requests fail at once. A
+    /// store that is not connected yet is reported as disconnected before this function returns.
+    pub(crate) fn run(self, events: Arc<dyn Events>) -> impl Future<Output = ()> {
+        if self.first.is_none() {
+            events.disconnected(Node::ONLY, not_yet());
+        }
+        self.drive(events)
+    }
+
+    async fn drive(mut self, events: Arc<dyn Events>) {
         let pipeline = self.pipeline.clone();
         let barrier = self.barrier.take();
         let serving = async {
@@ -80,7 +80,8 @@ impl Driver {
         } = self;
         let connector = &pipeline.connector;
         let _abandoned = Abandoned(&pipeline);
-        let mut again = false;
+        let mut again = serving.is_none();
+        let mut was_connected = serving.is_some();
         loop {
             let error = match serving.take() {
                 Some(ready) => {
@@ -98,12 +99,12 @@ impl Driver {
                     wait::tell(move || {
                         tracing::warn!(address, error = %why, "the lock store is lost; reconnecting");
                     });
+                    events.disconnected(Node::ONLY, error.clone());
                     error
                 }
-                None => StoreError::disconnected("there is no connection yet"),
+                None => not_yet(),
             };
-            events.disconnected(Node::ONLY, error.clone());
-            let connecting = reconnect(connector, &*events);
+            let connecting = reconnect(&pipeline, &*events, was_connected);
             let Some(ready) = answering(connecting, &pipeline, &*events, &error).await else {
                 return;
             };
@@ -114,22 +115,31 @@ impl Driver {
             serving = Some(ready);
             again = true;
             let address = connector.place();
-            wait::tell(move || tracing::info!(address, "the lock store is back"));
+            wait::tell(move || match was_connected {
+                true => tracing::info!(address, "the lock store is back"),
+                false => tracing::info!(address, "the lock store is connected"),
+            });
+            was_connected = true;
         }
     }
 }
 
 /// Retries until a connection is made.
-async fn reconnect(connector: &Connector, events: &dyn Events) -> Ready {
-    let mut backoff = Backoff::new();
-    let warnings = Limit::every(PROVIDER_FAILS);
+async fn reconnect(pipeline: &Pipeline, events: &dyn Events, was_connected: bool) -> Ready {
+    let connector = &pipeline.connector;
+    let mut backoff = Backoff::new(FIRST_PAUSE, USUAL_SILENCE);
+    let mut warnings = Throttle::default();
     loop {
         let attempt = async {
-            match connector.again(backoff.silence()).await {
+            match connector.attempt(backoff.silence()).await {
                 Ok(ready) => return Some(ready),
                 Err(error) => {
-                    backoff.failed(&error);
-                    let error = failure(error, &connector.place(), &warnings);
+                    backoff.failed(error.trouble());
+                    let warns = !was_connected || error.of_provider().is_some();
+                    let error = error.at(&connector.place());
+                    let text = warnings.failed(&error, warns);
+                    let error = StoreError::disconnected(text);
+                    pipeline.still_disconnected(error.clone());
                     events.still_disconnected(Node::ONLY, error);
                 }
             }
@@ -144,27 +154,6 @@ async fn reconnect(connector: &Connector, events: &dyn Events) -> Ready {
             return ready;
         }
     }
-}
-
-/// Logs the failure of an attempt to connect to `place`, and returns its error. The log entry is a warning if the
-/// credentials provider has failed and `warnings` allows it.
-fn failure(error: ConnectError, place: &str, warnings: &Limit) -> StoreError {
-    let provider = error.of_provider().cloned();
-    let mut text = error.at(place).to_string();
-    if let Some(source) = &provider {
-        text.push_str(&format!(": {source}"));
-    }
-    let error = StoreError::disconnected(text);
-    let why = error.clone();
-    match provider.is_some() && warnings.pass(clock::Instant::now()).is_some() {
-        true => wait::tell(move || {
-            tracing::warn!(error = %why, "no connection to the lock store, trying again");
-        }),
-        false => wait::tell(move || {
-            tracing::debug!(error = %why, "no connection to the lock store yet");
-        }),
-    }
-    error
 }
 
 /// Waits for a connection, and fails every request until there is one. `None`: `Store::close` was called.

@@ -1,24 +1,19 @@
 //! [`Inspector`]: reads names and their state from one server, and changes nothing there.
 
-use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use redis::Cmd;
 
 use super::command::{self, KEY};
-use super::connect::Connector;
 use super::connect::error::{ConnectError, accept};
 use super::connect::facts::{Facts, number};
-use super::connect::inspect::Opened;
-use super::route::Route;
-use super::scripts::Scripts;
-use super::term::{self, Guard};
-use super::{error, reply};
-use crate::config::{Access, Replicas};
+use super::connect::{Connector, Ready};
+use super::error::{self, Code};
+use super::{Spec, reply, term};
 use crate::error::{SetupError, StoreError};
 use crate::name::Name;
 use crate::store::snapshot::{KeyEnd, Page, Replica, Server, Snapshot};
-use crate::store::{MemberId, NameRecord, Op, Reply};
+use crate::store::{NameRecord, Op, Reply};
 use crate::wire::{ErrorReply, Value};
 
 /// How many keys the server reads for one page of a scan.
@@ -29,30 +24,17 @@ const ALL_KEYS: &str = "auto_mutex:*";
 /// A reader of one server. After a failover, it reads from the new primary.
 pub(crate) struct Inspector {
     connector: Connector,
-    opened: Option<Opened>,
+    opened: Option<Ready>,
 }
 
 impl Inspector {
-    pub(in crate::store) fn new(
-        route: Route,
-        access: &Access,
-        replicas: Option<Replicas>,
-        scripts: Arc<Scripts>,
-        guard: Guard,
-        connect_timeout: Duration,
-    ) -> Self {
-        // The scripts need the id of a member. An inspector is no member, so it uses an id that no member has.
-        let nobody = MemberId::random();
+    /// `spec`: with the id of no member, because the scripts need an id, but an inspector is no member.
+    pub(in crate::store) fn new(spec: Spec) -> Self {
         Self {
-            connector: Connector::new(
-                route,
-                access,
-                replicas,
-                nobody,
-                scripts,
-                guard,
-                connect_timeout,
-            ),
+            connector: Connector::new(Spec {
+                reads: true,
+                ..spec
+            }),
             opened: None,
         }
     }
@@ -64,8 +46,7 @@ impl Inspector {
 
     /// Connects, unless there is a connection.
     pub(in crate::store) async fn connect(&mut self) -> Result<(), SetupError> {
-        self.with(async |_: &Connector, _: &mut Opened| Ok(()))
-            .await
+        self.with(async |_: &Connector, _: &mut Ready| Ok(())).await
     }
 
     /// Returns the next names that match `pattern`. The first cursor is `0`. As with SCAN, a name may be returned twice.
@@ -210,7 +191,7 @@ impl Inspector {
         count: usize,
         mut read: impl FnMut(usize, &Value<'_>),
     ) -> Result<(), SetupError> {
-        self.with(async |_: &Connector, opened: &mut Opened| {
+        self.with(async |_: &Connector, opened: &mut Ready| {
             opened.connection.send(questions).await?;
             for index in 0..count {
                 read(index, &opened.connection.reply().await?);
@@ -225,7 +206,7 @@ impl Inspector {
     /// queries change nothing.
     async fn with<T>(
         &mut self,
-        mut ask: impl AsyncFnMut(&Connector, &mut Opened) -> Result<T, ConnectError>,
+        mut ask: impl AsyncFnMut(&Connector, &mut Ready) -> Result<T, ConnectError>,
     ) -> Result<T, SetupError> {
         let was_open = self.opened.is_some();
         let mut asked = self.attempt(&mut ask).await;
@@ -241,11 +222,14 @@ impl Inspector {
 
     async fn attempt<T>(
         &mut self,
-        ask: &mut impl AsyncFnMut(&Connector, &mut Opened) -> Result<T, ConnectError>,
+        ask: &mut impl AsyncFnMut(&Connector, &mut Ready) -> Result<T, ConnectError>,
     ) -> Result<T, ConnectError> {
         let opened = match &mut self.opened {
             Some(opened) => opened,
-            closed => closed.insert(self.connector.for_reading().await?),
+            closed => {
+                let silence = self.connector.connect_timeout;
+                closed.insert(self.connector.unsubscribed(silence).await?)
+            }
         };
         ask(&self.connector, opened).await
     }
@@ -253,11 +237,11 @@ impl Inspector {
 
 /// Whether the server has lost the scripts. A new connection loads them again.
 fn is_flushed<T>(answer: &Result<T, StoreError>) -> bool {
-    matches!(answer, Err(error) if error.code() == Some("NOSCRIPT"))
+    matches!(answer, Err(error) if Code::of_error(error) == Code::NoScript)
 }
 
 /// Asks the server to describe itself.
-async fn describe(connector: &Connector, opened: &mut Opened) -> Result<Server, ConnectError> {
+async fn describe(connector: &Connector, opened: &mut Ready) -> Result<Server, ConnectError> {
     let connection = &mut opened.connection;
     let mut question = Vec::new();
     term::ask_lag(&mut question);
@@ -271,7 +255,7 @@ async fn describe(connector: &Connector, opened: &mut Opened) -> Result<Server, 
     let here = i64::try_from(here.unwrap_or_default().as_micros()).unwrap_or(i64::MAX);
     let ahead = |now: u64| i64::try_from(now).unwrap_or(i64::MAX).saturating_sub(here) / 1000;
     Ok(Server {
-        address: opened.address.to_string(),
+        address: opened.server.address.to_string(),
         version: facts.field("redis_version").map(str::to_owned),
         guarantees: connector.guarantees_by(&facts),
         clock_ahead_ms: now.map(ahead),

@@ -6,7 +6,7 @@
 //! - `route/`: finds the server, again for each connection.
 //! - `pipeline/`: requests from any thread, until they are written.
 //! - `link.rs`, `pending.rs`, `sending.rs`: one connection, until it is lost; replies and rewrites.
-//! - `driver.rs`: replaces a lost connection. `replicas/`: grants that count only once replicas have them.
+//! - `driver.rs`: makes the connection, and replaces a lost one. `replicas/`: grants that count only once replicas have them.
 //! - `inspector.rs`: reads names and their state, and changes nothing.
 //! - `rights.rs`: the commands that the user must be allowed to call.
 //!
@@ -39,66 +39,66 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use self::connect::Connector;
-pub(super) use self::connect::backoff::jittered;
 pub(super) use self::connect::inquiry::inquire;
 pub(super) use self::connect::probe::name as probe_name;
+pub(super) use self::connect::throttle::Throttle;
 pub(crate) use self::driver::Driver;
-pub(super) use self::error::is_elsewhere;
+pub(super) use self::error::Code;
 pub(super) use self::inspector::Inspector;
 pub(crate) use self::pipeline::Pipeline;
 pub(crate) use self::route::Route;
 pub(crate) use self::scripts::Scripts;
 pub(crate) use self::term::{EPOCH, Guard, TermKeys};
 use super::MemberId;
-use crate::config::{Access, RedisEndpoint, Replicas};
-use crate::error::SetupError;
+use crate::config::{Access, Replicas};
+use crate::name::Name;
 
-/// Opens the first connection and checks the server, within `limit`. `connect_timeout` is the time for later connections.
-pub(crate) async fn connect(
-    route: Route,
-    access: &Access,
-    connect_timeout: Duration,
-    limit: Duration,
-    replicas: Option<Replicas>,
-    member: MemberId,
-    guard: Guard,
-) -> Result<(Arc<Pipeline>, Driver), SetupError> {
-    let scripts = Scripts::of_server();
-    let (store, mut driver) = with(Connector::new(
-        route,
-        access,
-        replicas,
-        member,
-        scripts,
-        guard,
-        connect_timeout,
-    ));
-    driver.open(limit, &probe_name(member, 0)).await?;
-    Ok((store, driver))
+/// What the store of one server needs.
+pub(crate) struct Spec {
+    pub(crate) route: Route,
+    pub(crate) access: Access,
+    pub(crate) replicas: Option<Replicas>,
+    pub(crate) member: MemberId,
+    pub(crate) scripts: Arc<Scripts>,
+    pub(crate) guard: Guard,
+    /// The time for one attempt to connect.
+    pub(crate) connect_timeout: Duration,
+    /// The reserved name on which the first connection runs its checks. `None`: no checks, because another node of the
+    /// cluster is checked.
+    pub(crate) probe: Option<Name>,
+    /// Whether the store only reads, for an operator.
+    pub(crate) reads: bool,
+    /// Whether this member has sent nothing to the server yet, so that the server knows none of its tickets.
+    pub(crate) is_new: bool,
 }
 
-/// Makes a store without a connection. Its driver connects as soon as it runs.
-pub(crate) fn unconnected(
-    endpoint: &RedisEndpoint,
-    replicas: Option<Replicas>,
-    member: MemberId,
-    scripts: Arc<Scripts>,
-    guard: Guard,
-    connect_timeout: Duration,
-) -> (Arc<Pipeline>, Driver) {
-    with(Connector::new(
-        Route::fixed(endpoint),
-        &endpoint.access,
-        replicas,
-        member,
-        scripts,
-        guard,
-        connect_timeout,
-    ))
-}
+impl Spec {
+    /// A single server, without replicas that must confirm grants.
+    pub(crate) fn new(
+        route: Route,
+        access: &Access,
+        member: MemberId,
+        guard: Guard,
+        connect_timeout: Duration,
+    ) -> Self {
+        Self {
+            route,
+            access: access.clone(),
+            replicas: None,
+            member,
+            scripts: Scripts::of_server(),
+            guard,
+            connect_timeout,
+            probe: Some(probe_name(member, 0)),
+            reads: false,
+            is_new: true,
+        }
+    }
 
-fn with(connector: Connector) -> (Arc<Pipeline>, Driver) {
-    let pipeline = Arc::new(Pipeline::new(connector));
-    let driver = Driver::new(pipeline.clone());
-    (pipeline, driver)
+    /// Makes a store without a connection. Its driver connects as soon as it runs, if not [before](Driver::open).
+    pub(crate) fn unconnected(self) -> (Arc<Pipeline>, Driver) {
+        let pipeline = Arc::new(Pipeline::new(Connector::new(self)));
+        let driver = Driver::new(pipeline.clone());
+        (pipeline, driver)
+    }
 }

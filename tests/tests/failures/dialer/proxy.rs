@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use auto_mutex::{Client, Config};
 use auto_mutex_tests::authority::Authority;
-use auto_mutex_tests::events::{LONG, soon, waiters};
+use auto_mutex_tests::events::{LONG, eventually, soon, waiters};
 use auto_mutex_tests::redis::{Options, Redis};
 use auto_mutex_tests::socks::{self, Socks};
 use rustls::pki_types::pem::PemObject as _;
@@ -175,8 +175,7 @@ async fn the_connection_that_waits_for_replicas_goes_through_a_proxy() {
     let url = format!("redis://{HOST}:{}", redis.port());
     let config = by_proxy(config(&url), &socks).replicas(1, "100ms");
     let client = Client::connect(config).unwrap();
-    let before = socks.asked().len();
-    assert!(before >= 2, "{before}");
+    eventually("both connections are made", || socks.asked().len() >= 2);
     assert!(socks.carries_all(&redis));
     drop(client);
 }

@@ -2,9 +2,11 @@
 
 use std::io;
 
-use super::super::{error, reply};
+use super::super::error::{self, Code};
+use super::super::reply;
 use super::unsuitable;
 use crate::error::{SetupError, StoreError, StoreErrorKind, TlsError};
+use crate::store::backoff::Trouble;
 use crate::wire::Value;
 
 /// Why a server cannot be used.
@@ -61,13 +63,15 @@ pub(in super::super) fn accepted(reply: &Value<'_>) -> Result<(), StoreError> {
 impl ConnectError {
     /// Classifies an error in a reply.
     pub(in super::super) fn of(error: StoreError) -> Self {
-        match error.code() {
+        match Code::of_error(&error) {
             // NOSCRIPT: another client flushed the scripts during the set-up.
-            Some("LOADING" | "CLUSTERDOWN" | "TRYAGAIN" | "NOREPLICAS" | "NOSCRIPT") => {
-                Self::Passing(error)
-            }
-            Some("READONLY" | "MASTERDOWN") => Self::Role("replica".to_owned()),
-            Some("NOPERM") => Self::Permission(error),
+            Code::Loading
+            | Code::ClusterDown
+            | Code::TryAgain
+            | Code::NoReplicas
+            | Code::NoScript => Self::Passing(error),
+            Code::ReadOnly | Code::MasterDown => Self::Role("replica".to_owned()),
+            Code::NoPerm => Self::Permission(error),
             _ if error.kind() == StoreErrorKind::Forbidden => Self::Authentication(error),
             _ => match unsuitable::advice(&error) {
                 Some(advice) => Self::Unsuitable(advice, error),
@@ -100,6 +104,29 @@ impl ConnectError {
             Self::At(_, error) => error.of_provider(),
             Self::Credentials(source) => Some(source),
             _ => None,
+        }
+    }
+
+    /// What this failure means for the next attempt.
+    pub(in super::super) fn trouble(&self) -> Trouble {
+        match self {
+            Self::At(_, error) => error.trouble(),
+            Self::Silent(_) => Trouble::Silent,
+            Self::Passing(_) | Self::Credentials(_) => Trouble::Busy,
+            Self::Unreachable(_)
+            | Self::Role(_)
+            | Self::NoSentinel(_)
+            | Self::SilentSentinels(_)
+            | Self::UnknownService(_)
+            | Self::NoPrimary(..) => Trouble::Unreachable,
+            Self::Tls(_)
+            | Self::Authentication(_)
+            | Self::Permission(_)
+            | Self::Version(_)
+            | Self::Unsuitable(..)
+            | Self::NoDatabase(..)
+            | Self::Cluster
+            | Self::NoCluster => Trouble::Refused,
         }
     }
 

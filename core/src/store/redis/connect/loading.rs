@@ -8,13 +8,14 @@ use std::time::Duration;
 use redis::Cmd;
 use tokio::time::sleep;
 
-use super::super::error;
+use super::super::error::{self, Code};
 use super::super::scripts::Scripts;
-use super::backoff::Backoff;
+use super::FIRST_PAUSE;
 use super::error::{ConnectError, accept};
 use crate::error::StoreErrorKind;
 use crate::store::MemberId;
-use crate::wire::{Connection, Value};
+use crate::store::backoff::Backoff;
+use crate::wire::{Connection, USUAL_SILENCE, Value};
 
 /// How long a claim on the loading lasts. The other clients wait that long for the client with the claim, which may be dead.
 const CLAIM: Duration = Duration::from_secs(2);
@@ -53,7 +54,7 @@ pub(in super::super) async fn supply<'a>(
     member: MemberId,
     mut missing: Vec<&'a str>,
 ) -> Result<(), ConnectError> {
-    let mut backoff = Backoff::new();
+    let mut backoff = Backoff::new(FIRST_PAUSE, USUAL_SILENCE);
     while let Some(key) = key {
         let mut question = Vec::new();
         let mut claim = redis::cmd("SET");
@@ -103,7 +104,7 @@ pub(in super::super) fn load<'a>(cmd: &'a mut Cmd, text: &str) -> &'a mut Cmd {
 fn claimed(reply: &Value<'_>) -> Result<bool, ConnectError> {
     match reply {
         Value::Error(error) => {
-            let ends = error::ends_connection(error);
+            let ends = Code::of(error).ends_connection();
             let error = error::of_server(error);
             match ends || error.kind() == StoreErrorKind::Forbidden {
                 true => Err(ConnectError::of(error)),

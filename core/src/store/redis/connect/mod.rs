@@ -5,54 +5,53 @@
 //! - `probe.rs`, `facts.rs`: the first connection checks that all commands are allowed, and how the server stores its data.
 //! - `error.rs`: why a server cannot be used. `unsuitable.rs`: the remedy for servers that refuse a command that locks
 //!   need.
-//! - `backoff.rs`: when to try again.
+//! - `throttle.rs`: how often failed attempts log a warning.
 //! - `renewal.rs`: new credentials for an open connection.
-//! - `inspect.rs`: a connection for reading, which changes nothing.
 //! - `inquiry.rs`: a few queries to a node of a cluster, on a separate connection.
 
-pub(super) mod backoff;
 pub(super) mod error;
 pub(super) mod facts;
 pub(super) mod hello;
 pub(super) mod inquiry;
-pub(super) mod inspect;
 mod introduction;
 pub(super) mod loading;
 pub(super) mod probe;
 pub(super) mod renewal;
 pub(super) mod setting;
+pub(super) mod throttle;
 pub(super) mod unsuitable;
 
-use std::io;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 
-use self::backoff::Backoff;
 use self::error::{ConnectError, accept};
 use self::facts::Facts;
 use self::hello::Greeted;
 use self::introduction::Introduction;
 use self::renewal::Renewal;
-use super::command;
 use super::route::{Primary, Route};
 use super::scripts::Scripts;
 use super::term::{self, Guard, Term};
+use super::{Spec, command};
 use crate::config::{Access, Replicas};
 use crate::error::{SetupError, StoreError, TlsError};
 use crate::guarantees::Guarantees;
 use crate::name::Name;
 use crate::store::MemberId;
+use crate::store::backoff::Backoff;
 use crate::wire::{self, Connection, Limits, USUAL_SILENCE, Value};
-
-/// The pause between two warnings about a credentials provider that fails in each attempt to connect.
-pub(super) const PROVIDER_FAILS: Duration = Duration::from_secs(10);
 
 /// The pause between two attempts at the first connection.
 const PAUSE: Duration = Duration::from_millis(50);
+/// The first pause between other attempts; it doubles from there.
+pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(10);
 /// How long one attempt waits for a server that loads its data.
 const LOADING: Duration = Duration::from_secs(2);
+
+/// The name of a connection for reading in `CLIENT LIST`.
+const READER: &str = "auto_mutex:operator";
 
 /// Opens connections of one member to one server.
 pub(super) struct Connector {
@@ -62,9 +61,15 @@ pub(super) struct Connector {
     pub(super) member: MemberId,
     pub(super) scripts: Arc<Scripts>,
     pub(super) guard: Guard,
-    connect_timeout: Duration,
+    pub(super) connect_timeout: Duration,
+    /// Whether connections only read, for an operator. They write no key on the server: they note no term, and load missing
+    /// scripts without the key that keeps other clients from loading them too.
+    reads: bool,
+    probe: Option<Name>,
+    /// Whether the server may know tickets of this member although this process has not connected to it yet.
+    pub(super) is_known: bool,
     introduction: Introduction,
-    /// Set by the first connection.
+    /// Set by the checks of the first connection.
     facts: OnceLock<Facts>,
 }
 
@@ -74,26 +79,23 @@ pub(super) struct Ready {
     pub(super) connection: Connection,
     pub(super) term: Term,
     pub(super) renewal: Renewal,
+    /// Whether the server knew the scripts before this connection.
+    pub(super) knew_scripts: bool,
 }
 
 impl Connector {
-    pub(super) fn new(
-        route: Route,
-        access: &Access,
-        replicas: Option<Replicas>,
-        member: MemberId,
-        scripts: Arc<Scripts>,
-        guard: Guard,
-        connect_timeout: Duration,
-    ) -> Self {
+    pub(super) fn new(spec: Spec) -> Self {
         Self {
-            route,
-            access: access.clone(),
-            replicas,
-            member,
-            scripts,
-            guard,
-            connect_timeout,
+            route: spec.route,
+            access: spec.access,
+            replicas: spec.replicas,
+            member: spec.member,
+            scripts: spec.scripts,
+            guard: spec.guard,
+            connect_timeout: spec.connect_timeout,
+            reads: spec.reads,
+            probe: spec.probe,
+            is_known: !spec.is_new,
             introduction: Introduction::default(),
             facts: OnceLock::new(),
         }
@@ -116,24 +118,22 @@ impl Connector {
         facts.guarantees(&self.guard, replicas)
     }
 
-    /// Makes the first connection with all checks, within `left`. The checks run operations on the reserved name `probe`.
-    /// Waits for a server that is loading its data or lacks replicas, and for sentinels to find a primary.
-    pub(super) async fn first(&self, left: Duration, probe: &Name) -> Result<Ready, SetupError> {
+    /// Makes the first connection, within `left`. Waits for a server that is loading its data or lacks replicas, and for sentinels to find a primary.
+    pub(super) async fn first(&self, left: Duration) -> Result<Ready, SetupError> {
         let mut passing = None;
         let end = Instant::now() + left;
         let opened = timeout_at(end, async {
             loop {
-                let error = match self.attempt(end, probe).await {
-                    Err(error) => error,
+                let left = end.saturating_duration_since(Instant::now());
+                let silence = match self.route {
+                    Route::Fixed(_) => left,
+                    // During an attempt, another server may become the primary. So one attempt does not get all the time.
+                    Route::Sentinel(_) => USUAL_SILENCE.min(left),
+                };
+                let error = match self.open(Limits::until(end, silence)).await {
+                    Err(error) => self.explained(error).await,
                     ready => return ready,
                 };
-                if matches!(
-                    error,
-                    ConnectError::Unreachable(_) | ConnectError::Silent(_)
-                ) && let Some(fault) = self.fault_of_tls(end).await
-                {
-                    return Err(ConnectError::Tls(fault));
-                }
                 // The deadline may have cut this attempt short. Then the error of the previous attempt is more precise.
                 if let Some(known) = passing.take_if(|_| Instant::now() >= end) {
                     return Err(known);
@@ -147,48 +147,42 @@ impl Connector {
         result.map_err(|error| error.at(&self.place()))
     }
 
-    /// One attempt at the first connection.
-    async fn attempt(&self, end: Instant, probe: &Name) -> Result<Ready, ConnectError> {
-        let left = end.saturating_duration_since(Instant::now());
-        let silence = match self.route {
-            Route::Fixed(_) => left,
-            // During an attempt, another server may become the primary. So one attempt does not get all the time.
-            Route::Sentinel(_) => USUAL_SILENCE.min(left),
-        };
-        let mut ready = self.open(Limits::until(end, silence)).await?;
-        probe::run(&mut ready.connection, &self.scripts, self.member, probe).await?;
-        let facts = Facts::ask(&mut ready.connection, ready.term.lag).await?;
-        self.facts.get_or_init(|| facts);
-        Ok(ready)
-    }
-
-    /// Makes the next connection after a loss. Gives up if the server is silent for longer than `silence`.
-    pub(super) async fn again(&self, silence: Duration) -> Result<Ready, ConnectError> {
+    /// Makes a connection in one attempt, which gives up if the server is silent for longer than `silence`.
+    pub(super) async fn attempt(&self, silence: Duration) -> Result<Ready, ConnectError> {
         // A busy server that gets more time for each reply also needs more time for all replies together.
         let whole = self.connect_timeout.max(silence * 2);
         let limits = Limits::new(whole, silence.min(whole));
-        limits.within(self.open(limits)).await
+        match limits.within(self.open(limits)).await {
+            Err(error) if self.is_unchecked() => Err(self.explained(error).await),
+            opened => opened,
+        }
     }
 
-    /// Makes a second connection beside the one of [`open`](Self::open), without a subscription.
-    pub(super) async fn beside(&self) -> Result<Ready, SetupError> {
-        let limits = Limits::new(self.connect_timeout, USUAL_SILENCE);
+    /// Whether the checks of the first connection are still to be made.
+    fn is_unchecked(&self) -> bool {
+        self.probe.is_some() && self.facts.get().is_none()
+    }
+
+    /// Runs every operation on a reserved name, and asks the server how it keeps its data.
+    async fn check(&self, ready: &mut Ready) -> Result<(), ConnectError> {
+        let Some(probe) = &self.probe else {
+            return Ok(());
+        };
+        let connection = &mut ready.connection;
+        probe::run(connection, &self.scripts, self.member, probe).await?;
+        if self.replicas.is_some() {
+            probe::wait(connection).await?;
+        }
+        let facts = Facts::ask(connection, ready.term.lag).await?;
+        self.facts.get_or_init(|| facts);
+        Ok(())
+    }
+
+    /// Makes a connection without a subscription: a second one beside that of [`open`](Self::open), or one for reading.
+    pub(super) async fn unsubscribed(&self, silence: Duration) -> Result<Ready, ConnectError> {
+        let limits = Limits::new(self.connect_timeout, silence);
         // The future is on the heap, as in `open`.
-        let prepared = Box::pin(self.prepared(limits));
-        let prepared: Result<_, ConnectError> = limits.within(prepared).await;
-        let mut ready = prepared.map_err(|error| error.at(&self.place()))?;
-        ready.connection.lift_limits();
-        Ok(ready)
-    }
-
-    /// Returns the output of `connecting`, if it completes within `left`.
-    pub(super) async fn within<T>(
-        &self,
-        left: Duration,
-        connecting: impl Future<Output = Result<T, SetupError>>,
-    ) -> Result<T, SetupError> {
-        let connected = timeout(left, connecting).await;
-        connected.unwrap_or_else(|_| Err(self.too_late().at(&self.place())))
+        limits.within(Box::pin(self.prepared(limits))).await
     }
 
     fn too_late(&self) -> ConnectError {
@@ -202,10 +196,20 @@ impl Connector {
         )))
     }
 
+    /// The cause of the failure of a first connection, as precise as it can be found.
+    async fn explained(&self, error: ConnectError) -> ConnectError {
+        match error {
+            ConnectError::Unreachable(_) | ConnectError::Silent(_) => {
+                self.fault_of_tls().await.map_or(error, ConnectError::Tls)
+            }
+            error => error,
+        }
+    }
+
     /// Connects once more to find the TLS error that explains a lost connection. The lost connection may not have shown it:
     /// a server that expects TLS just closes a plain connection. If a server refuses the client after the handshake, the
     /// server's alert may be lost together with unread bytes.
-    async fn fault_of_tls(&self, end: Instant) -> Option<TlsError> {
+    async fn fault_of_tls(&self) -> Option<TlsError> {
         let Route::Fixed(address) = &self.route else {
             return None;
         };
@@ -215,7 +219,7 @@ impl Connector {
                 .await
                 .then_some(TlsError::Required);
         }
-        let limits = Limits::until(end, USUAL_SILENCE);
+        let limits = Limits::new(USUAL_SILENCE, USUAL_SILENCE);
         let opened = Connection::open(address, transport, limits).await;
         let error = match opened {
             Ok(mut connection) => connection.next().await.err()?,
@@ -226,20 +230,29 @@ impl Connector {
 
     /// Connects, logs in, checks the server, loads the scripts if needed, and reads the term.
     async fn prepared(&self, limits: Limits) -> Result<Ready, ConnectError> {
-        let name = format!("auto_mutex:{}", self.member);
-        let (server, greeted) = self.greeted(&name, limits).await?;
+        let name = match self.reads {
+            true => READER.to_owned(),
+            false => format!("auto_mutex:{}", self.member),
+        };
+        let server = self.route.resolve(limits).await?;
+        let (address, access) = (&server.address, &self.access);
+        let in_cluster = self.scripts.are_of_cluster();
+        let greeted = hello::open(address, access, in_cluster, Some(&name), limits).await?;
+        hello::accept_primary(&greeted.role)?;
         let Greeted {
             mut connection,
-            takes_introductions: introduces,
+            takes_introductions,
             granted,
             ..
         } = greeted;
+        let introduces = takes_introductions && !self.reads;
         let (login, time) = (&self.access.login, self.connect_timeout);
         let renewal = Renewal::new(login, &server.address, time, granted.terms);
         let scripts = &*self.scripts;
         let (missing, lag) = self.loaded(&mut connection, introduces, limits).await?;
-        if !missing.is_empty() {
-            let key = self.guard.keys.of_loading();
+        let knew_scripts = missing.is_empty();
+        if !knew_scripts {
+            let key = self.guard.keys.of_loading().filter(|_| !self.reads);
             loading::supply(
                 &mut connection,
                 scripts,
@@ -249,46 +262,17 @@ impl Connector {
             )
             .await?;
         }
-        let term = Term::ask(&mut connection, scripts, &self.guard, lag).await?;
+        let term = match self.reads {
+            true => Term::default(),
+            false => Term::ask(&mut connection, scripts, &self.guard, lag).await?,
+        };
         Ok(Ready {
             server,
             connection,
             term,
             renewal,
+            knew_scripts,
         })
-    }
-
-    /// Connects and logs in, with a `name` for `CLIENT LIST`. Fails unless the server is a primary.
-    async fn greeted(
-        &self,
-        name: &str,
-        limits: Limits,
-    ) -> Result<(Primary, Greeted), ConnectError> {
-        let server = self.route.resolve(limits).await?;
-        let in_cluster = self.scripts.are_of_cluster();
-        let (address, access) = (&server.address, &self.access);
-        let greeted = hello::open(address, access, in_cluster, Some(name), limits).await?;
-        hello::accept_primary(&greeted.role)?;
-        Ok((server, greeted))
-    }
-
-    /// Appends a SELECT, if the database is not 0. Every connection begins with database 0.
-    fn select(&self, out: &mut Vec<u8>) {
-        if self.access.db != 0 {
-            redis::cmd("SELECT")
-                .arg(self.access.db)
-                .write_packed_command(out);
-        }
-    }
-
-    /// Reads the reply to [`select`](Self::select). The outer error: the connection is lost.
-    async fn selected(&self, connection: &mut Connection) -> io::Result<Result<(), ConnectError>> {
-        let db = self.access.db;
-        if db == 0 {
-            return Ok(Ok(()));
-        }
-        let reply = accept(connection.reply().await?);
-        Ok(reply.map(drop).map_err(|error| error.of_select(db)))
     }
 
     /// Waits until the server has loaded its data. Returns the scripts that the server lacks, and the server's lag.
@@ -299,7 +283,7 @@ impl Connector {
         limits: Limits,
     ) -> Result<(Vec<&str>, Duration), ConnectError> {
         let until = limits.at_most(LOADING).end;
-        let mut backoff = Backoff::new();
+        let mut backoff = Backoff::new(FIRST_PAUSE, USUAL_SILENCE);
         loop {
             let error = match self.known(connection, introduces).await {
                 Err(error @ ConnectError::Passing(_)) => error,
@@ -320,7 +304,12 @@ impl Connector {
     ) -> Result<(Vec<&str>, Duration), ConnectError> {
         let mut question = Vec::new();
         let introduced = introduces && self.introduction.write(&mut question);
-        self.select(&mut question);
+        let db = self.access.db;
+        if db != 0 {
+            // Every connection begins with database 0.
+            let mut select = redis::cmd("SELECT");
+            select.arg(db).write_packed_command(&mut question);
+        }
         loading::ask(&mut question, &self.scripts);
         term::ask_lag(&mut question);
         connection.send(&question).await?;
@@ -328,13 +317,19 @@ impl Connector {
             self.introduction.hear(connection).await?;
         }
         // All replies are read before an error is returned: the connection stays usable for the next query.
-        let selected = self.selected(connection).await?;
+        let selected = match db {
+            0 => Ok(()),
+            db => {
+                let reply = accept(connection.reply().await?);
+                reply.map(drop).map_err(|error| error.of_select(db))
+            }
+        };
         let missing = loading::missing(connection.reply().await?, &self.scripts);
         let lag = term::lag(&connection.reply().await?);
         selected.and(missing).map(|missing| (missing, lag))
     }
 
-    /// Connects, and subscribes.
+    /// Connects and subscribes. The first connection checks the server.
     async fn open(&self, limits: Limits) -> Result<Ready, ConnectError> {
         // This future is on the heap, because it is large and rarely needed. The future of the driver exists as long as the
         // store, and should not reserve space for it.
@@ -349,6 +344,9 @@ impl Connector {
                 Value::Push(words) if words.first() == Some(&Value::Text(b"subscribe")) => break,
                 _ => {}
             }
+        }
+        if self.is_unchecked() {
+            Box::pin(self.check(&mut ready)).await?;
         }
         Ok(ready)
     }

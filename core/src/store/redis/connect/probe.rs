@@ -58,6 +58,16 @@ pub(super) async fn run(
     result
 }
 
+/// Makes sure that the user may call WAIT.
+pub(super) async fn wait(connection: &mut Connection) -> Result<(), ConnectError> {
+    let wait = redis::cmd("WAIT").arg(0).arg(1).take();
+    let accepted = accept(connection.ask(&wait).await?);
+    accepted.map(drop).map_err(|error| match error {
+        ConnectError::Unsuitable(_, error) => ConnectError::without_wait(error),
+        error => error,
+    })
+}
+
 /// Returns operations that together run every command of the scripts. They make two holders, a waiter that gets a grant
 /// message, a tombstone that refuses a ticket, and a signal that is deleted with the name.
 fn operations() -> [Op; 10] {

@@ -8,11 +8,11 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::{Sleep, sleep};
 
-use super::backoff::jittered;
 use crate::clock::Instant;
 use crate::config::{Address, Login};
 use crate::credentials::{Granted, Terms};
 use crate::error::StoreError;
+use crate::store::backoff::jittered;
 use crate::wait;
 
 /// The client asks for new credentials when a fifth to three tenths of the validity remains. The exact part is random, so that

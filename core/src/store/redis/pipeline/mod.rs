@@ -25,7 +25,8 @@ use super::connect::Connector;
 use super::sending::{Awaited, Sending};
 use super::shard_channels::ShardChannels;
 use super::term::Term;
-use crate::store::{Name, Op, Request};
+use crate::error::StoreError;
+use crate::store::{Name, Op, Request, not_yet};
 use crate::sync::{Mutex, MutexGuard};
 use crate::wait::lock;
 use crate::wire::Outbox;
@@ -57,6 +58,8 @@ struct State {
     last: (usize, usize),
     /// Requests without room in the pipeline, or without a connection.
     waiting: VecDeque<Request>,
+    /// Whether the server has no request of this member yet, so that it knows none of its tickets.
+    is_new: bool,
     /// Whether the store accepts no more requests.
     closed: bool,
     /// Whether new requests wait until earlier ones were written again.
@@ -70,6 +73,8 @@ struct State {
     /// Whether anything was written since the last check.
     wrote: bool,
     failed: Option<io::Error>,
+    /// Why there is no connection; `None`: there is one.
+    down: Option<StoreError>,
     /// The server's term, and from when on the server grants.
     term: Term,
     /// `None` unless the server is a node of a cluster.
@@ -86,6 +91,7 @@ impl Pipeline {
             awaited: VecDeque::new(),
             last: (0, 0),
             waiting: VecDeque::new(),
+            is_new: !connector.is_known,
             closed: false,
             held: false,
             // The engine checks this state when it starts.
@@ -94,6 +100,7 @@ impl Pipeline {
             urgent: false,
             wrote: false,
             failed: None,
+            down: Some(not_yet()),
             term: Term::default(),
             shard_channels: connector
                 .scripts

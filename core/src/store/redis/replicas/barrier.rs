@@ -13,17 +13,16 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::super::command;
-use super::super::connect::error::{ConnectError, accept, accepted};
-use super::super::connect::{Ready, hello};
+use super::super::connect::error::accepted;
+use super::super::connect::{Connector, Ready, hello};
 use super::super::pipeline::Pipeline;
 use super::super::{error, reply};
 use super::{Confirming, granted};
 use crate::config::Replicas;
 use crate::credentials::Granted;
-use crate::error::SetupError;
 use crate::store::{Answer, Op, Reply};
 use crate::wait::{self, first};
-use crate::wire::{Connection, Value};
+use crate::wire::{Connection, USUAL_SILENCE, Value};
 
 /// How many grants share one WAIT at most.
 const MOST: usize = 256;
@@ -49,28 +48,20 @@ impl Barrier {
         }
     }
 
-    /// Connects beside the first main connection, and makes sure that the user may call WAIT.
-    pub(in super::super) async fn connect(&mut self) -> Result<(), SetupError> {
-        let connector = &self.pipeline.connector;
-        let mut ready = connector.beside().await?;
-        let wait = redis::cmd("WAIT").arg(0).arg(1).take();
-        let asked = ready.connection.ask(&wait).await;
-        let accepted = asked.map_err(ConnectError::from).and_then(accept);
-        let accepted = accepted.map_err(|error| match error {
-            ConnectError::Unsuitable(_, error) => ConnectError::without_wait(error),
-            error => error,
-        });
-        accepted.map_err(|error| error.at(&connector.place()))?;
-        self.beside = Some((1, ready));
-        Ok(())
-    }
-
     /// Decides batches of grants in turn. A batch has the grants that arrived while the previous batch was decided.
     pub(super) async fn run(
         mut self,
         mut fresh: UnboundedReceiver<Answer>,
         confirming: &Confirming,
     ) {
+        let generation = confirming.generation();
+        if generation > 0 {
+            // The first grant should not wait for a connection.
+            self.beside = connect(&self.pipeline.connector)
+                .await
+                .ok()
+                .map(|ready| (generation, ready));
+        }
         let mut batch = Vec::new();
         while self.receive(&mut fresh, &mut batch).await > 0 {
             let ends = Instant::now() + self.replicas.timeout;
@@ -153,9 +144,8 @@ impl Barrier {
         let (_, ready) = match &mut self.beside {
             Some(beside) => beside,
             none => {
-                let opened = timeout_at(ends, connector.beside()).await;
-                let ready = opened.map_err(late)?.map_err(|error| error.to_string())?;
-                none.insert((generation, ready))
+                let opened = timeout_at(ends, connect(connector)).await;
+                none.insert((generation, opened.map_err(late)??))
             }
         };
         let left = ends.saturating_duration_since(Instant::now());
@@ -184,6 +174,14 @@ impl Barrier {
         let answers = answers(&mut ready.connection, &question, batch, &touches, left / 2);
         timeout_at(ends + GRACE, answers).await.map_err(late)?
     }
+}
+
+/// Connects beside the main connection.
+async fn connect(connector: &Connector) -> Result<Ready, String> {
+    let opened = connector.unsubscribed(USUAL_SILENCE).await;
+    let mut ready = opened.map_err(|error| error.at(&connector.place()).to_string())?;
+    ready.connection.lift_limits();
+    Ok(ready)
 }
 
 /// Sends the touches and the WAIT, and reads how many replicas have each grant. The server answers a touch at once.

@@ -7,16 +7,16 @@ use std::time::Duration;
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 
-use super::super::connect::PROVIDER_FAILS;
-use super::super::connect::backoff::Backoff;
+use super::super::connect::FIRST_PAUSE;
 use super::super::connect::error::{ConnectError, accepted};
 use super::super::connect::hello;
 use super::super::connect::renewal::Renewal;
+use super::super::connect::throttle::Throttle;
 use super::sentinel;
 use super::sentinels::{SENTINEL_SILENCE, Sentinels};
-use crate::clock::Instant;
 use crate::config::Address;
-use crate::wait::{self, Limit, first};
+use crate::store::backoff::Backoff;
+use crate::wait::{self, first};
 use crate::wire::Limits;
 
 /// After this time of silence, the sentinel is asked: it may be dead, or may have been cut off during a failover.
@@ -28,8 +28,8 @@ const LONGEST: Duration = Duration::from_secs(10);
 pub(super) async fn run(sentinels: &Sentinels) {
     // The start is random, so that not all clients listen to the same sentinel.
     let mut index = Uuid::new_v4().as_u128() as usize;
-    let mut backoff = Backoff::new();
-    let warnings = Limit::every(PROVIDER_FAILS);
+    let mut backoff = Backoff::new(FIRST_PAUSE, SENTINEL_SILENCE);
+    let mut warnings = Throttle::default();
     loop {
         let all = sentinels.all();
         index = index.wrapping_add(1);
@@ -38,7 +38,7 @@ pub(super) async fn run(sentinels: &Sentinels) {
         let Err(error) = listen(sentinels, address, &mut heard).await;
         let address = address.to_string();
         match error.of_provider().cloned() {
-            Some(why) if warnings.pass(Instant::now()).is_some() => wait::tell(move || {
+            Some(why) if warnings.is_due(why.to_string()) => wait::tell(move || {
                 tracing::warn!(%address, error = %why, "no connection to a sentinel, trying again");
             }),
             _ => wait::tell(move || {
@@ -47,7 +47,7 @@ pub(super) async fn run(sentinels: &Sentinels) {
         }
         sentinels.told(None);
         if heard {
-            backoff = Backoff::new();
+            backoff = Backoff::new(FIRST_PAUSE, SENTINEL_SILENCE);
         }
         sleep(backoff.next()).await;
     }

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use super::super::command;
 use super::super::reply;
 use super::super::scripts::Scripts;
-use super::super::{Driver, Guard, Pipeline};
+use super::super::{Driver, Guard, Pipeline, Spec};
 use crate::config::{Config, Endpoint, RedisEndpoint, Replicas};
 use crate::error::{SetupError, StoreError};
 use crate::name::Name;
@@ -119,8 +119,13 @@ pub(super) async fn connect(
     member: MemberId,
 ) -> Result<(Arc<Pipeline>, Driver), SetupError> {
     let route = Route::fixed(endpoint);
-    let access = &endpoint.access;
-    super::super::connect(route, access, limit, limit, replicas, member, guard(false)).await
+    let spec = Spec {
+        replicas,
+        ..Spec::new(route, &endpoint.access, member, guard(false), limit)
+    };
+    let (store, mut driver) = spec.unconnected();
+    driver.open(limit).await?;
+    Ok((store, driver))
 }
 
 pub(super) fn guard(restart: bool) -> Guard {

@@ -1,0 +1,129 @@
+//! [`Backoff`]: the pauses between attempts at something that fails, and how long each attempt waits for an answer.
+
+use std::time::Duration;
+
+use uuid::Uuid;
+
+/// The longest pause if the server cannot be reached.
+const LONGEST: Duration = Duration::from_secs(1);
+/// The longest pause if the server has no time. Each attempt costs the server time, and thousands of clients may retry.
+const LONGEST_IF_BUSY: Duration = Duration::from_secs(4);
+/// The longest pause if a person must correct something. Some servers lock users out after many failures.
+const LONGEST_IF_REFUSED: Duration = Duration::from_secs(10);
+/// How long a silent server may be silent at most, as a multiple of the usual time.
+const MOST_SILENCE: u32 = 4;
+
+/// What a failure means for the next attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trouble {
+    Unreachable,
+    /// The server, or what stands in front of it, is slow or temporarily unusable.
+    Busy,
+    /// The server did not answer in time. In the next attempt it may be silent for twice as long, because a slow server
+    /// must then repeat all of its work.
+    Silent,
+    /// A person must correct something, such as a wrong password.
+    Refused,
+}
+
+/// The pauses double up to a limit, which depends on the last failure. Jitter shortens each pause by up to half, so that
+/// the clients of a restarted server do not all connect at once.
+#[derive(Debug)]
+pub(super) struct Backoff {
+    first: Duration,
+    next: Duration,
+    longest: Duration,
+    usual_silence: Duration,
+    silence: Duration,
+}
+
+impl Backoff {
+    pub(super) fn new(first: Duration, usual_silence: Duration) -> Self {
+        Self {
+            first,
+            next: first,
+            longest: LONGEST,
+            usual_silence,
+            silence: usual_silence,
+        }
+    }
+
+    /// The pause before the next attempt.
+    pub(super) fn next(&mut self) -> Duration {
+        let whole = self.next.min(self.longest);
+        self.next = whole * 2;
+        jittered(whole)
+    }
+
+    /// How long the server may be silent in the next attempt.
+    pub(super) fn silence(&self) -> Duration {
+        self.silence
+    }
+
+    /// Notes that an attempt has failed.
+    pub(super) fn failed(&mut self, trouble: Trouble) {
+        self.longest = match trouble {
+            Trouble::Unreachable => LONGEST,
+            Trouble::Busy | Trouble::Silent => LONGEST_IF_BUSY,
+            Trouble::Refused => LONGEST_IF_REFUSED,
+        };
+        self.silence = match trouble {
+            Trouble::Silent => (self.silence * 2).min(self.usual_silence * MOST_SILENCE),
+            _ => self.usual_silence,
+        };
+    }
+
+    /// Begins with the shortest pause again, because there is no problem any more.
+    pub(super) fn reset(&mut self) {
+        *self = Self::new(self.first, self.usual_silence);
+    }
+}
+
+/// A random duration between half of `whole` and `whole`.
+pub(super) fn jittered(whole: Duration) -> Duration {
+    let half = whole / 2;
+    let random = Uuid::new_v4().as_u128() as u32;
+    half + half.mul_f64(f64::from(random) / f64::from(u32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIRST: Duration = Duration::from_millis(10);
+    const USUAL: Duration = Duration::from_secs(2);
+
+    #[test]
+    fn pauses_grow_as_far_as_the_trouble_allows() {
+        for (trouble, longest) in [
+            (Trouble::Unreachable, 1),
+            (Trouble::Busy, 4),
+            (Trouble::Silent, 4),
+            (Trouble::Refused, 10),
+        ] {
+            let mut backoff = Backoff::new(FIRST, USUAL);
+            let mut whole = FIRST;
+            for _ in 0..20 {
+                backoff.failed(trouble);
+                let pause = backoff.next();
+                assert!(pause >= whole / 2 && pause <= whole, "{pause:?} {whole:?}");
+                whole = (whole * 2).min(Duration::from_secs(longest));
+            }
+            backoff.failed(Trouble::Unreachable);
+            assert!(backoff.next() <= LONGEST);
+            backoff.reset();
+            assert!(backoff.next() <= FIRST);
+        }
+    }
+
+    #[test]
+    fn a_silent_server_is_given_more_time() {
+        let mut backoff = Backoff::new(FIRST, USUAL);
+        for seconds in [2, 4, 8, 8] {
+            assert_eq!(backoff.silence(), Duration::from_secs(seconds));
+            backoff.failed(Trouble::Silent);
+        }
+        backoff.failed(Trouble::Unreachable);
+        assert_eq!(backoff.silence(), USUAL);
+    }
+}
