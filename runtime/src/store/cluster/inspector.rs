@@ -6,7 +6,7 @@ use super::topology::{Topology, is_passing, survey};
 use crate::config::{Address, ClusterEndpoint, Settings};
 use crate::error::{SetupError, StoreError, with_sources};
 use crate::name::Name;
-use crate::store::redis;
+use crate::store::redis::{self, Code};
 use crate::store::snapshot::Snapshot;
 use crate::store::{MemberId, NameRecord, Reply};
 use crate::wire::{Limits, USUAL_SILENCE};
@@ -142,6 +142,6 @@ impl Inspector {
 
 /// Whether the error means that the node does not serve the slot at present. Another node may serve it.
 fn is_unserved(error: &StoreError) -> bool {
-    let is_refusal = |code: &str| code == "CLUSTERDOWN" || redis::is_elsewhere(code);
-    error.is_disconnected() || error.code().is_some_and(is_refusal)
+    let code = Code::of_error(error);
+    error.is_disconnected() || code == Code::ClusterDown || code.is_elsewhere()
 }

@@ -10,6 +10,7 @@ use super::topology::address;
 use crate::config::Address;
 use crate::error::StoreError;
 use crate::name::Name;
+use crate::store::redis::Code;
 use crate::store::{Answer, Events, GrantBlock, Message, Node, Request, Store as _};
 
 /// The target of a redirect. The request was not executed.
@@ -24,15 +25,16 @@ pub(super) enum Redirect {
 impl Redirect {
     /// Reads `MOVED 3999 127.0.0.1:6381` or `ASK 3999 127.0.0.1:6381`, from the node at `asked`.
     pub(super) fn of(error: &StoreError, asked: &Address) -> Option<Self> {
-        let code = error
-            .code()
-            .filter(|code| ["MOVED", "ASK"].contains(code))?;
+        let code = Code::of_error(error);
+        if !matches!(code, Code::Moved | Code::Ask) {
+            return None;
+        }
         let mut words = error.details().split(' ');
         let slot = Slot::numbered(words.next()?.parse::<u16>().ok()?)?;
         let (host, port) = words.next()?.rsplit_once(':')?;
         let address = address(host, port.parse().ok()?, asked)?;
         Some(match code {
-            "MOVED" => Self::Moved(slot, address),
+            Code::Moved => Self::Moved(slot, address),
             _ => Self::Ask(address),
         })
     }
@@ -87,7 +89,7 @@ impl Redirector {
     }
 
     fn not_redirected(&self, request: Request, error: StoreError) {
-        if error.code() == Some("CLUSTERDOWN") {
+        if Code::of_error(&error) == Code::ClusterDown {
             self.refused(&error);
         }
         let name = error.is_disconnected().then(|| request.name.clone());

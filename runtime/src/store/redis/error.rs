@@ -5,39 +5,102 @@ use std::borrow::Cow;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::wire::ErrorReply;
 
-/// The kind of an error, by its code. An error with any other code refuses one command only.
-const KINDS: [(&str, StoreErrorKind); 13] = [
-    // The server cannot be used at present: the client closes the connection, and checks the server on a new one.
-    ("READONLY", StoreErrorKind::Disconnected),
-    ("MASTERDOWN", StoreErrorKind::Disconnected),
-    ("LOADING", StoreErrorKind::Disconnected),
-    ("UNBLOCKED", StoreErrorKind::Disconnected),
-    ("NOPERM", StoreErrorKind::Forbidden),
-    ("NOAUTH", StoreErrorKind::Forbidden),
-    ("WRONGPASS", StoreErrorKind::Forbidden),
-    // Temporary errors.
-    ("BUSY", StoreErrorKind::Busy),
-    ("TRYAGAIN", StoreErrorKind::Busy),
-    ("CLUSTERDOWN", StoreErrorKind::Busy),
-    ("NOREPLICAS", StoreErrorKind::Busy),
-    ("FOREIGN", StoreErrorKind::Foreign),
-    ("WRONGTYPE", StoreErrorKind::Foreign),
-];
-/// The codes with which a node of a cluster refuses a key that it does not serve at present: the key is at another node, or
-/// its slot is being migrated.
-const ELSEWHERE: [&str; 3] = ["MOVED", "ASK", "TRYAGAIN"];
-/// The codes that an old server puts into the text of another error.
-const NESTED: &[&str] = &[
-    "READONLY",
-    "MASTERDOWN",
-    "LOADING",
-    "NOPERM",
-    "FOREIGN",
-    "WRONGTYPE",
-    "OOM",
-    "MISCONF",
-    "NOREPLICAS",
-];
+macro_rules! codes {
+    ($($code:ident = $word:literal,)*) => {
+        /// The code of a server's error, as far as it matters here.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(in crate::store) enum Code {
+            $($code,)*
+            /// Refuses one command only.
+            Other,
+        }
+
+        impl Code {
+            fn of_word(word: &str) -> Self {
+                match word {
+                    $($word => Self::$code,)*
+                    _ => Self::Other,
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    ReadOnly = "READONLY",
+    MasterDown = "MASTERDOWN",
+    Loading = "LOADING",
+    Unblocked = "UNBLOCKED",
+    NoPerm = "NOPERM",
+    NoAuth = "NOAUTH",
+    WrongPass = "WRONGPASS",
+    Busy = "BUSY",
+    TryAgain = "TRYAGAIN",
+    ClusterDown = "CLUSTERDOWN",
+    NoReplicas = "NOREPLICAS",
+    Foreign = "FOREIGN",
+    WrongType = "WRONGTYPE",
+    Moved = "MOVED",
+    Ask = "ASK",
+    NoScript = "NOSCRIPT",
+    NoProto = "NOPROTO",
+    Oom = "OOM",
+    Misconf = "MISCONF",
+}
+
+impl Code {
+    /// The code of the error in a reply.
+    pub(super) fn of(error: &ErrorReply<'_>) -> Self {
+        Self::of_word(meaning(&error.code, &error.details))
+    }
+
+    /// The code of an error that [`of_server`] has classified.
+    pub(in crate::store) fn of_error(error: &StoreError) -> Self {
+        error.code().map_or(Self::Other, Self::of_word)
+    }
+
+    fn kind(self) -> StoreErrorKind {
+        match self {
+            // The server cannot be used at present: the client closes the connection, and checks the server on a new one.
+            Self::ReadOnly | Self::MasterDown | Self::Loading | Self::Unblocked => {
+                StoreErrorKind::Disconnected
+            }
+            Self::NoPerm | Self::NoAuth | Self::WrongPass => StoreErrorKind::Forbidden,
+            Self::Busy | Self::TryAgain | Self::ClusterDown | Self::NoReplicas => {
+                StoreErrorKind::Busy
+            }
+            Self::Foreign | Self::WrongType => StoreErrorKind::Foreign,
+            _ => StoreErrorKind::Refused,
+        }
+    }
+
+    /// Whether a node of a cluster refuses a key that it does not serve at present: the key is at another node, or its slot
+    /// is being migrated.
+    pub(in crate::store) fn is_elsewhere(self) -> bool {
+        matches!(self, Self::Moved | Self::Ask | Self::TryAgain)
+    }
+
+    /// Whether an old server puts the code into the text of another error.
+    fn is_nested(self) -> bool {
+        matches!(
+            self,
+            Self::ReadOnly
+                | Self::MasterDown
+                | Self::Loading
+                | Self::NoPerm
+                | Self::Foreign
+                | Self::WrongType
+                | Self::Oom
+                | Self::Misconf
+                | Self::NoReplicas
+        )
+    }
+
+    /// Whether this error requires a new connection.
+    pub(super) fn ends_connection(self) -> bool {
+        self == Self::NoAuth || self.kind() == StoreErrorKind::Disconnected
+    }
+}
 
 /// Classifies the server's error for one command.
 pub(super) fn of_server(error: &ErrorReply<'_>) -> StoreError {
@@ -51,12 +114,7 @@ pub(super) fn of_socket(error: &std::io::Error) -> StoreError {
 
 fn sort(code: &str, details: &str) -> StoreError {
     let code = meaning(code, details);
-    StoreError::of_server(kind(code), code, &anonymous(details))
-}
-
-fn kind(code: &str) -> StoreErrorKind {
-    let known = KINDS.iter().find(|(known, _)| *known == code);
-    known.map_or(StoreErrorKind::Refused, |(_, kind)| *kind)
+    StoreError::of_server(Code::of_word(code).kind(), code, &anonymous(details))
 }
 
 /// Removes credentials, which must not get into logs. Newer servers name the user who lacks a permission, and all
@@ -72,23 +130,12 @@ fn anonymous(details: &str) -> Cow<'_, str> {
     }
 }
 
-/// Whether a request that failed with this code may succeed with another key, or at another node.
-pub(in crate::store) fn is_elsewhere(code: &str) -> bool {
-    ELSEWHERE.contains(&code)
-}
-
-/// Whether this error requires a new connection.
-pub(super) fn ends_connection(error: &ErrorReply<'_>) -> bool {
-    let code = meaning(&error.code, &error.details);
-    code == "NOAUTH" || kind(code) == StoreErrorKind::Disconnected
-}
-
 /// How Redis 6.2 begins an error that a script has caught and returned.
 const CAUGHT: &str = "@user_script:";
 
 /// The code of an error. Since Redis 7, an error within a script keeps its own code. Older versions report ERR or [`CAUGHT`]
 /// instead, and the text may contain the error's own code.
-fn meaning<'a>(code: &'a str, details: &str) -> &'a str {
+fn meaning<'a>(code: &'a str, details: &'a str) -> &'a str {
     let (code, caught) = match code {
         CAUGHT => ("ERR", true),
         code => (code, false),
@@ -101,11 +148,8 @@ fn meaning<'a>(code: &'a str, details: &str) -> &'a str {
         return "NOPERM";
     }
     if caught || details.contains("Error running script") || details.contains("user_script") {
-        let words = || details.split(|c: char| !c.is_ascii_uppercase());
-        if let Some(nested) = NESTED
-            .iter()
-            .find(|nested| words().any(|word| word == **nested))
-        {
+        let mut words = details.split(|c: char| !c.is_ascii_uppercase());
+        if let Some(nested) = words.find(|word| Code::of_word(word).is_nested()) {
             return nested;
         }
         if details.contains("Write against a read only replica") {

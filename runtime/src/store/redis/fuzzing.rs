@@ -59,7 +59,7 @@ pub(crate) fn sentinels(bytes: &[u8]) {
 pub(in crate::store) fn errors(bytes: &[u8], mut look: impl FnMut(&StoreError)) {
     each(bytes, |value| {
         if let Value::Error(error) = value {
-            error::ends_connection(error);
+            error::Code::of(error).ends_connection();
             look(&error::of_server(error));
         }
     });

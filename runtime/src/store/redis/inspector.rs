@@ -9,7 +9,8 @@ use super::connect::Connector;
 use super::connect::error::{ConnectError, accept};
 use super::connect::facts::{Facts, number};
 use super::connect::inspect::Opened;
-use super::{Spec, error, reply, term};
+use super::error::{self, Code};
+use super::{Spec, reply, term};
 use crate::error::{SetupError, StoreError};
 use crate::name::Name;
 use crate::store::snapshot::{KeyEnd, Page, Replica, Server, Snapshot};
@@ -267,7 +268,7 @@ impl Inspector {
 
 /// Whether the server has lost the scripts. A new connection loads them again.
 fn is_flushed<T>(answer: &Result<T, StoreError>) -> bool {
-    matches!(answer, Err(error) if error.code() == Some("NOSCRIPT"))
+    matches!(answer, Err(error) if Code::of_error(error) == Code::NoScript)
 }
 
 /// Asks the server to describe itself.

@@ -43,7 +43,7 @@ pub(super) use self::connect::inquiry::inquire;
 pub(super) use self::connect::probe::name as probe_name;
 pub(super) use self::connect::throttle::Throttle;
 pub(crate) use self::driver::Driver;
-pub(super) use self::error::is_elsewhere;
+pub(super) use self::error::Code;
 pub(super) use self::inspector::Inspector;
 pub(crate) use self::pipeline::Pipeline;
 pub(crate) use self::route::Route;

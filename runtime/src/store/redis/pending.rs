@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 
 use super::connect::error::accepted;
+use super::error::{self, Code};
 use super::pipeline::Pipeline;
+use super::reply;
 use super::sending::{Awaited, Sending};
-use super::{error, reply};
 use crate::error::{StoreError, StoreErrorKind};
 use crate::store::{Answer, Events, Node, Op, Reply};
 use crate::wait;
@@ -36,7 +37,7 @@ impl Pending {
         pipeline.replied();
         let mut result = Ok(());
         if let Value::Error(error) = value
-            && error::ends_connection(error)
+            && Code::of(error).ends_connection()
         {
             result = Err(error::of_server(error));
         }
@@ -54,7 +55,7 @@ impl Pending {
             },
             Awaited::ShardChannel(channel) => {
                 if let Value::Error(error) = value {
-                    pipeline.lost_shard_channel(&channel, Some(error));
+                    pipeline.lost_shard_channel(&channel, Some(Code::of(error)));
                 }
             }
             Awaited::Auth => {
@@ -180,7 +181,7 @@ impl Pending {
 fn answer(events: &dyn Events, sending: Sending, result: Result<Reply, StoreError>) {
     let result = result.map_err(|error| match error.kind() {
         // The request was written again as often as is allowed, and the server still had no script.
-        StoreErrorKind::Refused if error.code() == Some("NOSCRIPT") => StoreError::new(
+        StoreErrorKind::Refused if Code::of_error(&error) == Code::NoScript => StoreError::new(
             StoreErrorKind::Refused,
             "the server forgets the scripts as soon as they are loaded",
         ),

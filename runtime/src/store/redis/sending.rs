@@ -1,5 +1,6 @@
 //! Requests that wait for a reply, and when a request is written again.
 
+use super::error::Code;
 use crate::error::StoreError;
 use crate::store::{Reply, Request};
 use crate::wire::Value;
@@ -46,7 +47,7 @@ impl Sending {
 
     /// Whether the request must be written again after this reply, since the server has lost the script.
     pub(super) fn again(&mut self, reply: &Value<'_>) -> bool {
-        let lost = matches!(reply, Value::Error(error) if error.code == "NOSCRIPT");
+        let lost = matches!(reply, Value::Error(error) if Code::of(error) == Code::NoScript);
         let again = lost && self.reloads < RELOADS;
         self.reloads += u32::from(again);
         again

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::connect::error::{ConnectError, accept};
 use super::connect::setting;
-use super::error::is_elsewhere;
+use super::error::Code;
 use super::scripts::{Script, Scripts};
 use crate::clock::Instant;
 use crate::config::Settings;
@@ -154,7 +154,7 @@ impl Term {
             }
             connection.send(&question).await?;
             let reply = connection.reply().await?;
-            let elsewhere = matches!(&reply, Value::Error(error) if is_elsewhere(&error.code));
+            let elsewhere = matches!(&reply, Value::Error(error) if Code::of(error).is_elsewhere());
             match accept(reply) {
                 Err(found) if elsewhere => error = found,
                 reply => {

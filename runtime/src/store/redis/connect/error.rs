@@ -2,7 +2,8 @@
 
 use std::io;
 
-use super::super::{error, reply};
+use super::super::error::{self, Code};
+use super::super::reply;
 use super::unsuitable;
 use crate::error::{SetupError, StoreError, StoreErrorKind, TlsError};
 use crate::store::backoff::Trouble;
@@ -62,13 +63,15 @@ pub(in super::super) fn accepted(reply: &Value<'_>) -> Result<(), StoreError> {
 impl ConnectError {
     /// Classifies an error in a reply.
     pub(in super::super) fn of(error: StoreError) -> Self {
-        match error.code() {
+        match Code::of_error(&error) {
             // NOSCRIPT: another client flushed the scripts during the set-up.
-            Some("LOADING" | "CLUSTERDOWN" | "TRYAGAIN" | "NOREPLICAS" | "NOSCRIPT") => {
-                Self::Passing(error)
-            }
-            Some("READONLY" | "MASTERDOWN") => Self::Role("replica".to_owned()),
-            Some("NOPERM") => Self::Permission(error),
+            Code::Loading
+            | Code::ClusterDown
+            | Code::TryAgain
+            | Code::NoReplicas
+            | Code::NoScript => Self::Passing(error),
+            Code::ReadOnly | Code::MasterDown => Self::Role("replica".to_owned()),
+            Code::NoPerm => Self::Permission(error),
             _ if error.kind() == StoreErrorKind::Forbidden => Self::Authentication(error),
             _ => match unsuitable::advice(&error) {
                 Some(advice) => Self::Unsuitable(advice, error),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use redis::Cmd;
 use tokio::time::sleep;
 
-use super::super::error;
+use super::super::error::{self, Code};
 use super::super::scripts::Scripts;
 use super::FIRST_PAUSE;
 use super::error::{ConnectError, accept};
@@ -104,7 +104,7 @@ pub(in super::super) fn load<'a>(cmd: &'a mut Cmd, text: &str) -> &'a mut Cmd {
 fn claimed(reply: &Value<'_>) -> Result<bool, ConnectError> {
     match reply {
         Value::Error(error) => {
-            let ends = error::ends_connection(error);
+            let ends = Code::of(error).ends_connection();
             let error = error::of_server(error);
             match ends || error.kind() == StoreErrorKind::Forbidden {
                 true => Err(ConnectError::of(error)),

@@ -1,7 +1,7 @@
 //! Asks for the settings of a server, and reads them. Distinguishes a missing right from a command that the server refuses to
 //! every user.
 
-use super::super::error;
+use super::super::error::Code;
 use crate::wire::Value;
 
 /// Why a server does not report a setting.
@@ -34,9 +34,7 @@ pub(in super::super) fn config(reply: &Value<'_>) -> Result<String, Withheld> {
 pub(in super::super) fn text(reply: &Value<'_>) -> Result<String, Withheld> {
     match reply {
         Value::Text(bytes) => Ok(String::from_utf8_lossy(bytes).into_owned()),
-        Value::Error(refused) if error::of_server(refused).code() == Some("NOPERM") => {
-            Err(Withheld::Right)
-        }
+        Value::Error(refused) if Code::of(refused) == Code::NoPerm => Err(Withheld::Right),
         _ => Err(Withheld::Disabled),
     }
 }

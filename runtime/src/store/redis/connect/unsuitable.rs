@@ -5,6 +5,7 @@
 
 use std::io;
 
+use super::super::error::Code;
 use crate::error::{StoreError, StoreErrorKind, TlsError};
 use crate::wire::ErrorReply;
 
@@ -42,7 +43,7 @@ pub(super) fn advice(error: &StoreError) -> Option<&'static str> {
 /// arguments: one of them is the password.
 pub(super) fn of_hello(reply: &ErrorReply<'_>) -> Option<(&'static str, StoreError)> {
     let text = reply.details.to_ascii_lowercase();
-    let advice = if reply.code == "NOPROTO" || text.contains("unsupported protocol") {
+    let advice = if Code::of(reply) == Code::NoProto || text.contains("unsupported protocol") {
         NO_RESP3
     } else if text.contains("unknown command") || text.contains("unsupported command") {
         NO_HELLO

@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use std::thread;
 
 use super::super::connect::{Ready, hello, loading};
-use super::super::error;
+use super::super::error::{self, Code};
 use super::super::sending::{Awaited, Sending};
 use super::super::shard_channels::ShardChannels;
 use super::super::term::{self, Term};
@@ -17,7 +17,7 @@ use crate::error::StoreError;
 use crate::name::Name;
 use crate::store::{GrantBlock, Request};
 use crate::wait::lock;
-use crate::wire::{ErrorReply, Value};
+use crate::wire::Value;
 
 impl Pipeline {
     /// Starts a connection. Returns the requests that were submitted before it.
@@ -157,13 +157,14 @@ impl Pipeline {
     ) -> Result<Option<GrantBlock>, StoreError> {
         let mut state = lock(&self.state);
         if let Value::Error(error) = reply {
-            let elsewhere = error::is_elsewhere(&error.code);
-            if error.code == "NOSCRIPT" {
+            let code = Code::of(error);
+            let elsewhere = code.is_elsewhere();
+            if code == Code::NoScript {
                 self.load_scripts(&mut state);
-            } else if error.code != "BUSY"
+            } else if code != Code::Busy
                 && !(elsewhere && self.ask_term_by(&mut state, key + 1))
                 // ASK and TRYAGAIN do not end the connection: the slot of the key is only being migrated.
-                && (!elsewhere || error.code == "MOVED")
+                && (!elsewhere || code == Code::Moved)
             {
                 // The code of the server's error is not kept: as the answer to the requests in flight, it would mean that they
                 // were not executed.
@@ -203,20 +204,15 @@ impl Pipeline {
         self.expect(state, Awaited::ShardChannel(channel));
     }
 
-    /// Notes that the server has ended the subscription, because the slot has moved, or has refused it with `error`.
-    pub(in super::super) fn lost_shard_channel(
-        &self,
-        channel: &str,
-        error: Option<&ErrorReply<'_>>,
-    ) {
+    /// Notes that the server has ended the subscription, because the slot has moved, or has refused it with an error.
+    pub(in super::super) fn lost_shard_channel(&self, channel: &str, error: Option<Code>) {
         let mut state = lock(&self.state);
         let Some(channels) = &mut state.shard_channels else {
             return;
         };
         match error {
-            Some(error)
-                if !error::is_elsewhere(&error.code)
-                    && !["CLUSTERDOWN", "BUSY"].contains(&&*error.code) =>
+            Some(code)
+                if !code.is_elsewhere() && !matches!(code, Code::ClusterDown | Code::Busy) =>
             {
                 channels.give_up();
             }
