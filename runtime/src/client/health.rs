@@ -1,6 +1,7 @@
 //! [`Health`]: the state of a client, as far as the process knows it without asking the store. Also pings, which ask
 //! the store.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::time::Duration;
 
@@ -8,9 +9,13 @@ use super::Client;
 use crate::clock::Instant;
 use crate::config::Endpoint;
 use crate::error::{LockError, StoreError};
+use crate::name::Name;
 use crate::queue::{Answered, LockQueue};
 use crate::store::{GrantBlock, Op, ServerState};
 use crate::wait::block_on;
+
+/// How many names a ping tries at most to find one of each node. It may miss a node of a cluster that serves few slots.
+const MOST_PINGS: u32 = 4096;
 
 /// The state of a client, for readiness probes and status pages. [`Client::health`] returns it.
 ///
@@ -42,8 +47,9 @@ pub struct Health {
     pub waiting: usize,
     /// The last failure of a connection, even if the client has reconnected since.
     pub last_error: Option<LastError>,
-    /// Each server in use. Empty for `memory://`. Before the first connection
-    /// ([`Config::connect_lazily`](crate::Config::connect_lazily)) there is one entry with the addresses of the URL.
+    /// Each server in use. Empty for `memory://`. Before the nodes of a
+    /// cluster are known ([`Config::connect_lazily`](crate::Config::connect_lazily)), there is one entry with the
+    /// addresses of the URL.
     pub servers: Vec<ServerHealth>,
     ready: bool,
 }
@@ -93,9 +99,9 @@ impl ServerHealth {
     fn new(server: ServerState, now: Instant) -> Self {
         Self {
             address: server.address,
-            connected: server.link.down.is_none(),
-            closed_for: left(server.link.closing, now),
-            error: server.link.down,
+            connected: server.down.is_none(),
+            closed_for: left(server.closing, now),
+            error: server.down,
         }
     }
 
@@ -159,8 +165,7 @@ impl Client {
         let accepts_calls = member.is_open();
         let connected = self.is_connected();
         let closed_for = left(member.links().longest_closing(now), now);
-        let link = |node| member.links().state(node);
-        let servers = member.store().servers(&link).into_iter();
+        let servers = member.store().servers().into_iter();
         let servers: Vec<_> = servers
             .map(|server| ServerHealth::new(server, now))
             .collect();
@@ -231,13 +236,28 @@ impl Client {
     /// Sends a ping to each server. Does not wait: the caller waits for the returned answers.
     fn pinging(&self) -> Result<Vec<Answered>, LockError> {
         let member = self.member();
-        let names = member.store().pings();
-        let ask = |name| {
+        let ask = |name: &Name| {
             if let Some((_, source)) = member.outage(name) {
                 return Err(member.settings().endpoint.unavailable(name, source));
             }
             member.with_queue(name, |local| LockQueue::query(local, &Op::Inspect))
         };
-        names.iter().map(ask).collect()
+        self.ping_names().iter().map(ask).collect()
+    }
+
+    /// Names that are never in use: one of each node. Names of users never begin with a colon.
+    fn ping_names(&self) -> Vec<Name> {
+        let (store, nodes) = (self.member().store(), self.member().links().nodes());
+        let (mut names, mut found) = (Vec::new(), HashSet::new());
+        for number in 0..MOST_PINGS {
+            let name = Name::from_escaped(&format!(":ping{number}"));
+            if found.insert(store.node(&name)) {
+                names.push(name);
+            }
+            if found.len() >= nodes {
+                break;
+            }
+        }
+        names
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::clock::Instant;
 use crate::error::StoreError;
-use crate::store::{GrantBlock, LinkState, Node};
+use crate::store::{GrantBlock, Node};
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::wait::lock;
@@ -72,6 +72,12 @@ impl Links {
         }
     }
 
+    /// How many nodes there are, connected or not.
+    pub(crate) fn nodes(&self) -> usize {
+        let outages = lock(&self.outages).len();
+        outages + lock(&self.connected).len()
+    }
+
     /// Whether every node is connected.
     pub(crate) fn are_up(&self) -> bool {
         !self.any_down.load(Ordering::Acquire)
@@ -87,15 +93,6 @@ impl Links {
         let closings = lock(&self.closings);
         let closed = closings.values().filter(|closing| now < closing.until);
         closed.max_by_key(|closing| closing.until).copied()
-    }
-
-    /// The state of `node`.
-    pub(crate) fn state(&self, node: Node) -> LinkState {
-        let outage = lock(&self.outages).get(&node).cloned();
-        LinkState {
-            down: outage.map(|outage| outage.1),
-            closing: lock(&self.closings).get(&node).copied(),
-        }
     }
 
     /// The start and the cause of the outage of `node`; `None` if `node` can be reached.

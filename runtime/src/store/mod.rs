@@ -35,7 +35,7 @@ pub(crate) use self::op::{Mode, Op, Share, Signal};
 pub(crate) use self::open::open;
 pub(crate) use self::redis::rights;
 pub(crate) use self::reply::{HolderRecord, Message, NameRecord, OrderRecord, Reply, TicketRecord};
-pub(crate) use self::server_state::{LinkState, ServerState};
+pub(crate) use self::server_state::ServerState;
 pub(crate) use self::shared_str::SharedStr;
 pub use self::snapshot::{Replica, Server};
 use crate::error::StoreError;
@@ -101,11 +101,6 @@ impl Node {
 /// with a colon.
 pub(crate) const ORDER_NAME: &str = ":order";
 
-/// Returns a name that is never in use. Names of users never begin with a colon.
-pub(crate) fn ping(number: u32) -> Name {
-    Name::from_escaped(&format!(":ping{number}"))
-}
-
 /// The events that a store reports to its member. The store calls these methods on the engine's thread, one at a time,
 /// and never from inside [`Store::submit`].
 pub(crate) trait Events: Send + Sync + 'static {
@@ -160,15 +155,9 @@ pub(crate) trait Store: Send + Sync + 'static {
         Node::ONLY
     }
 
-    /// The servers in use; none if the store is in this process. `link` knows the state of each node.
-    fn servers(&self, _link: &dyn Fn(Node) -> LinkState) -> Vec<ServerState> {
+    /// The servers in use; none if the store is in this process.
+    fn servers(&self) -> Vec<ServerState> {
         Vec::new()
-    }
-
-    /// Returns names for a request to each server: if the member makes one request for each of the names, each server gets
-    /// a request. See [`ping`].
-    fn pings(&self) -> Vec<Name> {
-        vec![ping(0)]
     }
 
     /// Whether the store is in this process, so that it answers at once.

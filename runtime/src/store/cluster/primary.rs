@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use crate::clock::Instant;
 use crate::config::Address;
-use crate::store::Node;
+use crate::error::StoreError;
 use crate::store::redis::{Pipeline, TermKeys};
+use crate::store::{Node, ServerState, Store as _};
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use crate::wait::lock;
@@ -69,6 +70,18 @@ impl Primary {
     /// Whether the node is connected and serves requests.
     pub(super) fn is_well(&self) -> bool {
         self.is_up() && !self.refuses.load(Ordering::Acquire)
+    }
+
+    /// The state of the node. A node that is connected but answers that the cluster is down counts as disconnected.
+    pub(super) fn servers(&self) -> Vec<ServerState> {
+        let mut servers = self.store.servers();
+        for server in &mut servers {
+            if server.down.is_none() && self.refuses.load(Ordering::Acquire) {
+                let why = "the node answers that the cluster is down";
+                server.down = Some(StoreError::disconnected(why));
+            }
+        }
+        servers
     }
 
     /// Whether no attempt to connect has finished yet.

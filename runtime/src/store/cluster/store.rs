@@ -15,7 +15,7 @@ use crate::config::Address;
 use crate::error::{SetupError, StoreError, StoreErrorKind};
 use crate::guarantees::Guarantees;
 use crate::name::Name;
-use crate::store::{Answer, LinkState, Node, Request, ServerState, Store, ping};
+use crate::store::{Answer, Node, Request, ServerState, Store, not_yet};
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::wait::lock;
@@ -25,10 +25,6 @@ pub(super) const NOWHERE: Node = Node(u32::MAX);
 /// The minimum time between two moves of a slot by redirects: two nodes that disagree must not pass a request back
 /// and forth for ever.
 const MOVE_INTERVAL: Duration = Duration::from_secs(1);
-
-/// How many names [`pings`](Store::pings) tries at most to find a name for each primary. It may miss a primary that
-/// serves few slots.
-const PINGS: u32 = 4096;
 
 /// A member's access to a cluster.
 #[derive(Debug)]
@@ -166,33 +162,17 @@ impl Store for ClusterStore {
         }
     }
 
-    fn servers(&self, link: &dyn Fn(Node) -> LinkState) -> Vec<ServerState> {
+    fn servers(&self) -> Vec<ServerState> {
         let map = self.map();
         if map.primaries().is_empty() {
-            return vec![link(NOWHERE).of(self.seeds.clone())];
+            return vec![ServerState {
+                address: self.seeds.clone(),
+                down: Some(not_yet()),
+                closing: None,
+            }];
         }
-        let state = |primary: &Arc<Primary>| link(primary.node).of(primary.address.to_string());
-        map.primaries().iter().map(state).collect()
-    }
-
-    /// A name for each primary that serves slots.
-    fn pings(&self) -> Vec<Name> {
-        let map = self.map();
-        if map.primaries().is_empty() {
-            return vec![ping(0)];
-        }
-        let (mut names, mut found) = (Vec::new(), HashSet::new());
-        for name in (0..PINGS).map(ping) {
-            if let Some(primary) = map.primary(Slot::of(&name))
-                && found.insert(primary.node)
-            {
-                names.push(name);
-            }
-            if found.len() == map.primaries().len() {
-                break;
-            }
-        }
-        names
+        let primaries = map.primaries().iter();
+        primaries.flat_map(|primary| primary.servers()).collect()
     }
 
     fn flush(&self) {

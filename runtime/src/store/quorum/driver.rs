@@ -52,8 +52,8 @@ pub(crate) async fn open(
         stores.push((store as Arc<dyn Store>, connected));
         drivers.push(driver);
     }
-    let addresses = nodes.iter().map(|node| node.address.to_string());
-    let store = Arc::new(QuorumStore::new(addresses.zip(&stores)));
+    let nodes = stores.iter().map(|(store, _)| store.clone()).collect();
+    let store = Arc::new(QuorumStore::new(nodes));
     let driver = Driver {
         store: store.clone(),
         nodes: stores,

@@ -9,9 +9,7 @@ use super::votes::majority;
 use crate::error::StoreError;
 use crate::guarantees::Guarantees;
 use crate::name::Name;
-use crate::store::{
-    Answer, Events, GrantBlock, LinkState, Message, Node, Request, ServerState, Store, not_yet,
-};
+use crate::store::{Answer, Events, GrantBlock, Message, Node, Request, ServerState, Store};
 use crate::sync::Mutex;
 use crate::wait::lock;
 
@@ -33,8 +31,6 @@ pub(super) enum Input {
 /// A member's access to several independent servers.
 pub(crate) struct QuorumStore {
     nodes: Vec<Arc<dyn Store>>,
-    /// The servers, in the order of the nodes.
-    servers: Mutex<Vec<ServerState>>,
     inbox: Mutex<Inbox>,
     changed: Notify,
 }
@@ -47,23 +43,9 @@ struct Inbox {
 }
 
 impl QuorumStore {
-    /// `nodes`: the address of each node, its store, and whether it is connected already.
-    pub(super) fn new<'a>(
-        nodes: impl Iterator<Item = (String, &'a (Arc<dyn Store>, bool))>,
-    ) -> Self {
-        let (mut stores, mut servers) = (Vec::new(), Vec::new());
-        for (address, (store, connected)) in nodes {
-            let down = (!connected).then(not_yet);
-            let link = LinkState {
-                down,
-                closing: None,
-            };
-            stores.push(store.clone());
-            servers.push(link.of(address));
-        }
+    pub(super) fn new(nodes: Vec<Arc<dyn Store>>) -> Self {
         Self {
-            nodes: stores,
-            servers: Mutex::new(servers),
+            nodes,
             inbox: Mutex::default(),
             changed: Notify::new(),
         }
@@ -95,8 +77,8 @@ impl Store for QuorumStore {
         }
     }
 
-    fn servers(&self, _: &dyn Fn(Node) -> LinkState) -> Vec<ServerState> {
-        lock(&self.servers).clone()
+    fn servers(&self) -> Vec<ServerState> {
+        self.nodes.iter().flat_map(|node| node.servers()).collect()
     }
 
     fn submit(&self, request: Request) -> Option<Answer> {
@@ -133,12 +115,6 @@ impl Listener {
         lock(&self.store.inbox).inputs.push_back(input);
         self.store.changed.notify_one();
     }
-
-    fn note(&self, change: impl FnOnce(&mut LinkState)) {
-        if let Some(server) = lock(&self.store.servers).get_mut(self.node) {
-            change(&mut server.link);
-        }
-    }
 }
 
 impl Events for Listener {
@@ -151,22 +127,18 @@ impl Events for Listener {
     }
 
     fn connected(&self, _: Node, _: bool) {
-        self.note(|link| link.down = None);
         self.push(Input::Up(self.node));
     }
 
     fn disconnected(&self, _: Node, error: StoreError) {
-        self.note(|link| link.down = Some(error.clone()));
         self.push(Input::Down(self.node, error));
     }
 
     fn closed(&self, _: Node, closing: Option<GrantBlock>) {
-        self.note(|link| link.closing = closing);
         self.push(Input::Closed(self.node, closing));
     }
 
     fn still_disconnected(&self, _: Node, error: StoreError) {
-        self.note(|link| link.down = Some(error.clone()));
         self.push(Input::StillDown(self.node, error));
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 use super::connect::throttle::Throttle;
-use super::connect::{Connector, FIRST_PAUSE, Ready};
+use super::connect::{FIRST_PAUSE, Ready};
 use super::link::Link;
 use super::pipeline::Pipeline;
 use super::replicas::{self, Barrier};
@@ -104,7 +104,7 @@ impl Driver {
                 }
                 None => not_yet(),
             };
-            let connecting = reconnect(connector, &*events, was_connected);
+            let connecting = reconnect(&pipeline, &*events, was_connected);
             let Some(ready) = answering(connecting, &pipeline, &*events, &error).await else {
                 return;
             };
@@ -125,7 +125,8 @@ impl Driver {
 }
 
 /// Retries until a connection is made.
-async fn reconnect(connector: &Connector, events: &dyn Events, was_connected: bool) -> Ready {
+async fn reconnect(pipeline: &Pipeline, events: &dyn Events, was_connected: bool) -> Ready {
+    let connector = &pipeline.connector;
     let mut backoff = Backoff::new(FIRST_PAUSE, USUAL_SILENCE);
     let mut warnings = Throttle::default();
     loop {
@@ -137,7 +138,9 @@ async fn reconnect(connector: &Connector, events: &dyn Events, was_connected: bo
                     let warns = !was_connected || error.of_provider().is_some();
                     let error = error.at(&connector.place());
                     let text = warnings.failed(&error, warns);
-                    events.still_disconnected(Node::ONLY, StoreError::disconnected(text));
+                    let error = StoreError::disconnected(text);
+                    pipeline.still_disconnected(error.clone());
+                    events.still_disconnected(Node::ONLY, error);
                 }
             }
             sleep(backoff.next()).await;

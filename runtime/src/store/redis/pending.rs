@@ -156,7 +156,7 @@ impl Pending {
 
     /// Fails all pending requests, because the connection is lost.
     pub(super) fn lose(&mut self, pipeline: &Pipeline, events: &dyn Events, error: &StoreError) {
-        pipeline.disconnect(&mut self.awaited);
+        pipeline.disconnect(&mut self.awaited, error);
         // The requests in `again` are older than all requests in flight.
         for sending in self.again.drain(..) {
             answer(events, sending, Err(error.clone()));

@@ -7,7 +7,7 @@ use super::super::sending::Sending;
 use super::Pipeline;
 use crate::error::StoreError;
 use crate::guarantees::Guarantees;
-use crate::store::{Answer, LinkState, Node, Op, Request, ServerState, Store};
+use crate::store::{Answer, Op, Request, ServerState, Store};
 use crate::wait::lock;
 
 /// Up to this many outstanding replies, a caller writes on its own thread.
@@ -63,8 +63,14 @@ impl Store for Pipeline {
         self.connector.guarantees()
     }
 
-    fn servers(&self, link: &dyn Fn(Node) -> LinkState) -> Vec<ServerState> {
-        vec![link(Node::ONLY).of(self.connector.place())]
+    fn servers(&self) -> Vec<ServerState> {
+        let address = self.connector.place();
+        let state = lock(&self.state);
+        vec![ServerState {
+            address,
+            down: state.down.clone(),
+            closing: state.term.closing,
+        }]
     }
 }
 

@@ -26,6 +26,7 @@ impl Pipeline {
         state.out.open(Some(ready.connection.writing.clone()));
         state.due = true;
         state.failed = None;
+        state.down = None;
         state.is_new = false;
         state.term = ready.term;
         let channels = state.shard_channels.as_mut();
@@ -35,9 +36,10 @@ impl Pipeline {
         std::mem::take(&mut state.waiting)
     }
 
-    /// Ends the lost connection: moves everything without a reply to `awaited`.
-    pub(in super::super) fn disconnect(&self, awaited: &mut VecDeque<Awaited>) {
+    /// Ends the connection, which is lost by `error`: moves everything without a reply to `awaited`.
+    pub(in super::super) fn disconnect(&self, awaited: &mut VecDeque<Awaited>, error: &StoreError) {
         let mut state = lock(&self.state);
+        state.down = Some(error.clone());
         // Another thread may be writing at this moment. It must not continue on this connection.
         if let Some(socket) = state.out.socket() {
             socket.close();
@@ -47,6 +49,11 @@ impl Pipeline {
         state.held = false;
         awaited.append(&mut state.awaited);
         self.under_way.store(0, Ordering::Relaxed);
+    }
+
+    /// Notes that another attempt to connect has failed.
+    pub(in super::super) fn still_disconnected(&self, error: StoreError) {
+        lock(&self.state).down = Some(error);
     }
 
     /// Returns the requests that were submitted without a connection; `None` if no more are accepted and none is left.

@@ -25,7 +25,8 @@ use super::connect::Connector;
 use super::sending::{Awaited, Sending};
 use super::shard_channels::ShardChannels;
 use super::term::Term;
-use crate::store::{Name, Op, Request};
+use crate::error::StoreError;
+use crate::store::{Name, Op, Request, not_yet};
 use crate::sync::{Mutex, MutexGuard};
 use crate::wait::lock;
 use crate::wire::Outbox;
@@ -72,6 +73,8 @@ struct State {
     /// Whether anything was written since the last check.
     wrote: bool,
     failed: Option<io::Error>,
+    /// Why there is no connection; `None`: there is one.
+    down: Option<StoreError>,
     /// The server's term, and from when on the server grants.
     term: Term,
     /// `None` unless the server is a node of a cluster.
@@ -97,6 +100,7 @@ impl Pipeline {
             urgent: false,
             wrote: false,
             failed: None,
+            down: Some(not_yet()),
             term: Term::default(),
             shard_channels: connector
                 .scripts
