@@ -5,10 +5,9 @@ use std::time::{Duration, SystemTime};
 use redis::Cmd;
 
 use super::command::{self, EDGES, KEY};
-use super::connect::Connector;
 use super::connect::error::{ConnectError, accept};
 use super::connect::facts::{Facts, number};
-use super::connect::inspect::Opened;
+use super::connect::{Connector, Ready};
 use super::error::{self, Code};
 use super::{Spec, reply, term};
 use crate::error::{SetupError, StoreError};
@@ -25,14 +24,17 @@ const ALL_KEYS: &str = "auto_mutex:*";
 /// A reader of one server. After a failover, it reads from the new primary.
 pub(crate) struct Inspector {
     connector: Connector,
-    opened: Option<Opened>,
+    opened: Option<Ready>,
 }
 
 impl Inspector {
     /// `spec`: with the id of no member, because the scripts need an id, but an inspector is no member.
     pub(in crate::store) fn new(spec: Spec) -> Self {
         Self {
-            connector: Connector::new(spec),
+            connector: Connector::new(Spec {
+                reads: true,
+                ..spec
+            }),
             opened: None,
         }
     }
@@ -44,8 +46,7 @@ impl Inspector {
 
     /// Connects, unless there is a connection.
     pub(in crate::store) async fn connect(&mut self) -> Result<(), SetupError> {
-        self.with(async |_: &Connector, _: &mut Opened| Ok(()))
-            .await
+        self.with(async |_: &Connector, _: &mut Ready| Ok(())).await
     }
 
     /// Returns the next names that match `pattern`. The first cursor is `0`. As with SCAN, a name may be returned twice.
@@ -225,7 +226,7 @@ impl Inspector {
         count: usize,
         mut read: impl FnMut(usize, &Value<'_>),
     ) -> Result<(), SetupError> {
-        self.with(async |_: &Connector, opened: &mut Opened| {
+        self.with(async |_: &Connector, opened: &mut Ready| {
             opened.connection.send(questions).await?;
             for index in 0..count {
                 read(index, &opened.connection.reply().await?);
@@ -240,7 +241,7 @@ impl Inspector {
     /// queries change nothing.
     async fn with<T>(
         &mut self,
-        mut ask: impl AsyncFnMut(&Connector, &mut Opened) -> Result<T, ConnectError>,
+        mut ask: impl AsyncFnMut(&Connector, &mut Ready) -> Result<T, ConnectError>,
     ) -> Result<T, SetupError> {
         let was_open = self.opened.is_some();
         let mut asked = self.attempt(&mut ask).await;
@@ -256,11 +257,14 @@ impl Inspector {
 
     async fn attempt<T>(
         &mut self,
-        ask: &mut impl AsyncFnMut(&Connector, &mut Opened) -> Result<T, ConnectError>,
+        ask: &mut impl AsyncFnMut(&Connector, &mut Ready) -> Result<T, ConnectError>,
     ) -> Result<T, ConnectError> {
         let opened = match &mut self.opened {
             Some(opened) => opened,
-            closed => closed.insert(self.connector.for_reading().await?),
+            closed => {
+                let silence = self.connector.connect_timeout;
+                closed.insert(self.connector.unsubscribed(silence).await?)
+            }
         };
         ask(&self.connector, opened).await
     }
@@ -272,7 +276,7 @@ fn is_flushed<T>(answer: &Result<T, StoreError>) -> bool {
 }
 
 /// Asks the server to describe itself.
-async fn describe(connector: &Connector, opened: &mut Opened) -> Result<Server, ConnectError> {
+async fn describe(connector: &Connector, opened: &mut Ready) -> Result<Server, ConnectError> {
     let connection = &mut opened.connection;
     let mut question = Vec::new();
     term::ask_lag(&mut question);
@@ -286,7 +290,7 @@ async fn describe(connector: &Connector, opened: &mut Opened) -> Result<Server, 
     let here = i64::try_from(here.unwrap_or_default().as_micros()).unwrap_or(i64::MAX);
     let ahead = |now: u64| i64::try_from(now).unwrap_or(i64::MAX).saturating_sub(here) / 1000;
     Ok(Server {
-        address: opened.address.to_string(),
+        address: opened.server.address.to_string(),
         version: facts.field("redis_version").map(str::to_owned),
         guarantees: connector.guarantees_by(&facts),
         clock_ahead_ms: now.map(ahead),

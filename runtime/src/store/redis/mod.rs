@@ -66,6 +66,8 @@ pub(crate) struct Spec {
     /// The reserved name on which the first connection runs its checks. `None`: no checks, because another node of the
     /// cluster is checked.
     pub(crate) probe: Option<Name>,
+    /// Whether the store only reads, for an operator.
+    pub(crate) reads: bool,
     /// Whether this member has sent nothing to the server yet, so that the server knows none of its tickets.
     pub(crate) is_new: bool,
 }
@@ -88,6 +90,7 @@ impl Spec {
             guard,
             connect_timeout,
             probe: Some(probe_name(member, 0)),
+            reads: false,
             is_new: true,
         }
     }

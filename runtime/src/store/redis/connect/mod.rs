@@ -7,14 +7,12 @@
 //!   need.
 //! - `throttle.rs`: how often failed attempts log a warning.
 //! - `renewal.rs`: new credentials for an open connection.
-//! - `inspect.rs`: a connection for reading, which changes nothing.
 //! - `inquiry.rs`: a few queries to a node of a cluster, on a separate connection.
 
 pub(super) mod error;
 pub(super) mod facts;
 pub(super) mod hello;
 pub(super) mod inquiry;
-pub(super) mod inspect;
 mod introduction;
 pub(super) mod loading;
 pub(super) mod probe;
@@ -23,7 +21,6 @@ pub(super) mod setting;
 pub(super) mod throttle;
 pub(super) mod unsuitable;
 
-use std::io;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -53,6 +50,9 @@ pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(10);
 /// How long one attempt waits for a server that loads its data.
 const LOADING: Duration = Duration::from_secs(2);
 
+/// The name of a connection for reading in `CLIENT LIST`.
+const READER: &str = "auto_mutex:operator";
+
 /// Opens connections of one member to one server.
 pub(super) struct Connector {
     pub(super) route: Route,
@@ -61,7 +61,10 @@ pub(super) struct Connector {
     pub(super) member: MemberId,
     pub(super) scripts: Arc<Scripts>,
     pub(super) guard: Guard,
-    connect_timeout: Duration,
+    pub(super) connect_timeout: Duration,
+    /// Whether connections only read, for an operator. They write no key on the server: they note no term, and load missing
+    /// scripts without the key that keeps other clients from loading them too.
+    reads: bool,
     probe: Option<Name>,
     /// Whether the server may know tickets of this member although this process has not connected to it yet.
     pub(super) is_known: bool,
@@ -76,6 +79,8 @@ pub(super) struct Ready {
     pub(super) connection: Connection,
     pub(super) term: Term,
     pub(super) renewal: Renewal,
+    /// Whether the server knew the scripts before this connection.
+    pub(super) knew_scripts: bool,
 }
 
 impl Connector {
@@ -88,6 +93,7 @@ impl Connector {
             scripts: spec.scripts,
             guard: spec.guard,
             connect_timeout: spec.connect_timeout,
+            reads: spec.reads,
             probe: spec.probe,
             is_known: !spec.is_new,
             introduction: Introduction::default(),
@@ -172,15 +178,11 @@ impl Connector {
         Ok(())
     }
 
-    /// Makes a second connection beside the one of [`open`](Self::open), without a subscription.
-    pub(super) async fn beside(&self) -> Result<Ready, SetupError> {
-        let limits = Limits::new(self.connect_timeout, USUAL_SILENCE);
+    /// Makes a connection without a subscription: a second one beside that of [`open`](Self::open), or one for reading.
+    pub(super) async fn unsubscribed(&self, silence: Duration) -> Result<Ready, ConnectError> {
+        let limits = Limits::new(self.connect_timeout, silence);
         // The future is on the heap, as in `open`.
-        let prepared = Box::pin(self.prepared(limits));
-        let prepared: Result<_, ConnectError> = limits.within(prepared).await;
-        let mut ready = prepared.map_err(|error| error.at(&self.place()))?;
-        ready.connection.lift_limits();
-        Ok(ready)
+        limits.within(Box::pin(self.prepared(limits))).await
     }
 
     fn too_late(&self) -> ConnectError {
@@ -228,20 +230,29 @@ impl Connector {
 
     /// Connects, logs in, checks the server, loads the scripts if needed, and reads the term.
     async fn prepared(&self, limits: Limits) -> Result<Ready, ConnectError> {
-        let name = format!("auto_mutex:{}", self.member);
-        let (server, greeted) = self.greeted(&name, limits).await?;
+        let name = match self.reads {
+            true => READER.to_owned(),
+            false => format!("auto_mutex:{}", self.member),
+        };
+        let server = self.route.resolve(limits).await?;
+        let (address, access) = (&server.address, &self.access);
+        let in_cluster = self.scripts.are_of_cluster();
+        let greeted = hello::open(address, access, in_cluster, Some(&name), limits).await?;
+        hello::accept_primary(&greeted.role)?;
         let Greeted {
             mut connection,
-            takes_introductions: introduces,
+            takes_introductions,
             granted,
             ..
         } = greeted;
+        let introduces = takes_introductions && !self.reads;
         let (login, time) = (&self.access.login, self.connect_timeout);
         let renewal = Renewal::new(login, &server.address, time, granted.terms);
         let scripts = &*self.scripts;
         let (missing, lag) = self.loaded(&mut connection, introduces, limits).await?;
-        if !missing.is_empty() {
-            let key = self.guard.keys.of_loading();
+        let knew_scripts = missing.is_empty();
+        if !knew_scripts {
+            let key = self.guard.keys.of_loading().filter(|_| !self.reads);
             loading::supply(
                 &mut connection,
                 scripts,
@@ -251,46 +262,17 @@ impl Connector {
             )
             .await?;
         }
-        let term = Term::ask(&mut connection, scripts, &self.guard, lag).await?;
+        let term = match self.reads {
+            true => Term::default(),
+            false => Term::ask(&mut connection, scripts, &self.guard, lag).await?,
+        };
         Ok(Ready {
             server,
             connection,
             term,
             renewal,
+            knew_scripts,
         })
-    }
-
-    /// Connects and logs in, with a `name` for `CLIENT LIST`. Fails unless the server is a primary.
-    async fn greeted(
-        &self,
-        name: &str,
-        limits: Limits,
-    ) -> Result<(Primary, Greeted), ConnectError> {
-        let server = self.route.resolve(limits).await?;
-        let in_cluster = self.scripts.are_of_cluster();
-        let (address, access) = (&server.address, &self.access);
-        let greeted = hello::open(address, access, in_cluster, Some(name), limits).await?;
-        hello::accept_primary(&greeted.role)?;
-        Ok((server, greeted))
-    }
-
-    /// Appends a SELECT, if the database is not 0. Every connection begins with database 0.
-    fn select(&self, out: &mut Vec<u8>) {
-        if self.access.db != 0 {
-            redis::cmd("SELECT")
-                .arg(self.access.db)
-                .write_packed_command(out);
-        }
-    }
-
-    /// Reads the reply to [`select`](Self::select). The outer error: the connection is lost.
-    async fn selected(&self, connection: &mut Connection) -> io::Result<Result<(), ConnectError>> {
-        let db = self.access.db;
-        if db == 0 {
-            return Ok(Ok(()));
-        }
-        let reply = accept(connection.reply().await?);
-        Ok(reply.map(drop).map_err(|error| error.of_select(db)))
     }
 
     /// Waits until the server has loaded its data. Returns the scripts that the server lacks, and the server's lag.
@@ -322,7 +304,12 @@ impl Connector {
     ) -> Result<(Vec<&str>, Duration), ConnectError> {
         let mut question = Vec::new();
         let introduced = introduces && self.introduction.write(&mut question);
-        self.select(&mut question);
+        let db = self.access.db;
+        if db != 0 {
+            // Every connection begins with database 0.
+            let mut select = redis::cmd("SELECT");
+            select.arg(db).write_packed_command(&mut question);
+        }
         loading::ask(&mut question, &self.scripts);
         term::ask_lag(&mut question);
         connection.send(&question).await?;
@@ -330,7 +317,13 @@ impl Connector {
             self.introduction.hear(connection).await?;
         }
         // All replies are read before an error is returned: the connection stays usable for the next query.
-        let selected = self.selected(connection).await?;
+        let selected = match db {
+            0 => Ok(()),
+            db => {
+                let reply = accept(connection.reply().await?);
+                reply.map(drop).map_err(|error| error.of_select(db))
+            }
+        };
         let missing = loading::missing(connection.reply().await?, &self.scripts);
         let lag = term::lag(&connection.reply().await?);
         selected.and(missing).map(|missing| (missing, lag))

@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::super::command;
 use super::super::connect::error::accepted;
-use super::super::connect::{Ready, hello};
+use super::super::connect::{Connector, Ready, hello};
 use super::super::pipeline::Pipeline;
 use super::super::{error, reply};
 use super::{Confirming, granted};
@@ -22,7 +22,7 @@ use crate::config::Replicas;
 use crate::credentials::Granted;
 use crate::store::{Answer, Op, Reply};
 use crate::wait::{self, first};
-use crate::wire::{Connection, Value};
+use crate::wire::{Connection, USUAL_SILENCE, Value};
 
 /// How many grants share one WAIT at most.
 const MOST: usize = 256;
@@ -57,8 +57,10 @@ impl Barrier {
         let generation = confirming.generation();
         if generation > 0 {
             // The first grant should not wait for a connection.
-            let opened = self.pipeline.connector.beside().await;
-            self.beside = opened.ok().map(|ready| (generation, ready));
+            self.beside = connect(&self.pipeline.connector)
+                .await
+                .ok()
+                .map(|ready| (generation, ready));
         }
         let mut batch = Vec::new();
         while self.receive(&mut fresh, &mut batch).await > 0 {
@@ -142,9 +144,8 @@ impl Barrier {
         let (_, ready) = match &mut self.beside {
             Some(beside) => beside,
             none => {
-                let opened = timeout_at(ends, connector.beside()).await;
-                let ready = opened.map_err(late)?.map_err(|error| error.to_string())?;
-                none.insert((generation, ready))
+                let opened = timeout_at(ends, connect(connector)).await;
+                none.insert((generation, opened.map_err(late)??))
             }
         };
         let left = ends.saturating_duration_since(Instant::now());
@@ -173,6 +174,14 @@ impl Barrier {
         let answers = answers(&mut ready.connection, &question, batch, &touches, left / 2);
         timeout_at(ends + GRACE, answers).await.map_err(late)?
     }
+}
+
+/// Connects beside the main connection.
+async fn connect(connector: &Connector) -> Result<Ready, String> {
+    let opened = connector.unsubscribed(USUAL_SILENCE).await;
+    let mut ready = opened.map_err(|error| error.at(&connector.place()).to_string())?;
+    ready.connection.lift_limits();
+    Ok(ready)
 }
 
 /// Sends the touches and the WAIT, and reads how many replicas have each grant. The server answers a touch at once.
