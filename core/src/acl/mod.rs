@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::config::{Config, Endpoint, Settings};
+use crate::config::{Config, Settings};
 use crate::error::SetupError;
-use crate::store::rights;
+use crate::store::engine::Topology;
+use crate::store::{rights, uses_database};
 
 /// The ACL rule of a user that has, on each server, only the rights that this library needs with this [`Config`] or
 /// URL. [`AclRule::sentinels`] is the rule for sentinels. This function does not connect.
@@ -44,7 +45,7 @@ impl AclRule {
         let mut commands = rights::of_scripts();
         let mut add = |rights: &[&str]| commands.extend(rights.iter().map(ToString::to_string));
         add(rights::CONNECTION);
-        if settings.endpoint.db() != 0 {
+        if uses_database(&*settings.engine) {
             add(rights::DATABASE);
         }
         if settings.replicas.is_some() {
@@ -52,13 +53,13 @@ impl AclRule {
         }
         let mut optional = rights::OPTIONAL.to_vec();
         let mut sentinels = None;
-        match settings.endpoint {
-            Endpoint::Memory { .. } | Endpoint::Redis(_) | Endpoint::Quorum(_) => {}
-            Endpoint::Cluster(_) => {
+        match settings.engine.topology() {
+            Topology::InProcess | Topology::OneServer | Topology::Quorum => {}
+            Topology::Sharded => {
                 add(rights::CLUSTER);
                 optional.extend(rights::SHARD_CHANNELS);
             }
-            Endpoint::Sentinel(_) => {
+            Topology::Failover => {
                 sentinels = Some(format!(
                     "resetkeys resetchannels {} -@all {}",
                     listed('&', rights::SENTINEL_CHANNELS),

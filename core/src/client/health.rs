@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use super::Client;
 use crate::clock::Instant;
-use crate::config::Endpoint;
 use crate::error::{LockError, StoreError};
 use crate::name::Name;
 use crate::queue::{Answered, LockQueue};
+use crate::store::engine::Topology;
 use crate::store::{GrantBlock, Op, ServerState};
 use crate::wait::block_on;
 
@@ -169,8 +169,8 @@ impl Client {
         let servers: Vec<_> = servers
             .map(|server| ServerHealth::new(server, now))
             .collect();
-        let grants = match member.settings().endpoint {
-            Endpoint::Cluster(_) => servers.iter().any(ServerHealth::grants),
+        let grants = match member.settings().engine.topology() {
+            Topology::Sharded => servers.iter().any(ServerHealth::grants),
             _ => connected && closed_for.is_none(),
         };
         let load = member.load();
@@ -238,7 +238,7 @@ impl Client {
         let member = self.member();
         let ask = |name: &Name| {
             if let Some((_, source)) = member.outage(name) {
-                return Err(member.settings().endpoint.unavailable(name, source));
+                return Err(member.settings().unavailable(name, source));
             }
             member.with_queue(name, |local| LockQueue::query(local, &Op::Inspect))
         };

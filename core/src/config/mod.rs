@@ -1,34 +1,28 @@
 //! [`Config`]: which store to use, and the default options of its locks.
 //!
-//! This file has the methods that set the options, `settings` their values with defaults and checks, `url` parses the URL.
+//! This file has the methods that set the options, `settings` their values with defaults and checks.
 //! This module does not connect.
 
+mod address;
 mod deadlock;
 mod dialer;
 mod duration;
-mod endpoint;
 mod environment;
-#[cfg(feature = "redis-1")]
-mod redis_1;
 mod secret;
 mod settings;
 mod unit;
-mod url;
 
 use std::future::Future;
 use std::io;
 use std::str::FromStr;
+use std::sync::Arc;
 
+pub(crate) use address::Address;
 pub use deadlock::Deadlock;
 pub(crate) use dialer::{DialedStream, Dialer};
 pub use duration::IntoDuration;
 pub(crate) use duration::{
     FOREVER, Span, ToDuration, argument, block, check_expire, length, refreshed,
-};
-#[cfg(feature = "tls-no-provider")]
-pub(crate) use endpoint::Tls;
-pub(crate) use endpoint::{
-    Access, Address, ClusterEndpoint, Endpoint, Login, RedisEndpoint, SentinelEndpoint, Transport,
 };
 pub(crate) use secret::Secret;
 use settings::Checked;
@@ -36,9 +30,10 @@ pub(crate) use settings::{Replicas, Settings};
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use crate::credentials::{CredentialsProvider, Given};
+use crate::credentials::{CredentialsProvider, Given, ServerKind, Source};
 use crate::error::SetupError;
 use crate::observe::{Observer, SharedObserver};
+use crate::store::{Engine, engine, of_urls};
 
 /// Which store to use, and the default options of its locks.
 ///
@@ -119,7 +114,7 @@ impl Config {
     /// [`SetupError::InvalidUrl`] if the URL is invalid, [`SetupError::UnsupportedStore`] if this build cannot serve
     /// it.
     pub fn new(url: impl AsRef<str>) -> Result<Self, SetupError> {
-        url::parse(url.as_ref()).map(Self::at)
+        engine::parse(url.as_ref()).map(Self::at)
     }
 
     /// A quorum of independent servers, each with a URL of its own. Use it if the servers have different credentials,
@@ -142,12 +137,13 @@ impl Config {
     /// [`SetupError::InvalidUrl`] if a URL is invalid or does not name a single server, if there are not 3, 5, 7 … 15
     /// URLs, or if two name the same server.
     pub fn quorum<U: AsRef<str>>(urls: impl IntoIterator<Item = U>) -> Result<Self, SetupError> {
-        url::several(urls).map(Self::at)
+        of_urls(urls).map(Self::at)
     }
 
-    fn at(endpoint: Endpoint) -> Self {
+    /// The store of `engine`, with default options.
+    pub(crate) fn at(engine: Arc<dyn Engine>) -> Self {
         Self {
-            settings: Settings::at(endpoint),
+            settings: Settings::at(engine),
             credentials: None,
             unusable: None,
         }
@@ -174,9 +170,10 @@ impl Config {
         };
         settings.check().map_err(invalid)?;
         if let Some(provider) = self.credentials {
-            let both = "the URL has a user or a password, too: leave that to the provider";
-            let asked = settings.endpoint.ask(provider);
-            asked.map_err(|()| invalid(("credentials", both)))?;
+            // All sources of this client share one thread. Another client gets another thread.
+            let source = Source::new(provider, ServerKind::Server);
+            let asking = settings.engine.asking(&source);
+            settings.engine = asking.map_err(|reason| invalid(("credentials", reason)))?;
         }
         Ok(settings)
     }
@@ -352,10 +349,8 @@ impl Config {
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
         self.set("dialer", |settings| {
-            if !settings.endpoint.has_tcp() {
-                return Err("no server of the URL is reached by TCP".into());
-            }
-            settings.endpoint.set_dialer(&Dialer::new(dial));
+            let dialed = settings.engine.dialed_by(&Dialer::new(dial));
+            settings.engine = dialed.ok_or("no server of the URL is reached by TCP")?;
             Ok(())
         })
     }

@@ -1,12 +1,16 @@
 //! [`Settings`]: the options of a configuration, each with its default and its check.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::Deadlock;
 use super::duration::{IntoDuration, SHORTEST_EXPIRE, span};
-use super::endpoint::Endpoint;
+use crate::error::{LockError, StoreError, StoreErrorKind};
+use crate::name::Name;
 use crate::observe::SharedObserver;
+use crate::store::Engine;
+use crate::store::engine::Topology;
 use crate::store::limits::{LONGEST_LEASE, TOKENS_OF_A_GRANT};
 
 const SHORTEST_LEASE: Duration = Duration::from_millis(100);
@@ -22,7 +26,8 @@ pub(super) type Checked<T> = Result<T, Cow<'static, str>>;
 /// The options of a [`Config`](super::Config). The values that depend on other options have a method.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
-    pub(crate) endpoint: Endpoint,
+    /// Where the locks are.
+    pub(crate) engine: Arc<dyn Engine>,
     pub(crate) namespace: Option<String>,
     pub(super) lease: Option<Duration>,
     /// How long a holder may hold at most; `None`: without a limit.
@@ -72,9 +77,9 @@ pub(crate) struct LocalHandoff {
 
 impl Settings {
     /// The defaults.
-    pub(super) fn at(endpoint: Endpoint) -> Self {
+    pub(super) fn at(engine: Arc<dyn Engine>) -> Self {
         Self {
-            endpoint,
+            engine,
             namespace: None,
             lease: None,
             expire: Some(Duration::from_secs(24 * 60 * 60)),
@@ -114,8 +119,40 @@ impl Settings {
 
     /// Whether a restarted server grants nothing for a while.
     pub(crate) fn restart_guard(&self) -> bool {
-        let several = || !matches!(self.endpoint, Endpoint::Memory { .. } | Endpoint::Redis(_));
+        let several = || {
+            let topology = self.engine.topology();
+            !matches!(topology, Topology::InProcess | Topology::OneServer)
+        };
         self.restart_guard.unwrap_or_else(several)
+    }
+
+    /// The error of a call for `name` that failed with `source` at this store.
+    pub(crate) fn lock_error(&self, name: &Name, source: StoreError) -> LockError {
+        match source.kind() {
+            StoreErrorKind::Foreign => LockError::ForeignKey {
+                name: name.to_string(),
+            },
+            StoreErrorKind::Unsupported => LockError::Unsupported {
+                name: name.to_string(),
+                what: source.to_string(),
+                store: self.engine.scheme(),
+            },
+            StoreErrorKind::Unreplicated { wanted, reached } => LockError::NotReplicated {
+                name: name.to_string(),
+                wanted,
+                reached,
+            },
+            _ => self.unavailable(name, source),
+        }
+    }
+
+    /// [`LockError::Unavailable`] for a call for `name`: the store did not serve the call, because of `source`.
+    pub(crate) fn unavailable(&self, name: &Name, source: StoreError) -> LockError {
+        LockError::Unavailable {
+            name: name.to_string(),
+            server: self.engine.servers(),
+            source,
+        }
     }
 
     /// The settings for a client that never holds a lock. This client connects at once. It does not lengthen the time for
@@ -140,9 +177,9 @@ impl Settings {
         let Some(replicas) = self.replicas else {
             return Ok(());
         };
-        let reason = match self.endpoint {
-            Endpoint::Memory { .. } => "a store in this process has none",
-            Endpoint::Quorum(_) => "the servers of a quorum are independent: use more of them",
+        let reason = match self.engine.topology() {
+            Topology::InProcess => "a store in this process has none",
+            Topology::Quorum => "the servers of a quorum are independent: use more of them",
             _ if replicas.timeout >= self.lease() => {
                 "the timeout is not shorter than the lease: no grant would be left"
             }

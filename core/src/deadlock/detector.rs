@@ -13,9 +13,8 @@ use super::probe::{Answer, Probe};
 use super::search::{Outcome, Search, Todo};
 use super::waits::{TaskWait, waits_of};
 use crate::clock::Instant;
-use crate::config::Endpoint;
 use crate::name::Name;
-use crate::store::{MemberId, NameRecord, Ticket};
+use crate::store::{Engine, MemberId, NameRecord, Ticket};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard};
 use crate::wait::lock;
@@ -38,7 +37,7 @@ const LONGEST: Duration = Duration::from_secs(60);
 pub(crate) struct Detector {
     /// The client, and where its store is.
     client: u64,
-    endpoint: Endpoint,
+    engine: Arc<dyn Engine>,
     state: Mutex<State>,
     rounds: AtomicU64,
 }
@@ -72,10 +71,10 @@ struct Look {
 }
 
 impl Detector {
-    pub(crate) fn new(client: u64, endpoint: Endpoint) -> Self {
+    pub(crate) fn new(client: u64, engine: Arc<dyn Engine>) -> Self {
         Self {
             client,
-            endpoint,
+            engine,
             state: Mutex::default(),
             rounds: AtomicU64::new(0),
         }
@@ -147,7 +146,7 @@ impl Detector {
             ..Answer::default()
         };
         for ticket in tickets {
-            if let Some(hold) = waits_of(self.client, &self.endpoint, *ticket) {
+            if let Some(hold) = waits_of(self.client, &*self.engine, *ticket) {
                 answer.holds.push(hold);
             } else if waits(*ticket) {
                 answer.waiting.push(*ticket);
@@ -215,7 +214,7 @@ impl Detector {
         let wait = look(&lock(&self.state));
         // `holds_at` locks queues, so the detector's state must not be locked.
         let found = wait.map(|wait| {
-            let holds = wait.holds_at(self.client, &self.endpoint);
+            let holds = wait.holds_at(self.client, &*self.engine);
             (wait, holds)
         });
         let found = found.filter(|(_, holds)| !holds.is_empty());

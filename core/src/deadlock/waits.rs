@@ -7,17 +7,17 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::graph::{Wait, WaitId, WaitingHold};
-use crate::config::{Deadlock, Endpoint};
+use crate::config::Deadlock;
 use crate::error::LockError;
 use crate::process::PerProcess;
-use crate::store::Ticket;
+use crate::store::{Engine, Ticket};
 
 /// A lock that a task holds.
 pub(crate) trait HeldLock: Send + Sync {
     /// The id of the client that holds the lock.
     fn client(&self) -> u64;
-    /// Whether the lock is in the store at `endpoint`, which other clients of this process may use, too.
-    fn is_at(&self, endpoint: &Endpoint) -> bool;
+    /// Whether the lock is in the store of `engine`, which other clients of this process may use, too.
+    fn is_at(&self, engine: &dyn Engine) -> bool;
     fn ticket(&self) -> Ticket;
     /// The hold at this moment, without the waits of its task; `None` if it has ended.
     fn view(&self) -> Option<WaitingHold>;
@@ -30,7 +30,7 @@ pub(crate) trait Waiting: Send + Sync {
     /// The reaction of the client to a deadlock.
     fn mode(&self) -> Deadlock;
     /// See [`HeldLock::is_at`].
-    fn is_at(&self, endpoint: &Endpoint) -> bool;
+    fn is_at(&self, engine: &dyn Engine) -> bool;
     /// The wait at this moment, with `id` as its id; `None` if the call no longer waits.
     fn view(&self, id: WaitId) -> Option<Wait>;
     /// Ends the wait with `error`, if the call still waits.
@@ -64,21 +64,21 @@ impl TaskWait {
     }
 
     /// The holds of the task in the store of `client`, each with the waits of its task there.
-    pub(super) fn holds_at(&self, client: u64, endpoint: &Endpoint) -> Vec<WaitingHold> {
-        let here = |hold: &&Arc<dyn HeldLock>| hold.client() == client || hold.is_at(endpoint);
+    pub(super) fn holds_at(&self, client: u64, engine: &dyn Engine) -> Vec<WaitingHold> {
+        let here = |hold: &&Arc<dyn HeldLock>| hold.client() == client || hold.is_at(engine);
         let holds = self.holds.iter().filter(here);
-        let waiting = |hold: &Arc<dyn HeldLock>| waits_of(hold.client(), endpoint, hold.ticket());
+        let waiting = |hold: &Arc<dyn HeldLock>| waits_of(hold.client(), engine, hold.ticket());
         holds.filter_map(waiting).collect()
     }
 }
 
 /// The hold that `client` has with `ticket`, with the waits of its task at the store of that client. `None` if the task
 /// waits for nothing there.
-pub(crate) fn waits_of(client: u64, endpoint: &Endpoint, ticket: Ticket) -> Option<WaitingHold> {
+pub(crate) fn waits_of(client: u64, engine: &dyn Engine, ticket: Ticket) -> Option<WaitingHold> {
     // `view` locks a queue, so the list of waits must be unlocked before.
     let found = lock().get(&(client, ticket)).cloned()?;
     let is_here =
-        |wait: &&Arc<TaskWait>| wait.waiting.client() == client || wait.waiting.is_at(endpoint);
+        |wait: &&Arc<TaskWait>| wait.waiting.client() == client || wait.waiting.is_at(engine);
     let mut held: Option<WaitingHold> = None;
     for task in found.iter().filter(is_here) {
         let same = |hold: &&Arc<dyn HeldLock>| hold.client() == client && hold.ticket() == ticket;

@@ -185,7 +185,7 @@ fn serve(runtime: &Runtime, settings: Settings, starter: Starter) {
         None
     };
     let opening = async { Some(store::open(&settings, id).await) };
-    let opened = match runtime.block_on(wait::first(given_up, opening)) {
+    let (store, driver) = match runtime.block_on(wait::first(given_up, opening)) {
         Some(Ok(opened)) => opened,
         Some(Err(error)) => {
             starter.send(Err(error));
@@ -194,11 +194,10 @@ fn serve(runtime: &Runtime, settings: Settings, starter: Starter) {
         // The caller has given up.
         None => return,
     };
-    let store = opened.store().clone();
     let member = Member::new(settings, store.clone());
     // `run` is called before any caller gets the member, because it marks a store that connects later
     // (`connect_lazily`) as not connected.
-    let driver = opened.run(member.clone());
+    let driver = driver.run(member.clone());
     if starter.send(Ok(member.clone())) {
         drop(starter);
         let ending = Ending(member.clone());

@@ -91,7 +91,7 @@ impl<Q: NameQueue> ClientCore<Q> {
         Arc::new(Self {
             id,
             order: LockOrder::new(id, settings.allowed_orders.clone()),
-            detector: Detector::new(id, settings.endpoint.clone()),
+            detector: Detector::new(id, settings.engine.clone()),
             has_warned: AtomicBool::new(!settings.lazily),
             settings,
             store,

@@ -46,8 +46,9 @@ use crate::config::{Config, Settings};
 use crate::error::{LockError, SetupError, StoreError, with_sources};
 use crate::handle::freed;
 use crate::name::{Name, is_escaped};
+use crate::store::Op;
+use crate::store::engine::Topology;
 use crate::store::limits::TOKENS_OF_A_GRANT;
-use crate::store::{Inspector, Op};
 pub use crate::store::{Replica, Server};
 use crate::wait::block_on;
 
@@ -80,8 +81,8 @@ impl Operator {
         SetupError: From<C::Error>,
     {
         let settings = config.try_into()?.validate()?;
-        let worker = Worker::start(Inspector::new(&settings)?)?;
-        worker.run(async |inspector| inspector.connect().await)??;
+        let worker = Worker::start(settings.engine.reader(&settings))?;
+        worker.run(async |reader| reader.connect().await)??;
         Ok(Self {
             worker,
             settings,
@@ -114,9 +115,9 @@ impl Operator {
         let names = asked.clone();
         let snapshot = self
             .worker
-            .run(async move |inspector| inspector.inspect(&names).await)??;
+            .run(async move |reader| reader.inspect(&names).await)??;
         let mut found = asked.iter().zip(snapshot.names).map(|(name, state)| {
-            let record = state.map_err(|error| self.settings.endpoint.lock_error(name, error))?;
+            let record = state.map_err(|error| self.settings.lock_error(name, error))?;
             Ok(Lock::new(name, &record, snapshot.now))
         });
         let states = parsed.into_iter().map(|name| {
@@ -146,7 +147,7 @@ impl Operator {
         let name = parse(name)?;
         let client = self.client().map_err(|error| {
             let source = StoreError::disconnected(with_sources(&error));
-            self.settings.endpoint.unavailable(&name, source)
+            self.settings.unavailable(&name, source)
         })?;
         let op = Op::Kick {
             token: token / TOKENS_OF_A_GRANT,
@@ -163,8 +164,7 @@ impl Operator {
     ///
     /// [`SetupError::Engine`] if the background thread has ended.
     pub fn servers(&self) -> Result<Vec<ServerAnswer>, SetupError> {
-        self.worker
-            .run(async |inspector| inspector.describe().await)
+        self.worker.run(async |reader| reader.describe().await)
     }
 
     /// All keys with the prefix of this library, on all servers, in batches.
@@ -175,13 +175,13 @@ impl Operator {
     /// The servers, as in the URL, without credentials.
     #[must_use]
     pub fn place(&self) -> String {
-        self.settings.endpoint.servers()
+        self.settings.engine.servers()
     }
 
     /// Whether the store is in this process (`memory://`), where no other process can see it.
     #[must_use]
     pub fn is_here(&self) -> bool {
-        self.settings.endpoint.scheme() == "memory"
+        self.settings.engine.topology() == Topology::InProcess
     }
 
     fn client(&self) -> Result<&Client, SetupError> {

@@ -32,10 +32,12 @@ impl Iterator for Names<'_> {
         let page = self
             .operator
             .worker
-            .run(async move |inspector| inspector.names(&pattern, &position).await);
+            .run(async move |reader| reader.names(&pattern, &position).await);
         Some(page.flatten().map(|(names, next)| {
             self.position = next;
-            names.iter().map(ToString::to_string).collect()
+            // Leaves out the names that clients probe when they connect. No name of a user begins with a colon.
+            let names = names.iter().filter(|name| !name.as_str().starts_with(':'));
+            names.map(ToString::to_string).collect()
         }))
     }
 }
@@ -79,7 +81,7 @@ impl Iterator for Keys<'_> {
         let page = self
             .operator
             .worker
-            .run(async move |inspector| inspector.keys(&position).await);
+            .run(async move |reader| reader.keys(&position).await);
         Some(page.flatten().map(|(keys, next)| {
             self.position = next;
             let keys = keys.into_iter().map(|(server, found)| Key {

@@ -1,4 +1,4 @@
-//! [`Worker`]: the thread on which an inspector runs. The thread has a runtime of its own, because a caller inside a
+//! [`Worker`]: the thread on which a reader runs. The thread has a runtime of its own, because a caller inside a
 //! runtime must not block on another one.
 
 use std::sync::mpsc;
@@ -7,15 +7,15 @@ use std::thread;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::error::SetupError;
-use crate::store::Inspector;
+use crate::store::Reader;
 
-type Job = Box<dyn FnOnce(&Runtime, &mut Inspector) + Send>;
+type Job = Box<dyn FnOnce(&Runtime, &mut dyn Reader) + Send>;
 
 /// Runs jobs one after the other, until it is dropped.
 pub(super) struct Worker(mpsc::Sender<Job>);
 
 impl Worker {
-    pub(super) fn start(mut inspector: Inspector) -> Result<Self, SetupError> {
+    pub(super) fn start(mut reader: Box<dyn Reader>) -> Result<Self, SetupError> {
         let runtime = Builder::new_current_thread()
             .enable_all()
             .build()
@@ -25,7 +25,7 @@ impl Worker {
             .name("auto-mutex-operator".to_owned())
             .spawn(move || {
                 for job in jobs {
-                    job(&runtime, &mut inspector);
+                    job(&runtime, &mut *reader);
                 }
             })
             .map_err(SetupError::engine)?;
@@ -35,12 +35,12 @@ impl Worker {
     /// Runs `job` on the thread, and returns its output.
     pub(super) fn run<T: Send + 'static>(
         &self,
-        job: impl AsyncFnOnce(&mut Inspector) -> T + Send + 'static,
+        job: impl AsyncFnOnce(&mut dyn Reader) -> T + Send + 'static,
     ) -> Result<T, SetupError> {
         let (sender, result) = mpsc::sync_channel(1);
-        let sent = self.0.send(Box::new(move |runtime, inspector| {
+        let sent = self.0.send(Box::new(move |runtime, reader| {
             // `send` fails only if the caller no longer exists.
-            let _ = sender.send(runtime.block_on(job(inspector)));
+            let _ = sender.send(runtime.block_on(job(reader)));
         }));
         let ended = || SetupError::engine("it has ended");
         sent.map_err(|_| ended())?;

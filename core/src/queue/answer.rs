@@ -66,13 +66,13 @@ impl Transition<'_> {
     }
 
     pub(super) fn lock_error(&self, error: StoreError) -> LockError {
-        let endpoint = &self.queue.member().settings().endpoint;
-        endpoint.lock_error(self.queue.name(), error)
+        let settings = self.queue.member().settings();
+        settings.lock_error(self.queue.name(), error)
     }
 
     pub(super) fn unavailable(&self, source: StoreError) -> LockError {
-        let endpoint = &self.queue.member().settings().endpoint;
-        endpoint.unavailable(self.queue.name(), source)
+        let settings = self.queue.member().settings();
+        settings.unavailable(self.queue.name(), source)
     }
 
     /// The error if the name is in use as another lock: one of this `capacity`, whose tickets take tokens or not.

@@ -9,10 +9,10 @@ use super::lock_queue::{LockQueue, State, Transition};
 use super::ticket::{Ticket, Unlocked};
 use super::waiter::{Waiter, Want};
 use crate::clock::Instant;
-use crate::config::{Deadlock, Endpoint};
+use crate::config::Deadlock;
 use crate::deadlock::{HeldLock, Registered, Wait, WaitId, Waiting, WaitingHold};
 use crate::error::LockError;
-use crate::store::{Owner, Ticket as TicketId};
+use crate::store::{Engine, Owner, Ticket as TicketId};
 use crate::task::runs_a_task;
 
 impl LockQueue {
@@ -199,8 +199,8 @@ impl LockQueue {
         let _ = waiter.nested.set(registered);
     }
 
-    fn is_at(&self, endpoint: &Endpoint) -> bool {
-        self.member().settings().endpoint.is_same_store(endpoint)
+    fn is_at(&self, engine: &dyn Engine) -> bool {
+        self.member().settings().engine.is_same_store(engine)
     }
 
     /// Ends the wait of `waiter` with `error`, if it still waits.
@@ -235,9 +235,9 @@ impl Waiting for NestedWait {
         self.mode
     }
 
-    fn is_at(&self, endpoint: &Endpoint) -> bool {
+    fn is_at(&self, engine: &dyn Engine) -> bool {
         let queue = self.queue.upgrade();
-        queue.is_some_and(|queue| queue.is_at(endpoint))
+        queue.is_some_and(|queue| queue.is_at(engine))
     }
 
     fn view(&self, id: WaitId) -> Option<Wait> {
@@ -267,8 +267,8 @@ impl HeldLock for Hold {
         self.client_id()
     }
 
-    fn is_at(&self, endpoint: &Endpoint) -> bool {
-        self.local().is_at(endpoint)
+    fn is_at(&self, engine: &dyn Engine) -> bool {
+        self.local().is_at(engine)
     }
 
     fn ticket(&self) -> TicketId {

@@ -6,32 +6,33 @@
 
 mod backoff;
 mod cluster;
+pub(crate) mod engine;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzing;
 mod grant_block;
 mod id;
-mod inspector;
 pub(crate) mod limits;
 pub(crate) mod memory;
 mod meta;
 mod op;
-mod open;
 mod quorum;
+mod reader;
 mod redis;
 mod reply;
 mod server_state;
 mod shared_str;
 mod snapshot;
 
+pub(crate) use self::engine::{Engine, open};
 #[cfg(test)]
 pub(crate) use self::grant_block::Cause;
 pub(crate) use self::grant_block::GrantBlock;
 pub(crate) use self::id::{MemberId, Ticket, TicketMap};
-pub(crate) use self::inspector::{Inspector, Position};
 pub(crate) use self::meta::{Meta, Owner, time_of};
 pub(crate) use self::op::{Lease, Mode, Op, Share, Signal};
-pub(crate) use self::open::open;
-pub(crate) use self::redis::rights;
+pub(crate) use self::quorum::of_urls;
+pub(crate) use self::reader::{Position, Reader};
+pub(crate) use self::redis::{rights, uses_database};
 pub(crate) use self::reply::{HolderRecord, Message, NameRecord, Reply, TicketRecord};
 pub(crate) use self::server_state::ServerState;
 pub(crate) use self::shared_str::SharedStr;

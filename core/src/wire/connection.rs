@@ -14,8 +14,9 @@ use super::inbox::Inbox;
 use super::limits::Limits;
 use super::stream::{Reading, Writing, open};
 use super::value::{Garbage, Value};
-use crate::config::{Address, Transport};
+use crate::config::Address;
 use crate::error::TlsError;
+use crate::wire::Transport;
 
 /// No time limit: a timer treats this duration as a time in the far future.
 const NO_LIMIT: Duration = Duration::MAX;

@@ -16,11 +16,13 @@ mod stream;
 #[cfg(repository)]
 #[cfg(test)]
 mod tests;
+mod transport;
 mod value;
 
 pub(super) use self::connection::Connection;
 pub(crate) use self::limits::{Limits, USUAL_SILENCE};
 pub(super) use self::outbox::Outbox;
 pub(super) use self::stream::speaks_tls;
+pub(crate) use self::transport::{Tls, Transport};
 pub(super) use self::value::ErrorReply;
 pub(crate) use self::value::Value;

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use super::probes::record;
 use crate::clock::Instant;
-use crate::config::{Deadlock, Endpoint};
+use crate::config::Deadlock;
 use crate::deadlock::detector::Detector;
 use crate::deadlock::graph::{self, Cycle, WaitId, WaitingHold};
 use crate::deadlock::probe::Probe;
@@ -20,6 +20,7 @@ use crate::deadlock::waits::{HeldLock, Registered, TaskWait, Waiting};
 use crate::dice::Dice;
 use crate::error::LockError;
 use crate::name::Name;
+use crate::store::{Engine, engine};
 use crate::store::{MemberId, NameRecord, Ticket};
 
 /// The parameters of a schedule.
@@ -101,7 +102,7 @@ impl HeldLock for Held {
     fn client(&self) -> u64 {
         self.client
     }
-    fn is_at(&self, _: &Endpoint) -> bool {
+    fn is_at(&self, _: &dyn Engine) -> bool {
         true
     }
     fn ticket(&self) -> Ticket {
@@ -129,7 +130,7 @@ impl Waiting for Wait {
     fn mode(&self) -> Deadlock {
         self.mode
     }
-    fn is_at(&self, _: &Endpoint) -> bool {
+    fn is_at(&self, _: &dyn Engine) -> bool {
         true
     }
     fn view(&self, id: WaitId) -> Option<graph::Wait> {
@@ -211,8 +212,8 @@ impl World {
         };
         let ids = (0..members).map(|_| dice.member()).collect();
         let clients: Vec<u64> = (0..members).map(|_| dice.below(u64::MAX)).collect();
-        let endpoint = Endpoint::Memory { shared: None };
-        let detector = |client: &u64| Detector::new(*client, endpoint.clone());
+        let engine = engine::parse("memory://").expect("an engine");
+        let detector = |client: &u64| Detector::new(*client, engine.clone());
         let mut world = Self {
             tasks: Vec::new(),
             detectors: clients.iter().map(detector).collect(),

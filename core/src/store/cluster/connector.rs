@@ -3,13 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::ClusterEndpoint;
 use super::epoch::epoch_keys;
 use super::primary::Primary;
 use super::slot::Slot;
 use super::topology::{Topology, shuffle};
-use crate::config::{Access, Address, ClusterEndpoint, RedisEndpoint, Replicas, Settings};
+use crate::config::{Address, Replicas, Settings};
 use crate::name::Name;
-use crate::store::redis::{self, Driver, Guard, Route, Scripts, Spec, TermKeys, probe_name};
+use crate::store::redis::{
+    self, Access, Driver, Guard, RedisEndpoint, Route, Scripts, Spec, TermKeys, probe_name,
+};
 use crate::store::{MemberId, Node};
 
 /// Makes the connections of one member, and chooses the nodes to ask for the topology.

@@ -1,14 +1,16 @@
 //! [`Inspector`]: reads names from every primary of a cluster, and changes nothing.
 
+use super::ClusterEndpoint;
 use super::connector::Connector;
 use super::slot::Slot;
 use super::topology::{Topology, is_passing, survey};
-use crate::config::{Address, ClusterEndpoint, Settings};
+use crate::config::{Address, Settings};
 use crate::error::{SetupError, StoreError, with_sources};
 use crate::name::Name;
+use crate::store::reader::{Described, KeyAt, Part, Position, Reading};
 use crate::store::redis::{self, Code};
-use crate::store::snapshot::Snapshot;
-use crate::store::{MemberId, NameRecord};
+use crate::store::snapshot::{Page, Snapshot};
+use crate::store::{MemberId, NameRecord, Reader};
 use crate::wire::{Limits, USUAL_SILENCE};
 
 /// A primary, and its reader.
@@ -33,13 +35,8 @@ impl Inspector {
         }
     }
 
-    /// Returns the readers of the primaries that the last [`refresh`](Self::refresh) found.
-    pub(in crate::store) fn nodes(&mut self) -> impl Iterator<Item = &mut redis::Inspector> {
-        self.nodes.iter_mut().map(|node| &mut node.inspector)
-    }
-
     /// Asks the nodes which primary serves which slots, and keeps a reader for each primary.
-    pub(in crate::store) async fn refresh(&mut self) -> Result<(), SetupError> {
+    async fn refresh(&mut self) -> Result<(), SetupError> {
         let known: Vec<_> = self.nodes.iter().map(|node| node.address.clone()).collect();
         let candidates = self.connector.candidates(&[], &known);
         let limits = || Limits::new(self.connector.connect_timeout, USUAL_SILENCE);
@@ -63,10 +60,7 @@ impl Inspector {
         Ok(())
     }
 
-    pub(in crate::store) async fn inspect(
-        &mut self,
-        names: &[Name],
-    ) -> Result<Snapshot, SetupError> {
+    async fn states(&mut self, names: &[Name]) -> Result<Snapshot, SetupError> {
         let mut snapshot = self.inspect_once(names).await?;
         let moved: Vec<_> = (0..names.len())
             .filter(|index| snapshot.names[*index].as_ref().is_err_and(is_unserved))
@@ -122,6 +116,83 @@ impl Inspector {
             }
         }
         Ok(Snapshot { now, names: found })
+    }
+}
+
+impl Reader for Inspector {
+    fn connect(&mut self) -> Reading<'_, Result<(), SetupError>> {
+        Box::pin(async {
+            self.refresh().await?;
+            // One node is enough to start with.
+            let mut connected = Ok(());
+            for node in &mut self.nodes {
+                connected = node.inspector.connect().await;
+                if connected.is_ok() {
+                    break;
+                }
+            }
+            connected
+        })
+    }
+
+    fn names<'a>(
+        &'a mut self,
+        pattern: &'a str,
+        position: &'a Position,
+    ) -> Reading<'a, Result<Part<Name>, SetupError>> {
+        Box::pin(async {
+            self.begin(position).await?;
+            let count = self.nodes.len();
+            let Some(node) = self.nodes.get_mut(position.server) else {
+                return Ok((Vec::new(), None));
+            };
+            let page = node.inspector.names(pattern, &position.cursor).await?;
+            Ok((page.items, position.after(page.next, count)))
+        })
+    }
+
+    fn inspect<'a>(&'a mut self, names: &'a [Name]) -> Reading<'a, Result<Snapshot, SetupError>> {
+        Box::pin(self.states(names))
+    }
+
+    fn keys<'a>(
+        &'a mut self,
+        position: &'a Position,
+    ) -> Reading<'a, Result<Part<KeyAt>, SetupError>> {
+        Box::pin(async {
+            self.begin(position).await?;
+            let count = self.nodes.len();
+            let Some(node) = self.nodes.get_mut(position.server) else {
+                return Ok((Vec::new(), None));
+            };
+            let page = match node.inspector.keys(&position.cursor).await {
+                Err(SetupError::Unreachable { .. }) => Page::empty(),
+                page => page?,
+            };
+            let place = node.inspector.place();
+            let keys = page.items.into_iter().map(|key| (place.clone(), key));
+            Ok((keys.collect(), position.after(page.next, count)))
+        })
+    }
+
+    fn describe(&mut self) -> Reading<'_, Vec<Described>> {
+        Box::pin(async {
+            let mut all = Vec::new();
+            for node in &mut self.nodes {
+                all.push(node.inspector.described().await);
+            }
+            all
+        })
+    }
+}
+
+impl Inspector {
+    /// Begins a scan. It asks for the nodes again, because some may have been added or replaced.
+    async fn begin(&mut self, position: &Position) -> Result<(), SetupError> {
+        match position.is_start() {
+            true => self.refresh().await,
+            false => Ok(()),
+        }
     }
 }
 

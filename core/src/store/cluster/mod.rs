@@ -6,12 +6,13 @@
 //! - `refresher.rs`: keeps the slot map and the connections up to date. `topology.rs`: reads the topology that a node
 //!   reports.
 //! - `inspector.rs`: reads names, and changes nothing.
-//! - `open.rs`: makes the first connections. `connector.rs`: makes each connection. `epoch.rs`: the keys for the term
+//! - `engine.rs`: the engine. `open.rs`: makes the first connections. `connector.rs`: makes each connection. `epoch.rs`: the keys for the term
 //!   notes of each node.
 //!
 //! This folder contains neither the lock rules nor the protocol of one node: see `store/redis`.
 
 mod connector;
+mod engine;
 mod epoch;
 #[cfg(any(test, fuzzing))]
 pub(super) mod fuzzing;
@@ -28,5 +29,6 @@ mod store;
 mod tests;
 mod topology;
 
-pub(super) use self::inspector::Inspector;
-pub(super) use self::open::open;
+pub(crate) use self::engine::ClusterEndpoint;
+use self::inspector::Inspector;
+use self::refresher::Refresher;

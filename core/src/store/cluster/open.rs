@@ -6,44 +6,44 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
+use super::ClusterEndpoint;
 use super::connector::Connector;
 use super::primary::Primary;
 use super::refresher::Refresher;
-use super::slot_map::SlotMap;
 use super::store::ClusterStore;
 use super::topology::{Topology, is_passing, share, survey};
 use crate::clock::Instant;
-use crate::config::{ClusterEndpoint, Settings};
+use crate::config::Settings;
 use crate::error::SetupError;
 use crate::store::MemberId;
+use crate::store::engine::Engine as _;
 use crate::store::redis::Driver;
 use crate::wait;
 use crate::wire::Limits;
 
-/// Finds the nodes that serve slots, connects to them and checks them, within the connect timeout. If only some nodes are
-/// reachable, the refresher connects to the others later. With `Config::connect_lazily`, it finds and connects to all.
-pub(crate) async fn open(
+/// Makes the store of a cluster of which no node is known yet.
+pub(super) fn unconnected(
     endpoint: &ClusterEndpoint,
     settings: &Settings,
     member: MemberId,
-) -> Result<(Arc<ClusterStore>, Refresher), SetupError> {
-    let mut connector = Connector::new(endpoint, settings, member);
-    let (mut topology, seen) = (Topology::default(), Instant::now());
-    let mut drivers = Vec::new();
-    if !settings.lazily {
-        let limit = settings.connect_timeout;
-        let ends = seen.after(limit);
-        let candidates = connector.candidates(&[], &[]);
-        let share = share(limit, candidates.len());
-        let limits = || Limits::new(share.min(Instant::now().until(ends)), share);
-        topology = survey(candidates, 0, limits).await?;
-        drivers = connect(&mut connector, &topology, ends).await?;
-    }
-    let primaries = drivers.iter().map(|(primary, _)| primary.clone()).collect();
-    let map = SlotMap::new(Vec::new()).next(&topology, seen, primaries);
-    let store = Arc::new(ClusterStore::new(map, settings.endpoint.servers()));
-    let refresher = Refresher::new(store.clone(), connector, topology, seen, drivers);
-    Ok((store, refresher))
+) -> (Arc<ClusterStore>, Refresher) {
+    let connector = Connector::new(endpoint, settings, member);
+    let store = Arc::new(ClusterStore::new(endpoint.servers()));
+    (store.clone(), Refresher::new(store, connector))
+}
+
+/// Finds the nodes that serve slots, connects to them and checks them, within `limit`. If only some nodes are reachable,
+/// the refresher connects to the others later.
+pub(super) async fn open(refresher: &mut Refresher, limit: Duration) -> Result<(), SetupError> {
+    let seen = Instant::now();
+    let ends = seen.after(limit);
+    let candidates = refresher.connector.candidates(&[], &[]);
+    let share = share(limit, candidates.len());
+    let limits = || Limits::new(share.min(Instant::now().until(ends)), share);
+    let topology = survey(candidates, 0, limits).await?;
+    let drivers = connect(&mut refresher.connector, &topology, ends).await?;
+    refresher.begin(topology, seen, drivers);
+    Ok(())
 }
 
 /// Connects to the primaries. Fails if no primary can be reached, or if a primary cannot serve locks.
@@ -98,7 +98,8 @@ mod tests {
     use std::net::TcpListener;
 
     use super::*;
-    use crate::config::{Config, Endpoint};
+    use crate::config::Config;
+    use crate::store::engine;
 
     /// Runs in tokio's paused time, which jumps to the next deadline if no node answers.
     #[tokio::test(start_paused = true)]
@@ -114,11 +115,8 @@ mod tests {
         let limit = Duration::from_millis(600);
         let config = Config::new(url).unwrap().connect_timeout(limit);
         let settings = config.validate().unwrap();
-        let Endpoint::Cluster(endpoint) = &settings.endpoint else {
-            panic!("not a cluster: {:?}", settings.endpoint);
-        };
         let began = tokio::time::Instant::now();
-        let Err(error) = open(endpoint, &settings, MemberId::random()).await else {
+        let Err(error) = engine::open(&settings, MemberId::random()).await.map(drop) else {
             panic!("nothing answers there");
         };
         assert!(matches!(error, SetupError::Unreachable { .. }), "{error:?}");

@@ -37,7 +37,7 @@ const ANOTHER: Duration = Duration::from_secs(30);
 
 pub(crate) struct Refresher {
     store: Arc<ClusterStore>,
-    connector: Connector,
+    pub(super) connector: Connector,
     topology: Topology,
     /// When the topology was requested.
     seen: Instant,
@@ -59,21 +59,15 @@ pub(crate) struct Refresher {
 }
 
 impl Refresher {
-    pub(super) fn new(
-        store: Arc<ClusterStore>,
-        connector: Connector,
-        topology: Topology,
-        seen: Instant,
-        new: Vec<(Arc<Primary>, Driver)>,
-    ) -> Self {
+    pub(super) fn new(store: Arc<ClusterStore>, connector: Connector) -> Self {
         let now = Instant::now();
-        let mut refresher = Self {
+        Self {
             store,
             connector,
-            topology,
-            seen,
+            topology: Topology::default(),
+            seen: now,
             behind: None,
-            new,
+            new: Vec::new(),
             surveys: JoinSet::new(),
             due: now,
             began: now,
@@ -81,11 +75,24 @@ impl Refresher {
             backoff: Backoff::new(FIRST_PAUSE, SILENCE),
             warnings: Throttle::default(),
             stale: false,
-        };
-        if !refresher.is_lost() {
-            refresher.plan();
         }
-        refresher
+    }
+
+    /// Begins with the `topology` that set-up has found at `seen`, and connections to its nodes.
+    pub(super) fn begin(
+        &mut self,
+        topology: Topology,
+        seen: Instant,
+        new: Vec<(Arc<Primary>, Driver)>,
+    ) {
+        for (primary, _) in &new {
+            self.store.note_guarantees(primary.store.guarantees());
+        }
+        let primaries = new.iter().map(|(primary, _)| primary.clone()).collect();
+        let map = self.store.map().next(&topology, seen, primaries);
+        self.store.set_map(Arc::new(map));
+        (self.topology, self.seen, self.new) = (topology, seen, new);
+        self.plan();
     }
 
     /// Whether no topology was found yet.

@@ -55,13 +55,12 @@ pub(super) struct Work {
 }
 
 impl ClusterStore {
-    pub(super) fn new(map: SlotMap, seeds: String) -> Self {
-        let nodes = map.primaries().iter();
-        let guarantees = nodes.map(|primary| primary.store.guarantees());
+    /// `seeds`: the servers, as in the URL.
+    pub(super) fn new(seeds: String) -> Self {
         Self {
             seeds,
-            guarantees: Mutex::new(Guarantees::weakest_known(guarantees)),
-            map: Mutex::new(Arc::new(map)),
+            guarantees: Mutex::new(Guarantees::unknown()),
+            map: Mutex::new(Arc::new(SlotMap::new(Vec::new()))),
             closed: AtomicBool::new(false),
             work: Mutex::default(),
             has_work: Notify::new(),

@@ -9,9 +9,10 @@ use super::redirector::Redirector;
 use super::slot::Slot;
 use super::slot_map::SlotMap;
 use super::store::ClusterStore;
-use crate::config::{Access, Address};
+use crate::config::Address;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::name::Name;
+use crate::store::redis::Access;
 use crate::store::redis::{Driver, Guard, Route, Scripts, Spec, TermKeys};
 use crate::store::{
     Answer, Events, GrantBlock, Lease, MemberId, Message, Mode, Node, Op, Request, RequestId,
@@ -99,7 +100,8 @@ async fn a_request_that_is_sent_on_is_not_overtaken() {
     names.retain(|name| slots.insert(Slot::of(name)));
     let mut map = SlotMap::new(vec![old.clone(), new.clone()]);
     map.set(names.iter().map(Slot::of), &old);
-    let store = Arc::new(ClusterStore::new(map, String::new()));
+    let store = Arc::new(ClusterStore::new(String::new()));
+    store.set_map(Arc::new(map));
     let redirector = Redirector {
         store: store.clone(),
         primary: old.clone(),

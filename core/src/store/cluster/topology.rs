@@ -7,9 +7,10 @@ use tokio::time::timeout;
 use uuid::Uuid;
 
 use super::slot::Slot;
-use crate::config::{Address, RedisEndpoint};
+use crate::config::Address;
 use crate::error::{SetupError, StoreError};
 use crate::store::redis;
+use crate::store::redis::RedisEndpoint;
 use crate::wire::{Limits, Value};
 
 /// How many nodes are asked at the same time.

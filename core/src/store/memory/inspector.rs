@@ -1,33 +1,35 @@
 //! [`Inspector`]: reads the names of a memory store, and changes nothing.
 
+use std::future::ready;
 use std::sync::Arc;
 
 use super::Space;
 use crate::clock::Instant;
+use crate::error::SetupError;
 use crate::name::Name;
+use crate::store::reader::{Described, KeyAt, Part, Position, Reading};
 use crate::store::snapshot::Snapshot;
-use crate::store::{MemberId, NameRecord, Op, Reply};
+use crate::store::{MemberId, NameRecord, Op, Reader, Reply};
 use crate::wait::lock;
 
 /// A reader of one store in this process.
-pub(crate) struct Inspector(Arc<Space>);
+pub(super) struct Inspector(Arc<Space>);
 
 impl Inspector {
     /// Makes a reader of the store called `shared`; `None`: of a new, empty store, because only its client can access an
     /// unnamed store.
-    pub(in crate::store) fn new(shared: Option<&str>) -> Self {
+    pub(super) fn new(shared: Option<&str>) -> Self {
         Self(shared.map_or_else(Space::new, Space::named))
     }
 
-    /// The names that match `pattern`, a pattern of SCAN.
-    pub(in crate::store) fn names(&self, pattern: &str) -> Vec<Name> {
+    fn matching(&self, pattern: &str) -> Vec<Name> {
         let inner = lock(&self.0.inner);
         let names = inner.names.keys();
         let names = names.filter(|name| matches(pattern.as_bytes(), name.as_str().as_bytes()));
         names.cloned().collect()
     }
 
-    pub(in crate::store) fn inspect(&self, names: &[Name]) -> Snapshot {
+    fn snapshot(&self, names: &[Name]) -> Snapshot {
         let mut inner = lock(&self.0.inner);
         let now = self.0.clock.micros(Instant::now());
         let nobody = MemberId::random();
@@ -44,6 +46,32 @@ impl Inspector {
             now,
             names: names.into_iter().map(Ok).collect(),
         }
+    }
+}
+
+impl Reader for Inspector {
+    fn connect(&mut self) -> Reading<'_, Result<(), SetupError>> {
+        Box::pin(ready(Ok(())))
+    }
+
+    fn names<'a>(
+        &'a mut self,
+        pattern: &'a str,
+        _: &'a Position,
+    ) -> Reading<'a, Result<Part<Name>, SetupError>> {
+        Box::pin(ready(Ok((self.matching(pattern), None))))
+    }
+
+    fn inspect<'a>(&'a mut self, names: &'a [Name]) -> Reading<'a, Result<Snapshot, SetupError>> {
+        Box::pin(ready(Ok(self.snapshot(names))))
+    }
+
+    fn keys<'a>(&'a mut self, _: &'a Position) -> Reading<'a, Result<Part<KeyAt>, SetupError>> {
+        Box::pin(ready(Ok((Vec::new(), None))))
+    }
+
+    fn describe(&mut self) -> Reading<'_, Vec<Described>> {
+        Box::pin(ready(Vec::new()))
     }
 }
 

@@ -5,6 +5,7 @@
 //! file has the map of names, the subscribed members and the clock.
 
 mod clock;
+mod engine;
 mod inspector;
 mod record;
 pub(crate) mod state;
@@ -19,7 +20,7 @@ use std::sync::{Arc, Weak};
 use tokio::sync::mpsc;
 
 use self::clock::Clock;
-pub(super) use self::inspector::Inspector;
+use self::inspector::Inspector;
 use self::state::State;
 use super::{Answer, Events, MemberId, Message, Node, Request, Store};
 use crate::clock::Instant;

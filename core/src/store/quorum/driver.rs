@@ -1,6 +1,8 @@
 //! [`Driver`]: opens the nodes, and runs the quorum on the engine's thread.
 
+use std::future::{Future as _, poll_fn};
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use tokio::task::JoinSet;
@@ -11,10 +13,9 @@ use super::nodes::Nodes;
 use super::store::{Listener, QuorumStore};
 use super::votes::majority;
 use crate::clock::Instant;
-use crate::config::{RedisEndpoint, Settings};
 use crate::error::SetupError;
-use crate::store::redis::{Guard, Pipeline, Route, Spec};
-use crate::store::{Events, MemberId, Store, redis};
+use crate::store::engine::{self, Boxed, Engine, Opening};
+use crate::store::{Events, Store};
 
 /// How long the driver waits for the other nodes once a majority is connected.
 const GRACE: Duration = Duration::from_millis(500);
@@ -22,93 +23,110 @@ const GRACE: Duration = Duration::from_millis(500);
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// Runs the nodes and their quorum. Its drop calls [`Store::close`], also when the runtime ends.
-pub(crate) struct Driver {
+pub(super) struct Driver {
     store: Arc<QuorumStore>,
-    /// Each node, and whether it is connected already.
-    nodes: Vec<(Arc<dyn Store>, bool)>,
-    drivers: Vec<redis::Driver>,
+    nodes: Vec<NodeDriver>,
 }
 
-/// Opens the nodes. A majority must connect within the connect timeout; the others may connect later. With
-/// `Config::connect_lazily`, all may.
-pub(crate) async fn open(
-    nodes: &[RedisEndpoint],
-    settings: &Settings,
-    member: MemberId,
-) -> Result<(Arc<QuorumStore>, Driver), SetupError> {
-    let (guard, limit) = (Guard::of(settings).unreplicated(), settings.connect_timeout);
-    let unconnected = |node: &RedisEndpoint| {
-        let route = Route::fixed(node);
-        Spec::new(route, &node.access, member, guard.clone(), limit).unconnected()
-    };
-    let opened = match settings.lazily {
-        true => nodes.iter().map(|_| None).collect(),
-        false => open_majority(nodes.iter().map(unconnected), limit).await?,
-    };
-    let (mut stores, mut drivers) = (Vec::new(), Vec::new());
-    for (node, opened) in nodes.iter().zip(opened) {
-        let connected = opened.is_some();
-        let (store, driver) = opened.unwrap_or_else(|| unconnected(node));
-        stores.push((store as Arc<dyn Store>, connected));
-        drivers.push(driver);
-    }
-    let nodes = stores.iter().map(|(store, _)| store.clone()).collect();
-    let store = Arc::new(QuorumStore::new(nodes));
-    let driver = Driver {
-        store: store.clone(),
-        nodes: stores,
-        drivers,
-    };
-    Ok((store, driver))
+struct NodeDriver {
+    store: Arc<dyn Store>,
+    driver: Box<dyn engine::Driver>,
+    is_connected: bool,
 }
 
-/// Opens a majority of the nodes within `limit`, and other nodes that connect soon after. `None`: the node is not open yet.
-async fn open_majority(
-    nodes: impl ExactSizeIterator<Item = (Arc<Pipeline>, redis::Driver)>,
-    limit: Duration,
-) -> Result<Vec<Option<(Arc<Pipeline>, redis::Driver)>>, SetupError> {
-    let count = nodes.len();
-    let mut opening = JoinSet::new();
-    for (index, (store, mut driver)) in nodes.enumerate() {
-        opening.spawn(async move {
-            let opened = driver.open(limit).await;
-            (index, opened.map(|()| (store, driver)))
-        });
-    }
-    let mut opened: Vec<_> = (0..count).map(|_| None).collect();
-    let mut unreachable = None;
-    let connected = loop {
-        let connected = opened.iter().flatten().count();
-        let next = match connected >= majority(count) {
-            true => timeout(GRACE, opening.join_next()).await.unwrap_or(None),
-            false => opening.join_next().await,
-        };
-        match next {
-            Some(Ok((index, Ok(node)))) => opened[index] = Some(node),
-            Some(Ok((_, Err(error @ SetupError::Unreachable { .. })))) => unreachable = Some(error),
-            Some(Ok((_, Err(error)))) => return Err(error),
-            Some(Err(_)) | None => break connected,
+/// Makes the stores of the nodes, without connections.
+pub(super) fn unconnected(
+    nodes: &[Arc<dyn Engine>],
+    opening: &Opening<'_>,
+) -> (Arc<QuorumStore>, Driver) {
+    let opening = Opening {
+        is_voter: true,
+        ..*opening
+    };
+    let unconnected = |node: &Arc<dyn Engine>| {
+        let (store, driver) = node.unconnected(&opening);
+        NodeDriver {
+            store,
+            driver,
+            is_connected: false,
         }
     };
-    if connected < majority(count) {
-        return Err(unreachable.unwrap_or_else(|| SetupError::Engine {
-            reason: "the servers of the quorum were not connected to".to_owned(),
-        }));
+    let nodes: Vec<_> = nodes.iter().map(unconnected).collect();
+    let stores = nodes.iter().map(|node| node.store.clone()).collect();
+    let store = Arc::new(QuorumStore::new(stores));
+    (store.clone(), Driver { store, nodes })
+}
+
+/// Opens a majority of the nodes within `limit`, and other nodes that connect soon after.
+async fn open_majority(nodes: &mut [NodeDriver], limit: Duration) -> Result<(), SetupError> {
+    let majority = majority(nodes.len());
+    let mut opening: Vec<_> = nodes
+        .iter_mut()
+        .map(|node| {
+            let is_connected = &mut node.is_connected;
+            let open = node.driver.open(limit);
+            Some(Box::pin(async {
+                open.await.map(|()| *is_connected = true)
+            }))
+        })
+        .collect();
+    let mut next = async || {
+        poll_fn(|cx| {
+            let mut left = false;
+            for slot in &mut opening {
+                let Some(open) = slot else { continue };
+                if let Poll::Ready(opened) = open.as_mut().poll(cx) {
+                    *slot = None;
+                    return Poll::Ready(Some(opened));
+                }
+                left = true;
+            }
+            match left {
+                true => Poll::Pending,
+                false => Poll::Ready(None),
+            }
+        })
+        .await
+    };
+    let (mut connected, mut unreachable) = (0, None);
+    loop {
+        let opened = match connected >= majority {
+            true => timeout(GRACE, next()).await.unwrap_or(None),
+            false => next().await,
+        };
+        match opened {
+            Some(Ok(())) => connected += 1,
+            Some(Err(error @ SetupError::Unreachable { .. })) => unreachable = Some(error),
+            Some(Err(error)) => return Err(error),
+            None => break,
+        }
     }
-    Ok(opened)
+    match unreachable {
+        Some(error) if connected < majority => Err(error),
+        _ => Ok(()),
+    }
+}
+
+impl engine::Driver for Driver {
+    /// A majority must connect within `limit`; the others may connect later.
+    fn open(&mut self, limit: Duration) -> Boxed<'_, Result<(), SetupError>> {
+        Box::pin(open_majority(&mut self.nodes, limit))
+    }
+
+    fn run(mut self: Box<Self>, events: Arc<dyn Events>) -> Boxed<'static, ()> {
+        let stores = self.nodes.iter();
+        let stores = stores.map(|node| (node.store.clone(), node.is_connected));
+        let quorum = Quorum::new(Nodes::new(stores.collect()), events);
+        let nodes = std::mem::take(&mut self.nodes);
+        let drivers = nodes.into_iter().map(|node| node.driver).collect();
+        Box::pin(self.drive(quorum, drivers))
+    }
 }
 
 impl Driver {
-    /// Runs until [`Store::close`] was called and all requests are answered. Reports at once if no majority is connected.
-    pub(crate) fn run(mut self, events: Arc<dyn Events>) -> impl Future<Output = ()> {
-        let nodes = Nodes::new(std::mem::take(&mut self.nodes));
-        let quorum = Quorum::new(nodes, events);
-        self.drive(quorum)
-    }
-
-    async fn drive(mut self, mut quorum: Quorum) {
+    async fn drive(self, mut quorum: Quorum, drivers: Vec<Box<dyn engine::Driver>>) {
         let mut running = JoinSet::new();
-        for (node, driver) in std::mem::take(&mut self.drivers).into_iter().enumerate() {
+        for (node, driver) in drivers.into_iter().enumerate() {
             let store = self.store.clone();
             running.spawn(driver.run(Arc::new(Listener { node, store })));
         }

@@ -8,30 +8,30 @@ use super::wake_queue::{is_wake_queue, wake_queue};
 use crate::clock::Instant;
 use crate::error::{SetupError, StoreError};
 use crate::name::Name;
-use crate::store::NameRecord;
-use crate::store::redis;
+use crate::store::reader::{Described, KeyAt, Part, Position, Reading};
 use crate::store::snapshot::Snapshot;
+use crate::store::{NameRecord, Reader};
 
 /// How long to wait before another attempt to reach a server.
 const PAUSE: Duration = Duration::from_secs(5);
 
 struct Watched {
-    inspector: redis::Inspector,
+    reader: Box<dyn Reader>,
     /// When to try this server again.
     retry: Instant,
 }
 
 /// A reader of a quorum.
-pub(crate) struct Inspector {
+pub(super) struct Inspector {
     nodes: Vec<Watched>,
     /// The last error of a server that could not be reached.
     trouble: Option<SetupError>,
 }
 
 impl Inspector {
-    pub(in crate::store) fn new(nodes: impl IntoIterator<Item = redis::Inspector>) -> Self {
-        let watched = |inspector| Watched {
-            inspector,
+    pub(super) fn new(nodes: impl IntoIterator<Item = Box<dyn Reader>>) -> Self {
+        let watched = |reader| Watched {
+            reader,
             retry: Instant::START,
         };
         Self {
@@ -40,50 +40,32 @@ impl Inspector {
         }
     }
 
-    pub(in crate::store) fn nodes(&mut self) -> impl Iterator<Item = &mut redis::Inspector> {
-        self.nodes.iter_mut().map(|node| &mut node.inspector)
-    }
-
-    /// Connects to every server that can be reached. A majority must be reachable.
-    pub(in crate::store) async fn connect(&mut self) -> Result<(), SetupError> {
-        self.of_majority(async |node: &mut redis::Inspector| node.connect().await)
-            .await
-            .map(drop)
-    }
-
-    /// `names`: the names on the server at `index`. Removes the wake queues, and the names that are also on a server with
-    /// a lower index.
-    pub(in crate::store) async fn leave_out(
-        &mut self,
-        index: usize,
-        names: &mut Vec<Name>,
-    ) -> Result<(), SetupError> {
+    /// The names on the server at `position`, without wake queues, and without those that a server with a lower index has.
+    async fn page(&mut self, pattern: &str, position: &Position) -> Result<Part<Name>, SetupError> {
+        let alone = position.alone();
+        let ask = async |node: &mut dyn Reader| node.names(pattern, &alone).await;
+        let (mut names, next) = self.of_one(position.server, ask).await?.unwrap_or_default();
         names.retain(|name| !is_wake_queue(name));
-        for before in 0..index {
+        for before in 0..position.server {
             let asked = &*names;
-            let known = self
-                .of_one(before, async |node: &mut redis::Inspector| {
-                    node.known(asked).await
-                })
-                .await?;
-            if let Some(known) = known {
-                let mut known = known.into_iter();
-                names.retain(|_| !known.next().unwrap_or(false));
-            }
+            let ask = async |node: &mut dyn Reader| node.inspect(asked).await;
+            let Some(known) = self.of_one(before, ask).await? else {
+                continue;
+            };
+            let mut known = known.names.into_iter();
+            names.retain(|_| !matches!(known.next(), Some(Ok(state)) if state.exists));
         }
-        Ok(())
+        let next = position.after(next.map(|next| next.cursor), self.nodes.len());
+        Ok((names, next))
     }
 
-    pub(in crate::store) async fn inspect(
-        &mut self,
-        names: &[Name],
-    ) -> Result<Snapshot, SetupError> {
+    async fn states(&mut self, names: &[Name]) -> Result<Snapshot, SetupError> {
         let with_queues = names
             .iter()
             .flat_map(|name| [name.clone(), wake_queue(name)]);
         let all: Vec<_> = with_queues.collect();
         let mut found = self
-            .of_majority(async |node: &mut redis::Inspector| node.inspect(&all).await)
+            .of_majority(async |node: &mut dyn Reader| node.inspect(&all).await)
             .await?;
         let now = found.iter().flatten().map(|snapshot| snapshot.now).max();
         let mut at = |index: usize| {
@@ -106,7 +88,7 @@ impl Inspector {
     /// Returns the answers of all servers; an error unless a majority answers.
     async fn of_majority<T>(
         &mut self,
-        ask: impl AsyncFn(&mut redis::Inspector) -> Result<T, SetupError>,
+        ask: impl AsyncFn(&mut dyn Reader) -> Result<T, SetupError>,
     ) -> Result<Vec<Option<T>>, SetupError> {
         let mut answers = Vec::new();
         for index in 0..self.nodes.len() {
@@ -122,16 +104,16 @@ impl Inspector {
     }
 
     /// Returns the answer of one server; `None` if the server cannot be reached.
-    pub(in crate::store) async fn of_one<T>(
+    async fn of_one<T>(
         &mut self,
         index: usize,
-        ask: impl AsyncFnOnce(&mut redis::Inspector) -> Result<T, SetupError>,
+        ask: impl AsyncFnOnce(&mut dyn Reader) -> Result<T, SetupError>,
     ) -> Result<Option<T>, SetupError> {
         let node = &mut self.nodes[index];
         if Instant::now() < node.retry {
             return Ok(None);
         }
-        match ask(&mut node.inspector).await {
+        match ask(&mut *node.reader).await {
             Ok(answer) => Ok(Some(answer)),
             Err(error @ SetupError::Unreachable { .. }) => {
                 node.retry = Instant::now().after(PAUSE);
@@ -140,6 +122,58 @@ impl Inspector {
             }
             Err(error) => Err(error),
         }
+    }
+}
+
+impl Reader for Inspector {
+    fn connect(&mut self) -> Reading<'_, Result<(), SetupError>> {
+        Box::pin(async {
+            let connected = self
+                .of_majority(async |node: &mut dyn Reader| node.connect().await)
+                .await;
+            connected.map(drop)
+        })
+    }
+
+    fn names<'a>(
+        &'a mut self,
+        pattern: &'a str,
+        position: &'a Position,
+    ) -> Reading<'a, Result<Part<Name>, SetupError>> {
+        Box::pin(self.page(pattern, position))
+    }
+
+    fn inspect<'a>(&'a mut self, names: &'a [Name]) -> Reading<'a, Result<Snapshot, SetupError>> {
+        Box::pin(self.states(names))
+    }
+
+    fn keys<'a>(
+        &'a mut self,
+        position: &'a Position,
+    ) -> Reading<'a, Result<Part<KeyAt>, SetupError>> {
+        Box::pin(async {
+            let node = &mut self.nodes[position.server].reader;
+            let (mut keys, next) = match node.keys(&position.alone()).await {
+                Err(SetupError::Unreachable { .. }) => Part::default(),
+                part => part?,
+            };
+            for (_, key) in &mut keys {
+                // A wake queue does not count as a name: the state of the name that it belongs to includes it.
+                key.name.take_if(|name| is_wake_queue(name));
+            }
+            let next = position.after(next.map(|next| next.cursor), self.nodes.len());
+            Ok((keys, next))
+        })
+    }
+
+    fn describe(&mut self) -> Reading<'_, Vec<Described>> {
+        Box::pin(async {
+            let mut all = Vec::new();
+            for node in &mut self.nodes {
+                all.append(&mut node.reader.describe().await);
+            }
+            all
+        })
     }
 }
 

@@ -4,6 +4,7 @@
 //! grant. Each server has a Redis store of its own, with the same scripts as a single server. This folder decides which
 //! request goes to which server, and merges the answers.
 //!
+//! - `engine.rs`: the engine, made of one for each server.
 //! - `store.rs`, `driver.rs`: requests from any thread, events of the nodes, and the loop that handles both.
 //! - `machine.rs`, `job.rs`: the state machine, and one request of the member with the answers of the nodes.
 //! - `nodes.rs`: the servers, and the pending releases of each. `votes.rs`, `merge.rs`: the answers of the servers, and
@@ -20,6 +21,7 @@ mod backoff;
 mod collision;
 mod condvar;
 mod driver;
+mod engine;
 mod inspector;
 mod job;
 mod machine;
@@ -40,6 +42,5 @@ mod votes;
 mod wake;
 mod wake_queue;
 
-pub(crate) use self::driver::open;
-pub(super) use self::inspector::Inspector;
-pub(super) use self::wake_queue::is_wake_queue;
+pub(crate) use self::engine::of_urls;
+use self::inspector::Inspector;

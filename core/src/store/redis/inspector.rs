@@ -12,8 +12,9 @@ use super::error::{self, Code};
 use super::{Spec, reply, term};
 use crate::error::{SetupError, StoreError};
 use crate::name::Name;
+use crate::store::reader::{Described, KeyAt, Part, Position, Reading};
 use crate::store::snapshot::{KeyEnd, Page, Replica, Server, Snapshot};
-use crate::store::{NameRecord, Op, Reply};
+use crate::store::{NameRecord, Op, Reader, Reply};
 use crate::wire::{ErrorReply, Value};
 
 /// How many keys the server reads for one page of a scan.
@@ -115,21 +116,6 @@ impl Inspector {
         found.map_err(|error| error.at(&self.place()))
     }
 
-    /// Returns for each name whether its first key exists.
-    pub(in crate::store) async fn known(
-        &mut self,
-        names: &[Name],
-    ) -> Result<Vec<bool>, SetupError> {
-        let mut questions = Vec::new();
-        for name in names {
-            let mut exists = redis::cmd("EXISTS");
-            command::key_of(&mut exists, name, "");
-            exists.write_packed_command(&mut questions);
-        }
-        let known = self.numbers(&questions, names.len()).await?;
-        Ok(known.into_iter().map(|count| count == 1).collect())
-    }
-
     /// Sends `questions`, whose replies are numbers. Fails if a reply is an error, for example because of a missing right.
     async fn numbers(&mut self, questions: &[u8], count: usize) -> Result<Vec<i64>, SetupError> {
         let (mut numbers, mut refused) = (vec![0; count], None);
@@ -180,7 +166,12 @@ impl Inspector {
     }
 
     /// Asks the server to describe itself.
-    pub(in crate::store) async fn server(&mut self) -> Result<Server, SetupError> {
+    pub(in crate::store) async fn described(&mut self) -> Described {
+        let described = self.server().await;
+        described.map_err(|error| (self.place(), error))
+    }
+
+    async fn server(&mut self) -> Result<Server, SetupError> {
         self.with(describe).await
     }
 
@@ -232,6 +223,43 @@ impl Inspector {
             }
         };
         ask(&self.connector, opened).await
+    }
+}
+
+impl Reader for Inspector {
+    fn connect(&mut self) -> Reading<'_, Result<(), SetupError>> {
+        Box::pin(Self::connect(self))
+    }
+
+    fn names<'a>(
+        &'a mut self,
+        pattern: &'a str,
+        position: &'a Position,
+    ) -> Reading<'a, Result<Part<Name>, SetupError>> {
+        Box::pin(async {
+            let Page { items, next } = Self::names(self, pattern, &position.cursor).await?;
+            Ok((items, position.after(next, 1)))
+        })
+    }
+
+    fn inspect<'a>(&'a mut self, names: &'a [Name]) -> Reading<'a, Result<Snapshot, SetupError>> {
+        Box::pin(Self::inspect(self, names))
+    }
+
+    fn keys<'a>(
+        &'a mut self,
+        position: &'a Position,
+    ) -> Reading<'a, Result<Part<KeyAt>, SetupError>> {
+        Box::pin(async {
+            let place = self.place();
+            let Page { items, next } = Self::keys(self, &position.cursor).await?;
+            let keys = items.into_iter().map(|key| (place.clone(), key));
+            Ok((keys.collect(), position.after(next, 1)))
+        })
+    }
+
+    fn describe(&mut self) -> Reading<'_, Vec<Described>> {
+        Box::pin(async { vec![self.described().await] })
     }
 }
 

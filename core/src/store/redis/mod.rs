@@ -1,5 +1,6 @@
 //! The Redis store: the rules of `docs/protocol.md` as Lua scripts, behind one connection per member.
 //!
+//! - `engine.rs`: the engines; `url/`, `access.rs`: their addresses and logins.
 //! - `scripts/`: one script for all operations, in parts, and the script for the term; `scripts.rs` assembles them.
 //! - `command.rs`, `reply.rs`, `push.rs`, `error.rs`: encoding of requests, decoding of replies.
 //! - `connect/`: opens and checks a connection. `term.rs`: from when on its server grants.
@@ -12,9 +13,11 @@
 //!
 //! This folder does not know the kinds of locks, nor the queues of waiters in this process.
 
+mod access;
 mod command;
 mod connect;
 mod driver;
+mod engine;
 mod error;
 #[cfg(any(test, fuzzing))]
 pub(super) mod fuzzing;
@@ -23,6 +26,8 @@ mod link;
 mod pending;
 mod pipeline;
 mod push;
+#[cfg(feature = "redis-1")]
+mod redis_1;
 mod replicas;
 mod reply;
 pub(crate) mod rights;
@@ -34,23 +39,30 @@ mod term;
 #[cfg(repository)]
 #[cfg(test)]
 mod tests;
+mod url;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+pub(crate) use self::access::Access;
 use self::connect::Connector;
 pub(super) use self::connect::inquiry::inquire;
 pub(super) use self::connect::probe::name as probe_name;
 pub(super) use self::connect::throttle::Throttle;
 pub(crate) use self::driver::Driver;
+pub(crate) use self::engine::uses_database;
+pub(crate) use self::engine::{RedisEndpoint, SentinelEndpoint};
+pub(super) use self::engine::{listed, meet};
 pub(super) use self::error::Code;
 pub(super) use self::inspector::Inspector;
 pub(crate) use self::pipeline::Pipeline;
 pub(crate) use self::route::Route;
 pub(crate) use self::scripts::Scripts;
 pub(crate) use self::term::{EPOCH, Guard, TermKeys};
+pub(super) use self::url::servers;
 use super::MemberId;
-use crate::config::{Access, Replicas};
+use super::engine::Opening;
+use crate::config::Replicas;
 use crate::name::Name;
 
 /// What the store of one server needs.
@@ -73,6 +85,21 @@ pub(crate) struct Spec {
 }
 
 impl Spec {
+    /// A single server.
+    pub(super) fn of(route: Route, access: &Access, opening: &Opening<'_>) -> Self {
+        let Opening {
+            settings, member, ..
+        } = *opening;
+        let mut guard = Guard::of(settings);
+        if opening.is_voter {
+            guard = guard.unreplicated();
+        }
+        Self {
+            replicas: settings.replicas,
+            ..Self::new(route, access, member, guard, settings.connect_timeout)
+        }
+    }
+
     /// A single server, without replicas that must confirm grants.
     pub(crate) fn new(
         route: Route,

@@ -32,13 +32,14 @@ use self::dialed::{Dialed, Fault};
 pub(super) use self::guess::TLS_ALERT;
 use self::socket::Socket;
 use super::limits::Limits;
-#[cfg(feature = "tls-no-provider")]
-use crate::config::Tls;
-use crate::config::{Address, Dialer, Transport};
+use crate::config::{Address, Dialer};
 #[cfg(feature = "tls-no-provider")]
 use crate::error::TlsError;
 #[cfg(feature = "tls-no-provider")]
 use crate::wait::first;
+#[cfg(feature = "tls-no-provider")]
+use crate::wire::Tls;
+use crate::wire::Transport;
 
 /// How long a handshake may take before a second connection probes the server's protocol.
 #[cfg(feature = "tls-no-provider")]

@@ -8,8 +8,10 @@ use tokio::time::Instant;
 use super::super::error;
 use super::error::ConnectError;
 use super::unsuitable;
-use crate::config::{Access, Address, Login, Transport};
+use crate::config::Address;
 use crate::credentials::Granted;
+use crate::store::redis::access::{Access, Login};
+use crate::wire::Transport;
 use crate::wire::{Connection, ErrorReply, Limits, Value};
 
 /// The oldest version with all commands that the scripts use.

@@ -4,8 +4,8 @@ use redis::Cmd;
 
 use super::error::{ConnectError, accept};
 use super::hello;
-use crate::config::RedisEndpoint;
 use crate::error::SetupError;
+use crate::store::redis::RedisEndpoint;
 use crate::wire::{Limits, Value};
 
 /// Sends `questions` to the node and passes the replies to `read` in order, within `limits`. The first error ends the inquiry.

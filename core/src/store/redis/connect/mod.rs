@@ -35,12 +35,13 @@ use super::route::{Primary, Route};
 use super::scripts::Scripts;
 use super::term::{self, Guard, Term};
 use super::{Spec, command};
-use crate::config::{Access, Replicas};
+use crate::config::Replicas;
 use crate::error::{SetupError, StoreError, TlsError};
 use crate::guarantees::Guarantees;
 use crate::name::Name;
 use crate::store::MemberId;
 use crate::store::backoff::Backoff;
+use crate::store::redis::Access;
 use crate::wire::{self, Connection, Limits, USUAL_SILENCE, Value};
 
 /// The pause between two attempts at the first connection.

@@ -9,10 +9,11 @@ use tokio::sync::oneshot;
 use tokio::time::{Sleep, sleep};
 
 use crate::clock::Instant;
-use crate::config::{Address, Login};
+use crate::config::Address;
 use crate::credentials::{Granted, Terms};
 use crate::error::StoreError;
 use crate::store::backoff::jittered;
+use crate::store::redis::access::Login;
 use crate::wait;
 
 /// The client asks for new credentials when a fifth to three tenths of the validity remains. The exact part is random, so that

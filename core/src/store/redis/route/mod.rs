@@ -12,8 +12,9 @@ use std::future::pending;
 pub(super) use self::sentinel::Primary;
 use self::sentinels::Sentinels;
 use super::connect::error::ConnectError;
-use crate::config::{Address, RedisEndpoint, SentinelEndpoint};
+use crate::config::Address;
 use crate::error::StoreError;
+use crate::store::redis::{RedisEndpoint, SentinelEndpoint};
 use crate::wire::Limits;
 
 pub(crate) enum Route {

@@ -5,9 +5,11 @@ use redis::Cmd;
 use super::super::connect::error::{ConnectError, accept};
 use super::super::connect::hello;
 use super::super::rights::SWITCHED;
-use crate::config::{Address, Login, Transport};
+use crate::config::Address;
 use crate::credentials::Granted;
 use crate::error::StoreError;
+use crate::store::redis::access::Login;
+use crate::wire::Transport;
 use crate::wire::{Connection, Limits, Value};
 
 /// The primary of a service, as a sentinel knows it.

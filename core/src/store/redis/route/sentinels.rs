@@ -8,8 +8,9 @@ use tokio::time::{Instant, timeout_at};
 
 use super::super::connect::error::ConnectError;
 use super::sentinel::{self, Primary};
-use crate::config::{Address, SentinelEndpoint};
+use crate::config::Address;
 use crate::error::{StoreError, StoreErrorKind};
+use crate::store::redis::SentinelEndpoint;
 use crate::sync::Mutex;
 use crate::wait::{self, lock};
 use crate::wire::Limits;

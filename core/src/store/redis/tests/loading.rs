@@ -8,8 +8,8 @@ use super::super::scripts::{Script, Scripts};
 use super::super::term::TermKeys;
 use super::server::{LONG, Server, connect, run};
 use super::transport::Peer;
-use crate::config::Transport;
 use crate::store::MemberId;
+use crate::wire::Transport;
 use crate::wire::{self, Limits};
 
 /// The limit of bytes that each client may send while it connects to a server that knows the scripts.

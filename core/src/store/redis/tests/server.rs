@@ -14,9 +14,11 @@ use super::super::command;
 use super::super::reply;
 use super::super::scripts::Scripts;
 use super::super::{Driver, Guard, Pipeline, Spec};
-use crate::config::{Config, Endpoint, RedisEndpoint, Replicas};
+use crate::config::{Config, Replicas};
 use crate::error::{SetupError, StoreError};
 use crate::name::Name;
+use crate::store::engine::same_kind;
+use crate::store::redis::RedisEndpoint;
 use crate::store::redis::Route;
 use crate::store::{MemberId, Op, Reply};
 use crate::wire::{ErrorReply, Value};
@@ -134,10 +136,8 @@ pub(super) fn guard(restart: bool) -> Guard {
 }
 
 pub(super) fn endpoint(url: &str) -> RedisEndpoint {
-    match Config::new(url).unwrap().validate().unwrap().endpoint {
-        Endpoint::Redis(endpoint) => endpoint,
-        other => panic!("not one server: {other:?}"),
-    }
+    let engine = Config::new(url).unwrap().validate().unwrap().engine;
+    same_kind::<RedisEndpoint>(&*engine).unwrap().clone()
 }
 
 /// Runs a command, given as words.

@@ -8,9 +8,9 @@ use std::net::TcpListener;
 use std::time::Duration;
 
 use super::server::{LONG, Server, connect, endpoint, run};
-use crate::config::RedisEndpoint;
 use crate::error::SetupError;
 use crate::store::MemberId;
+use crate::store::redis::RedisEndpoint;
 
 async fn attempt(endpoint: &RedisEndpoint, limit: Duration) -> Result<(), SetupError> {
     connect(endpoint, limit, None, MemberId::random())

@@ -17,8 +17,8 @@ use tokio::time::{Instant, timeout};
 
 use super::super::socket::Socket;
 use super::{Session, trust};
-use crate::config::Tls;
 use crate::error::TlsError;
+use crate::wire::Tls;
 
 const LONG: Duration = Duration::from_secs(60);
 type Peer = StreamOwned<ServerConnection, TcpStream>;

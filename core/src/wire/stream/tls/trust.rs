@@ -12,8 +12,8 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, InconsistentKeys, RootCertStore};
 
 use super::fault;
-use crate::config::Tls;
 use crate::error::TlsError;
+use crate::wire::Tls;
 
 /// The largest file that is read: four times the size of the certificates of all common authorities.
 const LARGEST: u64 = 1 << 20;

@@ -24,9 +24,9 @@ use super::super::Pipeline;
 use super::super::command::channel;
 use super::ops::{self, release, touch};
 use super::server::{LONG, Server, connect, run};
-use crate::config::RedisEndpoint;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::name::Name;
+use crate::store::redis::RedisEndpoint;
 use crate::store::{
     Answer, Events, GrantBlock, MemberId, Message, Mode, Node, Op, Reply, Request, RequestId,
     Store as _, Ticket,

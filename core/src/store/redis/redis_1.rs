@@ -1,11 +1,15 @@
 //! A [`Config`] from the types of the redis crate, version 1: the feature `redis-1`.
 
+use std::sync::Arc;
+
 use redis::{ConnectionAddr, RedisConnectionInfo};
 
-use super::Config;
-use super::endpoint::{Access, Address, Endpoint, Login, RedisEndpoint, Tls};
-use super::secret::Secret;
+use super::RedisEndpoint;
+use super::access::{Access, Login};
+use super::url::tls_is_there;
+use crate::config::{Address, Config, Secret};
 use crate::error::SetupError;
+use crate::wire::Tls;
 
 /// Takes over the server, login and database that the redis crate (version 1, feature `redis-1`) would use. So a
 /// program that has a `ConnectionInfo` or a `Client` needs no URL in addition.
@@ -37,7 +41,7 @@ impl TryFrom<&redis::ConnectionInfo> for Config {
         let (address, tls) = address(info.addr())?;
         let mut access = access(info.redis_settings())?;
         access.transport.tls = tls;
-        Ok(Self::at(Endpoint::Redis(RedisEndpoint { address, access })))
+        Ok(Self::at(Arc::new(RedisEndpoint { address, access })))
     }
 }
 
@@ -90,7 +94,10 @@ fn address(address: &ConnectionAddr) -> Result<(Address, Option<Tls>), SetupErro
             "its certificates cannot be read from it: name their files in a URL, `rediss://host?ca=/path`, or use \
              `Config::dialer`",
         )),
-        ConnectionAddr::TcpTls { host, port, .. } => Ok((tcp(host, *port)?, Some(Tls::default()))),
+        ConnectionAddr::TcpTls { host, port, .. } => {
+            tls_is_there()?;
+            Ok((tcp(host, *port)?, Some(Tls::default())))
+        }
         ConnectionAddr::Unix(path) => Ok((Address::Unix(path.clone()), None)),
         _ => Err(invalid("its kind of address is unknown: write a URL")),
     }
@@ -119,13 +126,19 @@ mod tests {
     use redis::{Client, ConnectionInfo, IntoConnectionInfo as _, ProtocolVersion};
 
     use super::*;
+    use crate::store::engine::same_kind;
 
     fn info(url: &str) -> ConnectionInfo {
         url.into_connection_info().unwrap()
     }
 
-    fn endpoint(info: &redis::ConnectionInfo) -> Endpoint {
-        Config::try_from(info).unwrap().settings.endpoint
+    fn of(config: Config) -> RedisEndpoint {
+        let engine = config.validate().unwrap().engine;
+        same_kind::<RedisEndpoint>(&*engine).unwrap().clone()
+    }
+
+    fn endpoint(info: &redis::ConnectionInfo) -> RedisEndpoint {
+        of(Config::try_from(info).unwrap())
     }
 
     #[test]
@@ -137,10 +150,7 @@ mod tests {
             "valkey://h:1",
             "unix:///run/redis.sock?db=4&user=u&pass=p",
         ] {
-            assert_eq!(
-                endpoint(&info(url)),
-                Config::new(url).unwrap().settings.endpoint
-            );
+            assert_eq!(endpoint(&info(url)), of(Config::new(url).unwrap()));
         }
         let resp3 = info("redis://h");
         let settings = resp3.redis_settings().clone();
@@ -153,15 +163,9 @@ mod tests {
         let client = Client::open("redis://h").unwrap();
         let info = client.get_connection_info().clone();
         let expected = endpoint(&info);
-        assert_eq!(
-            Config::try_from(&client).unwrap().settings.endpoint,
-            expected
-        );
-        assert_eq!(
-            Config::try_from(client).unwrap().settings.endpoint,
-            expected
-        );
-        assert_eq!(Config::try_from(info).unwrap().settings.endpoint, expected);
+        assert_eq!(of(Config::try_from(&client).unwrap()), expected);
+        assert_eq!(of(Config::try_from(client).unwrap()), expected);
+        assert_eq!(of(Config::try_from(info).unwrap()), expected);
     }
 
     fn secure(insecure: bool) -> ConnectionInfo {
@@ -175,7 +179,7 @@ mod tests {
 
     #[test]
     fn tls_is_taken_over_if_it_is_checked() {
-        let expected = Config::new("rediss://h:7").unwrap().settings.endpoint;
+        let expected = of(Config::new("rediss://h:7").unwrap());
         assert_eq!(endpoint(&secure(false)), expected);
     }
 

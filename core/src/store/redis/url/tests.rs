@@ -1,24 +1,38 @@
 //! Tables of good and bad URLs.
 
 use super::*;
-use crate::config::endpoint::Tls;
-use crate::config::secret::Secret;
+use crate::config::Secret;
+use crate::store::cluster::ClusterEndpoint;
+use crate::store::engine::{parse, same_kind};
+use crate::store::of_urls;
+#[cfg(feature = "tls-no-provider")]
+use crate::wire::Tls;
 
-fn redis(host: &str, port: u16, user: Option<&str>, password: Option<&str>, db: u32) -> Endpoint {
-    Endpoint::Redis(RedisEndpoint {
-        address: Address::Tcp {
-            host: host.into(),
-            port,
-        },
-        access: access(user, password, db),
-    })
+/// The engine of a URL, if it is of this kind.
+fn parsed<E: Engine + Clone>(url: &str) -> E {
+    let engine = parse(url).unwrap();
+    let kind = same_kind::<E>(&*engine);
+    kind.unwrap_or_else(|| panic!("{url}: {engine:?}")).clone()
 }
 
-fn socket(path: &str, user: Option<&str>, password: Option<&str>, db: u32) -> Endpoint {
-    Endpoint::Redis(RedisEndpoint {
+fn redis(
+    host: &str,
+    port: u16,
+    user: Option<&str>,
+    password: Option<&str>,
+    db: u32,
+) -> RedisEndpoint {
+    RedisEndpoint {
+        address: at(host, port),
+        access: access(user, password, db),
+    }
+}
+
+fn socket(path: &str, user: Option<&str>, password: Option<&str>, db: u32) -> RedisEndpoint {
+    RedisEndpoint {
         address: Address::Unix(path.into()),
         access: access(user, password, db),
-    })
+    }
 }
 
 fn access(user: Option<&str>, password: Option<&str>, db: u32) -> Access {
@@ -40,18 +54,9 @@ fn at(host: &str, port: u16) -> Address {
     }
 }
 
-fn memory(shared: Option<&str>) -> Endpoint {
-    Endpoint::Memory {
-        shared: shared.map(Into::into),
-    }
-}
-
 #[test]
 fn good_urls() {
     let table = [
-        ("memory://", memory(None)),
-        ("memory://tests", memory(Some("tests"))),
-        ("MEMORY://a%20b", memory(Some("a b"))),
         ("redis://localhost", redis("localhost", 6379, None, None, 0)),
         ("Redis://h:1", redis("h", 1, None, None, 0)),
         ("redis://h:65535/", redis("h", 65535, None, None, 0)),
@@ -117,7 +122,16 @@ fn good_urls() {
         ("unix:///r?user=u", socket("/r", Some("u"), Some(""), 0)),
     ];
     for (url, endpoint) in table {
-        assert_eq!(parse(url).unwrap(), endpoint, "{url}");
+        assert_eq!(parsed::<RedisEndpoint>(url), endpoint, "{url}");
+    }
+    for (one, other, is_same) in [
+        ("memory://", "memory://", false),
+        ("memory://tests", "memory://tests", true),
+        ("MEMORY://a%20b", "memory://a b", true),
+        ("memory://a", "memory://b", false),
+    ] {
+        let (one, other) = (parse(one).unwrap(), parse(other).unwrap());
+        assert_eq!(one.is_same_store(&*other), is_same, "{one:?} {other:?}");
     }
 }
 
@@ -214,7 +228,7 @@ fn bad_urls() {
 #[test]
 fn urls_of_sentinels() {
     let of = |sentinels: &[(&str, u16)], login: Access, service: &str, access: Access| {
-        Endpoint::Sentinel(SentinelEndpoint {
+        SentinelEndpoint {
             sentinels: sentinels
                 .iter()
                 .map(|(host, port)| at(host, *port))
@@ -222,7 +236,7 @@ fn urls_of_sentinels() {
             login: login.login,
             service: service.into(),
             access,
-        })
+        }
     };
     let nobody = access(None, None, 0);
     let table = [
@@ -246,7 +260,7 @@ fn urls_of_sentinels() {
         ),
     ];
     for (url, endpoint) in table {
-        assert_eq!(parse(url).unwrap(), endpoint, "{url}");
+        assert_eq!(parsed::<SentinelEndpoint>(url), endpoint, "{url}");
     }
 }
 
@@ -257,64 +271,80 @@ fn urls_of_clusters_and_quorums() {
         access: access(None, Some("p"), 0),
     };
     let url = "redis-cluster://:p@a,b:7/0";
-    assert_eq!(parse(url).unwrap(), Endpoint::Cluster(cluster));
-    let Endpoint::Quorum(quorum) = parse("redlock://u:p@a,b,c/2").unwrap() else {
-        panic!("another kind");
-    };
+    assert_eq!(parsed::<ClusterEndpoint>(url), cluster);
     let node = |host| RedisEndpoint {
         address: at(host, 6379),
-        access: access(Some("u"), Some("p"), 2),
+        access: access(Some("u"), Some("p@x"), 2),
     };
-    assert_eq!(quorum, ["a", "b", "c"].map(node));
+    let quorum = parse("redlock://u:p@x@a,b,c/2?protocol=resp3").unwrap();
+    assert_eq!(servers_of(&*quorum), ["a", "b", "c"].map(node));
+}
+
+/// The servers of a quorum.
+fn servers_of(quorum: &dyn Engine) -> Vec<RedisEndpoint> {
+    let parts = quorum.parts().iter();
+    let parts = parts.map(|part| same_kind::<RedisEndpoint>(&**part).unwrap().clone());
+    parts.collect()
 }
 
 #[test]
+#[cfg(feature = "tls-no-provider")]
 fn urls_with_tls() {
-    let tls_of = |url| match parse(url).unwrap() {
-        Endpoint::Redis(endpoint) => endpoint.access.transport.tls,
-        Endpoint::Sentinel(endpoint) => endpoint.access.transport.tls,
-        Endpoint::Cluster(endpoint) => endpoint.access.transport.tls,
-        Endpoint::Quorum(nodes) => nodes[0].access.transport.tls.clone(),
-        Endpoint::Memory { .. } => None,
-    };
     let plain = Some(Tls::default());
-    assert_eq!(tls_of("rediss://h"), plain);
-    assert_eq!(tls_of("valkeys://h"), plain);
-    assert_eq!(tls_of("valkey://h"), None);
-    assert_eq!(tls_of("redis://h?tls=true"), plain);
-    assert_eq!(tls_of("redis://h?tls=false"), None);
-    assert_eq!(tls_of("redis-sentinel://h/s?tls=true"), plain);
-    assert_eq!(tls_of("redis-cluster://h?tls=true"), plain);
-    assert_eq!(tls_of("redlock://a,b,c?tls=true"), plain);
+    let single = |url: &str| parsed::<RedisEndpoint>(url).access.transport.tls;
+    assert_eq!(single("rediss://h"), plain);
+    assert_eq!(single("valkeys://h"), plain);
+    assert_eq!(single("valkey://h"), None);
+    assert_eq!(single("redis://h?tls=true"), plain);
+    assert_eq!(single("redis://h?tls=false"), None);
+    let sentinel = parsed::<SentinelEndpoint>("redis-sentinel://h/s?tls=true");
+    assert_eq!(sentinel.access.transport.tls, plain);
+    let cluster = parsed::<ClusterEndpoint>("redis-cluster://h?tls=true");
+    assert_eq!(cluster.access.transport.tls, plain);
+    let quorum = parse("redlock://a,b,c?tls=true").unwrap();
+    let nodes = servers_of(&*quorum);
+    assert!(nodes.iter().all(|node| node.access.transport.tls == plain));
     let full = Tls {
         ca: Some("/a b.pem".into()),
         identity: Some(("/c.pem".into(), "/k.pem".into())),
         server_name: Some("redis.example".into()),
     };
     let url = "rediss://h?ca=/a%20b.pem&cert=/c.pem&key=/k.pem&server_name=redis.example";
-    assert_eq!(tls_of(url), Some(full));
+    assert_eq!(single(url), Some(full));
+}
+
+#[test]
+#[cfg(not(feature = "tls-no-provider"))]
+fn without_tls_a_url_that_asks_for_it_is_refused() {
+    for url in [
+        "rediss://h",
+        "redis://h?tls=true",
+        "redis-sentinel://h/s?tls=true",
+        "redis-cluster://h?tls=true",
+        "redlock://a,b,c?tls=true",
+    ] {
+        let Err(SetupError::UnsupportedStore { reason, .. }) = parse(url) else {
+            panic!("{url}");
+        };
+        assert!(reason.contains("--features tls`"), "{reason}");
+    }
 }
 
 #[test]
 fn a_quorum_of_urls() {
-    let urls = ["redis://:one@a/1", "rediss://b:7", "unix:///s?pass=two"];
-    let Endpoint::Quorum(quorum) = several(urls).unwrap() else {
-        panic!("another kind");
-    };
-    let single = |url| match parse(url).unwrap() {
-        Endpoint::Redis(server) => server,
-        other => panic!("{other:?}"),
-    };
-    assert_eq!(quorum, urls.map(single));
-    let bad: [&[&str]; 5] = [
+    let urls = ["redis://:one@a/1", "redis://b:7", "unix:///s?pass=two"];
+    let quorum = of_urls(urls).unwrap();
+    assert_eq!(servers_of(&*quorum), urls.map(parsed::<RedisEndpoint>));
+    let bad: [&[&str]; 6] = [
         &[],
         &["redis://a", "redis://b"],
         &["redis://a", "redis://b", "redis://c", "redis://d"],
         &["redis://a", "redis://b", "redis://a/1"],
         &["redis://a", "redis://b", "redlock://c,d,e"],
+        &["redis://a", "redis://b", "memory://c"],
     ];
     for urls in bad {
-        let error = several(urls).unwrap_err();
+        let error = of_urls(urls).unwrap_err();
         assert!(matches!(error, SetupError::InvalidUrl { .. }), "{urls:?}");
     }
 }

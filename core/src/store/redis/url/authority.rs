@@ -2,10 +2,11 @@
 
 use std::net::Ipv6Addr;
 
-use super::text::{decode, invalid, number};
-use crate::config::endpoint::{Address, Login};
-use crate::config::secret::Secret;
+use super::text::{decode, number};
+use crate::config::{Address, Secret};
 use crate::error::SetupError;
+use crate::store::engine::invalid;
+use crate::store::redis::access::Login;
 
 pub(super) fn login(text: &str) -> Result<Login, SetupError> {
     let (user, password) = text.split_once(':').unwrap_or((text, ""));

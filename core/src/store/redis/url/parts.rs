@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 
 use super::authority::{host_and_port, login, non_empty};
-use super::text::{database, decode, invalid};
-use crate::config::endpoint::{Access, Address, Login, Tls, Transport};
-use crate::config::secret::Secret;
+use super::text::{database, decode};
+use crate::config::{Address, Secret};
 use crate::error::SetupError;
+use crate::store::engine::invalid;
+use crate::store::redis::access::{Access, Login};
+use crate::wire::{Tls, Transport};
 
 /// The parts of a URL after its scheme. Each method that reads a query parameter also removes the parameter.
 pub(super) struct Url<'a> {
@@ -113,7 +115,10 @@ impl<'a> Url<'a> {
                 "`ca`, `cert`, `key` and `server_name` need TLS: `rediss://`, or `tls=true`",
             ));
         }
-        Ok(asked.then_some(tls))
+        match asked {
+            true => super::tls_is_there().map(|()| Some(tls)),
+            false => Ok(None),
+        }
     }
 
     fn path(&mut self, key: &'static str) -> Result<Option<PathBuf>, SetupError> {

@@ -1,9 +1,10 @@
-//! The texts in a URL: numbers, percent-encoding, and the error for an invalid URL.
+//! The texts in a URL: numbers and percent-encoding.
 
 use percent_encoding::percent_decode_str;
 
 use crate::error::SetupError;
 use crate::name::is_escaped;
+use crate::store::engine::invalid;
 
 /// Parses the number of a database. An empty text means database 0.
 pub(super) fn database(text: &str) -> Result<u32, SetupError> {
@@ -34,11 +35,5 @@ pub(super) fn decode(text: &str) -> Result<String, SetupError> {
     match percent_decode_str(text).decode_utf8() {
         Ok(text) => Ok(text.into_owned()),
         Err(_) => Err(invalid("what is percent-encoded is not UTF-8")),
-    }
-}
-
-pub(super) fn invalid(reason: impl Into<String>) -> SetupError {
-    SetupError::InvalidUrl {
-        reason: reason.into(),
     }
 }

@@ -1,0 +1,151 @@
+//! [`Engine`]: a kind of store, at the address that a URL names. [`parse`]: finds the engine of a URL by its scheme.
+//!
+//! Each engine registers its schemes with [`Scheme`]. Nothing here knows an engine.
+
+use std::any::Any;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::future::Future;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{Events, MemberId, Reader, Store};
+use crate::config::{Dialer, Settings};
+use crate::credentials::Source;
+use crate::error::SetupError;
+
+pub(crate) type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// How the servers of a store divide the work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Topology {
+    /// There are none: the store is in this process.
+    InProcess,
+    OneServer,
+    /// One server works, and others may take its place.
+    Failover,
+    /// Each server has a part of the names.
+    Sharded,
+    /// A majority of independent servers decides.
+    Quorum,
+}
+
+/// A kind of store, at an address.
+pub(crate) trait Engine:
+    Any + fmt::Debug + RefUnwindSafe + Send + Sync + UnwindSafe
+{
+    /// The scheme that names this kind of store in errors.
+    fn scheme(&self) -> &'static str;
+
+    fn topology(&self) -> Topology;
+
+    /// The servers, as in the URL, without credentials.
+    fn servers(&self) -> String;
+
+    /// Whether clients of this process with these two engines share a store, as far as the addresses show this.
+    fn is_same_store(&self, other: &dyn Engine) -> bool;
+
+    /// The engines of the servers that this one is made of, if it has engines for them.
+    fn parts(&self) -> &[Arc<dyn Engine>] {
+        &[]
+    }
+
+    /// The same store, with all connections by TCP made by `dialer`. `None` if no server is reached by TCP.
+    fn dialed_by(&self, dialer: &Dialer) -> Option<Arc<dyn Engine>>;
+
+    /// The same store, with all credentials from `source`. Fails if the URL has credentials.
+    fn asking(&self, source: &Source) -> Result<Arc<dyn Engine>, &'static str>;
+
+    /// Makes a store without a connection, and the driver that must run for it.
+    fn unconnected(&self, opening: &Opening<'_>) -> (Arc<dyn Store>, Box<dyn Driver>);
+
+    /// Makes a reader that is not connected yet.
+    fn reader(&self, settings: &Settings) -> Box<dyn Reader>;
+}
+
+/// What a new store needs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Opening<'a> {
+    pub(crate) settings: &'a Settings,
+    pub(crate) member: MemberId,
+    /// Whether the store is one of several independent ones, of which a majority decides.
+    pub(crate) is_voter: bool,
+}
+
+/// Connects a store, and runs it on the engine's thread.
+pub(crate) trait Driver: Send {
+    /// Connects to the servers and checks them, within `limit`. Not called if the client connects lazily: then
+    /// [`run`](Self::run) connects.
+    fn open(&mut self, limit: Duration) -> Boxed<'_, Result<(), SetupError>>;
+
+    /// Runs until [`Store::close`] was called and all requests are answered. Reports a store that is not connected yet
+    /// before this function returns.
+    fn run(self: Box<Self>, events: Arc<dyn Events>) -> Boxed<'static, ()>;
+}
+
+/// Opens the store of a member, on the thread of its engine. Returns when the store is connected and checked; with
+/// `Config::connect_lazily` before, and the driver connects and checks it.
+pub(crate) async fn open(
+    settings: &Settings,
+    member: MemberId,
+) -> Result<(Arc<dyn Store>, Box<dyn Driver>), SetupError> {
+    let opening = Opening {
+        settings,
+        member,
+        is_voter: false,
+    };
+    let (store, mut driver) = settings.engine.unconnected(&opening);
+    if !settings.lazily {
+        driver.open(settings.connect_timeout).await?;
+    }
+    Ok((store, driver))
+}
+
+/// The URL schemes of an engine.
+pub(crate) struct Scheme {
+    pub(crate) names: &'static [&'static str],
+    /// Parses the rest of a URL with the scheme `name`. No error may repeat any part of the URL, because a piece of a
+    /// password may be in any part.
+    pub(crate) parse: fn(name: &str, rest: &str) -> Result<Arc<dyn Engine>, SetupError>,
+}
+
+inventory::collect!(Scheme);
+
+/// Parses the URL of a store.
+pub(crate) fn parse(url: &str) -> Result<Arc<dyn Engine>, SetupError> {
+    let Some((name, rest)) = url.split_once("://") else {
+        return Err(invalid(
+            "it has no scheme; write for example `redis://127.0.0.1:6379` or `memory://`",
+        ));
+    };
+    let name = name.to_ascii_lowercase();
+    let schemes = inventory::iter::<Scheme>.into_iter();
+    let mut schemes = schemes.filter(|scheme| scheme.names.contains(&name.as_str()));
+    match schemes.next() {
+        Some(scheme) => (scheme.parse)(&name, rest),
+        None => Err(unknown_scheme()),
+    }
+}
+
+fn unknown_scheme() -> SetupError {
+    let schemes = inventory::iter::<Scheme>.into_iter();
+    let names: BTreeSet<_> = schemes.flat_map(|scheme| scheme.names).collect();
+    let names: Vec<_> = names.iter().map(|name| format!("`{name}://`")).collect();
+    invalid(format!(
+        "the scheme is unknown; use one of {}",
+        names.join(", ")
+    ))
+}
+
+pub(super) fn invalid(reason: impl Into<String>) -> SetupError {
+    SetupError::InvalidUrl {
+        reason: reason.into(),
+    }
+}
+
+/// The `other` engine, if it is of the same kind.
+pub(super) fn same_kind<E: Engine>(other: &dyn Engine) -> Option<&E> {
+    (other as &dyn Any).downcast_ref()
+}

@@ -1,0 +1,87 @@
+//! The engine of stores in this process: [`MemoryEndpoint`].
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use percent_encoding::percent_decode_str;
+
+use super::{Driver, Inspector, MemoryStore};
+use crate::config::{Dialer, Settings};
+use crate::credentials::Source;
+use crate::error::SetupError;
+use crate::name::is_escaped;
+use crate::store::engine::{self, Boxed, Engine, Opening, Scheme, Topology, invalid, same_kind};
+use crate::store::{Events, Reader, Store};
+
+inventory::submit! {
+    Scheme { names: &["memory"], parse: |_, name| Ok(Arc::new(MemoryEndpoint::parse(name)?)) }
+}
+
+/// A store in this process. All clients with the same name in `shared` use one store; `None`: a store of one client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct MemoryEndpoint {
+    shared: Option<String>,
+}
+
+impl MemoryEndpoint {
+    fn parse(name: &str) -> Result<Self, SetupError> {
+        if name.contains(['/', '?', '#', '@']) {
+            return Err(invalid(
+                "`memory://` takes nothing but a name: `memory://my-tests`",
+            ));
+        }
+        let decoded = percent_decode_str(name).decode_utf8();
+        let name = decoded.ok().filter(|_| is_escaped(name)).ok_or_else(|| {
+            invalid("after a `%` there must be two hexadecimal digits of a character in UTF-8")
+        })?;
+        Ok(Self {
+            shared: (!name.is_empty()).then(|| name.into_owned()),
+        })
+    }
+}
+
+impl Engine for MemoryEndpoint {
+    fn scheme(&self) -> &'static str {
+        "memory"
+    }
+
+    fn topology(&self) -> Topology {
+        Topology::InProcess
+    }
+
+    fn servers(&self) -> String {
+        "memory://".to_owned()
+    }
+
+    fn is_same_store(&self, other: &dyn Engine) -> bool {
+        // Without a name, each client has a store of its own.
+        self.shared.is_some() && same_kind(other) == Some(self)
+    }
+
+    fn dialed_by(&self, _: &Dialer) -> Option<Arc<dyn Engine>> {
+        None
+    }
+
+    fn asking(&self, _: &Source) -> Result<Arc<dyn Engine>, &'static str> {
+        Ok(Arc::new(self.clone()))
+    }
+
+    fn unconnected(&self, opening: &Opening<'_>) -> (Arc<dyn Store>, Box<dyn engine::Driver>) {
+        let (store, driver) = MemoryStore::open(self.shared.as_deref(), opening.member);
+        (store, Box::new(driver))
+    }
+
+    fn reader(&self, _: &Settings) -> Box<dyn Reader> {
+        Box::new(Inspector::new(self.shared.as_deref()))
+    }
+}
+
+impl engine::Driver for Driver {
+    fn open(&mut self, _: Duration) -> Boxed<'_, Result<(), SetupError>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn run(self: Box<Self>, events: Arc<dyn Events>) -> Boxed<'static, ()> {
+        Box::pin(Self::run(*self, events))
+    }
+}
