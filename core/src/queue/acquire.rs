@@ -146,7 +146,7 @@ impl Acquire {
     /// has released the ticket.
     pub(crate) fn give_back(mut self) -> Option<Unlocked> {
         match self.leave() {
-            Stage::Waiting(queue, waiter) => queue.give_up_confirmed(&waiter),
+            Stage::Waiting(queue, waiter) => queue.give_up(&waiter, true),
             Stage::Obtained(hold) if hold.unshare() => {
                 Some(hold.local().give_back_confirmed(&hold))
             }
@@ -256,7 +256,7 @@ impl Drop for Acquire {
     #[inline]
     fn drop(&mut self) {
         match self.leave() {
-            Stage::Waiting(queue, waiter) => queue.give_up(&waiter),
+            Stage::Waiting(queue, waiter) => drop(queue.give_up(&waiter, false)),
             Stage::Obtained(hold) if hold.unshare() => hold.local().give_back(&hold),
             Stage::Obtained(_) | Stage::Over => {}
         }

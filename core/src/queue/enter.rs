@@ -59,45 +59,31 @@ impl LockQueue {
         })
     }
 
-    /// Removes a waiter that gives up. If the waiter was already granted, releases its hold.
-    pub(super) fn give_up(self: &Arc<Self>, waiter: &Arc<Waiter>) {
-        if let Some(hold) = self.withdraw(waiter, |step, attempt| step.withdraw(attempt)) {
-            self.give_back(&hold);
-        }
-    }
-
-    /// Like [`give_up`](Self::give_up), for an attempt that does not wait. If anything must be released, returns a
-    /// promise of the store's answer.
-    pub(super) fn give_up_confirmed(self: &Arc<Self>, waiter: &Arc<Waiter>) -> Option<Unlocked> {
-        let mut confirmed = None;
-        let granted = self.withdraw(waiter, |step, attempt| {
-            confirmed = step.withdraw_confirmed(attempt);
-        });
-        match granted {
-            Some(hold) => Some(self.give_back_confirmed(&hold)),
-            None => confirmed,
-        }
-    }
-
-    /// Removes a waiter, and calls `attempted` with the index of its attempt, if it has one. If the waiter has a hold
-    /// that must be released, returns the hold.
-    fn withdraw(
+    /// Removes a waiter that gives up, and releases what it was granted. If the call is to be `confirmed`, and anything must
+    /// be released, returns a promise of the store's answer.
+    pub(super) fn give_up(
         self: &Arc<Self>,
         waiter: &Arc<Waiter>,
-        attempted: impl FnOnce(&mut Transition<'_>, usize),
-    ) -> Option<Arc<Hold>> {
-        let mut granted = None;
-        self.step(|step| {
-            granted = waiter.promise.close(step.wakes);
+        confirmed: bool,
+    ) -> Option<Unlocked> {
+        let (granted, withdrawn) = self.step(|step| {
+            let granted = waiter.promise.close(step.wakes);
             if let Some(index) = step.state.find_waiter(waiter) {
                 step.state.waiters.remove(index);
             }
             let mut tickets = step.state.tickets.iter();
-            if let Some(index) = tickets.position(|ticket| ticket.is_attempt_of(waiter)) {
-                attempted(step, index);
+            let attempt = tickets.position(|ticket| ticket.is_attempt_of(waiter));
+            let withdrawn = attempt.and_then(|index| step.withdraw_attempt(index, confirmed));
+            (granted, withdrawn)
+        })?;
+        match granted.and_then(Result::ok).filter(|hold| hold.unshare()) {
+            Some(hold) if confirmed => Some(self.give_back_confirmed(&hold)),
+            Some(hold) => {
+                self.give_back(&hold);
+                None
             }
-        });
-        granted?.ok().filter(|hold| hold.unshare())
+            None => withdrawn,
+        }
     }
 }
 

@@ -8,14 +8,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::hold::{Grant, Hold, Rare};
+use super::hold::Hold;
 use super::lock_queue::Transition;
 use super::ticket::{Granted, Held, Ticket, TicketState, Waiting};
 use super::waiter::Waiter;
 use crate::clock::Instant;
-use crate::observe::{Metric, spans_are_on};
-use crate::store::Ticket as TicketId;
+use crate::error::{HoldKind, LockKind};
+use crate::observe::{LockLabels, Metric, spans_are_on};
 use crate::store::limits::{CLAIM_MS, TOKENS_END, TOKENS_OF_A_GRANT};
+use crate::store::{Owner, SharedStr, Ticket as TicketId};
+use crate::task::Home;
 
 /// The delay before this process claims a grant that came as a message. Most bodies end sooner, and then only the
 /// release is sent. The store waits two seconds for the claim.
@@ -29,6 +31,89 @@ const SHORTEST: Duration = Duration::from_millis(50);
 
 /// A waiter fails after this many answers with a grant that had already ended when the answer arrived.
 const STALE: u32 = 5;
+
+/// The content of a grant, and how it was obtained.
+#[derive(Clone, Debug)]
+pub(crate) struct Grant {
+    pub(crate) ticket: TicketId,
+    /// The store's time in microseconds × [`TOKENS_OF_A_GRANT`](crate::store::limits::TOKENS_OF_A_GRANT), plus the
+    /// number of the local handoff.
+    pub(crate) token: u64,
+    /// The kind of the lock.
+    pub(crate) lock: LockKind,
+    /// The units of the grant. The holder may have given some of them back.
+    pub(crate) units: u32,
+    /// The capacity of the name.
+    pub(crate) capacity: u32,
+    pub(crate) valid: Instant,
+    /// The requested lease lasts until the end of `expire`, so it needs no renewal.
+    pub(crate) whole: bool,
+    pub(crate) waited: Duration,
+    pub(crate) attempts: u32,
+    /// The requester, encoded for the store.
+    pub(crate) meta: SharedStr,
+    /// The site label of the metrics.
+    pub(crate) label: &'static str,
+    /// The grant needed no request to the store.
+    pub(crate) local: bool,
+    /// What the holder's task needs in order to run on.
+    pub(crate) home: Option<Home>,
+    /// The parts that few grants have. Boxed, because each grant is copied.
+    pub(crate) rare: Option<Box<Rare>>,
+}
+
+/// The parts of a grant that few grants have.
+#[derive(Clone, Debug)]
+pub(crate) struct Rare {
+    signal: Option<Arc<str>>,
+    owner: Option<Owner>,
+    behind: Option<SharedStr>,
+}
+
+impl Rare {
+    /// Makes the rare parts of a grant; `None` if the grant has none of them.
+    #[inline]
+    pub(crate) fn of(
+        signal: Option<&Arc<str>>,
+        owner: Option<&Owner>,
+        behind: Option<&SharedStr>,
+    ) -> Option<Box<Self>> {
+        if signal.is_none() && owner.is_none() && behind.is_none() {
+            return None;
+        }
+        Some(Box::new(Self {
+            signal: signal.cloned(),
+            owner: owner.cloned(),
+            behind: behind.cloned(),
+        }))
+    }
+}
+
+impl Grant {
+    /// The signal that was granted instead of a unit.
+    pub(crate) fn signal(&self) -> Option<&Arc<str>> {
+        self.rare.as_ref()?.signal.as_ref()
+    }
+
+    /// The owner that the caller named, if any.
+    pub(crate) fn owner(&self) -> Option<&Owner> {
+        self.rare.as_ref()?.owner.as_ref()
+    }
+
+    /// The holder that the caller waited for, encoded like `meta`. `None` if this holder is not known here, or spans
+    /// are off.
+    pub(crate) fn behind(&self) -> Option<&SharedStr> {
+        self.rare.as_ref()?.behind.as_ref()
+    }
+
+    pub(crate) fn kind(&self) -> HoldKind {
+        HoldKind::of(self.lock, self.units)
+    }
+
+    pub(crate) fn labels(&self) -> LockLabels {
+        LockLabels::new(self.label, self.kind())
+    }
+}
 
 impl Transition<'_> {
     /// Delivers the store's grant of the waiting ticket at `index` to the ticket's waiter, or to the first waiter that

@@ -7,104 +7,21 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use super::grant::Grant;
 use super::lock_queue::LockQueue;
 use crate::clock::Instant;
-use crate::error::{HoldKind, LockError, LockKind, LossCause};
+use crate::error::{LockError, LossCause};
 use crate::lease::{ListenerKey, Listeners, Terms};
 use crate::name::Name;
-use crate::observe::{CallerPlace, HOLD, LockLabels, Metric, SharedObserver};
-use crate::store::{Owner, SharedStr, Ticket};
+use crate::observe::{CallerPlace, HOLD, Metric, SharedObserver};
 use crate::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
-use crate::task::{Home, TaskId};
+use crate::task::TaskId;
 use crate::wait::DeferredWakes;
 
 const HELD: u8 = 0;
 const RELEASED: u8 = 1;
 /// Lost, for the cause with number 0. The state `LOST + n` means: lost, for the cause with number `n`.
 const LOST: u8 = 2;
-
-/// The content of a grant, and how it was obtained.
-#[derive(Clone, Debug)]
-pub(crate) struct Grant {
-    pub(crate) ticket: Ticket,
-    /// The store's time in microseconds × [`TOKENS_OF_A_GRANT`](crate::store::limits::TOKENS_OF_A_GRANT), plus the
-    /// number of the local handoff.
-    pub(crate) token: u64,
-    /// The kind of the lock.
-    pub(crate) lock: LockKind,
-    /// The units of the grant. The holder may have given some of them back.
-    pub(crate) units: u32,
-    /// The capacity of the name.
-    pub(crate) capacity: u32,
-    pub(crate) valid: Instant,
-    /// The requested lease lasts until the end of `expire`, so it needs no renewal.
-    pub(crate) whole: bool,
-    pub(crate) waited: Duration,
-    pub(crate) attempts: u32,
-    /// The requester, encoded for the store.
-    pub(crate) meta: SharedStr,
-    /// The site label of the metrics.
-    pub(crate) label: &'static str,
-    /// The grant needed no request to the store.
-    pub(crate) local: bool,
-    /// What the holder's task needs in order to run on.
-    pub(crate) home: Option<Home>,
-    /// The parts that few grants have. Boxed, because each grant is copied.
-    pub(crate) rare: Option<Box<Rare>>,
-}
-
-/// The parts of a grant that few grants have.
-#[derive(Clone, Debug)]
-pub(crate) struct Rare {
-    signal: Option<Arc<str>>,
-    owner: Option<Owner>,
-    behind: Option<SharedStr>,
-}
-
-impl Rare {
-    /// Makes the rare parts of a grant; `None` if the grant has none of them.
-    #[inline]
-    pub(crate) fn of(
-        signal: Option<&Arc<str>>,
-        owner: Option<&Owner>,
-        behind: Option<&SharedStr>,
-    ) -> Option<Box<Self>> {
-        if signal.is_none() && owner.is_none() && behind.is_none() {
-            return None;
-        }
-        Some(Box::new(Self {
-            signal: signal.cloned(),
-            owner: owner.cloned(),
-            behind: behind.cloned(),
-        }))
-    }
-}
-
-impl Grant {
-    /// The signal that was granted instead of a unit.
-    pub(crate) fn signal(&self) -> Option<&Arc<str>> {
-        self.rare.as_ref()?.signal.as_ref()
-    }
-
-    /// The owner that the caller named, if any.
-    pub(crate) fn owner(&self) -> Option<&Owner> {
-        self.rare.as_ref()?.owner.as_ref()
-    }
-
-    /// The holder that the caller waited for, encoded like `meta`. `None` if this holder is not known here, or spans
-    /// are off.
-    pub(crate) fn behind(&self) -> Option<&SharedStr> {
-        self.rare.as_ref()?.behind.as_ref()
-    }
-
-    pub(crate) fn kind(&self) -> HoldKind {
-        HoldKind::of(self.lock, self.units)
-    }
-
-    pub(crate) fn labels(&self) -> LockLabels {
-        LockLabels::new(self.label, self.kind())
-    }
-}
 
 /// The hold was not reported to the observer.
 const UNSEEN: u8 = 0;

@@ -246,18 +246,19 @@ impl Transition<'_> {
         }
     }
 
-    /// Like [`withdraw`](Self::withdraw), for an attempt. If the store must remove the ticket, returns a promise that
-    /// completes when it has done so. The caller waits no longer than it would have waited for the answer to the
-    /// attempt.
-    pub(super) fn withdraw_confirmed(&mut self, index: usize) -> Option<Unlocked> {
+    /// Like [`withdraw`](Self::withdraw), for an attempt. If the store must remove the ticket and the caller wants that
+    /// `confirmed`, returns a promise that completes when the store has done so. The caller waits no longer than it would have
+    /// waited for the answer to the attempt.
+    pub(super) fn withdraw_attempt(&mut self, index: usize, confirmed: bool) -> Option<Unlocked> {
         let ticket = &self.state.tickets[index];
-        if ticket.is_resting() {
-            self.state.tickets.remove(index);
+        let until = ticket.log.since.after(self.queue.moment());
+        if !confirmed || ticket.is_resting() {
+            self.withdraw(index);
             return None;
         }
         let promise = Arc::new(Promise::new());
         let leaving = Leaving {
-            unlocker: Some((ticket.log.since.after(self.queue.moment()), promise.clone())),
+            unlocker: Some((until, promise.clone())),
             ..self.unused(self.now)
         };
         self.leave(index, leaving);

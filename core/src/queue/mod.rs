@@ -20,7 +20,7 @@
 //! | `hold`, `holds` | one grant; the grants of one guard, and of a task |
 //! | `enter` | a waiter joins or leaves; waits and holds, as the search for deadlocks sees them |
 //! | `places` | how many tickets wait in the store, and for whom |
-//! | `grant` | a grant is delivered to its waiter, and later passed to the next waiter here |
+//! | `grant` | what was granted; its delivery to a waiter, and later to the next waiter here |
 //! | `attempt` | a ticket that never waits in the store |
 //! | `leave` | a hold ends: release, refresh, withdrawing |
 //! | `events` | events of the client: timers, draining, shutdown; queries about the name, and what the client asks |

@@ -13,7 +13,7 @@ use super::warnings::Warned;
 use crate::clock::Instant;
 use crate::error::{LockError, StoreError};
 use crate::lease::Bound;
-use crate::store::{HolderRecord, Lease, Mode, Op, Share, SharedStr, Ticket as TicketId};
+use crate::store::{HolderRecord, Lease, Mode, Op, Share, Ticket as TicketId};
 use crate::wait::{DeferredWakes, Promise};
 
 /// One ticket, in any state.
@@ -262,32 +262,40 @@ impl Ticket {
         }
     }
 
-    /// The request to send at `now`, for the first time or again (a second copy is harmless). `lease` is the client's
-    /// lease.
-    pub(super) fn request(&mut self, now: Instant, lease: Duration) -> Op {
+    /// The request to send at `now`, for the first time or again (a second copy is harmless). `place` is the client's lease.
+    pub(super) fn request(&mut self, now: Instant, place: Duration) -> Op {
         match &mut self.state {
-            TicketState::Waiting(waiting) => match &waiting.waiter {
-                Some(waiter) if !waiting.queued => {
-                    let (share, meta) = (waiting.share.clone(), waiter.want.meta.clone());
-                    self.acquire(now, lease, Mode::Queue, share, meta)
-                }
-                _ => self.touch_waiting(now, lease),
+            TicketState::Waiting(Waiting {
+                waiter: Some(waiter),
+                queued: false,
+                share,
+                ..
+            }) => Op::Acquire {
+                lease: self.log.lease(now, self.lease, place),
+                share: share.clone(),
+                mode: Mode::Queue,
+                meta: waiter.want.meta.clone(),
             },
+            TicketState::Waiting(_) => self.touch_waiting(now, place),
             TicketState::Attempting(attempt) => {
                 let want = &attempt.waiter.want;
-                let (share, meta) = (want.share.clone(), want.meta.clone());
+                let (lease, meta) = (self.log.lease(now, self.lease, place), want.meta.clone());
                 match attempt.adopts {
-                    Some(old) => Op::Adopt {
-                        old,
-                        lease: self.log.lease(now, self.lease, lease),
+                    Some(old) => Op::Adopt { old, lease, meta },
+                    None => Op::Acquire {
+                        lease,
+                        share: want.share.clone(),
+                        mode: Mode::Try,
                         meta,
                     },
-                    None => self.acquire(now, lease, Mode::Try, share, meta),
                 }
             }
             TicketState::Held(held) => {
-                let (hold, units) = (held.next_lease(now, lease), held.hold.given_back());
-                self.touch(now, lease, hold, units.unwrap_or(0))
+                let hold = held.next_lease(now, place);
+                Op::Touch {
+                    lease: self.log.lease(now, hold, place),
+                    units: held.hold.given_back().unwrap_or(0),
+                }
             }
             TicketState::Leaving(leaving) => {
                 leaving.sent = now;
@@ -301,34 +309,10 @@ impl Ticket {
         }
     }
 
-    fn acquire(
-        &mut self,
-        now: Instant,
-        lease: Duration,
-        mode: Mode,
-        share: Share,
-        meta: SharedStr,
-    ) -> Op {
-        Op::Acquire {
-            lease: self.log.lease(now, self.lease, lease),
-            share,
-            mode,
-            meta,
-        }
-    }
-
-    /// The request that renews the place of a waiting ticket.
-    pub(super) fn touch_waiting(&mut self, now: Instant, lease: Duration) -> Op {
-        self.touch(now, lease, self.lease, 0)
-    }
-
-    /// The request that renews the place of a waiting ticket, or renews the lease of a holder, or claims a grant. `lease`
-    /// is the client's lease, `hold` the lease that the ticket asks for.
-    fn touch(&mut self, now: Instant, lease: Duration, hold: Duration, units: u32) -> Op {
-        Op::Touch {
-            lease: self.log.lease(now, hold, lease),
-            units,
-        }
+    /// The request that renews the place of a waiting ticket, or claims its grant. `place` is the client's lease.
+    pub(super) fn touch_waiting(&mut self, now: Instant, place: Duration) -> Op {
+        let lease = self.log.lease(now, self.lease, place);
+        Op::Touch { lease, units: 0 }
     }
 }
 
