@@ -47,26 +47,17 @@ impl Failure {
         match self {
             Self::Unread => 0,
             Self::Usage(_) => 2,
-            Self::Setup(error) => of_setup(error),
-            Self::Lock(LockError::Unavailable { .. }) => 5,
-            Self::Lock(LockError::InvalidName { .. } | LockError::InvalidOption { .. }) => 2,
-            Self::Lock(_) | Self::Other(_) => 1,
+            Self::Setup(
+                SetupError::InvalidUrl { .. }
+                | SetupError::UnsupportedStore { .. }
+                | SetupError::InvalidOption { .. }
+                | SetupError::Environment { .. },
+            )
+            | Self::Lock(LockError::InvalidName { .. } | LockError::InvalidOption { .. }) => 2,
+            Self::Setup(error) if error.is_transient() => 5,
+            Self::Lock(error) if error.is_transient() => 5,
+            Self::Setup(_) | Self::Lock(_) | Self::Other(_) => 1,
         }
-    }
-}
-
-fn of_setup(error: &SetupError) -> u8 {
-    match error {
-        SetupError::InvalidUrl { .. }
-        | SetupError::UnsupportedStore { .. }
-        | SetupError::InvalidOption { .. }
-        | SetupError::Environment { .. } => 2,
-        SetupError::Unreachable { .. }
-        | SetupError::Tls { .. }
-        | SetupError::NotPrimary { .. }
-        | SetupError::NoSentinel { .. }
-        | SetupError::NoPrimary { .. } => 5,
-        _ => 1,
     }
 }
 
@@ -127,20 +118,21 @@ pub(crate) type Outcome = Result<Exit, Failure>;
 
 #[cfg(test)]
 mod tests {
+    use auto_mutex::Config;
+
     use super::*;
 
     #[test]
     fn codes_are_those_of_the_help() {
-        let reason = || "r".to_owned();
+        let wrong_url = Config::new("no URL").unwrap_err();
         let codes = [
             (Failure::Unread, 0),
-            (Failure::Other(reason()), 1),
-            (Failure::Usage(reason()), 2),
-            (
-                Failure::Setup(SetupError::InvalidUrl { reason: reason() }),
-                2,
-            ),
-            (Failure::Setup(SetupError::Engine { reason: reason() }), 1),
+            (Failure::Other("r".to_owned()), 1),
+            (Failure::Usage("r".to_owned()), 2),
+            (Failure::Setup(wrong_url), 2),
+            (Failure::Setup(SetupError::AlreadySetUp), 1),
+            (Failure::Lock(LockError::unavailable("n")), 5),
+            (Failure::Lock(LockError::deadlock("n")), 1),
             (io::Error::from(io::ErrorKind::BrokenPipe).into(), 0),
             (io::Error::from(io::ErrorKind::StorageFull).into(), 1),
         ];

@@ -46,7 +46,10 @@ impl IntoResponse for Refusal {
             Self::Locking(error) if error.is_timeout() => {
                 (StatusCode::CONFLICT, "busy, try again".to_owned())
             }
-            Self::Locking(error) => (StatusCode::SERVICE_UNAVAILABLE, error.to_string()),
+            Self::Locking(error) => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                error.public_message().to_owned(),
+            ),
             Self::NoSuchAccount => (StatusCode::NOT_FOUND, "no such account".to_owned()),
         }
         .into_response()

@@ -41,7 +41,8 @@ impl IntoResponse for Refusal {
             // Redis is down, or this process stops: another process can serve the request.
             _ => StatusCode::SERVICE_UNAVAILABLE,
         };
-        (status, self.0.to_string()).into_response()
+        eprintln!("refused: {}", self.0);
+        (status, self.0.public_message()).into_response()
     }
 }
 

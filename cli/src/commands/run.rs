@@ -155,8 +155,8 @@ async fn take(client: &Client, args: &Run) -> Result<Guard, LockError> {
 
 fn refused(error: LockError) -> Outcome {
     let code = match error {
-        LockError::Timeout { .. } => code::HELD,
-        LockError::Unavailable { .. } => code::UNAVAILABLE,
+        ref error if error.is_timeout() => code::HELD,
+        ref error if error.is_transient() => code::UNAVAILABLE,
         error => return Err(error.into()),
     };
     complain(&Failure::from(error));

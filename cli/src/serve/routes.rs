@@ -253,7 +253,7 @@ async fn kick(State(shared): AppState, headers: HeaderMap, body: String) -> Resp
 fn status_of(error: &LockError) -> StatusCode {
     match error {
         LockError::InvalidName { .. } => StatusCode::BAD_REQUEST,
-        LockError::Unavailable { .. } => StatusCode::BAD_GATEWAY,
+        error if error.is_transient() => StatusCode::BAD_GATEWAY,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }

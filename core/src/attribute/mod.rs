@@ -41,5 +41,5 @@ pub use lock::{Call, Lock};
 pub use request::Request;
 pub use value::{Behind, IsClient, IsDuration, KeyList, KeyPart, KeyPlace, Nothing, OwnerName};
 
-pub use crate::site::{Attribute, Listed, Owner, Site, State};
+pub use crate::site::{Attribute, Listed, Owner, Site, SiteData};
 pub use inventory::submit;

@@ -80,6 +80,7 @@ fn options_of(site: &'static Site, self_type: &'static str) -> Options {
         interval,
         at_least: at_least.unwrap_or_default(),
         reentry: site
+            .data
             .reentrant
             .map_or(Reentry::AsConfigured, Reentry::of_attribute),
         label: Some(site.label_of(self_type)),

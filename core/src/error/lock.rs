@@ -295,8 +295,9 @@ impl LockError {
         }
     }
 
-    /// Whether waiting helps: another caller held the lock, or the store grants nothing yet.
-    pub(crate) fn is_passing(&self) -> bool {
+    /// Whether a call that holds other locks should release them and wait for this one: another caller holds it, or the
+    /// store grants nothing yet.
+    pub(crate) fn may_be_waited_for(&self) -> bool {
         let closed = matches!(self, Self::Unavailable { source, .. } if source.kind() == StoreErrorKind::NotGrantingYet);
         self.is_timeout() || closed
     }

@@ -3,13 +3,16 @@
 //! No error of this crate ever contains a password: addresses are shown without user information.
 
 mod deadlock;
+mod for_tests;
 mod holder;
 pub(crate) mod kind;
 mod lock;
 mod lost;
+mod public_message;
 mod setup;
 mod store;
 mod tls;
+mod transient;
 
 pub use deadlock::DeadlockHop;
 pub(crate) use holder::apart;

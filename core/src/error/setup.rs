@@ -16,6 +16,7 @@ use super::{StoreError, TlsError};
 pub enum SetupError {
     /// The URL is invalid.
     #[error("invalid store URL: {reason}")]
+    #[non_exhaustive]
     InvalidUrl {
         /// What is wrong, without repeating the URL (it may hold a password).
         reason: String,
@@ -23,6 +24,7 @@ pub enum SetupError {
 
     /// The URL is valid, but this build does not support its store.
     #[error("store `{scheme}://` is not available: {reason}")]
+    #[non_exhaustive]
     UnsupportedStore {
         /// The scheme of the URL.
         scheme: String,
@@ -32,6 +34,7 @@ pub enum SetupError {
 
     /// The value of an option is invalid.
     #[error("invalid `{option}`: {reason}")]
+    #[non_exhaustive]
     InvalidOption {
         /// The option of `Config`.
         option: &'static str,
@@ -41,6 +44,7 @@ pub enum SetupError {
 
     /// An environment variable is missing or unusable.
     #[error("environment variable {variable}: {reason}")]
+    #[non_exhaustive]
     Environment {
         /// The variable.
         variable: &'static str,
@@ -54,6 +58,7 @@ pub enum SetupError {
 
     /// The server cannot be reached, or it refuses to serve. If it refuses, the `source` has a code.
     #[error("{} {address}", reached(.source))]
+    #[non_exhaustive]
     Unreachable {
         /// The server, without credentials.
         address: String,
@@ -63,6 +68,7 @@ pub enum SetupError {
 
     /// The server was reached, but the TLS connection fails, or the server requires TLS.
     #[error("no TLS connection to the lock store at {address}")]
+    #[non_exhaustive]
     Tls {
         /// The server, without credentials.
         address: String,
@@ -72,6 +78,7 @@ pub enum SetupError {
 
     /// The server does not accept the user or the password.
     #[error("the lock store at {address} refused the credentials")]
+    #[non_exhaustive]
     Authentication {
         /// The server, without credentials.
         address: String,
@@ -81,6 +88,7 @@ pub enum SetupError {
 
     /// The provider of [`Config::credentials`](crate::Config::credentials) failed, panicked, or took too long.
     #[error("no credentials for the lock store at {address}")]
+    #[non_exhaustive]
     Credentials {
         /// The server, without credentials.
         address: String,
@@ -90,6 +98,7 @@ pub enum SetupError {
 
     /// The user lacks the right to run a command that the locks need.
     #[error("the user of the lock store at {address} lacks a right")]
+    #[non_exhaustive]
     Permission {
         /// The server, without credentials.
         address: String,
@@ -99,6 +108,7 @@ pub enum SetupError {
 
     /// The server is too old, or is not a Redis.
     #[error("the lock store at {address} is version {found}; Redis 6.2 or newer is needed")]
+    #[non_exhaustive]
     UnsupportedServer {
         /// The server, without credentials.
         address: String,
@@ -109,6 +119,7 @@ pub enum SetupError {
     /// The server refuses a command that locks need, whatever the rights of the user. A command may be renamed or
     /// disabled, or the server may be a proxy or another product.
     #[error("the lock store at {address} cannot serve locks: {reason}")]
+    #[non_exhaustive]
     Unsuitable {
         /// The server, without credentials.
         address: String,
@@ -120,6 +131,7 @@ pub enum SetupError {
 
     /// The server is a replica: locks must be taken on the primary.
     #[error("the lock store at {address} is a {role}, not a primary: connect to the primary")]
+    #[non_exhaustive]
     NotPrimary {
         /// The server, without credentials.
         address: String,
@@ -129,6 +141,7 @@ pub enum SetupError {
 
     /// None of the sentinels answers.
     #[error("no sentinel answers at {address}")]
+    #[non_exhaustive]
     NoSentinel {
         /// The sentinels of the URL.
         address: String,
@@ -140,6 +153,7 @@ pub enum SetupError {
     #[error(
         "the sentinels at {address} know no service `{service}`: compare it with `sentinel monitor` in their configuration"
     )]
+    #[non_exhaustive]
     UnknownService {
         /// The name in the URL.
         service: String,
@@ -149,6 +163,7 @@ pub enum SetupError {
 
     /// During the whole `connect_timeout`, the sentinels' primary could not be reached, or was not a primary.
     #[error("service `{service}` has no primary at present")]
+    #[non_exhaustive]
     NoPrimary {
         /// The name in the URL.
         service: String,
@@ -158,6 +173,7 @@ pub enum SetupError {
 
     /// The background thread could not be started.
     #[error("cannot start the background thread: {reason}")]
+    #[non_exhaustive]
     Engine {
         /// The system's error.
         reason: String,
@@ -169,30 +185,6 @@ impl SetupError {
     pub(crate) fn engine(reason: impl ToString) -> Self {
         Self::Engine {
             reason: reason.to_string(),
-        }
-    }
-
-    /// Whether the same set-up may succeed later without any change to the configuration. This is so if the server
-    /// cannot be reached, or has another fault that ends by itself.
-    pub(crate) fn is_passing(&self) -> bool {
-        match self {
-            Self::Unreachable { .. }
-            | Self::Credentials { .. }
-            | Self::NoSentinel { .. }
-            | Self::NoPrimary { .. } => true,
-            Self::InvalidUrl { .. }
-            | Self::UnsupportedStore { .. }
-            | Self::InvalidOption { .. }
-            | Self::Environment { .. }
-            | Self::AlreadySetUp
-            | Self::Tls { .. }
-            | Self::Authentication { .. }
-            | Self::Permission { .. }
-            | Self::UnsupportedServer { .. }
-            | Self::NotPrimary { .. }
-            | Self::UnknownService { .. }
-            | Self::Unsuitable { .. }
-            | Self::Engine { .. } => false,
         }
     }
 }

@@ -19,7 +19,7 @@ fn holder() -> Holder {
         pid: 17,
         site: "jobs::run at src/jobs.rs:12".to_owned(),
         since: SystemTime::UNIX_EPOCH,
-        owner: None,
+        owner: Some("the-owner".to_owned()),
         kind: Some(HoldKind::Mutex),
         units: Some(1),
         holds: Vec::new(),
@@ -204,6 +204,82 @@ fn nothing_is_said_twice_in_a_chain_of_sources() {
     }
     for error in setup_errors() {
         assert_eq!(sources(&error), 1, "{error:?}");
+    }
+}
+
+#[test]
+fn the_message_for_strangers_has_nothing_of_the_details() {
+    let details = [
+        NAME,
+        SERVER,
+        "a-host",
+        "a-pod",
+        "17",
+        "jobs::run",
+        "src/",
+        "OOM",
+        "://",
+        "the-owner",
+    ];
+    for error in lock_errors() {
+        let message = error.public_message();
+        assert!(!message.is_empty(), "{error:?}");
+        for detail in details {
+            assert!(!message.contains(detail), "{error:?}: {message}");
+        }
+        let helps = message.contains("again later");
+        let may_help = error.is_transient() || matches!(error, LockError::ShutDown);
+        assert_eq!(helps, may_help, "{error:?}: {message}");
+    }
+}
+
+#[test]
+fn only_errors_that_end_by_themselves_are_transient() {
+    let transient: Vec<_> = lock_errors()
+        .iter()
+        .filter(|error| error.is_transient())
+        .map(number)
+        .collect();
+    assert_eq!(transient, [0, 4, 5, 6, 9]);
+    for (kind, expected) in [
+        (StoreErrorKind::Disconnected, true),
+        (StoreErrorKind::Busy, true),
+        (StoreErrorKind::NotGrantingYet, true),
+        (StoreErrorKind::Refused, true),
+        (StoreErrorKind::Forbidden, false),
+        (StoreErrorKind::Protocol, false),
+    ] {
+        let error = LockError::Unavailable {
+            name: NAME.to_owned(),
+            server: SERVER.to_owned(),
+            source: source().as_kind(kind),
+        };
+        assert_eq!(error.is_transient(), expected, "{kind:?}");
+    }
+    let transient: Vec<_> = setup_errors()
+        .iter()
+        .map(SetupError::is_transient)
+        .collect();
+    let expected = [true, false, false, true, false, false, true, true];
+    assert_eq!(transient, expected);
+}
+
+#[test]
+fn the_errors_for_tests_are_those_that_they_are_named_after() {
+    let made = [
+        (LockError::timeout(NAME), 0),
+        (LockError::lost(NAME, LossCause::Expired), 1),
+        (LockError::already_held(NAME), 2),
+        (LockError::deadlock(NAME), 3),
+        (LockError::too_many_attempts(NAME), 4),
+        (LockError::not_replicated(NAME), 5),
+        (LockError::unavailable(NAME), 6),
+        (LockError::in_use(NAME), 9),
+        (LockError::foreign_key(NAME), 10),
+    ];
+    for (error, expected) in made {
+        assert_eq!(number(&error), expected, "{error:?}");
+        assert_eq!(error.name(), Some(NAME));
     }
 }
 

@@ -200,7 +200,7 @@ impl<'a> Call<'a> {
             *slot = Slot::Nothing;
             match answer {
                 Ok(hold) => *slot = Slot::Own(Holding::unused(hold)),
-                Err(error) if error.is_passing() => return Ok(Some((index, error))),
+                Err(error) if error.may_be_waited_for() => return Ok(Some((index, error))),
                 Err(error) => return Err(error),
             }
         }

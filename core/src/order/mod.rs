@@ -137,7 +137,7 @@ impl LockOrder {
         if !graph.lacks(key) {
             return None;
         }
-        let reason = site.and_then(|site| site.order);
+        let reason = site.and_then(|site| site.data.order);
         let by_config = || {
             let mut allowed = self.allowed.iter();
             let found = allowed.any(|(first, second)| first == before && second == after);

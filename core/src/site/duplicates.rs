@@ -63,7 +63,7 @@ impl Known {
             return Vec::new();
         }
         let mut found: Vec<Duplicates> = sites
-            .filter(|site| matches!(site.owner, Owner::Module | Owner::Type(_)))
+            .filter(|site| matches!(site.data.owner, Owner::Module | Owner::Type(_)))
             .filter_map(|site| self.add(site, &site.scope(namespace, "")))
             .collect();
         // The last entry of each name has all of its sites. After the reversal, `dedup_by` keeps this entry.
@@ -85,14 +85,14 @@ impl Known {
 
     /// Adds `site` to the sites of its name. Returns all of them if `site` is a new duplicate.
     fn add(&mut self, site: &'static Site, scope: &NameBuilder) -> Option<Duplicates> {
-        let name = with_key(scope, site.key);
+        let name = with_key(scope, site.data.key);
         let sites = self.by_name.entry(name.clone()).or_default();
         if sites.iter().any(|known| ptr::eq(*known, site)) {
             return None;
         }
         sites.push(site);
         let news = sites.len() > 1
-            && !sites.iter().all(|site| site.attribute.is_per_type())
+            && !sites.iter().all(|site| site.data.attribute.is_per_type())
             && self.reported.insert(address(site));
         news.then(|| (name, sites.clone()))
     }
@@ -119,8 +119,8 @@ fn warn((name, sites): &Duplicates) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::State;
-    use super::super::tests::site;
+    use super::super::SiteData;
+    use super::super::tests::{data, site};
     use super::*;
 
     fn leaked(site: Site) -> &'static Site {
@@ -158,10 +158,10 @@ mod tests {
 
     #[test]
     fn packages_never_meet_in_a_namespace() {
-        let other = Site {
+        let other = Site::new(SiteData {
             package: Some("other"),
-            ..site(Owner::Type("Ledger"))
-        };
+            ..data(Owner::Type("Ledger"))
+        });
         let sites = [leaked(site(Owner::Type("Ledger"))), leaked(other)];
         for namespace in [None, Some("prod")] {
             assert!(found(&mut Known::default(), &sites, namespace).is_empty());
@@ -171,11 +171,10 @@ mod tests {
     #[test]
     fn keys_that_never_meet_keep_names_apart() {
         let keyed = |key: &'static [&'static str]| {
-            leaked(Site {
+            leaked(Site::new(SiteData {
                 key,
-                state: State::NEW,
-                ..site(Owner::Module)
-            })
+                ..data(Owner::Module)
+            }))
         };
         let apart = [
             keyed(&[]),

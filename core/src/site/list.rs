@@ -50,7 +50,7 @@ inventory::collect!(Listed);
 pub fn sites() -> Vec<&'static Site> {
     let mut sites: Vec<&'static Site> = all().collect();
     // Sorted by name, and equal names by their place, so that the order is always the same.
-    sites.sort_by_cached_key(|site| (site.to_string(), site.file, site.line));
+    sites.sort_by_cached_key(|site| (site.to_string(), site.data.file, site.data.line));
     sites
 }
 

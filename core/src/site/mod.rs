@@ -21,45 +21,43 @@ pub(crate) use duplicates::find_duplicates;
 pub use list::{Listed, sites};
 
 /// An annotated function of this program, as listed by [`sites`].
+#[non_exhaustive]
 pub struct Site {
+    pub(crate) data: SiteData,
+    state: State,
+}
+
+/// A site as the source code describes it.
+#[derive(Clone, Copy)]
+pub struct SiteData {
     /// The annotated crate's package. Its name is part of every derived name, so that two programs of one namespace never
     /// share a lock by accident.
-    #[doc(hidden)]
     pub package: Option<&'static str>,
     /// The module, with the crate first.
-    #[doc(hidden)]
     pub module: &'static str,
-    #[doc(hidden)]
+    /// See [`Site::file`].
     pub file: &'static str,
-    #[doc(hidden)]
+    /// See [`Site::line`].
     pub line: u32,
-    #[doc(hidden)]
+    /// See [`Site::attribute`].
     pub attribute: Attribute,
     /// The part of the name before the function's name.
-    #[doc(hidden)]
     pub owner: Owner,
-    #[doc(hidden)]
+    /// See [`Site::function`].
     pub function: &'static str,
     /// The option `ns = "…"`.
-    #[doc(hidden)]
     pub namespace: Option<&'static str>,
     /// The parts of the key: escaped texts, and expressions in braces.
-    #[doc(hidden)]
     pub key: &'static [&'static str],
-    #[doc(hidden)]
+    /// See [`Site::options`].
     pub options: &'static str,
     /// The option `order = "…"`.
-    #[doc(hidden)]
     pub order: Option<&'static str>,
     /// The option `reentrant`.
-    #[doc(hidden)]
     pub reentrant: Option<bool>,
     /// For each of `expire`, `block`, `at_least` and `interval`: whether the value is a literal, and if so, its seconds
     /// and nanoseconds. A literal in this array compiles faster than a call that sets it.
-    #[doc(hidden)]
     pub lengths: [(bool, u64, u32); 4],
-    #[doc(hidden)]
-    pub state: State,
 }
 
 /// The attribute of a function.
@@ -90,7 +88,7 @@ pub enum Owner {
 
 /// The values that are cached while the program runs.
 #[derive(Debug)]
-pub struct State {
+struct State {
     /// The type of `Self` in the first call.
     first_type: OnceLock<&'static str>,
     /// The values that are the same in all calls with the first client.
@@ -113,55 +111,53 @@ pub(crate) struct OfClient {
     pub(crate) scope: Option<NameBuilder>,
 }
 
-impl State {
-    /// A state without cached values.
-    #[allow(
-        clippy::declare_interior_mutable_const,
-        reason = "each static gets its own"
-    )]
-    pub const NEW: Self = Self {
-        first_type: OnceLock::new(),
-        of_client: OnceLock::new(),
-        label: OnceLock::new(),
-        classes: Classes::NEW,
-    };
-}
-
 impl Site {
+    /// For the code that the attributes generate.
+    #[doc(hidden)]
+    pub const fn new(data: SiteData) -> Self {
+        let state = State {
+            first_type: OnceLock::new(),
+            of_client: OnceLock::new(),
+            label: OnceLock::new(),
+            classes: Classes::NEW,
+        };
+        Self { data, state }
+    }
+
     /// `auto_mutex`, `auto_semaphore`, `auto_read` or `auto_write`.
     #[must_use]
     pub fn attribute(&self) -> &'static str {
-        self.attribute.word()
+        self.data.attribute.word()
     }
 
     /// The options as the code has them: first those of the function, then those of its block.
     #[must_use]
     pub fn options(&self) -> &'static str {
-        self.options
+        self.data.options
     }
 
     /// The name of the function.
     #[must_use]
     pub fn function(&self) -> &'static str {
-        self.function
+        self.data.function
     }
 
     /// The path of the function's module, with the crate first.
     #[must_use]
     pub fn module(&self) -> &'static str {
-        self.module
+        self.data.module
     }
 
     /// The path of the function's file, as it was given to the compiler.
     #[must_use]
     pub fn file(&self) -> &'static str {
-        self.file
+        self.data.file
     }
 
     /// The line that has the function's name.
     #[must_use]
     pub fn line(&self) -> u32 {
-        self.line
+        self.data.line
     }
 
     /// The cached values for the client `id`, if the function was first called with it. Most programs have only one
@@ -180,13 +176,13 @@ impl Site {
 
     /// The package of the annotated crate, or the crate's name.
     pub(crate) fn package(&self) -> &'static str {
-        let krate = || self.module.split("::").next().unwrap_or_default();
-        self.package.unwrap_or_else(krate)
+        let krate = || self.data.module.split("::").next().unwrap_or_default();
+        self.data.package.unwrap_or_else(krate)
     }
 
     /// The kind of hold that a call of the function takes.
     pub(crate) fn hold_kind(&self) -> HoldKind {
-        match self.attribute {
+        match self.data.attribute {
             Attribute::Mutex => HoldKind::Mutex,
             Attribute::Semaphore => HoldKind::Permit,
             Attribute::Read => HoldKind::Reader,
@@ -198,7 +194,7 @@ impl Site {
     #[inline]
     pub(crate) fn lengths(&self) -> [Option<Duration>; 4] {
         let length = |index: usize| {
-            let (is_literal, seconds, nanos) = self.lengths[index];
+            let (is_literal, seconds, nanos) = self.data.lengths[index];
             is_literal.then(|| Duration::new(seconds, nanos))
         };
         [length(0), length(1), length(2), length(3)]
@@ -206,18 +202,18 @@ impl Site {
 
     /// Whether the name is the same in every call, apart from the key.
     pub(crate) fn is_fixed(&self) -> bool {
-        !matches!(self.owner, Owner::SelfType)
+        !matches!(self.data.owner, Owner::SelfType)
     }
 
     /// The place in the program, for people to read.
     pub(crate) fn place(&self) -> String {
-        let Self {
+        let SiteData {
             module,
             function,
             file,
             line,
             ..
-        } = self;
+        } = self.data;
         format!("{module}::{function} at {file}:{line}")
     }
 }
@@ -225,11 +221,11 @@ impl Site {
 /// Shows name, attribute and function, but not the place. So moving a function within its file changes no list of sites.
 impl fmt::Display for Site {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} #[{}", self.name(), self.attribute.word())?;
-        if !self.options.is_empty() {
-            write!(f, "({})", self.options)?;
+        write!(f, "{} #[{}", self.name(), self.data.attribute.word())?;
+        if !self.data.options.is_empty() {
+            write!(f, "({})", self.data.options)?;
         }
-        write!(f, "] fn {}", self.function)
+        write!(f, "] fn {}", self.data.function)
     }
 }
 
@@ -237,11 +233,11 @@ impl fmt::Debug for Site {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Site")
             .field("name", &self.name())
-            .field("attribute", &self.attribute.word())
-            .field("options", &self.options)
-            .field("function", &self.function)
-            .field("file", &self.file)
-            .field("line", &self.line)
+            .field("attribute", &self.data.attribute.word())
+            .field("options", &self.data.options)
+            .field("function", &self.data.function)
+            .field("file", &self.data.file)
+            .field("line", &self.data.line)
             .finish_non_exhaustive()
     }
 }
@@ -267,7 +263,11 @@ mod tests {
     use super::*;
 
     pub(super) fn site(owner: Owner) -> Site {
-        Site {
+        Site::new(data(owner))
+    }
+
+    pub(super) fn data(owner: Owner) -> SiteData {
+        SiteData {
             package: Some("my-package"),
             module: "my_package::billing::ledger",
             file: "src/ledger.rs",
@@ -281,7 +281,6 @@ mod tests {
             order: None,
             reentrant: None,
             lengths: [(false, 0, 0); 4],
-            state: State::NEW,
         }
     }
 
@@ -291,11 +290,11 @@ mod tests {
             site(Owner::SelfType).to_string(),
             "my-package:{Self}:close #[auto_mutex] fn close"
         );
-        let with_options = Site {
+        let with_options = Site::new(SiteData {
             options: "expire = 100, key = month",
             key: &["{month}"],
-            ..site(Owner::Type("Ledger"))
-        };
+            ..data(Owner::Type("Ledger"))
+        });
         assert_eq!(
             with_options.to_string(),
             "my-package:Ledger:close:{month} #[auto_mutex(expire = 100, key = month)] fn close"

@@ -12,7 +12,7 @@ impl Site {
         self_type: &'static str,
     ) -> NameBuilder {
         let scope = self.scope(client, self_type);
-        if let Owner::SelfType = self.owner {
+        if let Owner::SelfType = self.data.owner {
             duplicates::note_type(self, self_type, &scope);
         }
         scope
@@ -20,7 +20,7 @@ impl Site {
 
     /// The namespace of this site's locks for a client whose namespace is `client`.
     pub(crate) fn namespace_for<'a>(&self, client: Option<&'a str>) -> Option<&'a str> {
-        self.namespace.or(client)
+        self.data.namespace.or(client)
     }
 
     /// Adds `key` to the name `scope`, which has no key yet.
@@ -48,8 +48,8 @@ impl Site {
     /// Like [`name`](Self::name); `add_self` adds the type of `Self`.
     pub(super) fn template(&self, add_self: impl FnOnce(&mut NameBuilder)) -> String {
         let scope = self.scope_of(None, add_self);
-        let mut template = self.before_key(scope, self.key.len());
-        for part in self.key {
+        let mut template = self.before_key(scope, self.data.key.len());
+        for part in self.data.key {
             template.placeholder(part);
         }
         template.into_text()
@@ -61,7 +61,7 @@ impl Site {
         add_self: impl FnOnce(&mut NameBuilder),
     ) -> NameBuilder {
         let namespace = self.namespace_for(client);
-        if let Owner::Named(text) = self.owner {
+        if let Owner::Named(text) = self.data.owner {
             return NameBuilder::verbatim_in(namespace, text);
         }
         let package = self.package();
@@ -69,14 +69,14 @@ impl Site {
         if namespace.is_some() {
             name.part(package);
         }
-        match self.owner {
+        match self.data.owner {
             Owner::Module => name.part(&self.module_below()),
             Owner::Type(ty) => name.part(ty),
             Owner::SelfType => add_self(&mut name),
             Owner::Named(_) => {}
         }
-        if !self.attribute.is_per_type() {
-            name.part(self.function);
+        if !self.data.attribute.is_per_type() {
+            name.part(self.data.function);
         }
         name
     }
@@ -84,7 +84,8 @@ impl Site {
     /// Prepares the name for a key of `parts` parts. If the functions of a type share a lock, the name gets an empty part
     /// in place of the function, so that a key is never taken for a function.
     fn before_key(&self, mut scope: NameBuilder, parts: usize) -> NameBuilder {
-        let has_function = matches!(self.owner, Owner::Named(_)) || !self.attribute.is_per_type();
+        let has_function =
+            matches!(self.data.owner, Owner::Named(_)) || !self.data.attribute.is_per_type();
         if parts > 0 && !has_function {
             scope.part("");
         }
@@ -93,7 +94,7 @@ impl Site {
 
     /// The module path without the crate, as `billing.ledger`; `crate` for the root module.
     fn module_below(&self) -> String {
-        match self.module.split_once("::") {
+        match self.data.module.split_once("::") {
             Some((_, below)) => below.replace("::", "."),
             None => "crate".to_owned(),
         }
@@ -102,8 +103,8 @@ impl Site {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Attribute;
-    use super::super::tests::site;
+    use super::super::tests::{data, site};
+    use super::super::{Attribute, SiteData};
     use super::*;
 
     fn name(site: &Site, client: Option<&str>) -> String {
@@ -125,20 +126,22 @@ mod tests {
         );
         assert_eq!(name(&site(Owner::SelfType), None), "my-package:Book:close");
         assert_eq!(name(&site(Owner::Named("a:b c")), None), "a:b%20c");
-        let root = Site {
+        let root = Site::new(SiteData {
             module: "my_package",
-            ..site(Owner::Module)
-        };
+            ..data(Owner::Module)
+        });
         assert_eq!(name(&root, None), "my-package:crate:close");
     }
 
     #[test]
     fn readers_and_writers_of_a_type_share_a_name() {
         for attribute in [Attribute::Read, Attribute::Write] {
-            let site = |owner| Site {
-                attribute,
-                key: &["{n}"],
-                ..site(owner)
+            let site = |owner| {
+                Site::new(SiteData {
+                    attribute,
+                    key: &["{n}"],
+                    ..data(owner)
+                })
             };
             let ledger = site(Owner::Type("Ledger"));
             assert_eq!(name(&ledger, None), "my-package:Ledger");
@@ -159,16 +162,16 @@ mod tests {
     fn the_nearest_namespace_stands_before_the_package() {
         let plain = site(Owner::Type("T"));
         assert_eq!(name(&plain, Some("prod")), "prod:my-package:T:close");
-        let own = Site {
+        let own = Site::new(SiteData {
             namespace: Some("own"),
-            ..site(Owner::Type("T"))
-        };
+            ..data(Owner::Type("T"))
+        });
         assert_eq!(name(&own, Some("prod")), "own:my-package:T:close");
         assert_eq!(own.name(), "own:my-package:T:close");
-        let script = Site {
+        let script = Site::new(SiteData {
             package: None,
-            ..site(Owner::Type("T"))
-        };
+            ..data(Owner::Type("T"))
+        });
         assert_eq!(name(&script, None), "my_package:T:close");
         assert_eq!(name(&script, Some("prod")), "prod:my_package:T:close");
     }
@@ -177,28 +180,28 @@ mod tests {
     fn a_name_of_the_user_leaves_the_package_out() {
         let named = site(Owner::Named("a:b"));
         assert_eq!(name(&named, Some("prod")), "prod:a:b");
-        let own = Site {
+        let own = Site::new(SiteData {
             namespace: Some("my ns"),
-            ..site(Owner::Named("a:b"))
-        };
+            ..data(Owner::Named("a:b"))
+        });
         assert_eq!(name(&own, Some("prod")), "my%20ns:a:b");
         assert_eq!(own.name(), "my%20ns:a:b");
     }
 
     #[test]
     fn a_template_shows_what_varies_in_braces() {
-        let keyed = Site {
+        let keyed = Site::new(SiteData {
             key: &["{self.id}", "%7Bfixed%7D", "{month}-th"],
-            ..site(Owner::SelfType)
-        };
+            ..data(Owner::SelfType)
+        });
         assert_eq!(
             keyed.name(),
             "my-package:{Self}:close:{self.id}:%7Bfixed%7D:{month}-th"
         );
-        let named = Site {
+        let named = Site::new(SiteData {
             key: &["{n}"],
-            ..site(Owner::Named("a:b"))
-        };
+            ..data(Owner::Named("a:b"))
+        });
         assert_eq!(named.name(), "a:b:{n}");
     }
 }

@@ -15,7 +15,7 @@ use crate::tokens::private;
 /// Output:
 ///
 /// ```text
-/// static __SITE: Site = Site { owner: Owner::Type("Ledger"), function: "close", key: &["{month}"], … };
+/// static __SITE: Site = Site::new(SiteData { owner: Owner::Type("Ledger"), function: "close", key: &["{month}"], … });
 /// submit! { Listed(&__SITE) }
 /// ```
 pub(super) fn site(function: &Function, options: &Options, owner: Option<&str>) -> TokenStream {
@@ -55,7 +55,7 @@ pub(super) fn site(function: &Function, options: &Options, owner: Option<&str>) 
         Some(quote_spanned!(span=> (#is_literal, #seconds, #nanos)))
     });
     quote_spanned! {span=>
-        static __SITE: #private::Site = #private::Site {
+        static __SITE: #private::Site = #private::Site::new(#private::SiteData {
             package: ::core::option_env!("CARGO_PKG_NAME"),
             module: ::core::module_path!(),
             file: #file,
@@ -67,8 +67,7 @@ pub(super) fn site(function: &Function, options: &Options, owner: Option<&str>) 
             options: #text,
             #(#fields,)*
             lengths: [#(#lengths),*],
-            state: #private::State::NEW,
-        };
+        });
         #private::submit! { #private::Listed(&__SITE) }
     }
 }

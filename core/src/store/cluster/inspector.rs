@@ -3,7 +3,7 @@
 use super::ClusterEndpoint;
 use super::connector::Connector;
 use super::slot::Slot;
-use super::topology::{Topology, is_passing, survey};
+use super::topology::{Topology, concerns_one_node, survey};
 use crate::config::{Address, Settings};
 use crate::error::{SetupError, StoreError, with_sources};
 use crate::name::Name;
@@ -106,7 +106,7 @@ impl Inspector {
                 }
                 // This node is unreachable, or no longer a primary. Another node may serve its slots by now, so only its
                 // names fail.
-                Err(error) if is_passing(&error) => {
+                Err(error) if concerns_one_node(&error) => {
                     let cause = with_sources(&error);
                     for index in indices {
                         found[index] = Err(StoreError::disconnected(cause.as_str()));

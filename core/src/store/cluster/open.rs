@@ -11,7 +11,7 @@ use super::connector::Connector;
 use super::primary::Primary;
 use super::refresher::Refresher;
 use super::store::ClusterStore;
-use super::topology::{Topology, is_passing, share, survey};
+use super::topology::{Topology, concerns_one_node, share, survey};
 use crate::clock::Instant;
 use crate::config::Settings;
 use crate::error::SetupError;
@@ -66,7 +66,7 @@ async fn connect(
         };
         match result {
             Ok(()) => primary.opened(),
-            Err(error) if is_passing(&error) => {
+            Err(error) if concerns_one_node(&error) => {
                 let why = error.to_string();
                 wait::tell(move || {
                     tracing::warn!(error = %why, "a node of the lock store cannot be reached");

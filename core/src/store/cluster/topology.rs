@@ -181,7 +181,7 @@ pub(super) async fn survey(
                 answers += 1;
             }
             Some(Ok(Err(error))) => {
-                if worst.as_ref().is_none_or(is_passing) {
+                if worst.as_ref().is_none_or(concerns_one_node) {
                     worst = Some(error);
                 }
             }
@@ -208,8 +208,8 @@ pub(super) fn slow(silence: Duration) -> Duration {
     silence / 4
 }
 
-/// Whether the error may pass: another node, or the same node later, may answer.
-pub(super) fn is_passing(error: &SetupError) -> bool {
+/// Whether the error is about this node only: another node may answer.
+pub(super) fn concerns_one_node(error: &SetupError) -> bool {
     matches!(
         error,
         SetupError::Unreachable { .. } | SetupError::NotPrimary { .. }

@@ -21,8 +21,8 @@ impl Throttle {
     pub(in crate::store) fn failed(&mut self, error: &SetupError, warns: bool) -> String {
         let text = with_sources(error);
         let warns = warns && self.is_due(text.clone());
-        let (error, is_passing) = (text.clone(), error.is_passing());
-        wait::tell(move || match (warns, is_passing) {
+        let (error, is_transient) = (text.clone(), error.is_transient());
+        wait::tell(move || match (warns, is_transient) {
             (false, _) => tracing::debug!(error, "no connection to the lock store yet"),
             (true, true) => tracing::warn!(
                 error,

@@ -1,0 +1,95 @@
+//! Makes a [`LockError`] in tests of error handlers. Its variants are `#[non_exhaustive]`, so only this crate can write
+//! them down.
+
+use std::time::Duration;
+
+use super::{LockError, LossCause, StoreError};
+
+/// # For tests of error handlers
+///
+/// These functions make the errors that a program handles, with plausible details. The variants without fields, such as
+/// [`LockError::ShutDown`], need no function.
+///
+/// ```
+/// use auto_mutex::LockError;
+///
+/// fn answer(result: Result<u32, LockError>) -> String {
+///     match result {
+///         Ok(value) => value.to_string(),
+///         Err(error) if error.is_timeout() => "busy".to_owned(),
+///         Err(error) => error.public_message().to_owned(),
+///     }
+/// }
+/// assert_eq!(answer(Err(LockError::timeout("reports"))), "busy");
+/// assert_ne!(answer(Err(LockError::unavailable("reports"))), "busy");
+/// ```
+impl LockError {
+    /// A [`Timeout`](Self::Timeout) after one second, of an unknown holder.
+    pub fn timeout(name: impl Into<String>) -> Self {
+        Self::Timeout {
+            name: name.into(),
+            waited: Duration::from_secs(1),
+            holder: None,
+        }
+    }
+
+    /// [`TooManyAttempts`](Self::TooManyAttempts), after three attempts.
+    pub fn too_many_attempts(name: impl Into<String>) -> Self {
+        Self::TooManyAttempts {
+            name: name.into(),
+            attempts: 3,
+            holder: None,
+        }
+    }
+
+    /// [`Lost`](Self::Lost) for this cause, one second after the grant.
+    pub fn lost(name: impl Into<String>, cause: LossCause) -> Self {
+        Self::Lost {
+            name: name.into(),
+            held: Duration::from_secs(1),
+            cause,
+        }
+    }
+
+    /// [`AlreadyHeld`](Self::AlreadyHeld).
+    pub fn already_held(name: impl Into<String>) -> Self {
+        Self::AlreadyHeld { name: name.into() }
+    }
+
+    /// The [`Deadlock`](Self::Deadlock) of a task that waits for a lock that it holds itself.
+    pub fn deadlock(name: impl Into<String>) -> Self {
+        Self::waits_for_itself(&name.into())
+    }
+
+    /// [`NotReplicated`](Self::NotReplicated): none of one replica had the grant.
+    pub fn not_replicated(name: impl Into<String>) -> Self {
+        Self::NotReplicated {
+            name: name.into(),
+            wanted: 1,
+            reached: 0,
+        }
+    }
+
+    /// [`Unavailable`](Self::Unavailable): there is no connection to the store.
+    pub fn unavailable(name: impl Into<String>) -> Self {
+        Self::Unavailable {
+            name: name.into(),
+            server: "127.0.0.1:6379".to_owned(),
+            source: StoreError::disconnected("not connected"),
+        }
+    }
+
+    /// [`InUse`](Self::InUse): the semaphore has one holder.
+    pub fn in_use(name: impl Into<String>) -> Self {
+        Self::InUse {
+            name: name.into(),
+            holders: 1,
+            waiters: 0,
+        }
+    }
+
+    /// [`ForeignKey`](Self::ForeignKey).
+    pub fn foreign_key(name: impl Into<String>) -> Self {
+        Self::ForeignKey { name: name.into() }
+    }
+}
