@@ -78,7 +78,7 @@ fn terminated() -> Result<impl Future<Output = ()>, std::io::Error> {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    auto_mutex::setup_async(store("service")?.connect_lazily()).await?;
+    auto_mutex::setup_async(store("service")?.connect_lazily(true)).await?;
 
     // At the signal the locks begin to drain: requests that hold their locks may end, others are answered with 503.
     let sigterm = terminated()?;

@@ -31,7 +31,10 @@ fn warnings(class: &str) -> Vec<String> {
 
 fn config(url: &str) -> Config {
     let config = Config::new(url).expect("a good URL").namespace("suite");
-    config.lease(LONG).connect_timeout(60).restart_guard(false)
+    config
+        .lease(LONG)
+        .connect_timeout("60s")
+        .restart_guard(false)
 }
 
 fn client(url: &str) -> Client {

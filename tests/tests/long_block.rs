@@ -3,28 +3,51 @@
 
 use std::time::Duration;
 
-use auto_mutex::Client;
+use auto_mutex::{Client, LockError, auto_mutex};
 use auto_mutex_tests::log;
+
+#[auto_mutex(name = "a", block = seconds)]
+fn number(seconds: u64) -> Result<(), LockError> {
+    Ok(())
+}
+
+#[auto_mutex(name = "a", block = seconds)]
+fn float(seconds: f64) -> Result<(), LockError> {
+    Ok(())
+}
+
+#[auto_mutex(name = "a", block = time)]
+fn text(time: &str) -> Result<(), LockError> {
+    Ok(())
+}
+
+#[auto_mutex(name = "a", block = time)]
+fn duration(time: Duration) -> Result<(), LockError> {
+    Ok(())
+}
+
+#[auto_mutex(name = "a", expire = seconds)]
+fn expire(seconds: u64) -> Result<(), LockError> {
+    Ok(())
+}
 
 #[test]
 fn a_number_above_an_hour_is_doubted_once_and_holds() {
     log::take_warnings();
     let client = Client::connect("memory://").expect("memory needs nothing");
-
-    let hours = Duration::from_secs(7200);
-    for handle in [
-        client.mutex("a").block(3600),
-        client.mutex("a").block(0.5),
-        client.mutex("a").block("2h"),
-        client.mutex("a").block(hours),
-        client.mutex("a").block(Duration::MAX),
-        client.mutex("a").expire(500_000),
-    ] {
-        drop(handle.blocking_lock().expect("free"));
-    }
+    client
+        .blocking_scope(|| {
+            number(3600)?;
+            float(0.5)?;
+            text("2h")?;
+            duration(Duration::from_secs(7200))?;
+            duration(Duration::MAX)?;
+            expire(500_000)
+        })
+        .expect("free");
     assert_eq!(log::told(), "", "at most an hour, or with a unit");
 
-    let doubtful = client.mutex("a").block(500_000);
+    let doubtful = client.blocking_scope(|| number(500_000));
     let told = log::told();
     assert_eq!(told.lines().count(), 1, "{told}");
     assert!(told.contains("WARN"), "{told}");
@@ -32,9 +55,10 @@ fn a_number_above_an_hour_is_doubted_once_and_holds() {
         told.contains("`block`: 500000 s is 6 days: did you mean \"500000ms\"?"),
         "{told}"
     );
-    drop(doubtful.blocking_lock().expect("no error: it may be meant"));
+    doubtful.expect("no error: it may be intended");
 
-    drop(client.semaphore("s", 2).block(7201.5));
-    drop(client.rw_lock("r").block(u64::from(u32::MAX)));
+    client
+        .blocking_scope(|| float(7201.5).and_then(|()| number(1_000_000_000)))
+        .expect("free");
     assert_eq!(log::told(), "", "told before");
 }

@@ -141,8 +141,8 @@ async fn a_whole_life_shows_nothing() {
     let config = Config::new(&url)
         .unwrap()
         .namespace("canary")
-        .lease(1.0)
-        .store_timeout(0.3);
+        .lease("1s")
+        .store_timeout("300ms");
     hides_all("Config", &config);
     let client = Client::connect(config).unwrap();
     hides_all("Client", &client);
@@ -190,7 +190,7 @@ async fn an_outage_and_a_loss_are_logged() {
     let config = Config::new(redis.url())
         .unwrap()
         .namespace("logged")
-        .lease(0.6);
+        .lease("600ms");
     let client = Client::connect(config).unwrap();
     let guard = client.mutex("precious").lock().await.unwrap();
     redis.kill9();
@@ -251,8 +251,8 @@ async fn a_renewal_that_fails_for_many_locks_is_one_warning_a_second() {
     ));
     let url = format!("redis://locker:pass@127.0.0.1:{}", redis.port());
     // Renewals are sent every third of this lease.
-    let config = Config::new(url).unwrap().namespace("many").lease(6);
-    let client = Client::connect(config.store_timeout(60)).unwrap();
+    let config = Config::new(url).unwrap().namespace("many").lease("6s");
+    let client = Client::connect(config.store_timeout("60s")).unwrap();
     let mut held = Vec::new();
     for number in 0..LOCKS {
         held.push(client.mutex(format!("m{number}")).lock().await.unwrap());
@@ -293,7 +293,7 @@ impl CredentialsProvider for Rotating {
             true => format!("{CANARY}-wrong"),
             false => PASSWORD.to_owned(),
         };
-        Ok(Credentials::new(format!("{CANARY}-user"), password).valid_for(1.5))
+        Ok(Credentials::new(format!("{CANARY}-user"), password).valid_for("1500ms"))
     }
 }
 
@@ -322,7 +322,7 @@ async fn a_provider_in_trouble_is_warned_of_and_shows_nothing() {
     let provider = Rotating::default();
     let url = format!("redis://127.0.0.1:{}", redis.port());
     let config = Config::new(&url).unwrap().namespace("rotating").lease(LONG);
-    let config = config.store_timeout(0.5).credentials(provider.clone());
+    let config = config.store_timeout("500ms").credentials(provider.clone());
     hides_all("Config", &config);
     // Failures at set-up.
     for flag in [&provider.fails, &provider.wrong] {
@@ -388,7 +388,7 @@ async fn a_provider_that_fails_for_sentinels_alone_is_warned_of() {
         }
     };
     let config = Config::new(service.url()).unwrap().restart_guard(false);
-    let config = config.connect_timeout(60).lease(LONG);
+    let config = config.connect_timeout("60s").lease(LONG);
     let client = Client::connect(config.credentials(provider)).unwrap();
     fails.store(true, Ordering::SeqCst);
     let warned = async || {

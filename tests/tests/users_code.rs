@@ -18,7 +18,13 @@ use tracing::{Event, Metadata, Subscriber};
 
 fn client(url: &str) -> Client {
     let config = Config::new(url).unwrap().namespace("suite");
-    Client::connect(config.lease(LONG).store_timeout(20).connect_timeout(60)).unwrap()
+    Client::connect(
+        config
+            .lease(LONG)
+            .store_timeout("20s")
+            .connect_timeout("60s"),
+    )
+    .unwrap()
 }
 
 /// A gate that is shut until the test opens it, or ends.
@@ -147,7 +153,7 @@ async fn a_waker_that_panics_ends_no_client() {
 #[test]
 fn a_subscriber_that_panics_at_a_warning_makes_no_later_call_panic() {
     let mutex = auto_mutex::Mutex::new("long");
-    let calls: [&dyn Fn(); 2] = [&|| drop(mutex.clone().block(90_000)), &|| {
+    let calls: [&dyn Fn(); 2] = [&|| drop(mutex.clone().block("90000s")), &|| {
         drop(Client::connect("memory://panics"))
     }];
     tracing::subscriber::with_default(At(|_: &Event<'_>| panic!("as told")), || {

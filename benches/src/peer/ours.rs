@@ -12,7 +12,7 @@ pub(crate) fn config(contender: Contender, url: &str, lease: Duration) -> Result
     let config = Config::new(url)?.lease(lease);
     Ok(match contender {
         Contender::AutoMutexLocal | Contender::AutoMutexLocalAwaited => config,
-        _ => config.local_handover(0, 0),
+        _ => config.local_handoff(0, "0s"),
     })
 }
 

@@ -46,7 +46,7 @@ pub(super) fn run(job: &Herd) -> Result<(), Failure> {
         for number in 0..job.clients {
             // All clients connect at once, like services that start together.
             let config = ours::config(Contender::AutoMutex, &job.url, LEASE)?;
-            let client = Client::connect(config.connect_lazily())?;
+            let client = Client::connect(config.connect_lazily(true))?;
             let name = format!("herd:{}:{number}", std::process::id());
             tokio::spawn(turn_after_turn(client, name, number, turns.clone()));
         }

@@ -29,7 +29,7 @@ fn lock(line: &str) -> Lock {
     let url = store("chains");
     let client = auto_mutex::Client::connect(url.as_str()).unwrap();
     let permits = u32::try_from(holders.len().max(1)).unwrap();
-    let semaphore = client.semaphore(name, permits).block(0);
+    let semaphore = client.semaphore(name, permits).block("0s");
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

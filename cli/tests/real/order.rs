@@ -12,7 +12,7 @@ fn client(url: &str, namespace: Option<&str>) -> Client {
     if let Some(namespace) = namespace {
         config = config.namespace(namespace);
     }
-    Client::connect(config.restart_guard(false).connect_timeout(60)).expect("a client")
+    Client::connect(config.restart_guard(false).connect_timeout("60s")).expect("a client")
 }
 
 fn nest(client: &Client, outer: &'static str, inner: &'static str) {

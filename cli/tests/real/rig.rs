@@ -51,7 +51,7 @@ pub(crate) fn text(bytes: &[u8]) -> String {
 /// A client whose lease is longer than any test.
 pub(crate) fn client(url: &str) -> Client {
     let config = Config::new(url).expect("a good URL");
-    let config = config.lease(LONG).connect_timeout(60);
+    let config = config.lease(LONG).connect_timeout("60s");
     Client::connect(config.restart_guard(false)).expect("a client")
 }
 

@@ -37,7 +37,7 @@ fn a_rule_has_what_its_store_needs_and_no_more() {
         assert!(plain.commands().all(|name| has(&found, name)), "{url}");
         assert!(!format!("{found} {found:?}").contains("canary"));
     }
-    let replicas = acl_rule(Config::new("redis://h").unwrap().replicas(1, 1)).unwrap();
+    let replicas = acl_rule(Config::new("redis://h").unwrap().replicas(1, "1s")).unwrap();
     assert!(has(&replicas, "wait") && !has(&plain, "wait"));
 }
 

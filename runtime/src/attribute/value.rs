@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::answer::{AtOnce, Inside};
 use crate::client::Client;
-use crate::config::{self, IntoDuration};
+use crate::config::{self, ToDuration};
 
 /// No type implements this trait.
 ///
@@ -212,7 +212,7 @@ pub trait IsDuration {
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: IntoDuration> IsDuration for T {
+impl<T: ToDuration> IsDuration for T {
     fn length(self) -> Result<Duration, &'static str> {
         config::length(self)
     }

@@ -129,7 +129,7 @@ impl Client {
     /// let client = auto_mutex::client()?;
     /// let draining = tokio::spawn(async move {
     ///     token.notified().await; // or `token.cancelled()`, or a signal
-    ///     client.drain(20).await
+    ///     client.drain("20s").await
     /// });
     /// // … serve …
     /// let drained = draining.await??;
@@ -237,7 +237,7 @@ impl Client {
         Drained {
             confirmed: self
                 .member()
-                .shut_down(self.member().settings().store_timeout),
+                .shut_down(self.member().settings().store_timeout()),
             left,
         }
     }

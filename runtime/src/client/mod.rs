@@ -186,7 +186,7 @@ impl Client {
 
     /// Like [`shutdown`](Self::shutdown), but blocks the thread.
     pub fn blocking_shutdown(&self) {
-        let store_timeout = self.member().settings().store_timeout;
+        let store_timeout = self.member().settings().store_timeout();
         if !self.member().shut_down(store_timeout) {
             tracing::warn!(
                 "the client was shut down before the store had answered all releases; a lock without an answer is free when its lease ends"

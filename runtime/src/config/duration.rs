@@ -1,4 +1,4 @@
-//! [`IntoDuration`]: the lengths of time that options accept. One rule applies to all options.
+//! [`IntoDuration`]: the lengths of time that options accept.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -6,19 +6,20 @@ use std::time::Duration;
 use super::unit;
 use crate::error::LockError;
 
-/// A length of time: a number of seconds, a text with a unit, or a [`Duration`].
+/// A length of time: a [`Duration`], or a text with a unit.
 ///
 /// | value | meaning |
 /// |---|---|
-/// | `10`, `0.25` | seconds: every integer type up to 64 bits, `f32` and `f64` |
-/// | `"250ms"`, `"10s"`, `"2m"`, `"1h"`, `"1d"` | a number with a unit (`ms`, `s`, `m` or `min`, `h`, `d`): `&str` and `String` |
 /// | `Duration::from_millis(250)` | that duration |
+/// | `"250ms"`, `"10s"`, `"2m"`, `"1h"`, `"1d"` | a number with a unit (`ms`, `s`, `m` or `min`, `h`, `d`): `&str` and `String` |
 /// | a reference to one of these | the same |
 ///
-/// The options of [`Config`](super::Config), of handles and of the attributes accept the same values. An unusable
-/// value (negative, NaN, an unknown unit, more than a hundred years) causes an error, never a panic. For `Config`,
-/// `setup` and `Client::connect` return the error. For a handle or an attribute, the call that uses the value returns
-/// [`LockError::InvalidOption`].
+/// The options of [`Config`](super::Config) and of handles accept these values. The attributes also accept a number, which
+/// counts as seconds (`expire = 100`).
+///
+/// A text is parsed at once. If it has no meaning, or is more than a hundred years, the error is kept for the call that can
+/// fail: `setup` and `Client::connect` return it for `Config`, and the call that takes the lock returns
+/// [`LockError::InvalidOption`] for a handle.
 ///
 /// The trait is sealed.
 ///
@@ -26,15 +27,24 @@ use crate::error::LockError;
 /// use std::time::Duration;
 ///
 /// let client = auto_mutex::Client::connect("memory://")?;
-/// let reports = client.mutex("reports").expire("2m").block(0.5);
+/// let reports = client.mutex("reports").expire("2m").block(Duration::from_millis(500));
 /// drop(reports.blocking_lock()?);
 /// assert!(client.mutex("reports").block("5 weeks").blocking_lock().is_err());
-/// drop(client.mutex("reports").block(Duration::from_millis(250)).blocking_lock()?);
 /// # Ok::<_, Box<dyn std::error::Error>>(())
 /// ```
-pub trait IntoDuration: sealed::ToDuration {}
+#[diagnostic::on_unimplemented(
+    message = "a length of time is a `Duration` or a text with a unit, not `{Self}`",
+    label = "not a length of time",
+    note = "write `Duration::from_secs(5)` or `\"5s\"`; only the attributes accept a number, which counts as seconds"
+)]
+pub trait IntoDuration: ToDuration {}
 
-impl<T: sealed::ToDuration> IntoDuration for T {}
+impl IntoDuration for Duration {}
+impl IntoDuration for &str {}
+impl IntoDuration for String {}
+impl<T: IntoDuration + Clone> IntoDuration for &T {}
+
+pub(crate) use sealed::ToDuration;
 
 /// An `expire` that never ends.
 pub(crate) const FOREVER: Duration = Duration::MAX;
@@ -47,7 +57,7 @@ const HUGE: &str = "it is more than a hundred years";
 pub(crate) type Span = Result<Duration, &'static str>;
 
 /// Converts the value of an option of `Config`.
-pub(super) fn span(value: impl IntoDuration) -> Span {
+pub(super) fn span(value: impl ToDuration) -> Span {
     value.to_duration().and_then(bounded)
 }
 
@@ -59,7 +69,7 @@ fn bounded(duration: Duration) -> Span {
 }
 
 /// Converts the value of an option of a handle or an attribute. There, the longest `Duration` means no limit.
-pub(crate) fn length(value: impl IntoDuration) -> Span {
+pub(crate) fn length(value: impl ToDuration) -> Span {
     value.to_duration()
 }
 
@@ -88,9 +98,9 @@ pub(crate) fn check_expire(option: &'static str, expire: Duration) -> Result<Dur
     Ok(expire)
 }
 
-/// Like [`length`], for `block`. Warns once of a long time without a unit. This is no error, because a program may have
-/// computed the number.
-pub(crate) fn block(value: impl IntoDuration) -> Span {
+/// Like [`length`], for the option `block` of an attribute. Warns once of a long time without a unit. This is no error,
+/// because a program may have computed the number.
+pub(crate) fn block(value: impl ToDuration) -> Span {
     // No `Once`: a subscriber that panics would poison it.
     static WARNED: AtomicBool = AtomicBool::new(false);
     let has_unit = value.has_unit();
@@ -103,6 +113,7 @@ pub(crate) fn block(value: impl IntoDuration) -> Span {
     Ok(block)
 }
 
+/// The values that attributes accept: numbers of seconds too.
 mod sealed {
     use std::time::Duration;
 
@@ -229,7 +240,6 @@ mod tests {
 
     #[test]
     fn a_reference_is_what_it_refers_to() {
-        use sealed::ToDuration;
         fn lent<T: ToDuration + Clone>(value: T) -> (Span, bool) {
             let twice = &&value;
             (span(twice), twice.has_unit())

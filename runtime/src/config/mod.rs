@@ -1,6 +1,7 @@
 //! [`Config`]: which store to use, and the default options of its locks.
 //!
-//! This file collects the options, `url` parses the URL, `settings` checks all options. This module does not connect.
+//! This file has the methods that set the options, `settings` their values with defaults and checks, `url` parses the URL.
+//! This module does not connect.
 
 mod deadlock;
 mod dialer;
@@ -16,17 +17,21 @@ mod url;
 
 use std::future::Future;
 use std::io;
+use std::str::FromStr;
 
 pub use deadlock::Deadlock;
 pub(crate) use dialer::{DialedStream, Dialer};
 pub use duration::IntoDuration;
-pub(crate) use duration::{FOREVER, Span, argument, block, check_expire, length, refreshed};
+pub(crate) use duration::{
+    FOREVER, Span, ToDuration, argument, block, check_expire, length, refreshed,
+};
 #[cfg(feature = "tls-no-provider")]
 pub(crate) use endpoint::Tls;
 pub(crate) use endpoint::{
     Access, Address, ClusterEndpoint, Endpoint, Login, RedisEndpoint, SentinelEndpoint, Transport,
 };
 pub(crate) use secret::Secret;
+use settings::Checked;
 pub(crate) use settings::{Replicas, Settings};
 
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -37,19 +42,19 @@ use crate::observe::{Observer, SharedObserver};
 
 /// Which store to use, and the default options of its locks.
 ///
-/// A URL alone is enough wherever a `Config` is accepted. A length of time is a number of seconds, a text like
-/// `"250ms"`, or a `Duration`: see [`IntoDuration`]. `setup` and `Client::connect` return an error for values that
-/// cannot work.
+/// A URL alone is enough wherever a `Config` is accepted. A length of time is a `Duration`, or a text like `"250ms"`: see
+/// [`IntoDuration`]. If a value cannot work, `setup` and `Client::connect` return the error.
 ///
 /// ```no_run
 /// # fn main() -> Result<(), auto_mutex::SetupError> {
+/// use std::time::Duration;
 /// use auto_mutex::Config;
 ///
 /// let config = Config::new("redis://127.0.0.1:6379")?
 ///     .namespace("prod")
-///     .lease(5)
-///     .expire(600)
-///     .block(2.5);
+///     .lease("5s")
+///     .expire("10m")
+///     .block(Duration::from_millis(2500));
 /// # Ok(()) }
 /// ```
 ///
@@ -99,27 +104,11 @@ use crate::observe::{Observer, SharedObserver};
 #[derive(Clone, Debug)]
 #[must_use = "a Config does nothing until it is given to `setup` or `Client::connect`"]
 pub struct Config {
-    endpoint: Endpoint,
-    dialer: Option<Dialer>,
-    namespace: Option<String>,
-    lease: Option<Span>,
-    expire: Option<Span>,
-    block: Option<Span>,
-    slow: Option<Span>,
-    deadlock: Deadlock,
-    deadlock_after: Option<Span>,
-    store_timeout: Option<Span>,
-    connect_timeout: Option<Span>,
-    handover: Option<(u32, Span)>,
-    restart_guard: Option<bool>,
-    failover_guard: bool,
-    longest_lease: Option<Span>,
-    replicas: Option<(u32, Span)>,
+    settings: Settings,
+    /// Not a part of the endpoint yet: each client asks its provider on a thread of its own.
     credentials: Option<Given>,
-    lazily: bool,
-    reentrant: bool,
-    observer: Option<SharedObserver>,
-    allowed_orders: Vec<(String, String)>,
+    /// The error of the first option with an unusable value.
+    unusable: Option<SetupError>,
 }
 
 impl Config {
@@ -158,28 +147,38 @@ impl Config {
 
     fn at(endpoint: Endpoint) -> Self {
         Self {
-            endpoint,
-            dialer: None,
-            namespace: None,
-            lease: None,
-            expire: None,
-            block: None,
-            slow: None,
-            deadlock: Deadlock::default(),
-            deadlock_after: None,
-            store_timeout: None,
-            connect_timeout: None,
-            handover: None,
-            restart_guard: None,
-            failover_guard: true,
-            longest_lease: None,
-            replicas: None,
+            settings: Settings::at(endpoint),
             credentials: None,
-            lazily: false,
-            reentrant: true,
-            observer: None,
-            allowed_orders: Vec::new(),
+            unusable: None,
         }
+    }
+
+    /// Sets the option `option`. Keeps the first error for [`validate`](Self::validate).
+    fn set(mut self, option: &'static str, set: impl FnOnce(&mut Settings) -> Checked<()>) -> Self {
+        if let Err(reason) = set(&mut self.settings) {
+            self.unusable
+                .get_or_insert(SetupError::InvalidOption { option, reason });
+        }
+        self
+    }
+
+    /// Returns the settings for a client, or the error of an option.
+    pub(crate) fn validate(self) -> Result<Settings, SetupError> {
+        if let Some(error) = self.unusable {
+            return Err(error);
+        }
+        let mut settings = self.settings;
+        let invalid = |(option, reason): (_, &'static str)| SetupError::InvalidOption {
+            option,
+            reason: reason.into(),
+        };
+        settings.check().map_err(invalid)?;
+        if let Some(provider) = self.credentials {
+            let both = "the URL has a user or a password, too: leave that to the provider";
+            let asked = settings.endpoint.ask(provider);
+            asked.map_err(|()| invalid(("credentials", both)))?;
+        }
+        Ok(settings)
     }
 
     /// Reads the URL from `AUTO_MUTEX_URL`, and the namespace, if any, from `AUTO_MUTEX_NAMESPACE`.
@@ -195,40 +194,46 @@ impl Config {
     /// Sets the first part of every name. Environments with different namespaces can share a store. After the namespace
     /// comes the package of an annotated function. So two programs in one namespace share only those locks to which
     /// both give the same name (`name = "…"`, handles).
-    pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
-        self.namespace = Some(namespace.into());
-        self
+    pub fn namespace(self, namespace: impl Into<String>) -> Self {
+        self.set("namespace", |settings| {
+            settings.namespace = Some(settings::namespace(namespace.into())?);
+            Ok(())
+        })
     }
 
     /// Sets how long the store keeps a lock without a renewal: 100 ms to 30 s, and at most `longest_lease`. The default is
     /// 10 s. The client renews leases in the background; the locks of a killed process are free within one lease.
-    pub fn lease(mut self, time: impl IntoDuration) -> Self {
-        self.lease = Some(duration::span(time));
-        self
+    pub fn lease(self, time: impl IntoDuration) -> Self {
+        self.set("lease", |settings| {
+            settings.lease = Some(settings::lease(time)?);
+            Ok(())
+        })
     }
 
     /// Sets how long a lock may be held at most: 24 hours by default.
-    pub fn expire(mut self, time: impl IntoDuration) -> Self {
-        self.expire = Some(duration::span(time));
-        self
+    pub fn expire(self, time: impl IntoDuration) -> Self {
+        self.set("expire", |settings| {
+            settings.expire = Some(settings::expire(time)?);
+            Ok(())
+        })
     }
 
     /// Lets locks be held for as long as their process lives.
     pub fn never_expire(mut self) -> Self {
-        self.expire = Some(Ok(FOREVER));
+        self.settings.expire = None;
         self
     }
 
-    /// Sets how long to wait for a lock: without a limit by default. With `0` a call does not wait. A number above an
-    /// hour should have a unit (`"2h"`): without a unit it counts as seconds, and one warning asks whether milliseconds
-    /// were meant.
-    pub fn block(mut self, time: impl IntoDuration) -> Self {
-        self.block = Some(duration::block(time).and_then(duration::span));
-        self
+    /// Sets how long to wait for a lock: without a limit by default. With zero a call does not wait.
+    pub fn block(self, time: impl IntoDuration) -> Self {
+        self.set("block", |settings| {
+            settings.block = Some(duration::span(time)?);
+            Ok(())
+        })
     }
 
     /// Sets how long a call may wait, or a body may hold its lock, before a warning (`tracing`, WARN) is logged: 30 s by
-    /// default. `0` turns the warning off.
+    /// default. Zero turns the warning off.
     ///
     /// The warning is logged again at each doubling of this time (60 s, 120 s…), each time up to a third of a `lease`
     /// late. It names the lock and the site in the program (`file:line` of an annotated function). For a call that
@@ -242,9 +247,11 @@ impl Config {
     /// let config = auto_mutex::Config::new("redis://127.0.0.1:6379")?.slow("5m");
     /// # Ok(()) }
     /// ```
-    pub fn slow(mut self, time: impl IntoDuration) -> Self {
-        self.slow = Some(duration::span(time));
-        self
+    pub fn slow(self, time: impl IntoDuration) -> Self {
+        self.set("slow", |settings| {
+            settings.slow = settings::slow(time)?;
+            Ok(())
+        })
     }
 
     /// Sets what to do about a deadlock: tasks that hold locks and wait for each other, in one process or in several.
@@ -258,7 +265,7 @@ impl Config {
     /// # Ok(()) }
     /// ```
     pub fn deadlock(mut self, deadlock: Deadlock) -> Self {
-        self.deadlock = deadlock;
+        self.settings.deadlock = deadlock;
         self
     }
 
@@ -270,25 +277,31 @@ impl Config {
     /// let config = auto_mutex::Config::new("redis://127.0.0.1:6379")?.deadlock_after("200ms");
     /// # Ok(()) }
     /// ```
-    pub fn deadlock_after(mut self, time: impl IntoDuration) -> Self {
-        self.deadlock_after = Some(duration::span(time));
-        self
+    pub fn deadlock_after(self, time: impl IntoDuration) -> Self {
+        self.set("deadlock_after", |settings| {
+            settings.deadlock_after = settings::time(time)?;
+            Ok(())
+        })
     }
 
     /// Sets how long a call tolerates an unresponsive store before it fails: one lease by default. A call that does not
     /// wait tolerates a second at most. If the process did not run for a while (its machine slept), the store has a
     /// second to answer after the process continues.
-    pub fn store_timeout(mut self, time: impl IntoDuration) -> Self {
-        self.store_timeout = Some(duration::span(time));
-        self
+    pub fn store_timeout(self, time: impl IntoDuration) -> Self {
+        self.set("store_timeout", |settings| {
+            settings.store_timeout = Some(settings::time(time)?);
+            Ok(())
+        })
     }
 
     /// Sets how long an attempt to connect may take: 5 s by default. After an attempt that ran out of time, the client
     /// allows more: up to 16 s for a reconnect, and up to four times this option for the first connection with
     /// [`connect_lazily`](Self::connect_lazily).
-    pub fn connect_timeout(mut self, time: impl IntoDuration) -> Self {
-        self.connect_timeout = Some(duration::span(time));
-        self
+    pub fn connect_timeout(self, time: impl IntoDuration) -> Self {
+        self.set("connect_timeout", |settings| {
+            settings.connect_timeout = settings::time(time)?;
+            Ok(())
+        })
     }
 
     /// Lets the program itself connect to a host and port: through a SOCKS proxy, an SSH tunnel, or with another TLS
@@ -332,18 +345,23 @@ impl Config {
     ///   block, and delays no renewal. The streams of a client share one more thread, which the methods of a stream
     ///   must not block. A request and its reply each take one more thread switch.
     /// - **Keepalive** is left to the dialer. This library sends a `PING` every three seconds on an idle connection.
-    pub fn dialer<F, R, S>(mut self, dial: F) -> Self
+    pub fn dialer<F, R, S>(self, dial: F) -> Self
     where
         F: Fn(String, u16) -> R + Send + Sync + 'static,
         R: Future<Output = io::Result<S>> + Send + 'static,
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
-        self.dialer = Some(Dialer::new(dial));
-        self
+        self.set("dialer", |settings| {
+            if !settings.endpoint.has_tcp() {
+                return Err("no server of the URL is reached by TCP".into());
+            }
+            settings.endpoint.set_dialer(&Dialer::new(dial));
+            Ok(())
+        })
     }
 
-    /// Lets `setup` and `Client::connect` return at once, even if the store cannot be reached. So a service can start
-    /// while Redis is down.
+    /// Sets whether `setup` and `Client::connect` return at once, even if the store cannot be reached. So a service can
+    /// start while Redis is down. The default is `false`.
     ///
     /// The client connects in the background, and tries again until it succeeds. It makes all checks of a set-up (on a
     /// cluster, at one of its nodes). Until then:
@@ -361,11 +379,11 @@ impl Config {
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
-    /// auto_mutex::setup(auto_mutex::Config::new("redis://127.0.0.1:6379")?.connect_lazily())?;
+    /// auto_mutex::setup(auto_mutex::Config::new("redis://127.0.0.1:6379")?.connect_lazily(true))?;
     /// # Ok(()) }
     /// ```
-    pub fn connect_lazily(mut self) -> Self {
-        self.lazily = true;
+    pub fn connect_lazily(mut self, lazily: bool) -> Self {
+        self.settings.lazily = lazily;
         self
     }
 
@@ -385,7 +403,7 @@ impl Config {
     /// # Ok(()) }
     /// ```
     pub fn reentrant(mut self, reentrant: bool) -> Self {
-        self.reentrant = reentrant;
+        self.settings.reentrant = reentrant;
         self
     }
 
@@ -398,12 +416,14 @@ impl Config {
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
-    /// let config = auto_mutex::Config::new("redis://127.0.0.1:6379")?.local_handover(20, 0.002);
+    /// let config = auto_mutex::Config::new("redis://127.0.0.1:6379")?.local_handoff(20, "2ms");
     /// # Ok(()) }
     /// ```
-    pub fn local_handover(mut self, times: u32, time: impl IntoDuration) -> Self {
-        self.handover = Some((times, duration::span(time)));
-        self
+    pub fn local_handoff(self, times: u32, time: impl IntoDuration) -> Self {
+        self.set("local_handoff", |settings| {
+            settings.handoff = settings::handoff(times, time)?;
+            Ok(())
+        })
     }
 
     /// Sets whether a restarted server grants nothing until every lease that it may have granted before the restart has
@@ -417,15 +437,15 @@ impl Config {
     /// has become the primary, nothing is granted for the same time, even if this option is off. A store in this
     /// process (`memory://`) does not outlive its clients, so it needs no guard.
     pub fn restart_guard(mut self, on: bool) -> Self {
-        self.restart_guard = Some(on);
+        self.settings.restart_guard = Some(on);
         self
     }
 
-    /// Removes the failover guard: after a failover two clients may hold the same lock. Only for tests that show this
-    /// failure.
+    /// Sets whether a promoted replica grants nothing for a while. Without this guard, two clients may hold the same lock
+    /// after a failover. Only for tests that show this failure.
     #[doc(hidden)]
-    pub fn without_failover_guard(mut self) -> Self {
-        self.failover_guard = false;
+    pub fn failover_guard(mut self, on: bool) -> Self {
+        self.settings.failover_guard = on;
         self
     }
 
@@ -439,14 +459,16 @@ impl Config {
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
     /// let config = auto_mutex::Config::new("redis://127.0.0.1:6379")?
-    ///     .lease(5)
-    ///     .longest_lease(5)
+    ///     .lease("5s")
+    ///     .longest_lease("5s")
     ///     .restart_guard(true);
     /// # Ok(()) }
     /// ```
-    pub fn longest_lease(mut self, time: impl IntoDuration) -> Self {
-        self.longest_lease = Some(duration::span(time));
-        self
+    pub fn longest_lease(self, time: impl IntoDuration) -> Self {
+        self.set("longest_lease", |settings| {
+            settings.longest_lease = settings::lease(time)?;
+            Ok(())
+        })
     }
 
     /// Lets a grant count only when `count` replicas of the server have it. A call waits for the replicas for at most
@@ -463,12 +485,14 @@ impl Config {
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
-    /// let config = auto_mutex::Config::new("redis://127.0.0.1:6379")?.replicas(1, 0.2);
+    /// let config = auto_mutex::Config::new("redis://127.0.0.1:6379")?.replicas(1, "200ms");
     /// # Ok(()) }
     /// ```
-    pub fn replicas(mut self, count: u32, timeout: impl IntoDuration) -> Self {
-        self.replicas = Some((count, duration::span(timeout)));
-        self
+    pub fn replicas(self, count: u32, timeout: impl IntoDuration) -> Self {
+        self.set("replicas", |settings| {
+            settings.replicas = settings::replicas(count, timeout)?;
+            Ok(())
+        })
     }
 
     /// Asks `provider` for the user and the password of every connection, instead of taking them from the URL. Use it
@@ -511,7 +535,7 @@ impl Config {
     /// # Ok(()) }
     /// ```
     pub fn observer(mut self, observer: impl Observer) -> Self {
-        self.observer = Some(SharedObserver::new(observer));
+        self.settings.observer = Some(SharedObserver::new(observer));
         self
     }
 
@@ -529,8 +553,18 @@ impl Config {
     /// # Ok(()) }
     /// ```
     pub fn allow_order(mut self, before: impl Into<String>, after: impl Into<String>) -> Self {
-        self.allowed_orders.push((before.into(), after.into()));
+        self.settings
+            .allowed_orders
+            .push((before.into(), after.into()));
         self
+    }
+}
+
+impl FromStr for Config {
+    type Err = SetupError;
+
+    fn from_str(url: &str) -> Result<Self, SetupError> {
+        Self::new(url)
     }
 }
 

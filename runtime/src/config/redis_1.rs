@@ -125,7 +125,7 @@ mod tests {
     }
 
     fn endpoint(info: &redis::ConnectionInfo) -> Endpoint {
-        Config::try_from(info).unwrap().endpoint
+        Config::try_from(info).unwrap().settings.endpoint
     }
 
     #[test]
@@ -137,7 +137,10 @@ mod tests {
             "valkey://h:1",
             "unix:///run/redis.sock?db=4&user=u&pass=p",
         ] {
-            assert_eq!(endpoint(&info(url)), Config::new(url).unwrap().endpoint);
+            assert_eq!(
+                endpoint(&info(url)),
+                Config::new(url).unwrap().settings.endpoint
+            );
         }
         let resp3 = info("redis://h");
         let settings = resp3.redis_settings().clone();
@@ -150,9 +153,15 @@ mod tests {
         let client = Client::open("redis://h").unwrap();
         let info = client.get_connection_info().clone();
         let expected = endpoint(&info);
-        assert_eq!(Config::try_from(&client).unwrap().endpoint, expected);
-        assert_eq!(Config::try_from(client).unwrap().endpoint, expected);
-        assert_eq!(Config::try_from(info).unwrap().endpoint, expected);
+        assert_eq!(
+            Config::try_from(&client).unwrap().settings.endpoint,
+            expected
+        );
+        assert_eq!(
+            Config::try_from(client).unwrap().settings.endpoint,
+            expected
+        );
+        assert_eq!(Config::try_from(info).unwrap().settings.endpoint, expected);
     }
 
     fn secure(insecure: bool) -> ConnectionInfo {
@@ -166,7 +175,7 @@ mod tests {
 
     #[test]
     fn tls_is_taken_over_if_it_is_checked() {
-        let expected = Config::new("rediss://h:7").unwrap().endpoint;
+        let expected = Config::new("rediss://h:7").unwrap().settings.endpoint;
         assert_eq!(endpoint(&secure(false)), expected);
     }
 

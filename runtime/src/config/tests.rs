@@ -13,11 +13,11 @@ fn the_defaults() {
     let settings = memory().validate().unwrap();
     assert_eq!(settings.endpoint, Endpoint::Memory { shared: None });
     assert_eq!(settings.namespace, None);
-    assert_eq!(settings.lease, Duration::from_secs(10));
+    assert_eq!(settings.lease(), Duration::from_secs(10));
     assert_eq!(settings.expire, Some(Duration::from_secs(86_400)));
     assert_eq!(settings.block, None);
     assert_eq!(settings.slow, Some(Duration::from_secs(30)));
-    assert_eq!(settings.store_timeout, settings.lease);
+    assert_eq!(settings.store_timeout(), settings.lease());
     assert_eq!(settings.connect_timeout, Duration::from_secs(5));
     assert_eq!(settings.longest_lease, Duration::from_secs(30));
 }
@@ -33,7 +33,7 @@ fn the_restart_guard_is_on_where_there_are_several_servers() {
         ("redlock://h1,h2,h3", true),
     ];
     for (url, on) in table {
-        let guarded = |config: Config| config.validate().unwrap().restart_guard;
+        let guarded = |config: Config| config.validate().unwrap().restart_guard();
         let config = Config::new(url).unwrap();
         assert_eq!(guarded(config.clone()), on, "{url}");
         assert_eq!(guarded(config.restart_guard(!on)), !on, "{url}");
@@ -44,69 +44,73 @@ fn the_restart_guard_is_on_where_there_are_several_servers() {
 fn no_lease_is_longer_than_the_longest() {
     let settings = |config: Config| config.validate().unwrap();
     assert_eq!(
-        settings(memory().longest_lease(2)).lease,
+        settings(memory().longest_lease("2s")).lease(),
         Duration::from_secs(2)
     );
-    let both = settings(memory().longest_lease(2).lease(2));
-    assert_eq!(both.lease, both.longest_lease);
+    let both = settings(memory().longest_lease("2s").lease("2s"));
+    assert_eq!(both.lease(), both.longest_lease);
 }
 
 #[test]
 fn what_is_given_is_kept() {
     let settings = memory()
         .namespace("prod")
-        .lease(0.1)
-        .expire(100_000)
-        .block(0)
+        .lease("100ms")
+        .expire("100000s")
+        .block("0s")
         .slow("0s")
         .store_timeout(Duration::from_millis(1))
-        .connect_timeout(1_u32)
+        .connect_timeout("1s")
         .validate()
         .unwrap();
     assert_eq!(settings.namespace.as_deref(), Some("prod"));
-    assert_eq!(settings.lease, Duration::from_millis(100));
+    assert_eq!(settings.lease(), Duration::from_millis(100));
     assert_eq!(settings.expire, Some(Duration::from_secs(100_000)));
     assert_eq!(settings.block, Some(Duration::ZERO));
     assert_eq!(settings.slow, None);
-    assert_eq!(settings.store_timeout, Duration::from_millis(1));
+    assert_eq!(settings.store_timeout(), Duration::from_millis(1));
     assert_eq!(settings.connect_timeout, Duration::from_secs(1));
     assert_eq!(
-        memory().lease(2).validate().unwrap().store_timeout,
+        memory().lease("2s").validate().unwrap().store_timeout(),
         Duration::from_secs(2)
     );
     assert_eq!(
-        memory().expire(1).never_expire().validate().unwrap().expire,
+        memory()
+            .expire("1s")
+            .never_expire()
+            .validate()
+            .unwrap()
+            .expire,
         None
     );
-    let settings = memory().never_expire().expire(1).validate().unwrap();
+    let settings = memory().never_expire().expire("1s").validate().unwrap();
     assert_eq!(settings.expire, Some(Duration::from_secs(1)));
 }
 
 #[test]
 fn values_that_cannot_work_are_reported_by_validate() {
     let table = [
-        ("lease", memory().lease(0)),
-        ("lease", memory().lease(0.099)),
-        ("lease", memory().lease(30.001)),
-        ("lease", memory().lease(-1)),
-        ("lease", memory().lease(f64::NAN)),
-        ("lease", memory().lease(2).longest_lease(1.9)),
-        ("longest_lease", memory().longest_lease(30.001)),
-        ("longest_lease", memory().longest_lease(0.099)),
-        ("expire", memory().expire(0)),
-        ("expire", memory().expire(0.0001)),
-        ("expire", memory().expire(-0.5)),
-        ("expire", memory().expire(f32::INFINITY)),
+        ("lease", memory().lease("0s")),
+        ("lease", memory().lease("99ms")),
+        ("lease", memory().lease("30001ms")),
+        ("lease", memory().lease("-1s")),
+        ("lease", memory().lease("NaN s")),
+        ("lease", memory().lease("2s").longest_lease("1900ms")),
+        ("longest_lease", memory().longest_lease("30001ms")),
+        ("longest_lease", memory().longest_lease("99ms")),
+        ("expire", memory().expire("0s")),
+        ("expire", memory().expire("0.0001s")),
+        ("expire", memory().expire("-0.5s")),
+        ("expire", memory().expire("inf s")),
         ("expire", memory().expire(Duration::MAX)),
-        ("block", memory().block(-1)),
-        ("block", memory().block(u64::MAX)),
-        ("block", memory().block(f64::NAN)),
+        ("block", memory().block("-1s")),
+        ("block", memory().block(Duration::MAX)),
         ("block", memory().block("10")),
         ("expire", memory().expire("5 weeks")),
-        ("slow", memory().slow(-1)),
+        ("slow", memory().slow("-1s")),
         ("slow", memory().slow("0.1ms")),
-        ("store_timeout", memory().store_timeout(0)),
-        ("connect_timeout", memory().connect_timeout(0)),
+        ("store_timeout", memory().store_timeout("0s")),
+        ("connect_timeout", memory().connect_timeout("0s")),
         ("namespace", memory().namespace("")),
         ("namespace", memory().namespace("n".repeat(257))),
     ];
@@ -115,6 +119,16 @@ fn values_that_cannot_work_are_reported_by_validate() {
             Err(SetupError::InvalidOption { option, .. }) => assert_eq!(option, expected),
             other => panic!("{config:?}: {other:?}"),
         }
+    }
+}
+
+/// A text is parsed where it is given, and a later value does not hide the error.
+#[test]
+fn the_first_error_is_kept() {
+    let config = memory().lease("soon").expire("0s").lease("2s");
+    match config.validate() {
+        Err(SetupError::InvalidOption { option, .. }) => assert_eq!(option, "lease"),
+        other => panic!("{other:?}"),
     }
 }
 
@@ -128,6 +142,8 @@ fn a_url_converts_in_every_form() {
     accepted(&url);
     accepted(url);
     accepted(memory());
+    assert!("memory://".parse::<Config>().is_ok());
+    assert!("no URL".parse::<Config>().is_err());
 }
 
 #[test]

@@ -131,7 +131,7 @@ macro_rules! unlock_methods {
             /// other guards share the hold (re-entry); in that case nothing is released yet.
             ///
             /// If the next waiter of this process may get the lock directly
-            /// ([`local_handover`](crate::Config::local_handover)), it gets the lock at once, and the store is not
+            /// ([`local_handoff`](crate::Config::local_handoff)), it gets the lock at once, and the store is not
             /// asked. In that case the lock counts as held if its lease was valid by the local clock.
             ///
             /// # Errors

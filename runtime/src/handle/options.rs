@@ -129,8 +129,8 @@ macro_rules! option_methods {
             /// The lock of a dead process is free much sooner: when its lease ends. The lease is short, and is
             /// renewed in the background while the process lives.
             ///
-            /// Give a number of seconds, a text like `"2m"`, or a `Duration`: see [`IntoDuration`](crate::IntoDuration).
-            /// With a value that cannot be used, the call returns
+            /// Give a `Duration`, or a text like `"2m"`: see [`IntoDuration`](crate::IntoDuration). With a value that cannot
+            /// be used, the call returns
             /// [`LockError::InvalidOption`](crate::LockError::InvalidOption).
             pub fn expire(mut self, expire: impl $crate::config::IntoDuration) -> Self {
                 let expire = $crate::config::length(expire);
@@ -147,7 +147,7 @@ macro_rules! option_methods {
             /// Sets how long a call waits for the lock, in the same forms as [`expire`](Self::expire). With zero, a
             /// call does not wait. The default is the client's setting (no limit).
             pub fn block(mut self, block: impl $crate::config::IntoDuration) -> Self {
-                let block = $crate::config::block(block);
+                let block = $crate::config::length(block);
                 self.options.block = self.options.length("block", block);
                 self
             }

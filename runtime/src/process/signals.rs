@@ -61,7 +61,7 @@ pub fn release_on_termination() -> Result<(), SetupError> {
 /// grace period of the sender of the signal (`docker stop`: 10 s; Kubernetes: `terminationGracePeriodSeconds`). If you
 /// call this function again, the last limit applies.
 ///
-/// With 0, the process does not wait for bodies: all locks are released, and the process ends while bodies run.
+/// With zero, the process does not wait for bodies: all locks are released, and the process ends while bodies run.
 ///
 /// # Errors
 ///
@@ -70,7 +70,7 @@ pub fn release_on_termination() -> Result<(), SetupError> {
 /// ```no_run
 /// # fn main() -> Result<(), auto_mutex::SetupError> {
 /// auto_mutex::setup("redis://127.0.0.1:6379")?;
-/// auto_mutex::release_on_termination_within(8)?;
+/// auto_mutex::release_on_termination_within("8s")?;
 /// # Ok(()) }
 /// ```
 pub fn release_on_termination_within(limit: impl IntoDuration) -> Result<(), SetupError> {

@@ -44,7 +44,7 @@ impl Transition<'_> {
             at(warning);
         }
         if let Some(since) = self.silent_since() {
-            let store_timeout = self.queue.member().settings().store_timeout;
+            let store_timeout = self.queue.member().settings().store_timeout();
             // Only the first waiter counts here. Later waiters usually started later and tolerate the outage for
             // longer, so the next run checks them.
             let first = state
@@ -157,7 +157,7 @@ impl Transition<'_> {
         if !overdue && outage.is_none() {
             return;
         }
-        let store_timeout = self.queue.member().settings().store_timeout;
+        let store_timeout = self.queue.member().settings().store_timeout();
         // When the unanswered ticket was made, which may be later than the start of the waiter. A waiter whose `block` is
         // over fails no earlier than `BRIEF` after that, so that the store can answer. `START`: do not wait for an
         // answer, because the store is unreachable.
@@ -268,7 +268,7 @@ impl Transition<'_> {
 
     /// When the queue stops waiting for the answer to an attempt that was made at `since`.
     fn attempt_ends(&self, since: Instant, attempt: &Attempting) -> Instant {
-        let store_timeout = self.queue.member().settings().store_timeout;
+        let store_timeout = self.queue.member().settings().store_timeout();
         let silence = attempt.waiter.want.patience.silence();
         let silence = store_timeout.min(silence.unwrap_or(store_timeout).max(BRIEF));
         since.after(silence).max(self.spared())

@@ -59,7 +59,7 @@ impl Transition<'_> {
 
     /// Whether the budget and the lease allow another handoff.
     fn may_hand_on(&self, held: &Held, before: &Hold) -> bool {
-        let limit = self.queue.member().settings().handover;
+        let limit = self.queue.member().settings().handoff;
         held.handed < limit.times
             && self.now < held.since.after(limit.time)
             && self.now.after(SHORTEST) < before.valid()
@@ -122,7 +122,7 @@ impl Transition<'_> {
                 .iter()
                 .filter_map(Ticket::held)
                 .any(whole)
-            && self.queue.member().settings().handover.times > 0
+            && self.queue.member().settings().handoff.times > 0
             && self.queue.member().is_open()
     }
 

@@ -50,7 +50,7 @@ impl LockQueue {
     /// Releases the hold. If the lock was still held, the result is the number of units that are free afterwards. The
     /// promise completes with the store's answer, or at once if this process hands the lock on.
     pub(crate) fn unlock(self: &Arc<Self>, hold: &Arc<Hold>) -> Unlocked {
-        self.end_confirmed(hold, false, self.member().settings().store_timeout)
+        self.end_confirmed(hold, false, self.member().settings().store_timeout())
     }
 
     /// Like [`give_back`](Self::give_back), but returns a promise, which completes within a [`moment`](Self::moment).
@@ -79,7 +79,7 @@ impl LockQueue {
 
     /// How long `try_lock` and similar calls wait for the store's answer.
     pub(super) fn moment(&self) -> Duration {
-        self.member().settings().store_timeout.min(BRIEF)
+        self.member().settings().store_timeout().min(BRIEF)
     }
 
     /// Ends the hold here but keeps it in the store, so that another client can adopt it. Returns `false` if the hold
@@ -105,7 +105,7 @@ impl LockQueue {
         self.step(|step| {
             let index = step.find_hold(hold)?;
             step.send(index);
-            let deadline = step.now.after(self.member().settings().store_timeout);
+            let deadline = step.now.after(self.member().settings().store_timeout());
             let ticket = &mut step.state.tickets[index];
             let counter = u64::from(ticket.log.count());
             ticket.held_mut()?.refreshers.push(Refresher {

@@ -136,7 +136,7 @@ pub(super) struct Transition<'a> {
 
 impl LockQueue {
     pub(super) fn of(name: Name, member: Arc<Member>) -> Self {
-        let lease = member.settings().lease;
+        let lease = member.settings().lease();
         Self {
             name,
             schedule: RenewalSchedule::of(lease),
@@ -155,7 +155,7 @@ impl LockQueue {
     }
 
     pub(super) fn lease(&self) -> Duration {
-        self.member.settings().lease
+        self.member.settings().lease()
     }
 
     /// The lease that a request with these `terms` asks for.

@@ -20,7 +20,7 @@ impl LockQueue {
         self.step(|step| {
             let promise = Arc::new(Promise::new());
             let member = step.queue.member();
-            let store_timeout = member.settings().store_timeout;
+            let store_timeout = member.settings().store_timeout();
             let limit = if matches!(op, Op::Signal { .. }) {
                 SIGNALLED_WITHIN
             } else {

@@ -117,7 +117,7 @@ fn bare() -> Result<(), LockError> {
         in_child(|| {
             let url = std::env::args().nth(1).expect("the URL");
             let config = Config::new(url).expect("a configuration");
-            let waits = config.deadlock(Deadlock::Fail).deadlock_after(0.02);
+            let waits = config.deadlock(Deadlock::Fail).deadlock_after("20ms");
             auto_mutex::setup(waits).expect("a client of the child");
             // What the parent holds is not held by the child: it makes no re-entry, no order and no deadlock.
             say(&format!("child inside {}", outcome(&same())));
@@ -184,7 +184,7 @@ fn signals(url: &str) -> ExitCode {
     let holds = |name| {
         let config = Config::new(url).expect("a configuration").lease(LONG);
         auto_mutex::setup(config).expect("a client of the child");
-        auto_mutex::release_on_termination_within(0).expect("a handler");
+        auto_mutex::release_on_termination_within("0s").expect("a handler");
         let guard = auto_mutex::Mutex::new(name).blocking_lock();
         guard.expect("the lock of the child")
     };

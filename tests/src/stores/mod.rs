@@ -68,7 +68,7 @@ fn key(name: &str) -> String {
 
 fn config(url: String) -> Config {
     let config = Config::new(url).expect("a good URL");
-    config.namespace("suite").lease(LONG).connect_timeout(60)
+    config.namespace("suite").lease(LONG).connect_timeout("60s")
 }
 
 /// A lease short enough that a test can wait for its end, and long enough to be renewed in time on a slow machine.

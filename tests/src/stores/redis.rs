@@ -126,7 +126,7 @@ impl TestStore for WithoutHandover {
     }
 
     fn config(&self) -> Config {
-        config(self.url()).local_handover(0, 0)
+        config(self.url()).local_handoff(0, "0s")
     }
 }
 

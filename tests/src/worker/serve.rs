@@ -30,21 +30,24 @@ enum End {
 /// Applies an option of the command line: `deadlock=SECONDS` (a deadlock fails after this time), `store_timeout=SECONDS`,
 /// `longest_lease=SECONDS`, `replicas=COUNT:SECONDS`, `guarded`, `unguarded`.
 pub fn configure(config: Config, word: &str) -> Config {
-    let number = |text: &str| text.parse::<f64>().expect("a number");
     match word.split_once('=') {
-        Some(("store_timeout", seconds)) => config.store_timeout(number(seconds)),
+        Some(("store_timeout", seconds)) => config.store_timeout(self::seconds(seconds)),
         Some(("deadlock", seconds)) => config
             .deadlock(Deadlock::Fail)
-            .deadlock_after(number(seconds)),
-        Some(("longest_lease", seconds)) => config.longest_lease(number(seconds)),
+            .deadlock_after(self::seconds(seconds)),
+        Some(("longest_lease", seconds)) => config.longest_lease(self::seconds(seconds)),
         None if word == "guarded" => config.restart_guard(true),
-        None if word == "unguarded" => config.without_failover_guard(),
+        None if word == "unguarded" => config.failover_guard(false),
         Some(("replicas", both)) => {
             let (count, seconds) = both.split_once(':').expect("COUNT:SECONDS");
-            config.replicas(count.parse().expect("a number"), number(seconds))
+            config.replicas(count.parse().expect("a number"), self::seconds(seconds))
         }
         _ => panic!("no such option: {word:?}"),
     }
+}
+
+fn seconds(text: &str) -> Duration {
+    Duration::from_secs_f64(text.parse().expect("seconds"))
 }
 
 /// The program: `test-worker URL LEASE_MS OPTION…`.
@@ -165,12 +168,12 @@ async fn serve(client: Client, mut lines: mpsc::UnboundedReceiver<String>) -> (E
                 say("ok");
             }
             ["termination", limit] => {
-                let limit: f64 = limit.parse().expect("seconds");
+                let limit = seconds(limit);
                 auto_mutex::release_on_termination_within(limit).expect("a signal handler");
                 say("ok");
             }
             ["drain", limit] => {
-                let limit: f64 = limit.parse().expect("seconds");
+                let limit = seconds(limit);
                 tokio::spawn(async move {
                     let drained = auto_mutex::drain(limit).await.expect("a limit");
                     for left in &drained.left {

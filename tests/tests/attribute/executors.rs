@@ -110,7 +110,7 @@ async fn calls_that_never_wait_let_other_tasks_run() {
     until_another_runs("try several", async || drop(both.try_lock().await.unwrap())).await;
     until_another_runs("info", async || drop(mutex.info().await.unwrap())).await;
     let guard = client.mutex("refreshed").lock().await.unwrap();
-    until_another_runs("refresh", async || guard.refresh(10).await.unwrap()).await;
+    until_another_runs("refresh", async || guard.refresh("10s").await.unwrap()).await;
     client
         .scope(async {
             until_another_runs("attribute", async || short().await.unwrap()).await;

@@ -279,7 +279,7 @@ fn a_handle_of_the_same_name_is_the_same_lock() {
 #[test]
 fn packages_of_one_namespace_share_no_lock() {
     let prod = Config::new("memory://").unwrap();
-    let prod = prod.namespace("prod").block(0);
+    let prod = prod.namespace("prod").block("0s");
     let prod = Client::connect(prod).unwrap();
     // The lock of the same function in another package.
     let _other = prod.mutex("other:names:free").blocking_lock().unwrap();

@@ -12,7 +12,7 @@ async fn every_node_is_reached_through_the_proxy() {
     let cluster = Cluster::with(Shape::default().without_replicas());
     let socks = Socks::new();
     let proxy = socks.port();
-    let config = config(&cluster).store_timeout(60);
+    let config = config(&cluster).store_timeout("60s");
     let config = config.dialer(move |host, port| socks::connect(proxy, host, port));
     let client = Client::connect(config).unwrap();
     let names: Vec<_> = (0..PRIMARIES)

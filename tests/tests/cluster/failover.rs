@@ -47,7 +47,7 @@ async fn the_replica_of_a_killed_primary_serves_its_names() {
     // The lease is long enough for a renewal at the new primary.
     let lease = Duration::from_secs(12);
     let leasing = config(&cluster).longest_lease(lease).lease(lease);
-    let client = Client::connect(leasing.store_timeout(60)).unwrap();
+    let client = Client::connect(leasing.store_timeout("60s")).unwrap();
     let [here, there] = [0, 1].map(|node| cluster.name_at("suite", "m", node));
     let guard = client.mutex(&there).lock().await.unwrap();
     let token = guard.fencing_token();
@@ -115,7 +115,7 @@ async fn a_suspended_primary_is_left_and_not_listened_to_when_it_wakes() {
 async fn names_of_a_dead_node_are_unavailable_until_somebody_takes_over() {
     let cluster = Cluster::with(Shape::default().full_coverage());
     let leasing = config(&cluster).longest_lease(LEASE).lease(LEASE);
-    let client = Client::connect(leasing.store_timeout(0.5)).unwrap();
+    let client = Client::connect(leasing.store_timeout("500ms")).unwrap();
     let name = cluster.name_at("suite", "m", 0);
     cluster.in_step(0);
     cluster.node(0).kill9();

@@ -26,7 +26,8 @@ fn closed<T>(result: Result<T, LockError>, happened: &str) {
 #[tokio::test]
 async fn nodes_that_were_just_started_grant_nothing_unless_told_to() {
     let cluster = Cluster::with(Shape::default().without_replicas());
-    let guarded = Client::connect(config(&cluster).restart_guard(true).store_timeout(1)).unwrap();
+    let guarded =
+        Client::connect(config(&cluster).restart_guard(true).store_timeout("1s")).unwrap();
     for node in 0..PRIMARIES {
         let name = cluster.name_at("suite", "m", node);
         let mutex = guarded.mutex(&name).block(BRIEFLY);
@@ -73,7 +74,7 @@ async fn who_comes_after_a_failover_keeps_to_what_others_noted() {
     let name = cluster.name_at("suite", "m", 2);
     cluster.fail_over(2);
     let leasing = config(&cluster).longest_lease(LEASE).lease(LEASE);
-    let late = Client::connect(leasing.store_timeout(1)).unwrap();
+    let late = Client::connect(leasing.store_timeout("1s")).unwrap();
     let mutex = late.mutex(&name).block(BRIEFLY);
     closed(soon("an answer", mutex.lock()).await, "was failed over");
     let guard = soon("open again", first.mutex(&name).lock()).await.unwrap();

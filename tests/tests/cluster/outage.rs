@@ -17,7 +17,7 @@ fn persistent() -> Shape {
 #[tokio::test]
 async fn a_node_that_is_down_is_an_outage_of_its_names_only() {
     let cluster = Cluster::with(persistent());
-    let client = Client::connect(config(&cluster).store_timeout(1)).unwrap();
+    let client = Client::connect(config(&cluster).store_timeout("1s")).unwrap();
     let [here, there] = [0, 1].map(|node| cluster.name_at("suite", "m", node));
     let holder = self::client(&cluster);
     let held = holder.mutex(&there).lock().await.unwrap();
@@ -72,7 +72,7 @@ async fn a_node_that_is_down_is_an_outage_of_its_names_only() {
 #[tokio::test]
 async fn the_whole_cluster_goes_and_comes_back() {
     let cluster = Cluster::with(persistent().full_coverage());
-    let client = Client::connect(config(&cluster).store_timeout(60)).unwrap();
+    let client = Client::connect(config(&cluster).store_timeout("60s")).unwrap();
     let names = [0, 1, 2].map(|node| cluster.name_at("suite", "m", node));
     let mut guards = Vec::new();
     for name in &names {
@@ -98,7 +98,7 @@ async fn the_whole_cluster_goes_and_comes_back() {
 #[tokio::test]
 async fn a_cluster_that_serves_nothing_is_unavailable_and_no_timeout() {
     let cluster = Cluster::with(persistent().full_coverage());
-    let client = Client::connect(config(&cluster).store_timeout(1)).unwrap();
+    let client = Client::connect(config(&cluster).store_timeout("1s")).unwrap();
     let name = cluster.name_at("suite", "m", 0);
     let holder = self::client(&cluster);
     let held = holder.mutex(&name).lock().await.unwrap();

@@ -16,7 +16,7 @@ use auto_mutex_tests::worker::{Setup, Worker};
 pub(crate) fn config(cluster: &Cluster) -> Config {
     let config = Config::new(cluster.url()).expect("a good URL");
     let config = config.namespace("suite").restart_guard(false);
-    config.lease(LONG).connect_timeout(60)
+    config.lease(LONG).connect_timeout("60s")
 }
 
 /// The longest lease in tests of failovers. A new primary grants nothing for this time and some seconds more.
@@ -25,7 +25,7 @@ pub(crate) const LEASE: Duration = Duration::from_secs(3);
 /// A client whose calls wait until a new primary grants locks.
 pub(crate) fn patient(cluster: &Cluster) -> Client {
     let config = config(cluster).longest_lease(LEASE).lease(LEASE);
-    Client::connect(config.store_timeout(60)).expect("a client")
+    Client::connect(config.store_timeout("60s")).expect("a client")
 }
 
 /// A client with a lease that no test outlives.

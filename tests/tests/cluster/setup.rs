@@ -8,7 +8,7 @@ use auto_mutex_tests::redis::{Options, Redis};
 use crate::rig::{client, config};
 
 fn refused(url: &str) -> SetupError {
-    let config = Config::new(url).unwrap().connect_timeout(8);
+    let config = Config::new(url).unwrap().connect_timeout("8s");
     Client::connect(config).map(drop).unwrap_err()
 }
 
@@ -21,13 +21,13 @@ fn a_server_on_its_own_is_no_cluster_and_a_node_is_no_server_on_its_own() {
     let (redis, cluster) = (Redis::start(), without_replicas());
     let error = refused(&format!("redis-cluster://127.0.0.1:{}", redis.port()));
     assert!(
-        matches!(&error, SetupError::UnsupportedStore { scheme, reason }
+        matches!(&error, SetupError::UnsupportedStore { scheme, reason, .. }
             if scheme == "redis-cluster" && reason.contains("`redis://`")),
         "{error:?}"
     );
     let error = refused(&cluster.node(0).url());
     assert!(
-        matches!(&error, SetupError::UnsupportedStore { scheme, reason }
+        matches!(&error, SetupError::UnsupportedStore { scheme, reason, .. }
             if scheme == "redis" && reason.contains("`redis-cluster://`")),
         "{error:?}"
     );
@@ -110,7 +110,7 @@ fn nobody_at_home_is_unreachable() {
 fn one_primary_that_is_down_keeps_nobody_from_the_others() {
     let cluster = without_replicas();
     cluster.node(2).kill9();
-    let client = Client::connect(config(&cluster).store_timeout(0.5)).unwrap();
+    let client = Client::connect(config(&cluster).store_timeout("500ms")).unwrap();
     for node in 0..2 {
         let name = cluster.name_at("suite", "m", node);
         assert!(client.mutex(&name).blocking_try_lock().unwrap().is_some());
@@ -140,9 +140,9 @@ async fn a_service_starts_before_its_cluster() {
     for node in cluster.nodes() {
         node.kill9();
     }
-    let lazily = config(&cluster).connect_lazily();
-    let brief = Client::connect(lazily.clone().store_timeout(0.2)).expect("at once");
-    let client = Client::connect(lazily.store_timeout(600)).expect("at once");
+    let lazily = config(&cluster).connect_lazily(true);
+    let brief = Client::connect(lazily.clone().store_timeout("200ms")).expect("at once");
+    let client = Client::connect(lazily.store_timeout("600s")).expect("at once");
     let waiting = tokio::spawn({
         let client = client.clone();
         async move { client.mutex("m").lock().await }
@@ -182,10 +182,10 @@ async fn a_service_starts_before_its_cluster() {
 async fn a_node_that_hangs_keeps_nobody_from_starting_lazily() {
     let cluster = without_replicas();
     cluster.node(2).stop();
-    let lazily = config(&cluster).connect_timeout(1).connect_lazily();
+    let lazily = config(&cluster).connect_timeout("1s").connect_lazily(true);
     // Some of the clients try the frozen node first.
     for _ in 0..4 {
-        let client = Client::connect(lazily.clone().store_timeout(600)).expect("at once");
+        let client = Client::connect(lazily.clone().store_timeout("600s")).expect("at once");
         for node in 0..2 {
             let name = cluster.name_at("suite", "m", node);
             drop(
@@ -195,7 +195,7 @@ async fn a_node_that_hangs_keeps_nobody_from_starting_lazily() {
             );
         }
     }
-    let client = Client::connect(lazily.store_timeout(600)).expect("at once");
+    let client = Client::connect(lazily.store_timeout("600s")).expect("at once");
     let name = cluster.name_at("suite", "m", 2);
     let waiting = tokio::spawn(async move { client.mutex(&name).lock().await.map(drop) });
     cluster.node(2).cont();

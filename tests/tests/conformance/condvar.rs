@@ -232,7 +232,7 @@ pub(crate) async fn after_a_wait_a_reentrant_guard_still_counts(store: &dyn Test
         let mutex = client.mutex("m").reentrant();
         let guard = mutex.lock().await.unwrap();
         let condition = client.condvar("c");
-        let (guard, _) = condition.wait_timeout(guard, 0.01).await.unwrap();
+        let (guard, _) = condition.wait_timeout(guard, "10ms").await.unwrap();
         let again = soon("the same task", mutex.lock()).await.unwrap();
         assert_eq!(again.fencing_token(), guard.fencing_token());
     });

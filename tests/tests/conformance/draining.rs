@@ -35,7 +35,7 @@ pub(crate) async fn who_holds_goes_on_and_who_waits_is_sent_away(store: &dyn Tes
     waiters(&observer.mutex("m"), 2).await;
     let draining = tokio::spawn({
         let client = client.clone();
-        async move { client.drain(600).await }
+        async move { client.drain("600s").await }
     });
     let sent_away = soon("the waiting call ends", waits).await.unwrap();
     assert!(is_shut_down(&sent_away), "{sent_away:?}");
@@ -48,7 +48,7 @@ pub(crate) async fn who_holds_goes_on_and_who_waits_is_sent_away(store: &dyn Tes
     assert!(is_shut_down(&client.mutex("m").lock().await));
     assert!(is_shut_down(&client.mutex("free").lock().await));
     assert!(is_shut_down(&client.multi(["free", "m"]).try_lock().await));
-    guard.refresh(600).await.unwrap();
+    guard.refresh("600s").await.unwrap();
     assert!(client.mutex("m").is_locked().await.unwrap());
     assert!(!draining.is_finished() && !next.is_finished());
     assert!(guard.unlock().await.unwrap());
@@ -56,7 +56,7 @@ pub(crate) async fn who_holds_goes_on_and_who_waits_is_sent_away(store: &dyn Tes
     assert!(drained.is_complete(), "{drained}");
     drop(soon("the other one's turn", next).await.unwrap().unwrap());
     assert!(is_shut_down(&client.mutex("m").info().await), "closed");
-    let again = client.drain(600).await.unwrap();
+    let again = client.drain("600s").await.unwrap();
     assert!(again.is_complete(), "twice is harmless");
 }
 
@@ -88,7 +88,7 @@ pub(crate) async fn bodies_take_nested_locks_until_they_end(store: &dyn TestStor
     is_inside.await.unwrap();
     let draining = tokio::spawn({
         let client = client.clone();
-        async move { client.drain(600).await }
+        async move { client.drain("600s").await }
     });
     drains(&client).await;
     go_on.send(()).unwrap();
@@ -195,7 +195,7 @@ pub(crate) async fn a_body_that_does_not_end_is_reported_and_cut_off(store: &dyn
     // be refused. So the test waits until the body runs.
     soon("the body begins", begins).await.unwrap();
     assert_eq!(client.health().held, 2);
-    let drained = client.drain(0.01).await.unwrap();
+    let drained = client.drain("10ms").await.unwrap();
     assert!(!drained.is_complete());
     let mut names: Vec<_> = drained.left.iter().map(|left| &*left.name).collect();
     names.sort_unstable();

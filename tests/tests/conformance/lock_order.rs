@@ -80,7 +80,7 @@ pub(crate) async fn what_cannot_hang_or_has_no_class_makes_none(store: &dyn Test
     let inside = async {
         // Attempts that do not wait make no edge, and neither do the calls below.
         assert!(b.try_lock().await.unwrap().is_some());
-        assert!(b.clone().block(0).lock().await.is_ok());
+        assert!(b.clone().block("0s").lock().await.is_ok());
         // The same lock again.
         let again = a.clone().reentrant().lock().await;
         assert!(again.is_ok());
@@ -122,7 +122,7 @@ pub(crate) async fn a_wait_with_an_end_makes_one(store: &dyn TestStore) {
         .unwrap()
         .unwrap();
     // A call that polls is in no queue, so it makes none.
-    let polls = mutex(&client, "c").retries(3, 0.01);
+    let polls = mutex(&client, "c").retries(3, "10ms");
     a.synchronize(async |_| polls.lock().await.map(drop))
         .await
         .unwrap()
@@ -197,7 +197,7 @@ pub(crate) async fn a_condition_variable_has_no_order(store: &dyn TestStore) {
     let waits = async {
         let guard = b.lock().await?;
         let condition = client.condvar("c");
-        condition.wait_timeout(guard, 0.01).await.map(drop)
+        condition.wait_timeout(guard, "10ms").await.map(drop)
     };
     a.synchronize(async |_| waits.await).await.unwrap().unwrap();
     assert_eq!(edges(&client), ["a b"]);

@@ -35,7 +35,7 @@ pub(crate) async fn they_grow_with_every_grant_of_any_member(store: &dyn TestSto
 }
 
 pub(crate) async fn they_grow_beside_other_holders(store: &dyn TestStore) {
-    let config = store.config().local_handover(100, 60);
+    let config = store.config().local_handoff(100, "60s");
     let (a, b) = (Client::connect(config).unwrap(), store.member());
     let first = a.semaphore("s", 2).acquire().await.unwrap();
     let beside = b.semaphore("s", 2).acquire().await.unwrap();

@@ -116,7 +116,7 @@ pub(crate) async fn waited_and_attempts_tell_what_it_took(store: &dyn TestStore)
 
 pub(crate) async fn the_default_block_comes_from_the_client(store: &dyn TestStore) {
     let holder = store.member();
-    let client = Client::connect(store.config().block(0.1)).unwrap();
+    let client = Client::connect(store.config().block("100ms")).unwrap();
     let _guard = holder.mutex("m").lock().await.unwrap();
     let error = soon("a timeout", client.mutex("m").lock())
         .await

@@ -105,7 +105,7 @@ async fn of_the_connection_that_counts_replicas() {
     eventually("the replica is in step", || {
         primary.info("slave0").contains("state=online")
     });
-    is_renewed(ground, 2, |config| config.replicas(1, 20)).await;
+    is_renewed(ground, 2, |config| config.replicas(1, "20s")).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

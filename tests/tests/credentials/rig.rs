@@ -84,7 +84,7 @@ impl Ground {
         let config = self.config(&Keeper::new(user, password));
         let config = match self {
             Self::Quorum(_) => config,
-            _ => config.replicas(1, 1),
+            _ => config.replicas(1, "1s"),
         };
         let rule = acl_rule(config).expect("a rule");
         for server in self.servers() {
@@ -99,7 +99,10 @@ impl Ground {
     pub(crate) fn config(&self, keeper: &Keeper) -> Config {
         let config = Config::new(self.url()).expect("a good URL");
         let config = config.namespace("suite").restart_guard(false);
-        let config = config.lease(LONG).connect_timeout(60).store_timeout(60);
+        let config = config
+            .lease(LONG)
+            .connect_timeout("60s")
+            .store_timeout("60s");
         config.credentials(keeper.clone())
     }
 

@@ -50,7 +50,10 @@ fn is_told_at_setup(ground: &Ground, mood: Mood, words: &str) {
     let error = finishes("set-up ends", || Client::connect(config).map(drop));
     let error = error.unwrap_err();
     let text = chain(&error);
-    let SetupError::Credentials { address, source } = error else {
+    let SetupError::Credentials {
+        address, source, ..
+    } = error
+    else {
         panic!("{text}");
     };
     let server = ground.servers()[0].port();

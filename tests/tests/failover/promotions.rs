@@ -60,7 +60,7 @@ async fn what_the_old_primary_noted_opens_nothing() {
 #[tokio::test]
 async fn the_longest_lease_of_anybody_counts() {
     let pair = Pair::new();
-    let long = Client::connect(config(&pair.url()).longest_lease(4)).unwrap();
+    let long = Client::connect(config(&pair.url()).longest_lease("4s")).unwrap();
     pair.replica.wait_for(&pair.primary);
     drop(long);
     let promoted = Instant::now();
@@ -93,7 +93,7 @@ async fn without_its_note_a_promoted_server_is_not_taken_for_a_fresh_one() {
     opens(&replica, Instant::now() - CLOSED).await;
     drop(soon("open", client(&replica.url()).mutex("m").lock()).await);
     replica.command(&["DEL", EPOCH]);
-    let longest = Client::connect(config(&replica.url()).longest_lease(30)).unwrap();
+    let longest = Client::connect(config(&replica.url()).longest_lease("30s")).unwrap();
     closed(longest.mutex("m").try_lock().await, HAPPENED);
     // A server that has always been a primary needs no note.
     let _there = client(&primary.url());
@@ -106,7 +106,7 @@ async fn without_its_note_a_promoted_server_is_not_taken_for_a_fresh_one() {
 async fn a_connection_that_outlives_a_promotion_learns_of_it() {
     let (primary, replica) = (replicated(), replicated());
     replica.follow(&primary);
-    let client = Client::connect(config(&primary.url()).longest_lease(30)).unwrap();
+    let client = Client::connect(config(&primary.url()).longest_lease("30s")).unwrap();
     let guard = client.mutex("m").lock().await.unwrap();
     assert!(guard.unlock().await.unwrap());
     // The client sends no requests while the server is a replica. (The other server is promoted first, because Redis 6.2 never
@@ -127,7 +127,7 @@ async fn who_comes_later_does_not_begin_anew() {
     let (primary, replica) = (replicated(), replicated());
     replica.follow(&primary);
     replica.promote();
-    let first = Client::connect(config(&replica.url()).longest_lease(30)).unwrap();
+    let first = Client::connect(config(&replica.url()).longest_lease("30s")).unwrap();
     let since = replica.command(&["HGET", EPOCH, "since"]);
     let second = client(&replica.url());
     assert_eq!(replica.command(&["HGET", EPOCH, "since"]), since);
@@ -252,9 +252,9 @@ async fn no_ticket_is_adopted_before_it_opens() {
     let pair = Pair::new();
     let config = || {
         config(&pair.url())
-            .longest_lease(30)
-            .lease(5)
-            .store_timeout(60)
+            .longest_lease("30s")
+            .lease("5s")
+            .store_timeout("60s")
     };
     let client = Client::connect(config()).unwrap();
     let guard = client.mutex("m").lock().await.unwrap();

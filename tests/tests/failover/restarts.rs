@@ -11,7 +11,12 @@ use tokio::sync::mpsc;
 use crate::rig::{BRIEFLY, CLOSED, LONGEST, closed, closed_since, config};
 
 fn guarded(redis: &Redis) -> Client {
-    Client::connect(config(&redis.url()).restart_guard(true).store_timeout(60)).expect("a client")
+    Client::connect(
+        config(&redis.url())
+            .restart_guard(true)
+            .store_timeout("60s"),
+    )
+    .expect("a client")
 }
 
 /// Waits until a new replica has its data on disk, so that they survive a restart.
@@ -82,7 +87,7 @@ async fn without_the_guard_it_grants_at_once() {
         Config::new(redis.url())
             .unwrap()
             .lease(LONG)
-            .store_timeout(60)
+            .store_timeout("60s")
     };
     let client = Client::connect(config()).unwrap();
     let _guard = client.mutex("m").lock().await.unwrap();
@@ -95,7 +100,9 @@ async fn without_the_guard_it_grants_at_once() {
 #[tokio::test]
 async fn who_gives_up_is_told_why() {
     let redis = Redis::start();
-    let config = config(&redis.url()).restart_guard(true).longest_lease(30);
+    let config = config(&redis.url())
+        .restart_guard(true)
+        .longest_lease("30s");
     let client = Client::connect(config.lease(LONG)).unwrap();
     let mutex = client.mutex("m");
     let happened = "the lock store was restarted";
@@ -177,7 +184,7 @@ async fn without_the_guard_too_if_its_data_says_so() {
     replica.follow(&primary);
     is_on_disk(&replica).await;
     replica.promote();
-    let longest = config(&replica.url()).longest_lease(30);
+    let longest = config(&replica.url()).longest_lease("30s");
     let client = Client::connect(longest).unwrap();
     replica.restart();
     becomes("it is back", async || {
@@ -192,7 +199,7 @@ async fn a_primary_that_loads_its_snapshot_is_taken_for_promoted() {
     let primary = Redis::with(Options::default().replicated());
     let replica = Redis::with(Options::default().replicated());
     replica.follow(&primary);
-    let client = Client::connect(config(&primary.url()).longest_lease(30)).unwrap();
+    let client = Client::connect(config(&primary.url()).longest_lease("30s")).unwrap();
     primary.save();
     primary.restart();
     becomes("it is back", async || {
@@ -206,7 +213,9 @@ async fn a_primary_that_loads_its_snapshot_is_taken_for_promoted() {
 #[tokio::test]
 async fn who_wants_no_guard_obeys_those_who_do() {
     let redis = Redis::start();
-    let guarded = config(&redis.url()).restart_guard(true).longest_lease(30);
+    let guarded = config(&redis.url())
+        .restart_guard(true)
+        .longest_lease("30s");
     let _guarded = Client::connect(guarded).unwrap();
     let other = Client::connect(config(&redis.url())).unwrap();
     closed(other.mutex("m").try_lock().await, "was restarted");

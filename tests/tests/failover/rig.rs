@@ -26,7 +26,7 @@ pub(crate) fn closed_since<T>(since: Instant, result: Result<T, LockError>, happ
 
 pub(crate) fn config(url: &str) -> Config {
     let config = Config::new(url).expect("a good URL").namespace("suite");
-    config.longest_lease(LONGEST).connect_timeout(60)
+    config.longest_lease(LONGEST).connect_timeout("60s")
 }
 
 pub(crate) fn client(url: &str) -> Client {

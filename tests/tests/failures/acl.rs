@@ -155,13 +155,13 @@ async fn what_is_optional_may_be_missing() {
 async fn another_database_and_replicas_need_rights_of_their_own() {
     let redis = server();
     let wanted = format!("redis://127.0.0.1:{}/3", redis.port());
-    let rule = acl_rule(config(&wanted).replicas(1, 0.1)).unwrap();
+    let rule = acl_rule(config(&wanted).replicas(1, "100ms")).unwrap();
     let url = format!("{}/3", redis.url());
     assert!(Client::connect(config(&url)).is_err());
     let mut words: Vec<_> = "ACL SETUSER locks".split(' ').map(str::to_owned).collect();
     words.extend(rule.to_string().split(' ').map(str::to_owned));
     redis.connect().call(&words);
-    let client = Client::connect(config(&url).replicas(1, 0.1)).unwrap();
+    let client = Client::connect(config(&url).replicas(1, "100ms")).unwrap();
     let error = client.mutex("m").lock().await.map(drop).unwrap_err();
     let text = chain(&error);
     assert!(text.contains("replica"), "{text}");

@@ -20,18 +20,18 @@ fn refused(config: Config, expected: &str) {
 fn impossible_spans_are_refused() {
     let rig = Rig::new();
     let config = || Config::new(rig.redis.url()).unwrap();
-    for bad in [-1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e300] {
+    for bad in ["-1s", "NaN s", "inf s", "1e300s", "999999999999d"] {
         refused(config().lease(bad), "lease");
         refused(config().expire(bad), "expire");
         refused(config().block(bad), "block");
         refused(config().store_timeout(bad), "store_timeout");
     }
-    refused(config().lease(0), "lease");
-    refused(config().lease(i32::MAX), "lease");
-    refused(config().expire(0), "expire");
-    refused(config().store_timeout(0), "store_timeout");
+    refused(config().lease("0s"), "lease");
+    refused(config().lease("31s"), "lease");
+    refused(config().expire("0s"), "expire");
+    refused(config().store_timeout("0s"), "store_timeout");
     // A `block` of zero is valid.
-    assert!(Client::connect(config().block(0)).is_ok());
+    assert!(Client::connect(config().block("0s")).is_ok());
 }
 
 #[tokio::test]
@@ -68,7 +68,7 @@ async fn huge_spans_work_or_are_refused() {
 }
 
 #[test]
-fn a_doubtful_lease_is_said_in_words() {
+fn a_lease_out_of_range_is_said_with_its_limit() {
     let rig = Rig::new();
     let error = |lease: Duration| {
         let config = Config::new(rig.redis.url()).unwrap().lease(lease);
@@ -76,21 +76,16 @@ fn a_doubtful_lease_is_said_in_words() {
     };
     let long = error(Duration::from_secs(500));
     assert!(
-        long.contains("500 s is 8 minutes: did you mean \"500ms\"?"),
+        long.contains("500s is longer than 30s") && long.contains("`expire`"),
         "{long}"
     );
-    assert!(long.contains("30 s"), "{long}");
     let short = error(Duration::from_millis(50));
-    assert!(
-        short.contains("50 milliseconds is shorter than 100 ms"),
-        "{short}"
-    );
-    assert!(!error(Duration::from_secs(31)).contains("did you mean"));
+    assert!(short.contains("50ms is shorter than 100ms"), "{short}");
 }
 
-/// Handles follow the same rule as `Config` and the attributes. A value that cannot be used is an error of the call.
+/// Handles follow the same rule as `Config`. A value that cannot be used is an error of the call.
 #[tokio::test]
-async fn handles_take_seconds_texts_and_durations() {
+async fn handles_take_texts_and_durations() {
     let rig = Rig::new();
     let client = rig.client();
     let name = |mutex: auto_mutex::Mutex| async move {
@@ -100,22 +95,27 @@ async fn handles_take_seconds_texts_and_durations() {
         }
     };
     let mutex = || client.mutex("m");
-    assert_eq!(name(mutex().expire(-1)).await, "expire");
+    assert_eq!(name(mutex().expire("-1s")).await, "expire");
     assert_eq!(name(mutex().expire("soon")).await, "expire");
-    assert_eq!(name(mutex().block(f64::NAN)).await, "block");
+    assert_eq!(name(mutex().block("10 s 5")).await, "block");
     assert_eq!(name(mutex().block("5 weeks")).await, "block");
     assert_eq!(name(mutex().block("100")).await, "block");
-    assert_eq!(name(mutex().retries(1, -0.5)).await, "interval");
+    assert_eq!(name(mutex().retries(1, "-0.5s")).await, "interval");
     assert_eq!(name(mutex().at_least("a while")).await, "at_least");
     assert_eq!(rig.redis.keys(), [], "nothing reached the store");
     // The last value of an option counts.
-    let guard = mutex().expire("soon").expire("2m").block(0.5).lock().await;
+    let guard = mutex()
+        .expire("soon")
+        .expire("2m")
+        .block("500ms")
+        .lock()
+        .await;
     let guard = guard.expect("usable now");
     assert!(guard.expires_in() > Duration::from_secs(60));
     assert!(guard.expires_in() <= Duration::from_secs(120));
     guard.refresh("1h").await.expect("it is held");
     assert!(guard.expires_in() > Duration::from_secs(120));
-    guard.refresh(100).await.expect("it is held");
+    guard.refresh("100s").await.expect("it is held");
     assert!(guard.expires_in() <= Duration::from_secs(100));
     for bad in ["1 week", "", "-1s"] {
         let refused = guard.refresh(bad).await;

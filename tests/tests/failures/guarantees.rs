@@ -118,7 +118,7 @@ fn the_restart_guard_makes_good_for_data_that_is_not_kept() {
     let time = Duration::from_secs(42);
     assert_eq!(guarded(config(&redis.url())), AfterRestart::Closed { time });
     let time = Duration::from_secs(17);
-    let short = config(&redis.url()).lease(5).longest_lease(5);
+    let short = config(&redis.url()).lease("5s").longest_lease("5s");
     assert_eq!(guarded(short), AfterRestart::Closed { time });
     let kept = Redis::with(Options::default().persistent());
     assert_eq!(guarded(config(&kept.url())), AfterRestart::Kept);
@@ -152,7 +152,10 @@ fn an_old_primary_that_is_cut_off_must_stop() {
     eventually("the replica keeps up", || {
         primary.info("min_slaves_good_slaves") == "1"
     });
-    let short = config(&url).lease(5).longest_lease(5).replicas(1, 1);
+    let short = config(&url)
+        .lease("5s")
+        .longest_lease("5s")
+        .replicas(1, "1s");
     let short = found(short);
     let time = Duration::from_secs(9);
     assert_eq!(short.failover, AfterFailover::Closed { time });

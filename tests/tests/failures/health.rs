@@ -51,10 +51,10 @@ async fn a_renewal_without_an_answer_shows() {
     let rig = Rig::new();
     let client = Client::connect(rig.proxied_config().lease(LONG)).unwrap();
     let guard = client.mutex("m").lock().await.unwrap();
-    guard.refresh(600).await.unwrap();
+    guard.refresh("600s").await.unwrap();
     assert!(client.health().oldest_renewal.is_none());
     rig.proxy.hold_replies();
-    let refreshing = tokio::spawn(async move { guard.refresh(600).await.map(|()| guard) });
+    let refreshing = tokio::spawn(async move { guard.refresh("600s").await.map(|()| guard) });
     becomes("it shows", async || {
         client.health().oldest_renewal.is_some()
     })

@@ -9,7 +9,7 @@ use auto_mutex_tests::redis::Options;
 use crate::rig::{Rig, config};
 
 fn patient(rig: &Rig) -> Client {
-    Client::connect(config(&rig.redis.url()).lease(LONG).store_timeout(60)).unwrap()
+    Client::connect(config(&rig.redis.url()).lease(LONG).store_timeout("60s")).unwrap()
 }
 
 #[tokio::test]

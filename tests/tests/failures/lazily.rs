@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 use crate::rig::config;
 
 fn lazily(url: &str) -> Config {
-    config(url).restart_guard(false).connect_lazily()
+    config(url).restart_guard(false).connect_lazily(true)
 }
 
 /// Checks that a service starts while `servers` are down; `url` leads to them. Kills the servers first.
@@ -24,10 +24,10 @@ async fn starts_without(url: &str, servers: &[&Redis]) {
     for server in servers {
         server.kill9();
     }
-    let at_once = lazily(url).store_timeout(0.2);
+    let at_once = lazily(url).store_timeout("200ms");
     let client = Client::connect(at_once).expect("at once");
     assert!(!client.is_connected(), "{}", client.health());
-    let patient = Client::connect(lazily(url).store_timeout(600)).expect("at once");
+    let patient = Client::connect(lazily(url).store_timeout("600s")).expect("at once");
     let waiting = tokio::spawn({
         let client = patient.clone();
         async move { client.mutex("waited-for").lock().await }
@@ -96,7 +96,7 @@ async fn what_set_up_would_refuse_is_told_until_it_is_mended() {
     let redis = Redis::with(Options::default().user("locks", "right", "~* &* +@all"));
     let port = redis.port();
     let url = format!("redis://locks:hunter2@127.0.0.1:{port}");
-    let client = Client::connect(lazily(&url).store_timeout(600)).unwrap();
+    let client = Client::connect(lazily(&url).store_timeout("600s")).unwrap();
     let waiting = tokio::spawn({
         let client = client.clone();
         async move { client.mutex("m").lock().await }
@@ -119,20 +119,20 @@ async fn what_set_up_would_refuse_is_told_until_it_is_mended() {
 
 #[test]
 fn a_bad_option_is_an_error_all_the_same() {
-    let error = Client::connect(lazily("redis://127.0.0.1:1").lease(600)).unwrap_err();
+    let error = Client::connect(lazily("redis://127.0.0.1:1").lease("600s")).unwrap_err();
     assert!(
         matches!(error, SetupError::InvalidOption { .. }),
         "{error:?}"
     );
     // The memory store is always there.
-    let client = Client::connect(Config::new("memory://").unwrap().connect_lazily()).unwrap();
+    let client = Client::connect(Config::new("memory://").unwrap().connect_lazily(true)).unwrap();
     assert!(client.is_connected());
     drop(client.mutex("m").blocking_lock().unwrap());
 }
 
 #[test]
 fn a_client_that_never_connected_ends_at_once() {
-    let client = Client::connect(lazily("redis://127.0.0.1:1").store_timeout(600)).unwrap();
+    let client = Client::connect(lazily("redis://127.0.0.1:1").store_timeout("600s")).unwrap();
     let waiting = std::thread::spawn({
         let client = client.clone();
         move || client.mutex("m").blocking_lock().map(drop)
@@ -154,7 +154,7 @@ fn a_client_that_never_connected_ends_at_once() {
 async fn connecting_does_not_block_the_runtime() {
     let redis = Redis::start();
     redis.stop();
-    let config = config(&redis.url()).connect_timeout(600);
+    let config = config(&redis.url()).connect_timeout("600s");
     let connecting = tokio::spawn(async move { Client::connect_async(config).await });
     // If `connect_async` blocked the only thread of the runtime, the test could not let the server continue.
     tokio::time::sleep(Duration::from_millis(20)).await;
@@ -174,7 +174,7 @@ async fn who_gives_up_connecting_leaves_nothing_behind() {
     // A server that never answers.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    let config = config(&format!("redis://127.0.0.1:{port}")).connect_timeout(600);
+    let config = config(&format!("redis://127.0.0.1:{port}")).connect_timeout("600s");
     let connecting = tokio::spawn(async move { Client::connect_async(config).await.map(drop) });
     let (connected, is_connected) = oneshot::channel();
     let closed = std::thread::spawn(move || {

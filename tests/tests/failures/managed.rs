@@ -222,7 +222,7 @@ fn replicas_without_wait_are_refused_with_what_to_do() {
             "ERR unknown command `WAIT`, with args beginning with: ",
         )],
     );
-    let error = Client::connect(config(&dragonfly.url()).replicas(1, 1));
+    let error = Client::connect(config(&dragonfly.url()).replicas(1, "1s"));
     let text = chain(&error.map(drop).unwrap_err());
     assert!(text.contains("leave out `Config::replicas`"), "{text}");
     works(&dragonfly.url(), &[]);

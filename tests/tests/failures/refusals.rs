@@ -11,7 +11,7 @@ use crate::rig::{Rig, config, waiters};
 const LEASE: Duration = Duration::from_secs(4);
 
 fn impatient(rig: &Rig) -> Client {
-    Client::connect(config(&rig.redis.url()).lease(LONG).store_timeout(0.3)).unwrap()
+    Client::connect(config(&rig.redis.url()).lease(LONG).store_timeout("300ms")).unwrap()
 }
 
 #[track_caller]
@@ -82,7 +82,7 @@ async fn a_primary_that_misses_its_replicas_is_waited_for() {
     let said = unavailable(soon("an answer", impatient.mutex("m").lock()).await);
     assert!(said.contains("NOREPLICAS"), "{said}");
     let url = rig.redis.url();
-    let late = config(&url).connect_timeout(0.3);
+    let late = config(&url).connect_timeout("300ms");
     let error = tokio::task::spawn_blocking(move || Client::connect(late).unwrap_err());
     let error = error.await.unwrap();
     assert!(
@@ -94,7 +94,7 @@ async fn a_primary_that_misses_its_replicas_is_waited_for() {
         "{error}"
     );
     // The replicas come late, but in time for these calls.
-    let config = config(&url).connect_timeout(60);
+    let config = config(&url).connect_timeout("60s");
     let setting_up = tokio::task::spawn_blocking(move || Client::connect(config));
     let asking = tokio::spawn({
         let mutex = patient.mutex("m");
@@ -117,7 +117,8 @@ async fn a_primary_that_misses_its_replicas_is_waited_for() {
 #[tokio::test]
 async fn a_full_memory_ends_no_hold_and_blocks_no_release() {
     let rig = Rig::new();
-    let client = Client::connect(config(&rig.redis.url()).lease(LEASE).store_timeout(0.3)).unwrap();
+    let client =
+        Client::connect(config(&rig.redis.url()).lease(LEASE).store_timeout("300ms")).unwrap();
     let renewed = client.mutex("renewed").lock().await.unwrap();
     let released = client.mutex("released").lock().await.unwrap();
     rig.redis.command(&["CONFIG", "SET", "maxmemory", "1"]);
@@ -169,7 +170,7 @@ async fn a_primary_that_becomes_a_replica_grants_nothing() {
     let rig = Rig::with(Options::default().line("min-replicas-max-lag 1"));
     let primary = Redis::start();
     let config = config(&rig.redis.url())
-        .store_timeout(0.3)
+        .store_timeout("300ms")
         .longest_lease(LEASE);
     let client = Client::connect(config).unwrap();
     drop(client.mutex("m").lock().await.unwrap());
@@ -188,7 +189,8 @@ async fn a_loading_server_is_waited_for() {
             .survives_kills()
             .line("key-load-delay 400"),
     );
-    let client = Client::connect(config(&rig.redis.url()).lease(LONG).store_timeout(60)).unwrap();
+    let client =
+        Client::connect(config(&rig.redis.url()).lease(LONG).store_timeout("60s")).unwrap();
     let guard = client.mutex("m").lock().await.unwrap();
     let mut admin = rig.redis.connect();
     for number in 0..3000 {
@@ -250,7 +252,8 @@ async fn a_password_that_is_changed_is_reported() {
 #[tokio::test]
 async fn too_many_clients_keep_nobody_out_for_ever() {
     let rig = Rig::new();
-    let client = Client::connect(config(&rig.redis.url()).lease(LONG).store_timeout(60)).unwrap();
+    let client =
+        Client::connect(config(&rig.redis.url()).lease(LONG).store_timeout("60s")).unwrap();
     let mut admin = rig.redis.connect();
     admin.call(&["CONFIG", "SET", "maxclients", "1"]);
     admin.call(&["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]);

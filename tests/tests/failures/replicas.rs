@@ -135,8 +135,8 @@ async fn a_waiter_whose_grant_is_not_confirmed_lets_the_next_one_in() {
 #[tokio::test]
 async fn a_holder_keeps_its_lock_while_the_replica_is_away() {
     let pair = Pair::new();
-    let config = config(&pair.primary.url()).lease(3);
-    let client = Client::connect(config.replicas(1, 0.1)).unwrap();
+    let config = config(&pair.primary.url()).lease("3s");
+    let client = Client::connect(config.replicas(1, "100ms")).unwrap();
     let guard = loop {
         match soon("an answer", client.mutex("m").lock()).await {
             Ok(guard) => break guard,
@@ -173,13 +173,13 @@ async fn a_server_that_forgets_scripts_and_connections_confirms_all_the_same() {
 #[test]
 fn what_cannot_be_waited_for_is_told_at_set_up() {
     let primary = Redis::with(Options::default().user("locks", "pw", "~* &* +@all -wait"));
-    let client = Client::connect(config(&primary.url()).replicas(1, 1));
+    let client = Client::connect(config(&primary.url()).replicas(1, "1s"));
     assert!(matches!(client, Err(SetupError::Permission { .. })));
     for (url, count, timeout, lease) in [
-        ("memory://", 1, 1.0, 10),
-        ("redlock://a,b,c", 1, 1.0, 10),
-        ("redis://h", 1, 0.0, 10),
-        ("redis://h", 1, 10.0, 10),
+        ("memory://", 1, "1s", "10s"),
+        ("redlock://a,b,c", 1, "1s", "10s"),
+        ("redis://h", 1, "0s", "10s"),
+        ("redis://h", 1, "10s", "10s"),
     ] {
         let client = Client::connect(config(url).lease(lease).replicas(count, timeout));
         assert!(

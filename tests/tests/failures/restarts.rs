@@ -17,7 +17,7 @@ async fn a_restart_with_data_keeps_holder_and_queue() {
     let mut waiting = Vec::new();
     for number in 0..3 {
         let client =
-            Client::connect(config(&rig.redis.url()).lease(LONG).store_timeout(60)).unwrap();
+            Client::connect(config(&rig.redis.url()).lease(LONG).store_timeout("60s")).unwrap();
         waiting.push(tokio::spawn(async move { client.mutex("m").lock().await }));
         waiters(&holder.mutex("m"), number + 1).await;
     }
@@ -39,8 +39,10 @@ async fn a_restart_with_data_keeps_holder_and_queue() {
 async fn a_restart_without_data_is_told_and_tokens_still_grow() {
     let rig = Rig::new();
     let lease = Duration::from_secs(3);
-    let holder = Client::connect(config(&rig.redis.url()).lease(lease).store_timeout(60)).unwrap();
-    let waiter = Client::connect(config(&rig.redis.url()).lease(lease).store_timeout(60)).unwrap();
+    let holder =
+        Client::connect(config(&rig.redis.url()).lease(lease).store_timeout("60s")).unwrap();
+    let waiter =
+        Client::connect(config(&rig.redis.url()).lease(lease).store_timeout("60s")).unwrap();
     let guard = holder.mutex("m").lock().await.unwrap();
     let waiting = tokio::spawn(async move { waiter.mutex("m").lock().await });
     waiters(&holder.mutex("m"), 1).await;
@@ -91,7 +93,8 @@ async fn a_release_during_an_outage_is_made_up_for() {
 #[tokio::test]
 async fn a_suspended_server_goes_on_where_it_was() {
     let rig = Rig::new();
-    let client = Client::connect(config(&rig.redis.url()).lease(LONG).store_timeout(60)).unwrap();
+    let client =
+        Client::connect(config(&rig.redis.url()).lease(LONG).store_timeout("60s")).unwrap();
     let guard = client.mutex("m").lock().await.unwrap();
     rig.redis.stop();
     let asking = tokio::spawn({

@@ -106,7 +106,7 @@ fn a_server_of_another_kind_is_refused() {
         });
         let config = Config::new(format!("redis://127.0.0.1:{port}"))
             .unwrap()
-            .connect_timeout(0.5);
+            .connect_timeout("500ms");
         let error = finishes("an answer", move || {
             Client::connect(config).map(drop).unwrap_err()
         });

@@ -57,15 +57,15 @@ pub(crate) async fn each_end_of_a_call_has_its_outcome(store: &dyn TestStore) {
     let mutex = client.mutex("m").metrics_label("here");
     let ends = |outcome| seen.outcomes("here", outcome);
 
-    let late = mutex.clone().block(0.02).lock().await;
+    let late = mutex.clone().block("20ms").lock().await;
     assert!(matches!(late, Err(LockError::Timeout { .. })));
     assert_eq!(ends("timeout"), 1);
-    let late = mutex.clone().retries(1, 0.01).lock().await;
+    let late = mutex.clone().retries(1, "10ms").lock().await;
     assert!(matches!(late, Err(LockError::TooManyAttempts { .. })));
     assert_eq!(ends("timeout"), 2);
 
     assert!(mutex.try_lock().await.unwrap().is_none());
-    assert!(mutex.clone().block(0).lock().await.is_err());
+    assert!(mutex.clone().block("0s").lock().await.is_err());
     assert_eq!(ends("busy"), 2);
 
     let call = tokio::spawn({
@@ -125,7 +125,7 @@ pub(crate) async fn a_loss_is_counted_with_its_cause(store: &dyn TestStore) {
     let mutex = client.mutex("m").metrics_label("here");
     let expired = mutex.lock().await.unwrap();
     // On a slow machine, the new `expire` may end before the store confirms it.
-    let _ = expired.refresh(0.05).await;
+    let _ = expired.refresh("50ms").await;
     soon("it expires", expired.lost()).await;
     drop(expired);
     becomes("that too", async || lost("expired") == 1).await;

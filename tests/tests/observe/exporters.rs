@@ -18,7 +18,7 @@ use opentelemetry_sdk::metrics::{InMemoryMetricExporter, PeriodicReader, SdkMete
 async fn calls(observer: impl Observer) -> (Redis, Client) {
     let redis = Redis::start();
     let config = Config::new(redis.url()).unwrap().lease(LONG);
-    let config = config.connect_timeout(60);
+    let config = config.connect_timeout("60s");
     let client = Client::connect(config.observer(observer)).unwrap();
     let mutex = client.mutex("m").metrics_label("here");
     for _ in 0..3 {

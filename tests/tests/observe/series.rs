@@ -130,8 +130,8 @@ async fn no_label_says_more_than_the_program_does() {
 async fn a_hand_over_is_counted_and_local() {
     let seen = Seen::default();
     let redis = Redis::start();
-    let config = Config::new(redis.url()).unwrap().local_handover(100, 60);
-    let config = config.connect_timeout(60);
+    let config = Config::new(redis.url()).unwrap().local_handoff(100, "60s");
+    let config = config.connect_timeout("60s");
     let client = Client::connect(config.lease(LONG).observer(seen.clone())).unwrap();
     let mutex = client.mutex("m").metrics_label("here");
     let guard = mutex.lock().await.unwrap();
@@ -163,8 +163,8 @@ async fn the_store_is_measured_and_its_connections_are_counted() {
         let config = Config::new(redis.url())
             .unwrap()
             // The lease outlasts a stall of some seconds. It is not longer, because the test waits for its end below.
-            .lease(8)
-            .connect_timeout(60);
+            .lease("8s")
+            .connect_timeout("60s");
         Client::connect(config.observer(seen.clone())).unwrap()
     };
     let (client, other) = (connect(), connect());
@@ -176,7 +176,7 @@ async fn the_store_is_measured_and_its_connections_are_counted() {
         .lock()
         .await
         .unwrap();
-    guard.refresh(60).await.unwrap();
+    guard.refresh("60s").await.unwrap();
     client.mutex("m").info().await.unwrap();
     client
         .mutex("other")
@@ -238,8 +238,8 @@ async fn a_store_in_the_process_is_not_measured() {
 async fn a_store_that_is_not_connected_yet_is_not_measured() {
     let (seen, redis) = (Seen::default(), Redis::start());
     redis.kill9();
-    let config = Config::new(redis.url()).unwrap().store_timeout(0.2);
-    let client = Client::connect(config.connect_lazily().observer(seen.clone())).unwrap();
+    let config = Config::new(redis.url()).unwrap().store_timeout("200ms");
+    let client = Client::connect(config.connect_lazily(true).observer(seen.clone())).unwrap();
     let known = |(labels, _): &(Vec<(&str, &str)>, _)| labels[0].1 == "of-many-keys:{key}";
     assert!(seen.series(Metric::Active).iter().any(known), "zeros");
     let mutex = client.mutex("m").metrics_label("here");
@@ -308,7 +308,7 @@ async fn an_observer_that_blocks_keeps_no_lease_from_being_renewed() {
     let (seen, redis) = (Seen::default(), Redis::start());
     let (opens, gate) = channel();
     let config = Config::new(redis.url()).unwrap().lease(LONG);
-    let config = config.connect_timeout(60);
+    let config = config.connect_timeout("60s");
     let blocks = Blocks(seen.clone(), Mutex::new(gate));
     let client = Client::connect(config.clone().observer(blocks)).unwrap();
     let other = Client::connect(config).unwrap();

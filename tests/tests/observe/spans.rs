@@ -125,7 +125,7 @@ pub(crate) async fn the_span_of_a_wait_names_who_held_the_lock(store: &dyn TestS
     assert_eq!(waited.fields["outcome"], "acquired");
 
     let held = there.mutex("m").lock().await.unwrap();
-    let late = client.mutex("m").block(0.02).lock().await;
+    let late = client.mutex("m").block("20ms").lock().await;
     assert!(late.is_err());
     let late = last(&spans, ACQUIRE, "suite:m");
     assert_eq!(late.fields["outcome"], "timeout");

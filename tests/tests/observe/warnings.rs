@@ -16,7 +16,7 @@ pub(crate) async fn a_timeout_is_told_with_the_place_of_the_holder(store: &dyn T
         events
     };
     // At most one such call per second and client is reported, so each call here has a client of its own.
-    let mutex = store.member().mutex("m").block(0.02);
+    let mutex = store.member().mutex("m").block("20ms");
     assert!(mutex.lock().await.is_err());
     let calls = told();
     assert_eq!(calls.len(), 1, "{calls:?}");
@@ -35,7 +35,7 @@ pub(crate) async fn a_timeout_is_told_with_the_place_of_the_holder(store: &dyn T
     assert_eq!(calls[0].inside, Some("lock.acquire"));
 
     let all = store.member();
-    assert!(all.multi(["a", "n"]).block(0.02).lock().await.is_err());
+    assert!(all.multi(["a", "n"]).block("20ms").lock().await.is_err());
     let calls = told();
     assert_eq!(calls.len(), 2, "{calls:?}");
     assert!(calls[1].text.contains("name=suite:n "), "{calls:?}");
@@ -43,7 +43,7 @@ pub(crate) async fn a_timeout_is_told_with_the_place_of_the_holder(store: &dyn T
     // A call that does not wait reports the busy lock only by its result.
     let asks = store.member();
     assert!(asks.mutex("m").try_lock().await.unwrap().is_none());
-    assert!(asks.mutex("m").block(0).lock().await.is_err());
+    assert!(asks.mutex("m").block("0s").lock().await.is_err());
     assert_eq!(told().len(), 2);
     drop((held, several));
 }

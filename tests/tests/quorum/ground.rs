@@ -53,7 +53,10 @@ impl Ground {
 
     fn config_at(&self, url: String, lease: Duration) -> Config {
         let config = Config::new(url).unwrap();
-        let config = config.namespace("suite").lease(lease).connect_timeout(60);
+        let config = config
+            .namespace("suite")
+            .lease(lease)
+            .connect_timeout("60s");
         match self.guard.is_zero() {
             true => config.restart_guard(false),
             false => config.restart_guard(true).longest_lease(self.guard),

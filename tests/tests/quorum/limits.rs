@@ -28,7 +28,7 @@ fn tokens_of_a_semaphore_are_refused() {
 #[test]
 fn a_permit_that_needs_more_servers_than_there_are_is_unavailable() {
     let ground = Ground::open("permits");
-    let client = auto_mutex::Client::connect(ground.config(LEASE).store_timeout(1)).unwrap();
+    let client = auto_mutex::Client::connect(ground.config(LEASE).store_timeout("1s")).unwrap();
     ground.servers[0].kill9();
     current_thread().block_on(async {
         // Five permits need five servers, two permits need four.

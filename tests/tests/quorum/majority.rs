@@ -71,7 +71,7 @@ fn without_a_majority_nothing_is_granted_until_it_is_back() {
 #[test]
 fn who_waits_through_an_outage_gets_the_lock_after_it() {
     let mut ground = Ground::open("waits");
-    let patient = auto_mutex::Client::connect(ground.config(LEASE).store_timeout(60)).unwrap();
+    let patient = auto_mutex::Client::connect(ground.config(LEASE).store_timeout("60s")).unwrap();
     let other = ground.member(LEASE);
     current_thread().block_on(async {
         let held = other.mutex("m").lock().await.unwrap();
@@ -106,7 +106,7 @@ fn a_set_up_needs_a_majority() {
     let mutex = client.mutex("m");
     drop(mutex.blocking_lock().unwrap());
     ground.servers[chosen[2]].kill9();
-    let config = ground.config(LEASE).connect_timeout(1);
+    let config = ground.config(LEASE).connect_timeout("1s");
     let error = auto_mutex::Client::connect(config).unwrap_err();
     assert!(
         matches!(error, auto_mutex::SetupError::Unreachable { .. }),

@@ -123,9 +123,9 @@ impl Process {
     fn start(store: Option<&str>, (times, time): (u32, Duration)) -> Self {
         let config = Config::new("memory://")
             .unwrap()
-            .lease(9)
-            .store_timeout(1000);
-        let settings = config.local_handover(times, time).validate().unwrap();
+            .lease("9s")
+            .store_timeout("1000s");
+        let settings = config.local_handoff(times, time).validate().unwrap();
         let (store, driver) = MemoryStore::open(store, MemberId::random());
         let member = Member::new(settings, store.clone());
         let (of_engine, its_store) = (member.clone(), store.clone());

@@ -75,10 +75,10 @@ impl World {
     pub(super) fn join(&mut self) {
         let config = Config::new("memory://")
             .unwrap()
-            .lease(10)
-            .store_timeout(1000);
+            .lease("10s")
+            .store_timeout("1000s");
         let (times, time) = self.handover;
-        let settings = config.local_handover(times, time).validate().unwrap();
+        let settings = config.local_handoff(times, time).validate().unwrap();
         let wire = Arc::new(Wire::default());
         let member = Member::new(settings, wire.clone());
         member.connected(crate::store::Node::ONLY, false);

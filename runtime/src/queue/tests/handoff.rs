@@ -395,7 +395,7 @@ fn the_ticket_that_nobody_wants_leaves_before_the_one_that_holds() {
 
 #[test]
 fn where_nothing_is_handed_on_no_place_is_kept() {
-    let config = Config::new("memory://").unwrap().local_handover(0, 0);
+    let config = Config::new("memory://").unwrap().local_handoff(0, "0s");
     let rig = Rig::with(config);
     let _hold = rig.take(&Rig::want());
     let gives_up = rig.enter(&Rig::want());

@@ -72,16 +72,16 @@ impl Rig {
     }
 
     /// Makes a rig whose `store_timeout` is `patience` seconds.
-    fn patient(patience: u32) -> Self {
+    fn patient(patience: u64) -> Self {
         let config = Config::new("memory://").unwrap();
-        Self::with(config.store_timeout(patience))
+        Self::with(config.store_timeout(Duration::from_secs(patience)))
     }
 
     fn with(config: Config) -> Self {
         let now = Instant::from_nanos(1_000_000_000_000);
         by_hand::set(now);
         let wire = Arc::new(Wire::default());
-        let member = Member::new(config.lease(10).validate().unwrap(), wire.clone());
+        let member = Member::new(config.lease("10s").validate().unwrap(), wire.clone());
         member.connected(Node::ONLY, false);
         Self {
             member,

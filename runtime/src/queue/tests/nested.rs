@@ -17,8 +17,8 @@ use crate::store::{
 const AFTER: Duration = Duration::from_secs(1);
 
 fn rig(deadlock: Deadlock) -> Rig {
-    let config = Config::new("memory://").unwrap().slow(0);
-    Rig::with(config.store_timeout(3000).deadlock(deadlock))
+    let config = Config::new("memory://").unwrap().slow("0s");
+    Rig::with(config.store_timeout("3000s").deadlock(deadlock))
 }
 
 /// Takes another name.

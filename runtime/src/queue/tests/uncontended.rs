@@ -42,8 +42,8 @@ impl Free {
         by_hand::set(now);
         let settings = Config::new("memory://")
             .unwrap()
-            .lease(10)
-            .store_timeout(30);
+            .lease("10s")
+            .store_timeout("30s");
         let (store, driver) = MemoryStore::open(store, MemberId::random());
         let member = Member::new(settings.validate().unwrap(), store.clone());
         member.connected(Node::ONLY, false);
@@ -282,8 +282,8 @@ impl Store for Lender {
 fn nobody_takes_the_fast_path_past_others() {
     let settings = Config::new("memory://")
         .unwrap()
-        .lease(10)
-        .store_timeout(30);
+        .lease("10s")
+        .store_timeout("30s");
     let store = Arc::new(Lender::default());
     let member = Member::new(settings.validate().unwrap(), store.clone());
     let counts = || (store.0.load(Relaxed), store.1.load(Relaxed));

@@ -96,7 +96,7 @@ impl Guard {
     pub(crate) fn of(settings: &Settings) -> Self {
         Self {
             keys: TermKeys::new(vec![EPOCH.to_owned()]),
-            restart: settings.restart_guard,
+            restart: settings.restart_guard(),
             replicated: true,
             failover: settings.failover_guard,
             longest_lease: settings.longest_lease,

@@ -2,6 +2,7 @@
 
 use std::sync::Barrier;
 use std::thread;
+use std::time::Duration;
 
 use auto_mutex::{Client, Config, Deadlock, LockError};
 use auto_mutex_tests::events::LONG;
@@ -15,8 +16,8 @@ pub(super) struct Crossed;
 
 /// The name of the other lock.
 const ASIDE: &str = "aside";
-/// `Config::deadlock_after`, in seconds.
-const AFTER: f64 = 0.2;
+/// `Config::deadlock_after`.
+const AFTER: Duration = Duration::from_millis(200);
 
 impl Fault for Crossed {
     fn name(&self) -> &'static str {

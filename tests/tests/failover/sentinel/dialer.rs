@@ -19,7 +19,7 @@ async fn sentinels_and_servers_are_reached_through_the_proxy() {
         .map(|sentinel| format!("sentinel.test:{}", sentinel.port()))
         .collect();
     let url = format!("redis-sentinel://{}/{NAME}", hosts.join(","));
-    let config = config(&url).restart_guard(false).store_timeout(60);
+    let config = config(&url).restart_guard(false).store_timeout("60s");
     let config = config.dialer(move |host, port| socks::connect(proxy, host, port));
     let client = Client::connect(config).unwrap();
     let guard = soon("granted", client.mutex("m").lock()).await.unwrap();

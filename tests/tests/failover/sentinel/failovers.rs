@@ -101,7 +101,7 @@ async fn a_primary_that_still_answers_is_left() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_holder_keeps_its_lock_through_a_failover() {
     let service = Service::start();
-    let config = config(&service.url()).longest_lease(30).lease(30);
+    let config = config(&service.url()).longest_lease("30s").lease("30s");
     let holder = Client::connect(config.restart_guard(false)).unwrap();
     let mutex = holder.mutex("m");
     let guard = mutex.lock().await.unwrap();

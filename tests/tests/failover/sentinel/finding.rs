@@ -9,7 +9,7 @@ use crate::rig::{closed, config};
 
 /// A client without the restart guard, because the service has just been started; its calls outlast a failover.
 pub(super) fn client(url: &str) -> Client {
-    Client::connect(config(url).restart_guard(false).store_timeout(60)).expect("a client")
+    Client::connect(config(url).restart_guard(false).store_timeout("60s")).expect("a client")
 }
 
 /// Returns the number of connections of the library to a server.
@@ -83,7 +83,7 @@ async fn a_sentinel_that_slept_through_a_failover_misleads_nobody() {
 async fn a_service_that_was_just_started_grants_nothing_yet() {
     let service = Service::start();
     let url = service.url();
-    let client = Client::connect(config(&url).longest_lease(30)).unwrap();
+    let client = Client::connect(config(&url).longest_lease("30s")).unwrap();
     closed(client.mutex("m").try_lock().await, "was restarted");
 }
 
@@ -93,8 +93,10 @@ async fn a_service_starts_before_its_sentinels() {
     for sentinel in service.sentinels() {
         sentinel.kill9();
     }
-    let lazily = config(&service.url()).restart_guard(false).connect_lazily();
-    let client = Client::connect(lazily.store_timeout(600)).expect("at once");
+    let lazily = config(&service.url())
+        .restart_guard(false)
+        .connect_lazily(true);
+    let client = Client::connect(lazily.store_timeout("600s")).expect("at once");
     let waiting = tokio::spawn({
         let client = client.clone();
         async move { client.mutex("m").lock().await }

@@ -19,7 +19,7 @@ fn refused(url: &str) -> SetupError {
 /// As `refused`, for faults that are reported only when the connect timeout is over.
 #[track_caller]
 fn refused_within(url: &str, seconds: f64) -> SetupError {
-    let config = config(url).connect_timeout(seconds);
+    let config = config(url).connect_timeout(Duration::from_secs_f64(seconds));
     let error = match Client::connect(config) {
         Ok(_) => panic!("{url} works"),
         Err(error) => error,
@@ -94,7 +94,7 @@ fn sentinels_that_answer_nothing_are_waited_for_as_long_as_was_said() {
     // One sentinel that answers in time is enough.
     let url = service.url();
     let connecting =
-        thread::spawn(move || Client::connect(config(&url).connect_timeout(60)).map(drop));
+        thread::spawn(move || Client::connect(config(&url).connect_timeout("60s")).map(drop));
     thread::sleep(Duration::from_millis(1200));
     service.sentinel(1).cont();
     finishes("connected", || connecting.join().unwrap()).unwrap();

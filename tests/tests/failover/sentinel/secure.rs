@@ -35,7 +35,7 @@ async fn sentinels_and_servers_are_talked_to_by_tls() {
     let (ca, wrong) = (authority.ca(), other.ca());
     let url = service.url();
     let url = url.replace(&*ca.to_string_lossy(), &wrong.to_string_lossy());
-    let error = Client::connect(config(&url).connect_timeout(8)).map(drop);
+    let error = Client::connect(config(&url).connect_timeout("8s")).map(drop);
     let error = chain(&error.unwrap_err());
     assert!(error.contains("`ca`"), "{error}");
 }
@@ -82,7 +82,7 @@ async fn the_rules_for_servers_and_sentinels_suffice() {
         assert_eq!(server.command(&["ACL", "LOG"]).list().len(), 0);
     }
     all(&sentinels.replace("+sentinel|master", ""));
-    let error = Client::connect(config(&url).connect_timeout(8)).map(drop);
+    let error = Client::connect(config(&url).connect_timeout("8s")).map(drop);
     let error = error.unwrap_err();
     assert!(matches!(error, SetupError::Permission { .. }), "{error:?}");
 }

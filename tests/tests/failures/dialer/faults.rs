@@ -4,6 +4,7 @@ use std::future::{Future, pending, ready};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
 
 use auto_mutex::{Client, Config, SetupError};
 use auto_mutex_tests::chain;
@@ -28,7 +29,7 @@ where
 {
     let config = config("redis://locks.test")
         .dialer(dial)
-        .connect_timeout(seconds);
+        .connect_timeout(Duration::from_secs(seconds));
     let error = finishes("an answer", move || {
         Client::connect(config).map(drop).unwrap_err()
     });
@@ -106,8 +107,11 @@ async fn a_dialer_that_blocks_holds_up_nobody() {
         connect(host, port)
     };
     let config = config(&quorum_url(servers.iter().map(Redis::port)));
-    let config = config.restart_guard(false).store_timeout(60).dialer(dial);
-    let client = Client::connect(config.connect_timeout(60)).unwrap();
+    let config = config
+        .restart_guard(false)
+        .store_timeout("60s")
+        .dialer(dial);
+    let client = Client::connect(config.connect_timeout("60s")).unwrap();
     becomes("the dialer blocks", async || {
         has_blocked.load(Ordering::Acquire)
     })

@@ -33,7 +33,7 @@ async fn works(client: &Client) {
 
 /// Checks that a holder and a waiter survive the loss of their connections, which are made again through the proxy.
 async fn holds_and_waits(config: Config, socks: &Socks, redis: &Redis) {
-    let config = config.lease(LONG).store_timeout(60);
+    let config = config.lease(LONG).store_timeout("60s");
     let [holder, other] = [(); 2].map(|()| Client::connect(config.clone()).unwrap());
     let guard = soon("granted", holder.mutex("m").lock()).await.unwrap();
     let waiting = tokio::spawn({
@@ -164,7 +164,7 @@ async fn a_quorum_and_its_second_connections_go_through_a_proxy() {
         .collect();
     let url = format!("redlock://{}", hosts.join(","));
     let config = by_proxy(config(&url), &socks).restart_guard(false);
-    let client = Client::connect(config.connect_timeout(60).store_timeout(60)).unwrap();
+    let client = Client::connect(config.connect_timeout("60s").store_timeout("60s")).unwrap();
     works(&client).await;
     assert!(servers.iter().all(|server| socks.carries_all(server)));
 }
@@ -173,7 +173,7 @@ async fn a_quorum_and_its_second_connections_go_through_a_proxy() {
 async fn the_connection_that_waits_for_replicas_goes_through_a_proxy() {
     let (redis, socks) = (Redis::start(), Socks::new());
     let url = format!("redis://{HOST}:{}", redis.port());
-    let config = by_proxy(config(&url), &socks).replicas(1, 0.1);
+    let config = by_proxy(config(&url), &socks).replicas(1, "100ms");
     let client = Client::connect(config).unwrap();
     let before = socks.asked().len();
     assert!(before >= 2, "{before}");

@@ -69,7 +69,7 @@ async fn em_mutex_03_a_stale_unlock_leaves_the_newer_lock_of_the_same_owner() {
     assert!(other.mutex("m").try_lock().await.unwrap().is_none());
     assert!(newer.unlock().await.unwrap());
     // The store receives this stale release only after the newer lock was granted.
-    let late = Client::connect(rig.proxied_config().lease(1).store_timeout(30)).unwrap();
+    let late = Client::connect(rig.proxied_config().lease("1s").store_timeout("30s")).unwrap();
     let stale = late.mutex("m").lock().await.unwrap();
     rig.proxy.freeze();
     soon("its lease is over", stale.lost()).await;
@@ -91,7 +91,7 @@ async fn em_mutex_03_a_stale_unlock_leaves_the_newer_lock_of_the_same_owner() {
 async fn em_mutex_05_a_failed_unlock_is_carried_out_when_the_store_is_back() {
     let rig = Rig::new();
     let other = rig.client();
-    let client = Client::connect(rig.proxied_config().lease(LONG).store_timeout(0.3)).unwrap();
+    let client = Client::connect(rig.proxied_config().lease(LONG).store_timeout("300ms")).unwrap();
     let guard = client.mutex("m").lock().await.unwrap();
     rig.proxy.refuse();
     rig.proxy.cut();

@@ -78,7 +78,7 @@ async fn cuts_at_any_moment_leave_nothing_behind() {
 #[tokio::test]
 async fn a_late_copy_of_a_request_takes_nothing() {
     let rig = Rig::new();
-    let config = rig.proxied_config().lease(LONG).store_timeout(60);
+    let config = rig.proxied_config().lease(LONG).store_timeout("60s");
     let (client, other) = (Client::connect(config).unwrap(), rig.client());
     for cancel in [false, true] {
         // The request is in flight when the client replaces the connection.

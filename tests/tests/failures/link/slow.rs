@@ -30,7 +30,7 @@ async fn a_link_of_50_kb_a_second_connects_and_connects_again() {
     let rig = Rig::new();
     rig.proxy.pace(50_000);
     let client = tokio::task::spawn_blocking({
-        let config = rig.proxied_config().store_timeout(60);
+        let config = rig.proxied_config().store_timeout("60s");
         move || Client::connect(config).unwrap()
     });
     let client = soon("set up", client).await.unwrap();
@@ -49,8 +49,8 @@ async fn a_link_of_50_kb_a_second_connects_and_connects_again() {
 #[tokio::test]
 async fn a_server_that_takes_longer_than_usual_for_each_answer_is_of_use() {
     let rig = Rig::new();
-    let config = rig.proxied_config().lease(LONG).store_timeout(60);
-    let client = Client::connect(config.connect_timeout(60)).unwrap();
+    let config = rig.proxied_config().lease(LONG).store_timeout("60s");
+    let client = Client::connect(config.connect_timeout("60s")).unwrap();
     rig.proxy.delay(Duration::from_millis(1250));
     rig.proxy.cut();
     let guard = soon("granted", client.mutex("m").lock()).await.unwrap();
@@ -87,7 +87,7 @@ async fn one_round_trip_takes_a_free_lock() {
 #[tokio::test]
 async fn several_names_are_waited_for_over_a_link_that_takes_a_second() {
     let rig = Rig::new();
-    let client = Client::connect(rig.proxied_config().lease(LONG).store_timeout(60)).unwrap();
+    let client = Client::connect(rig.proxied_config().lease(LONG).store_timeout("60s")).unwrap();
     // With this delay, a call that does not wait gives up before the answer.
     rig.proxy.delay(Duration::from_millis(600));
     let multi = client.multi(["a", "b"]);
@@ -106,7 +106,7 @@ async fn several_names_are_waited_for_over_a_link_that_takes_a_second() {
 #[tokio::test]
 async fn a_half_open_link_is_noticed_and_replaced() {
     let rig = Rig::new();
-    let client = Client::connect(rig.proxied_config().lease(3).store_timeout(60)).unwrap();
+    let client = Client::connect(rig.proxied_config().lease("3s").store_timeout("60s")).unwrap();
     let guard = client.mutex("m").lock().await.unwrap();
     drop(guard);
     let connections = rig.proxy.connections();
@@ -131,7 +131,7 @@ async fn a_half_open_link_is_noticed_and_replaced() {
 async fn a_frozen_link_costs_the_lock_but_never_the_truth() {
     let rig = Rig::new();
     let lease = Duration::from_millis(900);
-    let client = Client::connect(rig.proxied_config().lease(lease).store_timeout(30)).unwrap();
+    let client = Client::connect(rig.proxied_config().lease(lease).store_timeout("30s")).unwrap();
     let other = rig.client();
     let guard = client.mutex("m").lock().await.unwrap();
     rig.proxy.freeze();
@@ -155,7 +155,7 @@ async fn a_frozen_link_costs_the_lock_but_never_the_truth() {
 #[tokio::test]
 async fn patience_ends_a_call_that_the_store_does_not_answer() {
     let rig = Rig::new();
-    let client = Client::connect(rig.proxied_config().lease(LONG).store_timeout(0.3)).unwrap();
+    let client = Client::connect(rig.proxied_config().lease(LONG).store_timeout("300ms")).unwrap();
     let other = rig.client();
     rig.proxy.freeze();
     let error = soon("an answer", client.mutex("m").lock())

@@ -116,7 +116,7 @@ async fn rw_lock_3_a_killed_reader_lets_nobody_in_beside_a_writer() {
 #[tokio::test]
 async fn rw_lock_7_a_reader_that_comes_back_late_leaves_no_debt() {
     let rig = Rig::new();
-    let late = Client::connect(rig.proxied_config().lease(1).store_timeout(30)).unwrap();
+    let late = Client::connect(rig.proxied_config().lease("1s").store_timeout("30s")).unwrap();
     let (reader, writer) = (rig.client(), rig.client());
     let (reader, writer) = (reader.rw_lock("rw"), writer.rw_lock("rw"));
     for dropped in [false, true] {

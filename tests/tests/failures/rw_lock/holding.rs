@@ -36,7 +36,8 @@ async fn rw_lock_4_a_reader_outlives_any_number_of_leases() {
 async fn rw_lock_5_a_failed_renewal_is_told_and_takes_nothing_again() {
     for writes in [false, true] {
         let rig = Rig::new();
-        let client = Client::connect(rig.proxied_config().lease(1).store_timeout(30)).unwrap();
+        let client =
+            Client::connect(rig.proxied_config().lease("1s").store_timeout("30s")).unwrap();
         let other = rig.client();
         let (reading, writing) = if writes {
             (None, Some(client.rw_lock("rw").write().await.unwrap()))
@@ -81,7 +82,7 @@ async fn rw_lock_5_a_failed_renewal_is_told_and_takes_nothing_again() {
 #[tokio::test]
 async fn rw_lock_6_a_failing_release_hides_no_result() {
     let rig = Rig::new();
-    let client = Client::connect(rig.proxied_config().lease(20).store_timeout(0.3)).unwrap();
+    let client = Client::connect(rig.proxied_config().lease("20s").store_timeout("300ms")).unwrap();
     let lock = client.rw_lock("rw");
     let cut_off = || {
         rig.proxy.refuse();

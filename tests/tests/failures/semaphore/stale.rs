@@ -10,7 +10,7 @@ use crate::rig::Rig;
 /// Takes the only permit with a client whose link is then frozen. Returns the client, and the permit after its lease has ended.
 /// If `released`, the permit is dropped instead, and its release is in flight.
 async fn stale(rig: &Rig, released: bool) -> (Client, Option<Permit>) {
-    let late = Client::connect(rig.proxied_config().lease(1).store_timeout(30)).unwrap();
+    let late = Client::connect(rig.proxied_config().lease("1s").store_timeout("30s")).unwrap();
     let permit = late.semaphore("s", 1).acquire().await.unwrap();
     rig.proxy.freeze();
     if released {

@@ -38,7 +38,7 @@ impl Rig {
     }
 
     fn config(&self) -> Config {
-        config(&self.url_at(self.proxy.port())).store_timeout(60)
+        config(&self.url_at(self.proxy.port())).store_timeout("60s")
     }
 
     fn client(&self) -> Client {

@@ -112,7 +112,7 @@ fn a_port_without_tls_is_told_from_a_wrong_certificate() {
     let url = redis.tls_url_at(redis.port());
     // The reaction of a plain server to the handshake depends on the random bytes of the handshake.
     for _ in 0..4 {
-        let config = Config::new(&url).unwrap().connect_timeout(1);
+        let config = Config::new(&url).unwrap().connect_timeout("1s");
         let error = finishes("an answer", move || {
             Client::connect(config).map(drop).unwrap_err()
         });
@@ -147,7 +147,7 @@ fn who_closes_or_says_nothing_does_not_speak_tls() {
         let authority = Authority::new();
         let url = format!("rediss://127.0.0.1:{port}?ca={}", authority.ca().display());
         // The timeout is reached only if the listener is silent; one that closes is reported at once.
-        let patience = if silent { 0.5 } else { 10.0 };
+        let patience = if silent { "500ms" } else { "10s" };
         let config = Config::new(url).unwrap().connect_timeout(patience);
         let error = finishes("an answer", move || {
             Client::connect(config).map(drop).unwrap_err()
