@@ -59,14 +59,14 @@ fn speed() -> Vec<Goal> {
             many(Both),
         ),
         time(
-            "S5 split: hand-over to the release's round trip",
+            "S5 split: handoff to the release's round trip",
             AtMost(1.3),
-            figure("S5", Split, AutoMutexAwaited, "handover_per_release"),
+            figure("S5", Split, AutoMutexAwaited, "handoff_per_release"),
         ),
         time(
-            "S5 split: hand-over p99 µs",
+            "S5 split: handoff p99 µs",
             AtMost(1500.0),
-            figure("S5", Split, AutoMutexAwaited, "handover_p99_us"),
+            figure("S5", Split, AutoMutexAwaited, "handoff_p99_us"),
         ),
     ]
 }

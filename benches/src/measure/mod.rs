@@ -10,4 +10,4 @@ mod turns;
 pub(crate) use fairness::jain;
 pub(crate) use overlap::overlaps;
 pub(crate) use summary::{Summary, percentile};
-pub(crate) use turns::{Values, handovers, turns};
+pub(crate) use turns::{Values, handoffs, turns};

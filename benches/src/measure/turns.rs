@@ -76,38 +76,38 @@ pub(crate) fn turns(processes: &Processes, span: Span, capacity: u64) -> Values 
 }
 
 /// Computes the times from when a task of one process leaves its body to when a task of another process enters.
-pub(crate) fn handovers(processes: &Processes, span: Span) -> Values {
+pub(crate) fn handoffs(processes: &Processes, span: Span) -> Values {
     let mut turns: Vec<(usize, Record)> = Vec::new();
     for (process, tasks) in processes.iter().enumerate() {
         let records = tasks.iter().flat_map(|task| inside(task, span));
         turns.extend(records.map(|record| (process, *record)));
     }
     turns.sort_unstable_by_key(|(_, record)| record.entered);
-    let mut handovers = Vec::new();
+    let mut handoffs = Vec::new();
     let mut releases = Vec::new();
     for pair in turns.windows(2) {
         let ((from, before), (to, after)) = (pair[0], pair[1]);
-        // A handover counts only if the next task already waited when the lock was released.
+        // A handoff counts only if the next task already waited when the lock was released.
         if from != to && after.asked < before.left {
-            handovers.push(after.entered.saturating_sub(before.left));
+            handoffs.push(after.entered.saturating_sub(before.left));
             releases.push(before.done - before.left);
         }
     }
-    handovers.sort_unstable();
+    handoffs.sort_unstable();
     releases.sort_unstable();
-    let (handover, release) = (
-        percentile(&handovers, 0.5) as f64,
+    let (handoff, release) = (
+        percentile(&handoffs, 0.5) as f64,
         percentile(&releases, 0.5) as f64,
     );
     let values = [
-        ("handovers", handovers.len() as f64),
-        ("handover_p50_us", handover / MICROSECOND),
+        ("handoffs", handoffs.len() as f64),
+        ("handoff_p50_us", handoff / MICROSECOND),
         (
-            "handover_p99_us",
-            percentile(&handovers, 0.99) as f64 / MICROSECOND,
+            "handoff_p99_us",
+            percentile(&handoffs, 0.99) as f64 / MICROSECOND,
         ),
         ("release_p50_us", release / MICROSECOND),
-        ("handover_per_release", handover / release.max(1.0)),
+        ("handoff_per_release", handoff / release.max(1.0)),
     ];
     values.map(|(name, value)| (name.to_owned(), value)).into()
 }
@@ -143,12 +143,12 @@ mod tests {
     }
 
     #[test]
-    fn only_a_handover_to_a_process_that_waited_counts() {
+    fn only_a_handoff_to_a_process_that_waited_counts() {
         let first = vec![turn(100, 100, 200), turn(1000, 1000, 1100)];
         let second = vec![turn(150, 230, 300)];
-        let values = handovers(&vec![vec![first], vec![second]], SPAN);
-        assert_eq!(values["handovers"], 1.0);
-        assert_eq!(values["handover_p50_us"], 0.03);
-        assert_eq!(values["handover_per_release"], 3.0);
+        let values = handoffs(&vec![vec![first], vec![second]], SPAN);
+        assert_eq!(values["handoffs"], 1.0);
+        assert_eq!(values["handoff_p50_us"], 0.03);
+        assert_eq!(values["handoff_per_release"], 3.0);
     }
 }

@@ -37,8 +37,8 @@ impl Contender {
         match self {
             Self::AutoMutex => "auto-mutex",
             Self::AutoMutexThreads => "auto-mutex, 2 threads",
-            Self::AutoMutexLocal => "auto-mutex, local hand-over",
-            Self::AutoMutexLocalAwaited => "auto-mutex, local hand-over, unlock awaited",
+            Self::AutoMutexLocal => "auto-mutex, local handoff",
+            Self::AutoMutexLocalAwaited => "auto-mutex, local handoff, unlock awaited",
             Self::AutoMutexAwaited => "auto-mutex, unlock awaited",
             Self::AutoMutexAttribute => "#[auto_mutex]",
             Self::AutoMutexSemaphore => "auto-mutex Semaphore",

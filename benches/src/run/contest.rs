@@ -33,12 +33,12 @@ pub(crate) struct Contest {
     pub(crate) seconds: f64,
 }
 
-/// Runs the contest and returns its figures; with `handovers`, also the times of handovers between processes.
+/// Runs the contest and returns its figures; with `handoffs`, also the times of handoffs between processes.
 pub(crate) fn contest(
     server: &mut Server,
     contest: &Contest,
     dir: &Path,
-    handovers: bool,
+    handoffs: bool,
 ) -> Result<Values, Failure> {
     server.clear();
     let outs: Vec<_> = (0..contest.processes)
@@ -96,8 +96,8 @@ pub(crate) fn contest(
         ..span
     };
     let mut values = measure::turns(&processes, warm, contest.contender.capacity());
-    if handovers {
-        values.append(&mut measure::handovers(&processes, warm));
+    if handoffs {
+        values.append(&mut measure::handoffs(&processes, warm));
     }
     let turns = processes
         .iter()

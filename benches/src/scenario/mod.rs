@@ -2,7 +2,7 @@
 
 mod bench;
 mod cycle;
-mod handover;
+mod handoff;
 mod held;
 mod herd;
 mod keys;
@@ -65,7 +65,7 @@ pub(crate) const ALL: [&Scenario; 10] = [
     &keys::SCENARIO,
     &one_key::ONE_PROCESS,
     &one_key::MANY_PROCESSES,
-    &handover::SCENARIO,
+    &handoff::SCENARIO,
     &waiters::SCENARIO,
     &attribute::SCENARIO,
     &shared::SCENARIO,

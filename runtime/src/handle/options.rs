@@ -176,9 +176,12 @@ macro_rules! option_methods {
                 self
             }
 
-            /// Sets the label `lock.site` of this handle's metrics ([`Metric`](crate::Metric)); the default is
-            /// `by_hand`. Each label makes a series of its own. So the label must be a constant of the program: a key
-            /// of a lock cannot become a label by accident.
+            /// Names the place in the program that uses this handle, as [`Site::name`](crate::Site::name) does for an
+            /// annotated function; the default is `by_hand`. It's the label `lock.site` of the [metrics](crate::Metric),
+            /// and the lock order compares handles that have a label.
+            ///
+            /// Each label makes a series of its own, so it must be a constant of the program: a lock's key can't become
+            /// a label by accident.
             pub fn metrics_label(mut self, label: &'static str) -> Self {
                 self.options.label = Some(label);
                 self

@@ -86,7 +86,7 @@ impl MutexGuard {
     pub fn into_ticket(self) -> Result<Ticket, LockError> {
         self.check()?;
         let hold = self.holding.first();
-        if !hold.local().hand_over(hold) {
+        if !hold.local().export(hold) {
             return Err(hold.lost_error());
         }
         Ok(Ticket {

@@ -10,7 +10,7 @@
 /// | `auto_mutex.waiting` | up-down counter | `lock.site`, `lock.kind` |
 /// | `auto_mutex.lost` | counter | `lock.site`, `lock.kind`, `cause` |
 /// | `auto_mutex.renewal.failures` | counter | `lock.site`, `lock.kind` |
-/// | `auto_mutex.handover` | counter | `lock.site`, `lock.kind` |
+/// | `auto_mutex.handoff` | counter | `lock.site`, `lock.kind` |
 /// | `auto_mutex.store.operation.duration` | histogram, s | `operation` |
 /// | `auto_mutex.store.connected` | up-down counter | none |
 ///
@@ -39,7 +39,7 @@ pub enum Metric {
     /// Renewals of leases that failed. Each is tried again until the lease is over.
     RenewalFailures,
     /// Releases that handed the lock to the next waiter of the same process, without the store.
-    Handover,
+    Handoff,
     /// How long the store took to answer a request. A store in this process answers at once, and is not measured. Nor
     /// are the requests of searches for deadlocks.
     StoreOperationDuration,
@@ -71,7 +71,7 @@ impl Metric {
         Self::Waiting,
         Self::Lost,
         Self::RenewalFailures,
-        Self::Handover,
+        Self::Handoff,
         Self::StoreOperationDuration,
         Self::StoreConnected,
     ];
@@ -92,7 +92,7 @@ impl Metric {
             Self::Waiting => "auto_mutex.waiting",
             Self::Lost => "auto_mutex.lost",
             Self::RenewalFailures => "auto_mutex.renewal.failures",
-            Self::Handover => "auto_mutex.handover",
+            Self::Handoff => "auto_mutex.handoff",
             Self::StoreOperationDuration => "auto_mutex.store.operation.duration",
             Self::StoreConnected => "auto_mutex.store.connected",
         }
@@ -106,7 +106,7 @@ impl Metric {
                 MetricKind::Histogram
             }
             Self::Active | Self::Waiting | Self::StoreConnected => MetricKind::UpDownCounter,
-            Self::Lost | Self::RenewalFailures | Self::Handover => MetricKind::Counter,
+            Self::Lost | Self::RenewalFailures | Self::Handoff => MetricKind::Counter,
         }
     }
 
@@ -118,7 +118,7 @@ impl Metric {
             Self::Active | Self::Lost => "{lock}",
             Self::Waiting => "{call}",
             Self::RenewalFailures => "{renewal}",
-            Self::Handover => "{handover}",
+            Self::Handoff => "{handoff}",
             Self::StoreConnected => "{server}",
         }
     }
@@ -133,7 +133,7 @@ impl Metric {
             Self::Waiting => "Calls of this process that wait for a lock.",
             Self::Lost => "Locks that were lost while they were held.",
             Self::RenewalFailures => "Renewals of leases that failed.",
-            Self::Handover => "Locks that went to the next waiter of the same process.",
+            Self::Handoff => "Locks that went to the next waiter of the same process.",
             Self::StoreOperationDuration => "How long the lock store took to answer.",
             Self::StoreConnected => "Servers of the lock store that this process is connected to.",
         }
@@ -150,7 +150,7 @@ impl Metric {
             | Self::Active
             | Self::Waiting
             | Self::RenewalFailures
-            | Self::Handover => OF_LOCK,
+            | Self::Handoff => OF_LOCK,
             Self::StoreOperationDuration => &[OPERATION],
             Self::StoreConnected => &[],
         }

@@ -35,7 +35,7 @@ impl Transition<'_> {
             if !waiter.obtain(hold.clone(), self.wakes) && hold.unshare() {
                 continue;
             }
-            self.count(Metric::Handover, hold.grant().labels());
+            self.count(Metric::Handoff, hold.grant().labels());
             // The previous holder's `expire` may have made the lease shorter than this waiter needs.
             let lease_of = |terms| self.queue.lease_of(terms);
             let cut = lease_of(before.terms()) < lease_of(waiter.want.terms);

@@ -84,7 +84,7 @@ impl LockQueue {
 
     /// Ends the hold here but keeps it in the store, so that another client can adopt it. Returns `false` if the hold
     /// has already ended.
-    pub(crate) fn hand_over(self: &Arc<Self>, hold: &Arc<Hold>) -> bool {
+    pub(crate) fn export(self: &Arc<Self>, hold: &Arc<Hold>) -> bool {
         let over = self.step(|step| {
             let index = step.find_hold(hold)?;
             if !hold.end(step.now, step.wakes) {

@@ -15,7 +15,7 @@ use auto_mutex::{Client, Config};
 pub use cluster::OnCluster;
 pub use memory::Memory;
 pub use quorum::{OnQuorum, quorum_url};
-pub use redis::{ByDialer, OnRedis, OverTls, UnderTheRule, WithoutHandover};
+pub use redis::{ByDialer, OnRedis, OverTls, UnderTheRule, WithoutHandoff};
 pub use sentinel::OnSentinel;
 
 use crate::events::{LONG, PATIENCE, finishes_within};
@@ -112,7 +112,7 @@ macro_rules! conformance {
         $crate::conformance!(@store redis_over_tls OverTls $($module: $($test)+;)+);
         $crate::conformance!(@store redis_by_a_dialer ByDialer $($module: $($test)+;)+);
         $crate::conformance!(@store redis_under_the_rule UnderTheRule $($module: $($test)+;)+);
-        $crate::conformance!(@store redis_without_handover WithoutHandover $($module: $($test)+;)+);
+        $crate::conformance!(@store redis_without_handoff WithoutHandoff $($module: $($test)+;)+);
         mod quorum {
             $(mod $module {
                 $($crate::conformance!(@quorum $module $test $($what)?);)+

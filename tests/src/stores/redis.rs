@@ -16,7 +16,7 @@ static SECURE: Pool<Secure> = Pool::new();
 pub struct OnRedis(Lent<Redis>);
 
 /// A redis-server for clients without handoff: they send every release to the store.
-pub struct WithoutHandover(Lent<Redis>);
+pub struct WithoutHandoff(Lent<Redis>);
 
 /// A redis-server whose user has only the rights that `acl_rule` names.
 pub struct UnderTheRule(Lent<Ruled>);
@@ -39,7 +39,7 @@ impl OnRedis {
     }
 }
 
-impl WithoutHandover {
+impl WithoutHandoff {
     /// Takes an idle server, or starts a new one.
     #[expect(clippy::new_without_default, reason = "starts a process")]
     pub fn new() -> Self {
@@ -116,7 +116,7 @@ impl TestStore for OnRedis {
     }
 }
 
-impl TestStore for WithoutHandover {
+impl TestStore for WithoutHandoff {
     fn url(&self) -> String {
         self.0.url()
     }

@@ -11,7 +11,7 @@ mod deadlocks;
 mod draining;
 mod exclusion;
 mod executors;
-mod handover;
+mod handoff;
 mod hears;
 mod holding;
 mod inquiry;
@@ -110,10 +110,10 @@ auto_mutex_tests::conformance! {
         workers_that_all_wait_for_a_task_of_theirs_are_reported,
         a_holder_that_can_run_on_is_not_reported,
         not_waiting_is_no_deadlock;
-    handover:
+    handoff:
         a_ticket_takes_the_lock_to_another_member,
         a_second_adopter_comes_too_late,
-        the_waiters_wait_on_through_a_hand_over,
+        the_waiters_wait_on_through_a_handoff,
         a_hold_that_is_over_makes_no_ticket;
     holding:
         expire_ends_the_hold_and_tells_it,

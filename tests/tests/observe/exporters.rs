@@ -183,7 +183,7 @@ async fn opentelemetry_gets_all_metrics() {
     assert!(found["auto_mutex.hold.duration"].contains(&(here, 3.0)));
     for site in sites() {
         let site = format!("lock.site={}", site.name());
-        for name in ["active", "waiting", "lost", "handover", "renewal.failures"] {
+        for name in ["active", "waiting", "lost", "handoff", "renewal.failures"] {
             let mut points = found[&format!("auto_mutex.{name}")].iter();
             assert!(
                 points.any(|(labels, _)| labels.contains(&site)),

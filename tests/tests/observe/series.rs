@@ -127,7 +127,7 @@ async fn no_label_says_more_than_the_program_does() {
 }
 
 #[tokio::test]
-async fn a_hand_over_is_counted_and_local() {
+async fn a_handoff_is_counted_and_local() {
     let seen = Seen::default();
     let redis = Redis::start();
     let config = Config::new(redis.url()).unwrap().local_handoff(100, "60s");
@@ -149,7 +149,7 @@ async fn a_hand_over_is_counted_and_local() {
     for call in calls {
         soon("its turn", call).await.unwrap().unwrap();
     }
-    assert_eq!(seen.total(Metric::Handover, &site), 3);
+    assert_eq!(seen.total(Metric::Handoff, &site), 3);
     let via = |via| seen.total(Metric::AcquireDuration, &[site[0], ("via", via)]);
     assert_eq!((via("local"), via("store")), (3, 1));
     assert_eq!(seen.total(Metric::HoldDuration, &site), 4);

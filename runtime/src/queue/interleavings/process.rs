@@ -17,7 +17,7 @@ use crate::store::memory::{Driver, MemoryStore};
 use crate::store::{Events, MemberId, Store as _};
 
 /// The budgets of local handoffs: the maximum number, and the maximum time.
-const HANDOVERS: [(u32, Duration); 3] = [
+const HANDOFFS: [(u32, Duration); 3] = [
     (0, Duration::ZERO),
     (1, Duration::from_millis(5)),
     (100, Duration::from_millis(5)),
@@ -44,13 +44,13 @@ impl Cluster {
         static STORES: AtomicU64 = AtomicU64::new(0);
         let store = format!("interleavings {}", STORES.fetch_add(1, Ordering::Relaxed));
         by_hand::set(Instant::from_nanos(1_000_000_000_000));
-        let handover = HANDOVERS[thread_rng().gen_range(0..HANDOVERS.len())];
+        let handoff = HANDOFFS[thread_rng().gen_range(0..HANDOFFS.len())];
         // A single process may have a store of its own, which lends the name to its client.
         let shared = processes > 1 || thread_rng().r#gen();
-        let start = |_| Process::start(shared.then_some(&*store), handover);
+        let start = |_| Process::start(shared.then_some(&*store), handoff);
         Self {
             processes: (0..processes).map(start).collect(),
-            witness: Witness::new(handover),
+            witness: Witness::new(handoff),
         }
     }
 

@@ -11,7 +11,7 @@ use crate::queue::Hold;
 /// one of `std`. So no other thread runs while this mutex is locked.
 pub(super) struct Witness {
     /// The budget of local handoffs: the maximum number, and the maximum time.
-    handover: (u32, Duration),
+    handoff: (u32, Duration),
     /// No hold may be lost.
     calm: AtomicBool,
     seen: Mutex<Seen>,
@@ -28,9 +28,9 @@ struct Seen {
 }
 
 impl Witness {
-    pub(super) fn new(handover: (u32, Duration)) -> Arc<Self> {
+    pub(super) fn new(handoff: (u32, Duration)) -> Arc<Self> {
         Arc::new(Self {
-            handover,
+            handoff,
             calm: AtomicBool::new(false),
             seen: Mutex::default(),
         })
@@ -85,7 +85,7 @@ impl Witness {
     /// Checks that local handoffs keep to their budget.
     fn check_budget(&self, seen: &mut Seen, hold: &Hold) {
         let (fencing, number) = (hold.grant().token / 1024, hold.grant().token % 1024);
-        let (times, time) = self.handover;
+        let (times, time) = self.handoff;
         assert!(number <= u64::from(times), "handed on too often");
         match seen.granted {
             _ if number == 0 => seen.granted = Some((fencing, hold.since())),

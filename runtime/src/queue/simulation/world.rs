@@ -38,7 +38,7 @@ pub(super) struct World {
     pub(super) log: Vec<String>,
     pub(super) shape: Shape,
     /// The budget of local handoffs: the maximum number, and the maximum time.
-    handover: (u32, Duration),
+    handoff: (u32, Duration),
     pub(super) signals: Signals,
 }
 
@@ -58,7 +58,7 @@ impl World {
             handed: 0,
             log: Vec::new(),
             shape: Shape::of(seed),
-            handover: [
+            handoff: [
                 (0, Duration::ZERO),
                 (100, Duration::from_millis(5)),
                 (3, Duration::from_secs(20)),
@@ -77,7 +77,7 @@ impl World {
             .unwrap()
             .lease("10s")
             .store_timeout("1000s");
-        let (times, time) = self.handover;
+        let (times, time) = self.handoff;
         let settings = config.local_handoff(times, time).validate().unwrap();
         let wire = Arc::new(Wire::default());
         let member = Member::new(settings, wire.clone());
@@ -181,7 +181,7 @@ impl World {
     fn obtained(&mut self, hold: &Hold, before: u64) {
         let token = hold.grant().token;
         let handed = token % 1024;
-        assert!(handed <= u64::from(self.handover.0), "handed on too often");
+        assert!(handed <= u64::from(self.handoff.0), "handed on too often");
         // If several callers get the lock at the same time, a later grant may be noticed first.
         let before = match self.shape {
             Shape::Mutex => self.last_token,

@@ -35,7 +35,7 @@ fn a_store_of_ones_own_hears_of_a_grant_with_the_next_step() {
 fn who_takes_over_finds_what_was_lent() {
     let free = Free::on(None);
     let hold = free.take(&Rig::want());
-    assert!(hold.local().hand_over(&hold));
+    assert!(hold.local().export(&hold));
     let old = hold.grant().ticket;
     let adopt = |local: &Arc<LockQueue>| local.adopt(old, Rig::want());
     let mut adopted = Box::pin(free.member.with_queue(&free.name, adopt).unwrap());

@@ -1,4 +1,4 @@
-//! Requests that end a hold or a part of it: releases, also those that meet foreign data, handovers, and downgrades.
+//! Requests that end a hold or a part of it: releases, also those that meet foreign data, handoffs, and downgrades.
 
 use super::{Rig, SECOND, granted};
 use crate::clock::by_hand;
@@ -56,13 +56,13 @@ fn a_shutdown_does_not_wait_for_a_foreign_key_to_go() {
 fn what_is_over_cannot_be_handed_over() {
     let rig = Rig::new();
     let hold = rig.take(&Rig::want());
-    assert!(hold.local().hand_over(&hold));
+    assert!(hold.local().export(&hold));
     assert!(!hold.is_valid() && !hold.is_lost());
-    assert!(!hold.local().hand_over(&hold), "it is gone already");
+    assert!(!hold.local().export(&hold), "it is gone already");
     assert!(rig.is_silent(), "the store keeps it");
     let hold = rig.take(&Rig::want());
     by_hand::set(rig.now.after(60 * SECOND));
-    assert!(!hold.local().hand_over(&hold), "it is lost");
+    assert!(!hold.local().export(&hold), "it is lost");
 }
 
 #[test]

@@ -95,7 +95,7 @@ const FAULTS: &[(&str, &str, &str, bool, u64)] = &[
         19,
     ),
     (
-        "who hands over goes on to hold",
+        "who hands off goes on to hold",
         "drop_holder(old)",
         "",
         true,

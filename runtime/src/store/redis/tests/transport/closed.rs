@@ -25,7 +25,7 @@ async fn what_is_plain_elsewhere_gets_nothing() {
         Ok(Reply::Granted { .. })
     ));
     // If the server were open, these two would be one command.
-    let ids = [release(held), acquire(next)].map(|op| peer.hand_over("n", op));
+    let ids = [release(held), acquire(next)].map(|op| peer.enqueue("n", op));
     peer.store.flush();
     assert_eq!(
         peer.answer(ids[0]).await.unwrap(),

@@ -10,7 +10,7 @@ async fn together(
     ops: [(&str, Op); 2],
 ) -> ([Result<Reply, StoreError>; 2], u64) {
     let before = scripts_run(admin);
-    let ids = ops.map(|(name, op)| peer.hand_over(name, op));
+    let ids = ops.map(|(name, op)| peer.enqueue(name, op));
     peer.store.flush();
     let replies = [peer.answer(ids[0]).await, peer.answer(ids[1]).await];
     (replies, scripts_run(admin) - before)
@@ -115,8 +115,8 @@ async fn both_parts_of_a_cycle_are_answered_when_the_connection_is_lost() {
     let [first, second] = [(); 2].map(|()| Ticket::random());
     peer.ask("n", acquire(first)).await.unwrap();
     server.signal("STOP");
-    let released = peer.hand_over("n", release(first));
-    let acquired = peer.hand_over("n", acquire(second));
+    let released = peer.enqueue("n", release(first));
+    let acquired = peer.enqueue("n", acquire(second));
     peer.store.flush();
     server.stop();
     assert!(peer.answer(released).await.unwrap_err().is_disconnected());
@@ -151,7 +151,7 @@ async fn an_acquire_and_a_release_that_are_written_together_run_in_the_best_orde
     let [first, second] = [Ticket::random(), Ticket::random()];
     assert!(peer.ask("n", acquire(first)).await.is_ok());
     // The release comes first, so the acquire need not wait for a message.
-    let acquired = peer.hand_over("n", acquire(second));
+    let acquired = peer.enqueue("n", acquire(second));
     let released = peer.submit("n", release(first));
     let freed = peer.answer(released).await.unwrap();
     assert_eq!(freed, Reply::Released { free: 1 });
@@ -160,7 +160,7 @@ async fn an_acquire_and_a_release_that_are_written_together_run_in_the_best_orde
 
     // Both have the same ticket: the release is of this very acquire.
     let own = Ticket::random();
-    let acquired = peer.hand_over("other", acquire(own));
+    let acquired = peer.enqueue("other", acquire(own));
     let released = peer.submit("other", release(own));
     assert!(matches!(
         peer.answer(acquired).await,
@@ -173,7 +173,7 @@ async fn an_acquire_and_a_release_that_are_written_together_run_in_the_best_orde
     let [one, two] = [Ticket::random(), Ticket::random()];
     let permit = |ticket| ops::acquire(ticket, 2, Mode::Queue);
     assert!(peer.ask("permits", permit(one)).await.is_ok());
-    let acquired = peer.hand_over("permits", permit(two));
+    let acquired = peer.enqueue("permits", permit(two));
     let released = peer.submit("permits", release(one));
     assert!(matches!(
         peer.answer(acquired).await,

@@ -109,13 +109,13 @@ impl Peer {
     }
 
     fn submit(&mut self, name: &str, op: Op) -> RequestId {
-        let id = self.hand_over(name, op);
+        let id = self.enqueue(name, op);
         self.store.flush();
         id
     }
 
     /// Submits a request that may be written later.
-    fn hand_over(&mut self, name: &str, op: Op) -> RequestId {
+    fn enqueue(&mut self, name: &str, op: Op) -> RequestId {
         self.submitted += 1;
         let id = RequestId(self.submitted);
         let name = Name::from_escaped(name);

@@ -31,7 +31,7 @@ pub(crate) async fn a_second_adopter_comes_too_late(store: &dyn TestStore) {
     assert!(matches!(late, Err(LockError::Lost { .. })), "{late:?}");
 }
 
-pub(crate) async fn the_waiters_wait_on_through_a_hand_over(store: &dyn TestStore) {
+pub(crate) async fn the_waiters_wait_on_through_a_handoff(store: &dyn TestStore) {
     let (here, there, other) = (store.member(), store.member(), store.member());
     let guard = here.mutex("m").lock().await.unwrap();
     let waiting = tokio::spawn(async move { other.mutex("m").lock().await });
