@@ -13,6 +13,7 @@ use crate::error::{LockError, LossCause};
 use crate::lease::{Bounds, ListenerKey};
 
 /// One or more holds, cheap to clone.
+#[doc(hidden)]
 #[derive(Clone, Debug)]
 pub struct Holds {
     holds: Inner,
