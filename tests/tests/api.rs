@@ -163,11 +163,27 @@ fn find(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
+/// The lines without the items that the documentation hides: they are for the macros' expansions.
+fn shown(text: &str) -> Vec<&str> {
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let mut shown = Vec::new();
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        if line.trim() == "#[doc(hidden)]" {
+            let is_end = |end: &&str| indent(end) == indent(line) && end.ends_with(['}', ';', ',']);
+            lines.by_ref().find(is_end);
+        } else {
+            shown.push(line);
+        }
+    }
+    shown
+}
+
 /// Adds the text of each public item up to its body, with the header of the `impl` around it in front. Adds also the
 /// variants of enums and the functions of traits.
 fn read(text: &str, found: &mut BTreeSet<String>) {
     let text = text.split("\n#[cfg(test)]\nmod ").next().unwrap();
-    let mut lines = text.lines();
+    let mut lines = shown(text).into_iter();
     let mut around = String::new();
     while let Some(line) = lines.next() {
         let word = line.trim_start();

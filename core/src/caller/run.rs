@@ -94,6 +94,7 @@ fn poll_body<F: Future>(
 }
 
 /// Runs a future that another value owns, and that is dropped before this value.
+#[doc(hidden)]
 #[derive(Debug, Default)]
 pub struct Around {
     span: BodySpan,

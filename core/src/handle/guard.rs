@@ -84,10 +84,16 @@ macro_rules! single_guard_methods {
                 Self { holding }
             }
 
-            /// The complete name of the lock.
+            /// The name of the lock as it was given to the handle: `client.mutex(guard.name())` is the same lock.
+            ///
+            /// The guard of an annotated function, or of an adopted ticket, has no handle. It has the complete name, with
+            /// the namespace, as errors show it.
             #[must_use]
             pub fn name(&self) -> &str {
-                self.holding.first().name().as_str()
+                match &self.holding.last {
+                    Some(handle) => handle.name(),
+                    None => self.holding.first().name().as_str(),
+                }
             }
 
             /// A number that grows with every grant of this lock, for the protected resource to check. Fits a

@@ -1,4 +1,4 @@
-//! [`Last`]: the hold that was last taken through a handle or its clones.
+//! [`Last`]: the name of a handle, and the hold that was last taken through the handle or its clones.
 
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -8,19 +8,34 @@ use crate::queue::{Hold, Holds};
 use crate::sync::Mutex;
 use crate::wait::lock;
 
-/// The hold that was last taken, with its bounds.
-#[derive(Default)]
-pub(crate) struct Last(Mutex<(Weak<Hold>, WeakBounds)>);
+/// What the clones of a handle share, and the guards that were taken through them.
+pub(crate) struct Last {
+    /// The name as it was given to the handle.
+    name: Box<str>,
+    /// The hold that was last taken, with its bounds.
+    hold: Mutex<(Weak<Hold>, WeakBounds)>,
+}
 
 impl Last {
+    pub(super) fn of(name: &str) -> Arc<Self> {
+        Arc::new(Self {
+            name: name.into(),
+            hold: Mutex::default(),
+        })
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Remembers `hold`, which is one of `holds`.
     pub(super) fn remember(&self, hold: &Arc<Hold>, holds: &Holds) {
-        *lock(&self.0) = (Arc::downgrade(hold), holds.bounds().downgrade());
+        *lock(&self.hold) = (Arc::downgrade(hold), holds.bounds().downgrade());
     }
 
     /// The last hold, if it is still valid.
     pub(super) fn holds(&self) -> Option<Holds> {
-        let (hold, bounds) = lock(&self.0).clone();
+        let (hold, bounds) = lock(&self.hold).clone();
         let hold = hold.upgrade().filter(|hold| hold.is_valid())?;
         Some(Holds::from(hold).within(bounds.upgrade()))
     }

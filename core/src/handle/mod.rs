@@ -27,7 +27,7 @@ pub(crate) use self::guard::{guard_methods, single_guard_methods, unlock_methods
 pub use self::holding::Guard;
 pub(crate) use self::holding::Holding;
 pub use self::info::{LockInfo, Waiter};
-use self::last::Last;
+pub(crate) use self::last::Last;
 pub(crate) use self::options::{Options, Reentry, option_methods};
 pub(crate) use self::owned::owned;
 pub(crate) use self::query::{freed, inspected, query_methods};
@@ -51,10 +51,11 @@ impl Handle {
     /// Without `client`, the handle uses the client that is in force where the handle is used.
     #[track_caller]
     pub(crate) fn new(client: Option<Client>, name: impl Into<String>) -> Self {
+        let name = name.into();
         Self {
+            last: Some(Last::of(&name)),
             address: Address::new(client, name),
             owner: None,
-            last: Some(Arc::default()),
         }
     }
 

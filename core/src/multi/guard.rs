@@ -1,9 +1,10 @@
 //! [`MultiGuard`]: the guard of several locks.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
-use crate::handle::{Holding, guard_methods, unlock_methods};
+use crate::handle::{Holding, Last, guard_methods, unlock_methods};
 use crate::name::Name;
 
 /// Several held locks. Dropping the guard releases the locks in the background, from any thread, with or without a
@@ -14,6 +15,8 @@ use crate::name::Name;
 #[must_use = "if unused, the locks are released at once"]
 pub struct MultiGuard {
     pub(super) holding: Holding,
+    /// The handles of the locks, in the order of the holds. Empty for an annotated function.
+    handles: Vec<Arc<Last>>,
     waited: Duration,
     attempts: u32,
 }
@@ -22,18 +25,30 @@ guard_methods!(MultiGuard);
 unlock_methods!(MultiGuard);
 
 impl MultiGuard {
-    pub(super) fn new(holding: Holding, waited: Duration, attempts: u32) -> Self {
+    pub(super) fn new(
+        holding: Holding,
+        handles: Vec<Arc<Last>>,
+        waited: Duration,
+        attempts: u32,
+    ) -> Self {
         Self {
             holding,
+            handles,
             waited,
             attempts,
         }
     }
 
-    /// The complete names of the locks, sorted, each once.
+    /// The names of the locks as they were given to the handle, each once, in the order in which the locks are taken. The
+    /// guard of an annotated function has the complete names, with the namespace, as errors show them.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        let holds = self.holding.holds().all().iter();
-        holds.map(|hold| hold.name().as_str())
+        let handles = self.handles.iter().map(|handle| handle.name());
+        let complete = self.holding.holds().all().iter();
+        handles.chain(
+            complete
+                .skip(self.handles.len())
+                .map(|hold| hold.name().as_str()),
+        )
     }
 
     /// The greatest of the locks' fencing tokens. Use it for a resource that several of the locks protect: for the same

@@ -329,6 +329,10 @@ impl<'a> Call<'a> {
         if self.targets[0].last.is_some() {
             holding.taken_by(TaskId::current(self.caller.is_blocking()), self.stays);
         }
-        MultiGuard::new(holding, waited, self.budget.attempts())
+        let handles = self
+            .targets
+            .iter()
+            .filter_map(|target| target.last.cloned());
+        MultiGuard::new(holding, handles.collect(), waited, self.budget.attempts())
     }
 }

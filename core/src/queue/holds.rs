@@ -21,6 +21,7 @@ use crate::process::PerProcess;
 use crate::task::TaskId;
 
 /// One or more holds, cheap to clone.
+#[doc(hidden)]
 #[derive(Clone, Debug)]
 pub struct Holds {
     holds: Inner,

@@ -3,6 +3,7 @@
 use super::Site;
 
 /// An entry of the list. Each expansion submits one.
+#[doc(hidden)]
 #[derive(Debug)]
 pub struct Listed(pub &'static Site);
 

@@ -18,7 +18,9 @@ use crate::name::{Name, NameBuilder};
 
 use class::Classes;
 pub(crate) use duplicates::find_duplicates;
-pub use list::{Listed, sites};
+#[doc(hidden)]
+pub use list::Listed;
+pub use list::sites;
 
 /// An annotated function of this program, as listed by [`sites`].
 #[non_exhaustive]
@@ -28,6 +30,7 @@ pub struct Site {
 }
 
 /// A site as the source code describes it.
+#[doc(hidden)]
 #[derive(Clone, Copy)]
 pub struct SiteData {
     /// The annotated crate's package. Its name is part of every derived name, so that two programs of one namespace never
@@ -61,6 +64,7 @@ pub struct SiteData {
 }
 
 /// The attribute of a function.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attribute {
     /// `#[auto_mutex]`
@@ -74,6 +78,7 @@ pub enum Attribute {
 }
 
 /// The part of a name before the function's name.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub enum Owner {
     /// For a free function: its module path without the crate.

@@ -103,12 +103,15 @@ pub(crate) async fn open(
     Ok((store, driver))
 }
 
+/// The engine of a URL, or what is wrong with the URL.
+pub(crate) type Parsed = Result<Arc<dyn Engine>, SetupError>;
+
 /// The URL schemes of an engine.
 pub(crate) struct Scheme {
     pub(crate) names: &'static [&'static str],
     /// Parses the rest of a URL with the scheme `name`. No error may repeat any part of the URL, because a piece of a
     /// password may be in any part.
-    pub(crate) parse: fn(name: &str, rest: &str) -> Result<Arc<dyn Engine>, SetupError>,
+    pub(crate) parse: fn(name: &str, rest: &str) -> Parsed,
 }
 
 inventory::collect!(Scheme);

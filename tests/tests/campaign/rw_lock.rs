@@ -18,7 +18,7 @@ fn open(what: &'static str, lease: u64, duration: Duration) -> Arena {
 }
 
 fn readers_were_in_together(verdict: &Verdict) {
-    let usage = &verdict.usage["suite:l"];
+    let usage = &verdict.usage["l"];
     assert!(usage.most_holders > 1, "{usage:?}");
 }
 

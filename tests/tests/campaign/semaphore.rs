@@ -21,7 +21,7 @@ fn open(what: &'static str, lease: u64, duration: Duration) -> Arena {
 
 /// Asserts that all permits were in use. Without this check, a semaphore that withholds permits would pass.
 fn all_permits_were_in_use(verdict: &Verdict) {
-    let usage = &verdict.usage["suite:s"];
+    let usage = &verdict.usage["s"];
     assert_eq!(usage.most_units, PERMITS);
     assert!(usage.most_holders > 1, "{usage:?}");
 }

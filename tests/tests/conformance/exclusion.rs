@@ -43,7 +43,7 @@ pub(crate) async fn a_guard_knows_what_it_is(store: &dyn TestStore) {
         .lock()
         .await
         .unwrap();
-    assert_eq!(guard.name(), "suite:some:name");
+    assert_eq!(guard.name(), "some:name");
     assert!(guard.fencing_token() > 0);
     let left = guard.expires_in();
     assert!(left <= expire && left > expire / 2, "{left:?}");

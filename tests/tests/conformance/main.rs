@@ -176,6 +176,7 @@ auto_mutex_tests::conformance! {
         odd_names_keep_their_identity,
         names_that_cannot_be_used_are_refused,
         a_long_name_works_up_to_the_limit,
+        a_guard_has_the_name_as_it_was_given,
         namespaces_keep_programs_apart,
         colons_do_not_move_between_namespace_and_name;
     nested_expire:

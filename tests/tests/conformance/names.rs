@@ -64,12 +64,33 @@ pub(crate) async fn a_long_name_works_up_to_the_limit(store: &dyn TestStore) {
     assert!(guard.unlock().await.unwrap());
 }
 
+/// Whatever the name, `name()` of a guard makes a handle of the same lock.
+pub(crate) async fn a_guard_has_the_name_as_it_was_given(store: &dyn TestStore) {
+    let client = Client::connect(store.config().namespace("my ns")).unwrap();
+    for name in ["a b:{c}", "100%", "ü"] {
+        let guard = client.mutex(name).lock().await.unwrap();
+        assert_eq!(guard.name(), name);
+        let same = client.mutex(guard.name());
+        assert!(same.try_lock().await.unwrap().is_none());
+        assert!(guard.unlock().await.unwrap());
+        let both = client.multi([name, "z"]).lock().await.unwrap();
+        assert!(both.names().eq([name, "z"]), "{both:?}");
+        assert!(both.unlock().await.unwrap());
+    }
+}
+
 pub(crate) async fn namespaces_keep_programs_apart(store: &dyn TestStore) {
     let one = Client::connect(store.config().namespace("one")).unwrap();
     let two = Client::connect(store.config().namespace("two")).unwrap();
     assert_eq!(one.namespace(), Some("one"));
     let guard = one.mutex("m").lock().await.unwrap();
-    assert_eq!(guard.name(), "one:m");
+    assert_eq!(guard.name(), "m");
+    let refused = one.mutex("m").block("0s").lock().await.unwrap_err();
+    assert_eq!(
+        refused.name(),
+        Some("one:m"),
+        "errors name the lock completely"
+    );
     assert!(two.mutex("m").try_lock().await.unwrap().is_some());
 }
 

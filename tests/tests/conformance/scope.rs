@@ -109,7 +109,7 @@ pub(crate) async fn a_spawned_task_is_given_the_client(store: &dyn TestStore) {
         "{error}"
     );
     let guard = soon("an answer", given).await.unwrap().unwrap();
-    assert_eq!(guard.name(), "suite:m");
+    assert_eq!(guard.name(), "m");
     // A thread needs a scope too.
     drop(guard);
     let locked = move || client.blocking_scope(|| Mutex::new("m").blocking_lock().map(drop));
@@ -121,13 +121,29 @@ fn two(store: &dyn TestStore) -> [Client; 2] {
     ["a", "b"].map(|namespace| Client::connect(store.config().namespace(namespace)).unwrap())
 }
 
-/// The complete name of the lock `m` as it is taken here.
+/// The complete names of the locks `m` and `other` as they are taken here.
 async fn taken_here() -> String {
     let guard = Mutex::new("m").lock().await.unwrap();
+    let m = held_here("m").await;
     // The task may go on in another poll.
     tokio::task::yield_now().await;
     let again = Mutex::new("other").lock().await.unwrap();
-    format!("{} {}", guard.name(), again.name())
+    let both = format!("{m} {}", held_here("other").await);
+    drop((guard, again));
+    both
+}
+
+/// The complete name of a held lock, from the error of another call for it.
+async fn held_here(name: &str) -> String {
+    let refused = Mutex::new(name).block("0s").lock().await.unwrap_err();
+    refused.name().expect("the lock").to_owned()
+}
+
+/// The complete name of the lock `m` as this thread takes it.
+fn taken_on_this_thread() -> String {
+    let _guard = Mutex::new("m").blocking_try_lock().unwrap().expect("free");
+    let refused = Mutex::new("m").block("0s").blocking_lock().unwrap_err();
+    refused.name().expect("the lock").to_owned()
 }
 
 const ON_A: &str = "a:m a:other";
@@ -205,8 +221,7 @@ pub(crate) async fn a_scoped_future_is_dropped_in_its_scope(store: &dyn TestStor
     struct Asks(std::sync::mpsc::Sender<String>);
     impl Drop for Asks {
         fn drop(&mut self) {
-            let guard = Mutex::new("m").blocking_try_lock().unwrap();
-            self.0.send(guard.unwrap().name().to_owned()).unwrap();
+            self.0.send(taken_on_this_thread()).unwrap();
         }
     }
     let [a, b] = two(store);
@@ -232,10 +247,7 @@ pub(crate) async fn a_thread_that_ends_keeps_its_scope(store: &dyn TestStore) {
     struct Asks(Client, std::sync::mpsc::Sender<String>);
     impl Drop for Asks {
         fn drop(&mut self) {
-            let name = self.0.blocking_scope(|| {
-                let outer = Mutex::new("m").blocking_lock().unwrap();
-                outer.name().to_owned()
-            });
+            let name = self.0.blocking_scope(taken_on_this_thread);
             self.1.send(name).unwrap();
         }
     }

@@ -29,7 +29,7 @@ fn is_seen(
         thread::sleep(BRIEF);
         field.close();
         let histories = holds(&read(&field.file()));
-        let (lock, history) = &histories["suite:n"];
+        let (lock, history) = &histories["n"];
         let lock = capacity.map_or(*lock, |capacity| Lock { capacity });
         if let Some(text) = fault(&lock, history) {
             return println!("{text}");

@@ -30,7 +30,7 @@ fn a_semaphore_never_gives_more_than_it_has() {
     assert!(together.iter().all(Result::is_ok), "{together:?}");
     let verdict = Contest::begin(&mut ground, "semaphore:2", 1, CALM).end();
     assert_eq!(verdict.crowded, 0);
-    assert!(verdict.usage["suite:m"].most_units <= 2);
+    assert!(verdict.usage["m"].most_units <= 2);
 }
 
 /// Each of three members could get a majority of servers: this takes nine grants, and five servers with two permits each have

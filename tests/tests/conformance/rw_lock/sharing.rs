@@ -23,7 +23,7 @@ pub(crate) async fn readers_hold_together_and_writers_alone(store: &dyn TestStor
         assert!(member.rw_lock("l").try_read().await.unwrap().is_none());
         assert!(member.rw_lock("l").try_write().await.unwrap().is_none());
     }
-    assert_eq!(writer.name(), "suite:l");
+    assert_eq!(writer.name(), "l");
     assert!(writer.unlock().await.unwrap());
     drop(soon("free", a.rw_lock("l").read()).await.unwrap());
 }

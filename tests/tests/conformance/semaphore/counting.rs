@@ -26,7 +26,7 @@ pub(crate) async fn as_many_hold_as_there_are_permits(store: &dyn TestStore) {
     let permit = soon("the next one", next.acquire()).await.unwrap();
     assert_eq!(permit.units(), 1);
     assert_eq!(permit.token(), None);
-    assert_eq!(permit.name(), "suite:s");
+    assert_eq!(permit.name(), "s");
 }
 
 pub(crate) async fn many_are_taken_at_once_or_not_at_all(store: &dyn TestStore) {
