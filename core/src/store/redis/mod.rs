@@ -1,16 +1,5 @@
-//! The Redis store: the rules of `docs/protocol.md` as Lua scripts, behind one connection per member.
-//!
-//! - `scripts/`: one script for all operations, in parts, and the script for the term; `scripts.rs` assembles them.
-//! - `command.rs`, `reply.rs`, `push.rs`, `error.rs`: encoding of requests, decoding of replies.
-//! - `connect/`: opens and checks a connection. `term.rs`: from when on its server grants.
-//! - `route/`: finds the server, again for each connection.
-//! - `pipeline/`: requests from any thread, until they are written.
-//! - `link.rs`, `pending.rs`, `sending.rs`: one connection, until it is lost; replies and rewrites.
-//! - `driver.rs`: makes the connection, and replaces a lost one. `replicas/`: grants that count only once replicas have them.
-//! - `inspector.rs`: reads names and their state, and changes nothing.
-//! - `rights.rs`: the commands that the user must be allowed to call.
-//!
-//! This folder does not know the kinds of locks, nor the queues of waiters in this process.
+//! The Redis store: the rules of `docs/protocol.md` as Lua scripts, behind one connection per member. Knows neither the
+//! kinds of locks nor the waiters in this process.
 
 mod command;
 mod connect;
@@ -53,7 +42,6 @@ use super::MemberId;
 use crate::config::{Access, Replicas};
 use crate::name::Name;
 
-/// What the store of one server needs.
 pub(crate) struct Spec {
     pub(crate) route: Route,
     pub(crate) access: Access,
@@ -63,8 +51,7 @@ pub(crate) struct Spec {
     pub(crate) guard: Guard,
     /// The time for one attempt to connect.
     pub(crate) connect_timeout: Duration,
-    /// The reserved name on which the first connection runs its checks. `None`: no checks, because another node of the
-    /// cluster is checked.
+    /// Reserved for the checks of the first connection. `None`: another node of the cluster is checked.
     pub(crate) probe: Option<Name>,
     /// Whether the store only reads, for an operator.
     pub(crate) reads: bool,
