@@ -29,8 +29,7 @@ pub(crate) struct Driver {
     drivers: Vec<redis::Driver>,
 }
 
-/// Opens the nodes. A majority must connect within the connect timeout; the others may connect later. With
-/// `Config::connect_lazily`, all may.
+/// A majority must connect within the connect timeout, unless the client connects lazily.
 pub(crate) async fn open(
     nodes: &[RedisEndpoint],
     settings: &Settings,

@@ -12,16 +12,13 @@ use crate::store::NameRecord;
 use crate::store::redis;
 use crate::store::snapshot::Snapshot;
 
-/// How long to wait before another attempt to reach a server.
 const PAUSE: Duration = Duration::from_secs(5);
 
 struct Watched {
     inspector: redis::Inspector,
-    /// When to try this server again.
     retry: Instant,
 }
 
-/// A reader of a quorum.
 pub(crate) struct Inspector {
     nodes: Vec<Watched>,
     /// The last error of a server that could not be reached.
@@ -51,8 +48,7 @@ impl Inspector {
             .map(drop)
     }
 
-    /// `names`: the names on the server at `index`. Removes the wake queues, and the names that are also on a server with
-    /// a lower index.
+    /// Removes wake queues from the `names` of the server at `index`, and names that a server before it has, too.
     pub(in crate::store) async fn leave_out(
         &mut self,
         index: usize,
