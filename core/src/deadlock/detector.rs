@@ -1,8 +1,5 @@
-//! [`Detector`]: the searches of one client, and when they are due.
-//!
-//! The first search around a wait begins after `deadlock_after`, the next ones at each doubling of that time. A search
-//! is repeated sooner if some client did not answer, or if another client must end the deadlock that it found. The
-//! detector sends nothing itself: it returns what is [to do](Todo).
+//! [`Detector`]: the searches of one client, and when they are due: after `deadlock_after`, at each doubling of it, and
+//! sooner if a client didn't answer or must end the deadlock. Sends nothing itself: it returns what is [to do](Todo).
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Weak};
@@ -29,13 +26,10 @@ const SOON_TIMES: u32 = 8;
 const PATIENT: u32 = 4;
 /// How many questions of other clients are remembered, to recognize second copies.
 const REMEMBERED: usize = 64;
-/// The longest time between two searches.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// See the [module](self).
 #[derive(Debug)]
 pub(crate) struct Detector {
-    /// The client, and where its store is.
     client: u64,
     engine: Arc<dyn Engine>,
     state: Mutex<State>,
@@ -52,7 +46,6 @@ struct State {
     questions: VecDeque<(MemberId, u64)>,
 }
 
-/// The searches around one wait.
 #[derive(Debug)]
 struct Look {
     wait: Weak<TaskWait>,
@@ -103,7 +96,6 @@ impl Detector {
         lock(&self.state).due.first().map(|(due, _)| *due)
     }
 
-    /// Begins the searches that are due, and ends rounds whose time is over.
     pub(crate) fn tick(&self, now: Instant) -> Vec<Todo> {
         let mut todos = Vec::new();
         loop {
@@ -133,8 +125,7 @@ impl Detector {
         todos
     }
 
-    /// Answers another client's question about `tickets` of one name. `waits` returns whether a ticket of this client
-    /// waits for that name.
+    /// `waits`: whether a ticket of this client waits for that name.
     pub(crate) fn answer(
         &self,
         round: u64,
@@ -157,8 +148,7 @@ impl Detector {
         answer
     }
 
-    /// Whether this is the first copy of a question that `from` asks about `name` in this round. (Each server of a
-    /// quorum passes on a copy.)
+    /// Each server of a quorum passes on a copy of a question.
     pub(crate) fn is_new(&self, from: MemberId, round: u64, name: &Name) -> bool {
         let question = (from, round ^ name.hashed().rotate_left(1));
         let mut state = lock(&self.state);
@@ -172,8 +162,7 @@ impl Detector {
         true
     }
 
-    /// Takes the store's answer to an inspection of this round. If the answer does not come, the round ends when its
-    /// time is over.
+    /// Without this answer, the round ends when its time is over.
     pub(crate) fn inspected(
         &self,
         round: u64,
@@ -184,12 +173,10 @@ impl Detector {
         self.advance(round, now, |search| search.inspected(name, record))
     }
 
-    /// Takes the answer of another client.
     pub(crate) fn answered(&self, answer: Answer, now: Instant) -> Vec<Todo> {
         self.advance(answer.round, now, |search| search.answered(answer))
     }
 
-    /// Passes an answer to the search with the round `round`, unless that round is over.
     fn advance(
         &self,
         round: u64,
@@ -207,8 +194,7 @@ impl Detector {
         todos
     }
 
-    /// Returns the wait `id` and the holds of its task. Forgets the wait if it is over, or if its task no longer holds
-    /// a lock.
+    /// Forgets the wait if it's over, or if its task no longer holds a lock.
     fn waiting(&self, id: WaitId) -> Option<(Arc<TaskWait>, Vec<WaitingHold>)> {
         let look = |state: &State| state.looks.get(&id)?.wait.upgrade();
         let wait = look(&lock(&self.state));
@@ -236,7 +222,6 @@ impl Detector {
         self.rounds.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Ends a round that is complete or whose time is over.
     fn end_round(
         &self,
         mut state: MutexGuard<'_, State>,
@@ -253,8 +238,8 @@ impl Detector {
         };
         look.round = None;
         look.incomplete = if complete { 0 } else { look.incomplete + 1 };
-        // If an answer is missing, this client and the others could choose different calls to end. So the search is
-        // repeated. After `PATIENT` incomplete rounds, a client that does not answer counts as gone.
+        // If an answer is missing, clients could choose different calls to end, so the search is repeated. After
+        // `PATIENT` incomplete rounds, a silent client counts as gone.
         if (1..PATIENT).contains(&look.incomplete) {
             return state.rest(id, false, now);
         }
@@ -283,8 +268,7 @@ impl State {
         let todos = search.begin(holds);
         self.plan(id, now.after(ROUND));
         if let Some(look) = self.looks.get_mut(&id) {
-            // Two threads may have begun a search around this wait at the same time. The later search replaces the
-            // earlier one.
+            // Of two searches that began at the same time, the later one replaces the other.
             if let Some(other) = look.round.replace(round) {
                 self.searches.remove(&other);
             }

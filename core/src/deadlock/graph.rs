@@ -1,9 +1,7 @@
-//! [`Graph`]: the holds and waits that a search has found, and which of the waits can never end.
-//!
-//! This is a pure calculation. A hold is *blocked* if its task waits for other locks, and none of these waits can ever
-//! end. A wait can never end if the blocked holds leave too few units for it, or for a waiter before it in the queue.
-//! Holds and waits that are not known to be blocked count as ones that will end. So if an answer is missing, a deadlock
-//! may be missed, but none is reported falsely.
+//! [`Graph`]: the holds and waits that a search has found, and which of the waits can never end: a pure calculation. A
+//! hold is *blocked* if its task waits, and none of its waits can ever end, because the blocked holds leave too few
+//! units for it, or for a waiter before it. What isn't known to be blocked counts as ending, so a missing answer may
+//! hide a deadlock, but never makes one up.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::{Duration, SystemTime};
@@ -22,8 +20,7 @@ pub(crate) struct Wait {
     pub(crate) id: WaitId,
     pub(crate) name: Name,
     pub(crate) units: u32,
-    /// The wait's own ticket in the queue of the name. If the wait has none, the last ticket of its process that is
-    /// served before it.
+    /// Its own ticket in the queue of the name, or the last ticket of its process that is served before it.
     pub(crate) after: Option<Ticket>,
     pub(crate) waited: Duration,
     /// The place of the call, encoded for the store.
@@ -32,7 +29,6 @@ pub(crate) struct Wait {
     pub(crate) mode: Deadlock,
 }
 
-/// A hold whose task waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WaitingHold {
     pub(crate) ticket: Ticket,
@@ -46,7 +42,6 @@ pub(crate) struct WaitingHold {
     pub(crate) waits: Vec<Wait>,
 }
 
-/// A ticket that holds a name or waits for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Entry {
     ticket: Ticket,
@@ -54,7 +49,6 @@ struct Entry {
     units: u32,
 }
 
-/// The state of a name in the store.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lock {
     capacity: u32,
@@ -75,7 +69,6 @@ pub(super) struct Graph {
 /// One step of a cycle: a hold, and the wait of its task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
-    /// The lock that is held.
     pub(crate) name: Name,
     /// The client that holds the lock.
     pub(crate) member: MemberId,
@@ -83,11 +76,9 @@ pub(crate) struct Step {
     pub(crate) wait: Wait,
 }
 
-/// A deadlock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cycle {
-    /// The first step has the wait around which the search began. Each step holds the lock that the step before it
-    /// waits for.
+    /// Each step holds the lock that the one before waits for; the first has the wait around which the search began.
     pub(crate) steps: Vec<Step>,
     /// The step whose client reports the deadlock or ends it.
     pub(crate) chosen: Step,
@@ -98,12 +89,10 @@ impl Graph {
         self.locks.contains_key(name)
     }
 
-    /// The number of known names.
     pub(super) fn names(&self) -> usize {
         self.locks.len()
     }
 
-    /// The known waits for `name`.
     pub(super) fn waits_for(&self, name: &Name) -> Vec<Wait> {
         let waits = self.holds.values().flat_map(|hold| &hold.waits);
         waits.filter(|wait| wait.name == *name).cloned().collect()
@@ -134,8 +123,7 @@ impl Graph {
         self.confirmed.insert(ticket);
     }
 
-    /// The tickets that may block `wait`, with their members: the holders of its name, and earlier waiters that ask for
-    /// more units than `wait` does.
+    /// What may block `wait`: the holders of its name, and earlier waiters that ask for more units.
     pub(super) fn in_the_way_of(&self, wait: &Wait) -> Vec<(MemberId, Ticket)> {
         let Some(lock) = self.locks.get(&wait.name) else {
             return Vec::new();
@@ -148,8 +136,8 @@ impl Graph {
         all.map(|place| (place.member, place.ticket)).collect()
     }
 
-    /// The holds and waits that this graph and an earlier one have in common. They existed during the whole time
-    /// between the two graphs, because tickets, tokens and the ids of waits are never used again.
+    /// The holds and waits in both graphs. They existed during the whole time in between, because tickets, tokens and
+    /// the ids of waits are never used again.
     pub(super) fn and(&self, earlier: &Self) -> Self {
         let mut common = Self::default();
         for (name, lock) in &self.locks {
@@ -200,8 +188,8 @@ impl Graph {
         for (ticket, wait) in &circle {
             steps.push(self.step(*ticket, wait)?);
         }
-        // Every client chooses among all waits of the deadlock, not only among those of the cycle that it has found.
-        // Several cycles may go through one semaphore, and all clients must choose the same wait.
+        // Among all waits of the deadlock, not only those of this cycle: several cycles may go through one semaphore,
+        // and all clients must choose the same wait.
         let members = self.entangled(root, &blocked);
         let waits = members.iter().filter_map(|ticket| {
             let stuck = self.stuck(*ticket, &blocked);
@@ -225,9 +213,8 @@ impl Graph {
         })
     }
 
-    /// The holds that are never released. Begins with all holds whose tasks wait, and removes holds with a wait that
-    /// can end, until no such hold is left. (A task with several branches may need only one of them, as in `select!`.
-    /// If it needs all of them, the deadlock is found when the other branches have ended.)
+    /// The holds that are never released: none of their tasks' waits can end. (A task with several branches may need
+    /// only one, as in `select!`; if it needs all, the deadlock is found when the others have ended.)
     fn blocked(&self) -> HashSet<Ticket> {
         let waiting = self.holds.values().filter(|hold| !hold.waits.is_empty());
         let mut blocked: HashSet<Ticket> = waiting.map(|hold| hold.ticket).collect();
@@ -301,8 +288,7 @@ impl Graph {
         let mut own: Vec<Ticket> = blocked.iter().copied().collect();
         own.sort_by_key(|ticket| (self.holds[ticket].token, *ticket));
         let wait = own.into_iter().find_map(of_root)?;
-        // For each reached hold: the hold before it, and the wait of that hold that led here. `None`: this hold blocks the wait
-        // `root` itself.
+        // For each reached hold: the hold before it, and that hold's wait. `None`: it blocks the wait `root` itself.
         let mut came: HashMap<Ticket, Option<(Ticket, &Wait)>> = HashMap::new();
         let mut next = VecDeque::new();
         for ticket in self.blockers(wait, blocked) {
@@ -325,8 +311,7 @@ impl Graph {
         None
     }
 
-    /// The blocked holds that `root` waits for and whose tasks wait for the task of `root`, both directly or through
-    /// others.
+    /// The blocked holds that `root` waits for and whose tasks wait for its task, directly or through others.
     fn entangled(&self, root: WaitId, blocked: &HashSet<Ticket>) -> HashSet<Ticket> {
         let mut after: HashMap<Ticket, HashSet<Ticket>> = HashMap::new();
         for ticket in blocked {
@@ -349,8 +334,7 @@ impl Graph {
             }
             reached
         };
-        // A hold of the task of `root` counts only if another task of the deadlock waits for it, because the other
-        // clients find only such holds of this task.
+        // Counts only if another task of the deadlock waits for it: the other clients find no other holds of this task.
         let is_own = |ticket: &Ticket| self.stuck(*ticket, blocked).any(|wait| wait.id == root);
         let own: Vec<Ticket> = blocked.iter().copied().filter(is_own).collect();
         let next: HashSet<Ticket> = own.iter().flat_map(|own| &after[own]).copied().collect();
@@ -363,8 +347,8 @@ impl Graph {
     }
 }
 
-/// The steps of the circle. The first step is the hold `last`, at which the search ended, with the wait `first`. Then
-/// follow the holds that lead from the wait `first` back to `last`. The wait of the last step is for the hold `last`.
+/// First the hold `last`, at which the search ended, with the wait `first`; then the holds that lead from there back to
+/// it.
 fn path<'a>(
     last: Ticket,
     first: &'a Wait,

@@ -1,13 +1,8 @@
-//! Deadlocks across processes: a task that holds a lock and waits for another one, which is held by a task that waits
-//! for the first lock, directly or through others.
-//!
-//! When a task has waited for [`Config::deadlock_after`](crate::Config::deadlock_after), its client begins a
-//! [`search`]. The client inspects the name, asks the client of each holder which locks the task of that hold waits for
-//! ([`probe`]), and continues with these locks. [`graph`] computes which waits can never end. A deadlock counts only if
-//! two rounds, one after the other, have found it. Nothing is kept in the store.
-//!
-//! [`waits`] are the waits of this process whose tasks hold locks. [`detector`] has the searches of one client. This
-//! folder does not depend on queues or handles, and sends nothing itself: the client does (`member/deadlocks.rs`).
+//! Deadlocks across processes: a task that holds a lock waits for another one, whose holder waits for the first,
+//! directly or through others. A client whose task has waited for
+//! [`Config::deadlock_after`](crate::Config::deadlock_after) begins a [`search`]: it asks the clients of holders which
+//! locks their tasks wait for ([`probe`]), and [`graph`] computes which waits can never end. Nothing is kept in the
+//! store. This folder sends nothing itself: the client does (`member/deadlocks.rs`).
 
 mod detector;
 mod graph;

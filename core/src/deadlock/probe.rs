@@ -1,6 +1,4 @@
-//! [`Probe`]: the messages between clients that search for a deadlock, as text.
-//!
-//! Words are separated by spaces. A client ignores a message that it does not understand.
+//! [`Probe`]: the messages between clients that search for a deadlock, as words. An unknown message is ignored.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -13,8 +11,7 @@ use crate::store::{SharedStr, Ticket};
 /// A message from one client to another, about one name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Probe {
-    /// Questions about tickets. If a ticket holds: which locks does its task wait for? If a ticket waits: does it still
-    /// wait?
+    /// Which locks does the task of a holding ticket wait for? Does a waiting ticket still wait?
     Ask {
         round: u64,
         tickets: Vec<Ticket>,
@@ -31,7 +28,6 @@ pub(crate) enum Probe {
 pub(crate) struct Answer {
     pub(crate) round: u64,
     pub(crate) holds: Vec<WaitingHold>,
-    /// Tickets that still wait.
     pub(crate) waiting: Vec<Ticket>,
     /// All other tickets: their tasks wait for nothing, or the tickets no longer exist.
     pub(crate) free: Vec<Ticket>,

@@ -1,9 +1,5 @@
-//! [`Search`]: one client's search for a deadlock that one wait is a part of. A state machine without clock, store or
-//! threads.
-//!
-//! A search has two rounds. Each round begins with only the wait and the holds of its task, and uses no answers of the
-//! other round. The second round begins after the first has ended. So everything that both rounds have found existed at
-//! the moment between them.
+//! [`Search`]: one client's search for a deadlock that one wait is a part of, in two rounds that share no answers. The
+//! second begins after the first has ended, so what both have found existed at the moment between them.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -17,12 +13,10 @@ use crate::store::{MemberId, NameRecord, Ticket};
 /// The maximum number of names in one round. Waits for further names count as waits that will end.
 const MOST_NAMES: usize = 256;
 
-/// Something that the client must do for a search.
 #[derive(Debug)]
 pub(crate) enum Todo {
     /// Inspect the name, and report the result with [`Detector::inspected`](super::Detector::inspected).
     Inspect { round: u64, name: Name },
-    /// Send a message about the name.
     Send {
         name: Name,
         member: MemberId,
@@ -32,7 +26,6 @@ pub(crate) enum Todo {
     Judge { cycle: Cycle, wait: Arc<TaskWait> },
 }
 
-/// See the [module](self).
 #[derive(Debug)]
 pub(super) struct Search {
     root: WaitId,
@@ -47,10 +40,8 @@ pub(super) struct Search {
     answered: HashSet<Ticket>,
 }
 
-/// The result of a round.
 #[derive(Debug)]
 pub(super) enum Outcome {
-    /// No deadlock was found.
     Nothing,
     /// A deadlock was found, and another round must confirm it.
     Again,
@@ -58,7 +49,6 @@ pub(super) enum Outcome {
 }
 
 impl Search {
-    /// A search around the wait `root`.
     pub(super) fn new(round: u64, root: WaitId) -> Self {
         Self {
             root,
@@ -71,7 +61,6 @@ impl Search {
         }
     }
 
-    /// The wait around which this searches.
     pub(super) fn root(&self) -> WaitId {
         self.root
     }
@@ -80,7 +69,6 @@ impl Search {
         self.round
     }
 
-    /// Begins a round with the holds of the task.
     pub(super) fn begin(&mut self, holds: Vec<WaitingHold>) -> Vec<Todo> {
         let mut todos = Vec::new();
         for hold in holds {
@@ -178,13 +166,11 @@ impl Search {
         }
     }
 
-    /// Whether all questions of the round are answered.
     pub(super) fn is_complete(&self) -> bool {
         self.answered.len() == self.asked.len() && self.graph.names() == self.names.len()
     }
 
-    /// Ends the round, because it is complete or its time is over. `round` is the number of the next round, if there is
-    /// one.
+    /// Ends a round that is complete or whose time is over. `round`: the number of the next one.
     pub(super) fn end(&mut self, round: u64) -> Outcome {
         let graph = std::mem::take(&mut self.graph);
         self.names.clear();

@@ -1,6 +1,5 @@
-//! The waits of this process whose tasks hold locks, for all clients of the process.
-//!
-//! A task may hold a lock of one client and wait for a lock of another. So the list belongs to the process.
+//! The waits of this process whose tasks hold locks. A task may hold a lock of one client and wait for one of another,
+//! so the list belongs to the process.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,9 +11,7 @@ use crate::error::LockError;
 use crate::process::PerProcess;
 use crate::store::{Engine, Ticket};
 
-/// A lock that a task holds.
 pub(crate) trait HeldLock: Send + Sync {
-    /// The id of the client that holds the lock.
     fn client(&self) -> u64;
     /// Whether the lock is in the store of `engine`, which other clients of this process may use, too.
     fn is_at(&self, engine: &dyn Engine) -> bool;
@@ -23,9 +20,7 @@ pub(crate) trait HeldLock: Send + Sync {
     fn view(&self) -> Option<WaitingHold>;
 }
 
-/// A call that waits.
 pub(crate) trait Waiting: Send + Sync {
-    /// The id of the client that waits.
     fn client(&self) -> u64;
     /// The reaction of the client to a deadlock.
     fn mode(&self) -> Deadlock;
@@ -37,7 +32,6 @@ pub(crate) trait Waiting: Send + Sync {
     fn fail(&self, error: LockError);
 }
 
-/// A wait of a task, and the locks that the task holds.
 pub(crate) struct TaskWait {
     id: WaitId,
     waiting: Box<dyn Waiting>,
@@ -49,7 +43,6 @@ impl TaskWait {
         self.id
     }
 
-    /// Ends the wait with `error`, if the call still waits.
     pub(crate) fn fail(&self, error: LockError) {
         self.waiting.fail(error);
     }

@@ -9,7 +9,6 @@ use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// The value of `expires` after a caller has found that the bound has ended.
 const OVER: u64 = 0;
 
-/// The `expire` of one nested call.
 #[derive(Debug)]
 pub(crate) struct Bound {
     since: Instant,
@@ -50,8 +49,8 @@ impl Bound {
     }
 }
 
-/// The bounds of a nested call and of the nested calls around it. The call may use the lock until the first bound ends.
-/// Empty for a call that is not nested: its `expire` is a part of the hold.
+/// The bounds of a nested call and of those around it: it may use the lock until the first one ends. Empty for other
+/// calls.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bounds(Option<Arc<Limits>>);
 
@@ -96,7 +95,6 @@ impl Bounds {
         Self::of(self.all().iter().cloned().chain([own]).collect())
     }
 
-    /// A bound that has ended, if there is one.
     pub(crate) fn over(&self) -> Option<&Bound> {
         let limits = self.0.as_ref()?;
         let now = Instant::now();
@@ -110,7 +108,6 @@ impl Bounds {
         all.min().unwrap_or(Instant::NEVER)
     }
 
-    /// Restarts all bounds that have not ended.
     pub(crate) fn restart(&self, expire: Duration, now: Instant) {
         for bound in self.all() {
             bound.restart(expire, now);

@@ -6,12 +6,10 @@ use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::wait::{DeferredWakes, lock};
 
-/// The wakers of the tasks that wait for the end of one hold.
 #[derive(Default)]
 pub(crate) struct Listeners {
-    /// Whether a listener may be registered. A listener sets this flag before it checks whether the hold has ended. The
-    /// thread that ends the hold marks the end before it reads this flag. Because of sequential consistency, at least
-    /// one of the two sees the other's write.
+    /// A listener sets this before it checks whether the hold has ended; the thread that ends the hold marks the end
+    /// before it reads this. By sequential consistency, at least one of them sees the other's write.
     any: AtomicBool,
     list: Mutex<Vec<Listener>>,
 }
@@ -21,7 +19,6 @@ struct Listener {
     waker: Waker,
 }
 
-/// Identifies the future that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ListenerKey {
     /// A future that removes its entry when it is dropped.
@@ -31,8 +28,7 @@ pub(crate) enum ListenerKey {
 }
 
 impl Listener {
-    /// Whether the entry serves the future `key`, polled by `cx`. An executor may use a new waker for each poll. Bodies of
-    /// one task share an entry.
+    /// An executor may use a new waker for each poll. Bodies of one task share an entry.
     fn serves(&self, key: ListenerKey, cx: &Context<'_>) -> bool {
         let pinned = |key| matches!(key, ListenerKey::Pinned(_));
         self.key == key || pinned(self.key) && pinned(key) && self.waker.will_wake(cx.waker())
@@ -40,10 +36,8 @@ impl Listener {
 }
 
 impl Listeners {
-    /// Registers the task of `cx` for the future `key`.
     pub(crate) fn register(&self, cx: &Context<'_>, key: ListenerKey) {
-        // The waker is cloned before the list is locked, and a replaced waker is dropped after the list is unlocked: a
-        // waker may own the last reference to a task.
+        // Cloned before the list is locked, and a replaced one dropped after: it may own the last reference to a task.
         let mut waker = Some(cx.waker().clone());
         let mut listeners = lock(&self.list);
         let known = listeners.iter_mut().find(|known| known.serves(key, cx));
@@ -59,7 +53,6 @@ impl Listeners {
         self.any.store(true, Ordering::SeqCst);
     }
 
-    /// Removes the entry of the future `key`.
     pub(crate) fn remove(&self, key: ListenerKey) {
         let mut listeners = lock(&self.list);
         let mine = listeners.iter().position(|listener| listener.key == key);

@@ -1,8 +1,5 @@
-//! The parts of a lease: when renewals are due ([`RenewalSchedule`]), the time limits that the holder asked for
-//! ([`Terms`]), until when a nested call may use a hold ([`Bounds`]), and which tasks wake when a hold ends
-//! ([`Listeners`]).
-//!
-//! This folder does not depend on queues, stores or clients.
+//! The parts of a lease, without queues, stores or clients: when renewals are due, the time limits of a holder, until
+//! when a nested call may use a hold, and which tasks wake when a hold ends.
 
 mod bound;
 mod listeners;

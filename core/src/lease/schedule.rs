@@ -1,5 +1,4 @@
-//! The common schedule of renewals: all holds of a client are renewed at the same points in time, so that the
-//! renewals leave in one batch.
+//! All holds of a client are renewed at the same times, so that the renewals leave in one batch.
 
 use std::time::Duration;
 
@@ -18,7 +17,6 @@ impl RenewalSchedule {
         Self { nanos }
     }
 
-    /// The next renewal time after `now`.
     pub(crate) fn after(self, now: Instant) -> Instant {
         let count = now.as_nanos() / self.nanos + 1;
         Instant::from_nanos(count.saturating_mul(self.nanos))

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-/// The time limits that a holder asked for.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Terms {
     /// The longest time that the holder may hold; `None`: no limit.

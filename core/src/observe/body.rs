@@ -8,8 +8,7 @@ use super::watch::{CallerPlace, spans_are_on};
 use crate::name::NameList;
 use crate::queue::Holds;
 
-/// The span around an async body. Like a span of `tracing::Instrument`, it is entered for each poll, never across an
-/// await. Empty if no subscriber wants the span.
+/// Entered for each poll of an async body, never across an await. Empty if no subscriber wants the span.
 #[derive(Debug, Default)]
 pub(crate) struct BodySpan(Option<Box<Span>>);
 
@@ -29,7 +28,6 @@ fn span(holds: &Holds) -> Option<Span> {
 }
 
 impl BodySpan {
-    /// The span of a body that begins now.
     #[inline]
     pub(crate) fn of(holds: &Holds) -> Self {
         let mut span = Self::default();
@@ -37,7 +35,6 @@ impl BodySpan {
         span
     }
 
-    /// Begins the span, because the body begins now.
     #[inline]
     pub(crate) fn begin(&mut self, holds: &Holds) {
         if spans_are_on() {
@@ -45,7 +42,6 @@ impl BodySpan {
         }
     }
 
-    /// Ends the span, because the body has ended.
     #[inline]
     pub(crate) fn end(&mut self) {
         if self.0.is_some() {
@@ -66,7 +62,6 @@ impl BodySpan {
         }
     }
 
-    /// Enters the span for one poll.
     #[inline]
     pub(crate) fn enter(&self) -> Option<Entered<'_>> {
         self.0.as_ref().map(|span| span.enter())

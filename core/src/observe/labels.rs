@@ -28,12 +28,10 @@ impl LockLabels {
         Self { site, kind }
     }
 
-    /// The labels of calls that ask for `share`.
     pub(crate) fn of(site: &'static str, share: &Share) -> Self {
         Self::new(site, share.hold_kind())
     }
 
-    /// The labels of calls of an annotated function.
     pub(super) fn of_site(site: &'static Site) -> Self {
         Self::new(site.label(), site.hold_kind())
     }
@@ -57,7 +55,6 @@ impl LockLabels {
     }
 }
 
-/// How a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Acquired,
@@ -110,7 +107,6 @@ impl Via {
     }
 }
 
-/// The label of a store operation.
 pub(crate) fn operation(op: &Op) -> [Label; 1] {
     let word = match op {
         Op::Acquire { .. } => "acquire",

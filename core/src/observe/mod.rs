@@ -1,10 +1,5 @@
-//! The reports of the library about its locks: metrics for an [`Observer`], and spans for `tracing`.
-//!
-//! [`metric`] has the names, units and labels of the metrics, [`labels`] the values of the labels. [`watch`] follows one
-//! call from its beginning to its end, [`body`] has the span around a body. [`to_metrics`] and [`to_otel`] export the
-//! metrics; each of them is a feature.
-//!
-//! Without an observer and a subscriber, a call makes two checks for all of this, and allocates nothing.
+//! What the library reports about its locks: metrics for an [`Observer`], and spans for `tracing`. Without an observer
+//! and a subscriber, a call makes two checks for all of this, and allocates nothing.
 
 mod body;
 mod labels;
@@ -34,9 +29,7 @@ use crate::site::{Site, sites};
 
 /// The target of events and spans about taking locks.
 pub(crate) const ACQUIRE: &str = "auto_mutex::acquire";
-/// The target of events and spans about held locks.
 pub(crate) const HOLD: &str = "auto_mutex::hold";
-/// The target of events about the order of locks.
 pub(crate) const ORDER: &str = "auto_mutex::order";
 
 /// Gets the metrics of a client's locks: see [`Config::observer`](crate::Config::observer).
@@ -98,7 +91,6 @@ impl<O: Observer + ?Sized> Observer for Arc<O> {
     }
 }
 
-/// The observer of a client.
 #[derive(Clone)]
 pub(crate) struct SharedObserver(Arc<dyn Observer>);
 
@@ -111,8 +103,7 @@ impl SharedObserver {
         Self(Arc::new(observer))
     }
 
-    /// Reports a change of zero for each counter of the annotated functions and of the client, so that their series
-    /// exist.
+    /// Changes each counter by zero, so that its series exists.
     pub(crate) fn begin(&self) {
         for site in sites() {
             self.begin_site(site);

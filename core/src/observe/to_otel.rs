@@ -82,7 +82,6 @@ fn instrument(meter: &Meter, metric: Metric) -> Instrument {
     }
 }
 
-/// The labels as attributes of OpenTelemetry.
 fn attributes(labels: &[(&'static str, &'static str)]) -> Vec<KeyValue> {
     let pair = |&(name, value): &(&'static str, &'static str)| KeyValue::new(name, value);
     labels.iter().map(pair).collect()

@@ -23,20 +23,16 @@ pub(crate) struct Watch {
     observer: Option<SharedObserver>,
     labels: LockLabels,
     started: Instant,
-    /// Whether the call may wait.
     may_wait: bool,
-    /// Whether the call counts as waiting.
     waiting: bool,
     over: bool,
 }
 
-/// The description of a call.
 pub(crate) struct Call<'a> {
     pub(crate) labels: LockLabels,
     pub(crate) name: &'a dyn fmt::Display,
     /// Identifies the caller: see [`Meta`].
     pub(crate) meta: &'a str,
-    /// Whether the call may wait.
     pub(crate) may_wait: bool,
 }
 
@@ -100,12 +96,10 @@ impl Watch {
         }
     }
 
-    /// Enters the span of the call, until the result is dropped.
     pub(crate) fn enter(&self) -> span::Entered<'_> {
         self.span.enter()
     }
 
-    /// Reports the end of the call.
     pub(crate) fn done(&mut self, result: &Result<Arc<Hold>, LockError>) {
         match result {
             Ok(hold) => self.granted(slice::from_ref(hold)),
@@ -113,7 +107,6 @@ impl Watch {
         }
     }
 
-    /// Reports that the call ended with `holds`.
     pub(crate) fn granted(&mut self, holds: &[Arc<Hold>]) {
         let grants = || holds.iter().map(|hold| hold.grant());
         if !self.span.is_disabled() {
@@ -130,7 +123,6 @@ impl Watch {
         self.ended(Outcome::Acquired, via);
     }
 
-    /// Reports that the call ended with `error`.
     pub(crate) fn failed(&mut self, error: &LockError) {
         if let Some(holder) = error.holder() {
             self.span.record("holder", display(holder));

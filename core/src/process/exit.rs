@@ -1,9 +1,6 @@
-//! Releases all locks when the process ends, or lets bodies end before that.
-//!
-//! The engines release the locks, because the thread that ends the process cannot. The thread-locals of that thread,
-//! which subscribers and wakers need, may be gone. A signal may also have interrupted the thread while it held a mutex.
-//! So the thread only makes the engines end, and waits for them up to [`LIMIT`]. It allocates nothing, runs no user
-//! code, and never blocks on a mutex.
+//! Releases all locks when the process ends, or lets bodies end before that. The engines release them: the ending
+//! thread may have lost its thread-locals, or a signal may have interrupted it while it held a mutex. So it waits for
+//! them up to [`LIMIT`], allocates nothing, runs no user code, and never blocks on a mutex.
 
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,20 +13,17 @@ use crate::clock::Instant;
 
 /// How long the end of the process may be delayed.
 const LIMIT: Duration = Duration::from_millis(500);
-/// The minimum number of pauses, even after [`LIMIT`]: if the machine was suspended, the time may be over before the
-/// engines have run.
+/// Even after [`LIMIT`]: after a suspend, the time may be over before the engines have run.
 const LEAST_PAUSES: u32 = 50;
 const FIRST_PAUSE: Duration = Duration::from_micros(50);
 const LAST_PAUSE: Duration = Duration::from_millis(5);
 
 static WATCHED: PerProcess<Watched> = PerProcess::new(Watched::new);
 
-/// An object that ends with the process.
 pub(crate) trait EndsWithProcess: Send + Sync {
     /// Starts to release everything. The calling thread may hold any mutex, and its thread-locals may be gone.
     fn end(&self);
 
-    /// Whether everything is released.
     fn has_ended(&self) -> bool;
 
     /// Takes no new locks from now on, and lets running bodies end.
@@ -39,7 +33,6 @@ pub(crate) trait EndsWithProcess: Send + Sync {
     fn bodies(&self) -> Vec<String>;
 }
 
-/// Releases the locks of `member` when the process ends.
 pub(crate) fn watch(member: &Arc<impl EndsWithProcess + 'static>) {
     if !super::os::register() {
         tracing::warn!(
@@ -59,7 +52,6 @@ pub(super) fn drain(limit: Duration) -> Vec<String> {
     WATCHED.get().drain(limit)
 }
 
-/// The clients of the process.
 struct Watched {
     members: Mutex<Vec<Weak<dyn EndsWithProcess>>>,
     draining: AtomicBool,
@@ -115,8 +107,7 @@ impl Watched {
                 None => return,
             }
         };
-        // The upgraded references are never dropped: one of them may be the last, and dropping it would free the
-        // client.
+        // Never dropped: one of them may be the last, and dropping it would free the client.
         let all = || members.iter().filter_map(Weak::upgrade);
         let all = || all().map(ManuallyDrop::new);
         // All clients are notified before the first is awaited, so that no client has to wait for the server of another.

@@ -1,7 +1,5 @@
-//! The signal handler. It writes the number of each signal to a pipe, and a thread does the rest.
-//!
-//! A forked child has no such thread, and shares the pipe with its parent. So the child gets back the actions that the
-//! signals had before.
+//! The signal handler: writes each signal's number to a pipe, and a thread does the rest. A forked child has no such
+//! thread and shares the pipe, so it gets back the former actions.
 
 #![allow(unsafe_code)]
 
@@ -15,14 +13,12 @@ use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 use libc::{SIGINT, SIGTERM, c_int, c_void, sigaction, siginfo_t};
 
 const SIGNALS: [c_int; 2] = [SIGTERM, SIGINT];
-/// No pipe.
 const NONE: c_int = -1;
 
 /// The pipe of the process [`OWNER`].
 static PIPE: AtomicI32 = AtomicI32::new(NONE);
 static OWNER: AtomicI32 = AtomicI32::new(0);
-/// For each signal, its action before [`install`]; null if the handler is not installed. The values are never freed,
-/// because the handler may use them.
+/// Before [`install`]; null: not installed. Never freed, because the handler may use them.
 static BEFORE: [AtomicPtr<sigaction>; SIGNALS.len()] =
     [const { AtomicPtr::new(ptr::null_mut()) }; _];
 
@@ -65,10 +61,8 @@ pub(super) fn in_child() {
     }
 }
 
-/// Ends the process as `signal` does by default. If the system ignores the signal, ends it with the exit code that a
-/// shell reports for the signal: process 1 of a container, for example, gets no signal without a handler.
-///
-/// Like a signal, this runs no functions that are registered with `atexit`: they might wait for a thread that does not
+/// Ends the process as `signal` does by default, or with the exit code that a shell reports for it, if the system
+/// ignores it as for process 1 of a container. Runs no `atexit` functions: they might wait for a thread that doesn't
 /// expect the end.
 pub(super) fn end(signal: c_int) -> ! {
     let _ = change(signal, Some(&default_action()));
@@ -105,7 +99,6 @@ extern "C" fn on_signal(signal: c_int, info: *mut siginfo_t, context: *mut c_voi
     errno::set_errno(errno);
 }
 
-/// Runs the action that the signal had before, if it is a function.
 fn call(before: *const sigaction, signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
     // SAFETY: the pointer is null or comes from a box that is never freed.
     let Some(before) = (unsafe { before.as_ref() }) else {

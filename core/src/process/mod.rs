@@ -1,5 +1,4 @@
-//! The end of the process, its forks and its signals. Only [`os`] and [`handler`] have `unsafe`; [`per_process`]
-//! separates the state of a process from that of its forked children.
+//! The end of the process, its forks and its signals. Only [`os`] and [`handler`] have `unsafe`.
 
 mod exit;
 mod handler;

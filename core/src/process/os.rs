@@ -9,8 +9,7 @@ use once_cell::race::OnceBool;
 /// Grows by one in every child of a fork, from 0 in the process that is no fork.
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
-/// The number of forks between this process and its first ancestor. Reading it is cheaper than asking for the process
-/// id.
+/// The number of forks since the first ancestor; cheaper to read than the process id.
 pub(crate) fn forks() -> u32 {
     FORKS.load(Ordering::Relaxed)
 }
@@ -26,11 +25,9 @@ extern "C" fn at_exit() {
     let _ = std::panic::catch_unwind(super::exit::flush);
 }
 
-/// From this call on, counts forks, and releases all locks when the process ends. Returns whether the system accepted
-/// both.
+/// Counts forks, and releases all locks when the process ends, if the system accepts both.
 pub(crate) fn register() -> bool {
-    // Two threads may both register the functions, which is harmless. With a lock, a child that is forked meanwhile
-    // would wait for it.
+    // Without a lock, which a fork could leave taken: two threads may both register, which is harmless.
     static AGREED: OnceBool = OnceBool::new();
     AGREED.get_or_init(|| {
         // SAFETY: both functions take pointers to functions that live as long as the program, have the

@@ -7,10 +7,8 @@ use super::forks;
 /// The number of forks whose values are found in one step.
 const VALUES: usize = 8;
 
-/// A value of the process, made when it is first used. A forked child gets a value of its own, because a thread of the
-/// parent may have locked the parent's value at the fork, and that thread does not exist in the child.
-///
-/// For the same reason, no lock guards the making: two threads may both make the value, and one of the two is dropped.
+/// Made when it's first used. A forked child gets its own, because a thread of the parent may have locked the parent's
+/// at the fork. For the same reason no lock guards the making: of two threads' values, one is dropped.
 pub(crate) struct PerProcess<T: 'static> {
     make: fn() -> T,
     /// The values, by the number of forks.
@@ -28,13 +26,11 @@ impl<T> PerProcess<T> {
         }
     }
 
-    /// The value of this process.
     #[inline]
     pub(crate) fn get(&self) -> &T {
         self.after(forks() as usize)
     }
 
-    /// The value of the process after `forks` forks.
     #[inline]
     fn after(&self, forks: usize) -> &T {
         match self.values.get(forks) {

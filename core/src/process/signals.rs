@@ -1,5 +1,4 @@
-//! Handling of SIGTERM and SIGINT, if the program asks for it: bodies may end, all locks are released, and the process
-//! ends.
+//! Handling of SIGTERM and SIGINT, if the program asks for it.
 
 use std::io::Read as _;
 use std::os::unix::net::UnixStream;
@@ -140,7 +139,6 @@ fn drain(signal: i32, limit: Duration) {
     end(signal);
 }
 
-/// Releases all locks, and ends the process in the same way as `signal` does by default.
 fn end(signal: i32) -> ! {
     super::exit::flush();
     handler::end(signal)

@@ -41,7 +41,6 @@ impl Sleeper {
     }
 }
 
-/// The vtable of the wakers of [`block_on`].
 pub(super) fn functions() -> &'static RawWakerVTable {
     // The vtable of a clone counts, because futures keep clones, and a clone may have another vtable than the original.
     Arc::new(Sleeper::default()).waker().clone().vtable()

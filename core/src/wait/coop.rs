@@ -7,9 +7,8 @@ use tokio::task::coop::{has_budget_remaining, poll_proceed};
 
 use super::aside::is_of_tokio;
 
-/// How one call takes part in tokio's [cooperative scheduling](tokio::task::coop).
-///
-/// Ask it before a call requests a lock: a task that yields must not keep a lock that it does not use yet.
+/// A call's part in tokio's [cooperative scheduling](tokio::task::coop). Ask it before a call requests a lock: a task
+/// that yields must not keep a lock that it doesn't use yet.
 #[derive(Debug, Default)]
 pub(crate) struct Coop {
     has_yielded: bool,
@@ -38,7 +37,6 @@ impl Coop {
     }
 }
 
-/// Yields if the task has used up its budget.
 #[inline]
 pub(crate) async fn proceed() {
     let mut coop = Coop::default();

@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use crate::clock::Instant;
 
-/// Lets one warning pass, and the next one only after a pause. Counts the others.
-///
-/// It has no mutex, so a static one also works in a forked child, and after a subscriber has panicked.
+/// Lets one warning pass in each pause, and counts the others. Without a mutex, so that a static one works in a forked
+/// child.
 #[derive(Debug)]
 pub(crate) struct Limit {
     pause: Duration,
@@ -26,7 +25,6 @@ impl Limit {
         }
     }
 
-    /// One warning and no more.
     pub(crate) const fn once() -> Self {
         Self::every(Duration::MAX)
     }

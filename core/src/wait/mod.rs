@@ -1,7 +1,4 @@
-//! Waiting for a value, in an async task of any executor or on a plain thread.
-//!
-//! The waiting side needs no runtime: tasks and threads in [`block_on`] are woken by their wakers, so it does not
-//! matter whether a runtime is missing or ends.
+//! Waiting for a value, in an async task of any executor or on a plain thread. It needs no runtime: only a waker.
 
 mod aside;
 mod block_on;
@@ -23,14 +20,13 @@ pub(crate) use first::first;
 pub(crate) use limit::Limit;
 pub(crate) use thread::on_thread;
 
-/// Locks a mutex. Poison is ignored: users' code, which may panic, never runs while one of our mutexes is locked. So no
-/// panic leaves broken state.
+/// Ignores poison: users' code never runs while one of our mutexes is locked, so no panic leaves broken state.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Collects wakers to call and events to log, until no mutex is held. They must wait until then, because wakers and
-/// subscribers may run any code. On an engine's thread, [`aside`] runs them.
+/// Collects wakers to call and events to log until no mutex is held, because they may run any code. On an engine's
+/// thread, [`aside`] runs them.
 #[derive(Default)]
 pub(crate) struct DeferredWakes {
     /// Usually there is one waker, or none.
@@ -57,8 +53,7 @@ impl DeferredWakes {
         }
     }
 
-    /// Drops a waker when no mutex is held. The waker may be the last reference to a task, so the drop may run any
-    /// code.
+    /// Drops the waker when no mutex is held: it may be the last reference to a task, so its drop may run any code.
     pub(crate) fn forget(&mut self, waker: Option<Waker>) {
         if let Some(waker) = waker {
             self.rest().forgotten.push(waker);
@@ -70,7 +65,6 @@ impl DeferredWakes {
         self.rest().reports.push(Box::new(report));
     }
 
-    /// Calls `report`, which reports a metric to an observer, when no mutex is held.
     pub(crate) fn observe(&mut self, report: impl FnOnce() + Send + 'static) {
         self.rest().metrics.push(Box::new(report));
     }
@@ -79,7 +73,6 @@ impl DeferredWakes {
         self.rest.get_or_insert_default()
     }
 
-    /// The number of reports.
     #[cfg(repository)]
     #[cfg(test)]
     pub(crate) fn reports(&self) -> usize {
@@ -126,8 +119,7 @@ impl DeferredWakes {
 }
 
 impl Drop for DeferredWakes {
-    /// If a waker panics, the others must still be called, because the values of their tasks are ready. The first panic
-    /// goes on to the caller.
+    /// If a waker panics, the others are still called, because their values are ready. The first panic goes on.
     fn drop(&mut self) {
         while catch_unwind(AssertUnwindSafe(|| self.wake_all())).is_err() {}
     }
@@ -175,7 +167,6 @@ impl<T> Promise<T> {
         }
     }
 
-    /// Takes the value if it is there and `wanted` returns true for it.
     pub(crate) fn take_if(&self, wanted: impl FnOnce(&T) -> bool) -> Option<T> {
         let mut state = lock(&self.0);
         if !matches!(&*state, State::Ready(value) if wanted(value)) {
@@ -188,8 +179,8 @@ impl<T> Promise<T> {
     }
 
     pub(crate) fn poll(&self, cx: &mut Context<'_>) -> Poll<T> {
-        // The new waker is cloned before the mutex is locked, and the replaced waker is dropped after it is unlocked:
-        // dropping the last waker of a task drops the task, which may run any code.
+        // Cloned before the mutex is locked, and the replaced one dropped after: dropping a task's last waker may run
+        // any code.
         let mut waker = Some(cx.waker().clone());
         let mut state = lock(&self.0);
         match &mut *state {
@@ -217,7 +208,6 @@ impl<T> Promise<T> {
         .await
     }
 
-    /// Blocks the thread until the value is delivered.
     pub(crate) fn blocking_wait(&self) -> T {
         block_on(self.wait())
     }

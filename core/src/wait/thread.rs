@@ -6,8 +6,8 @@ use std::thread;
 
 use super::{DeferredWakes, Promise};
 
-/// Runs `work` on a new thread, because there may be no runtime, and returns its output. If the future is dropped, the
-/// thread continues. Fails if the system gives no new thread; then `work` has not run.
+/// Runs `work` on a new thread, because there may be no runtime; it goes on if the future is dropped. Fails, without
+/// running it, if the system gives none.
 pub(crate) async fn on_thread<T: Send + 'static>(
     name: &'static str,
     work: impl FnOnce() -> T + Send + 'static,

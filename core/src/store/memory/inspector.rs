@@ -94,8 +94,7 @@ fn matches<'a>(mut pattern: &'a [u8], mut text: &'a [u8]) -> bool {
     }
 }
 
-/// Matches the first character of `text`. Returns the rest of `pattern` and of `text`, or `None` if the character does
-/// not match.
+/// Matches the first character of `text`; returns the rest of both.
 fn one<'a>(pattern: &'a [u8], text: &'a [u8]) -> Option<(&'a [u8], &'a [u8])> {
     let (found, text) = text.split_first()?;
     let (first, rest) = pattern.split_first()?;
@@ -111,8 +110,7 @@ fn one<'a>(pattern: &'a [u8], text: &'a [u8]) -> Option<(&'a [u8], &'a [u8])> {
     is_match.then_some((rest, text))
 }
 
-/// Returns whether a class of characters contains `found`, and the pattern after the class. `pattern` begins after the
-/// opening bracket.
+/// Whether a class has `found`, and the pattern after it. `pattern` begins after the bracket.
 fn class(pattern: &[u8], found: u8) -> (bool, &[u8]) {
     let (is_negated, mut rest) = match pattern {
         [b'^', rest @ ..] => (true, rest),

@@ -1,8 +1,5 @@
-//! The memory store: locks within one process.
-//!
-//! It is the reference for every other store, and the store for users' tests. `memory://` belongs to one client; all
-//! clients of the process with the URL `memory://some-name` share one. The rules for a name are in [`state`]; this
-//! file has the map of names, the subscribed members and the clock.
+//! The memory store: locks within one process, the reference for every other store. The rules for a name are in
+//! [`state`]; this file has the map of names, the subscribed members and the clock.
 
 mod clock;
 mod engine;
@@ -38,7 +35,6 @@ type Shared = std::sync::Mutex<HashMap<String, Weak<Space>>>;
 
 static SHARED: PerProcess<Shared> = PerProcess::new(Shared::default);
 
-/// One store: all its names and listeners.
 #[derive(Debug)]
 struct Space {
     inner: Mutex<Inner>,
@@ -72,12 +68,10 @@ impl Space {
     }
 }
 
-/// The highest token of all stores that a client has dropped. Each grant advances the token by at least a microsecond,
-/// so the tokens of a tight loop of grants run ahead of the clock. A store that is opened later starts its clock beyond
-/// the last token.
+/// The highest token of all dropped stores. Each grant advances the token by a microsecond at least, so tokens run
+/// ahead of the clock; a later store starts its clock beyond them.
 static LAST: AtomicU64 = AtomicU64::new(0);
 
-/// A member's access to a [`Space`].
 #[derive(Debug)]
 pub(crate) struct MemoryStore {
     space: Arc<Space>,
@@ -103,8 +97,7 @@ impl MemoryStore {
 
 impl Drop for MemoryStore {
     fn drop(&mut self) {
-        // `LAST` is set before this client drops its reference to the space. A new store of the same name can only be
-        // opened later, so its clock starts beyond all these tokens.
+        // Before the space is dropped, so that a new store of the same name starts beyond all these tokens.
         let last = lock(&self.space.inner)
             .names
             .values()
@@ -121,8 +114,7 @@ impl Store for MemoryStore {
 
     fn submit(&self, request: Request) -> Option<Answer> {
         let mut inner = lock(&self.space.inner);
-        // The time is read under the lock. Otherwise it could be before the time of the previous operation, as if the
-        // clock had been set back.
+        // Under the lock: otherwise it could be before the previous operation's, as if the clock had been set back.
         let now = self.space.clock.micros(Instant::now());
         let Inner {
             names, listeners, ..
@@ -158,7 +150,6 @@ impl Store for MemoryStore {
 }
 
 impl Inner {
-    /// Counts an operation, and sweeps the names when it is time.
     fn count(&mut self, now: u64) {
         self.operations += 1;
         // The limit grows with the number of names, so that the cost per operation does not.
@@ -172,14 +163,12 @@ impl Inner {
     }
 }
 
-/// Delivers messages to this member, on the engine's thread.
 #[derive(Debug)]
 pub(crate) struct Driver {
     messages: mpsc::UnboundedReceiver<(Name, Message)>,
 }
 
 impl Driver {
-    /// Runs until `close` is called.
     pub(crate) async fn run(mut self, events: Arc<dyn Events>) {
         events.connected(Node::ONLY, false);
         while let Some((name, message)) = self.messages.recv().await {

@@ -1,6 +1,5 @@
-//! A round of an acquire asks all nodes at once. If enough nodes have granted, but no majority gave the same token, the
-//! member writes a new token to these nodes before the grant counts. If too few nodes have granted, the member releases
-//! their grants at once.
+//! A round of an acquire asks all nodes at once. If enough have granted, but no majority gave the same token, it writes
+//! a new one to them before the grant counts. If too few have granted, it releases their grants.
 
 use std::time::Duration;
 
@@ -11,19 +10,15 @@ use super::votes::{Vote, Votes, is_granted, most_frequent};
 use crate::error::StoreError;
 use crate::store::{Mode, Op, Reply, Request, Ticket};
 
-/// How long a round waits for slow nodes after other nodes have refused: three times the duration of the round until
-/// then, within this range.
+/// How long a round waits for slow nodes after others have refused: three times its duration so far, within this range.
 const GRACE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(500));
-/// How far the written token is ahead of the granted tokens, in microseconds. A node that grants late has a lower token,
-/// and is raised to the written one. Until the clocks of the nodes reach the written token, all nodes give the same next
-/// token.
+/// How far the written token is ahead of the granted ones, in microseconds. A node that grants late is raised to it, and
+/// all nodes give the same next token until their clocks reach it.
 const AHEAD: u64 = 10_000;
-/// The most that is added to [`AHEAD`] at random, so that two members that write at the same time rarely write the same
-/// token.
+/// The most that is added to [`AHEAD`] at random, so that two members rarely write the same token.
 const SPREAD: u64 = 1_000;
 
 impl Quorum {
-    /// Starts an acquire, an adoption or a touch.
     pub(super) fn ticket_asked(&mut self, request: Request) {
         let Some(ticket) = request.op.ticket() else {
             return;
@@ -48,8 +43,7 @@ impl Quorum {
         if let Phase::Held(_) = state.phase {
             return self.renew(request, ticket);
         }
-        // A store never answers a ticket's first request with "gone" or "refused", so the first request makes a round in
-        // any case.
+        // A store never answers a ticket's first request with "gone" or "refused", so that always makes a round.
         if state.is_worn() && state.lease.counter > 1 {
             return self.end(request, Ok(Reply::Refused));
         }
@@ -61,8 +55,7 @@ impl Quorum {
         }
     }
 
-    /// Answers the request of a ticket whose job has ended. If the reply is neither a grant nor a place, the ticket is
-    /// withdrawn from all nodes. Otherwise, and after an error, the ticket's next queued request starts.
+    /// Ends a ticket's job. Without a grant or a place, the ticket leaves all nodes; otherwise its next request starts.
     pub(super) fn end(&mut self, request: Request, result: Result<Reply, StoreError>) {
         let Some(ticket) = request.op.ticket() else {
             return;
@@ -86,7 +79,6 @@ impl Quorum {
         }
     }
 
-    /// Starts a round: asks all nodes that can be used.
     pub(super) fn round(&mut self, request: Request) {
         let mut job = self.new_job(request, Kind::Round);
         let Some((ticket, state)) = find(&mut self.tickets, &job.request) else {
@@ -144,8 +136,7 @@ impl Quorum {
                 self.took = took;
                 return self.won(job.request, token);
             }
-            // Holders of one owner share one token. The member must not choose a new token while nodes that have not
-            // answered may still complete a majority for one of the granted tokens.
+            // Holders of one owner share a token, so no new one is chosen while a majority may still give the same.
             let waits = is_owned && job.token == 0 && same + unanswered >= majority;
             if !waits || !job.is_in_grace(self.now, grace) {
                 self.raise(&mut job);
@@ -159,9 +150,8 @@ impl Quorum {
         self.keep(job);
     }
 
-    /// Enough nodes have granted, but no majority gave the same token: writes a greater token to each of these nodes. A node
-    /// that has already given that token to another ticket answers with its next token. Then the member writes a still
-    /// greater token.
+    /// Writes a greater token to the nodes that have granted different ones. A node that has already given it to another
+    /// ticket answers with its next token; then a still greater one is written.
     fn raise(&mut self, job: &mut Job) {
         let Some(ticket) = job.request.op.ticket() else {
             return;

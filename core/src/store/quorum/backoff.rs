@@ -1,6 +1,5 @@
-//! Delays that keep members from colliding. There is a random pause after a round that no member won, and a head start
-//! for waiters that a release has woken. Without the head start, the releasing member would mostly be the first to
-//! acquire again.
+//! Delays that keep members from colliding: a random pause after a round that nobody won, and a head start for waiters
+//! that a release has woken, which the releasing member would mostly overtake.
 
 use std::time::Duration;
 
@@ -13,14 +12,11 @@ use crate::name::Name;
 
 /// The longest pause after a first collision; twice the duration of a round if that is longer.
 const FIRST: Duration = Duration::from_millis(4);
-/// The maximum number of doublings.
 const DOUBLINGS: u32 = 8;
-/// The maximum pause.
 const LONGEST: Duration = Duration::from_secs(1);
 
 /// How long after its release a member gives a head start to woken waiters.
 const SOON: Duration = Duration::from_millis(20);
-/// The minimum head start.
 const HEAD_START: Duration = Duration::from_millis(2);
 /// How long a release is remembered, and for how many names.
 const REMEMBERED: (Duration, usize) = (Duration::from_secs(1), 1024);
@@ -45,14 +41,12 @@ impl Jitter {
         (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 11) % limit.max(1)
     }
 
-    /// A random duration from `from` to `to`.
     pub(super) fn between(&mut self, from: Duration, to: Duration) -> Duration {
         let micros = to.saturating_sub(from).as_micros() as u64;
         from + Duration::from_micros(self.below(micros + 1))
     }
 
-    /// Returns the pause after `collisions` collisions in a row, from a few milliseconds to a second. `round`: the
-    /// duration of a round.
+    /// `round`: how long a round takes.
     pub(super) fn backoff(&mut self, collisions: u32, round: Duration) -> Duration {
         let doublings = collisions.clamp(1, DOUBLINGS) - 1;
         let whole = (FIRST.max(round * 2) * (1 << doublings)).min(LONGEST);
@@ -60,7 +54,6 @@ impl Jitter {
     }
 }
 
-/// This member's last release of a name.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LastRelease {
     at: Instant,
@@ -82,15 +75,13 @@ impl Quorum {
         }
     }
 
-    /// A node has woken `count` waiters in `queue`.
     pub(super) fn note_woken(&mut self, queue: &Name, count: u64) {
         if let Some(release) = self.releases.get_mut(queue) {
             release.woke = (count > 0).then_some(self.now);
         }
     }
 
-    /// Returns how long a new request for `name` waits, as a head start for waiters that this member's release has
-    /// probably woken.
+    /// How long a new request waits, as a head start for waiters that this member's release has probably woken.
     pub(super) fn head_start(&mut self, name: &Name) -> Option<Duration> {
         if self.releases.is_empty() {
             return None;

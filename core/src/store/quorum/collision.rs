@@ -27,9 +27,8 @@ impl Quorum {
         };
         let (enough, adopts) = (state.needed(), state.adopts.is_some());
         let is_first = state.lease.counter <= 1;
-        // Enough nodes may still grant this adoption. Nodes that have granted it no longer know the old ticket. If they
-        // released the new ticket too, no ticket would hold the lock. So the request fails without a release, and the
-        // member repeats it.
+        // Enough nodes may still grant this adoption. Those that did no longer know the old ticket, so releasing the
+        // new one would leave none that holds the lock: the member repeats the request instead.
         if adopts && self.nodes.len() - job.votes.count(refuses_adoption) >= enough {
             let is_reached = self.nodes.up() >= enough && job.votes.trouble().is_none();
             let error = match is_reached {
@@ -99,14 +98,12 @@ impl Quorum {
             return self.pause(request, wait);
         }
         if is_held && state.wake_queue.is_none() {
-            // Joins the wake queue, and then makes another round: a release before the ticket joined the queue has not
-            // woken the ticket.
+            // One more round after joining: a release before that has not woken the ticket.
             state.join_wake_queue();
             return self.round(request);
         }
         if collisions > 1 {
-            // From the next round on, the ticket waits in the wake queue too. Otherwise it could miss every release
-            // that comes between two rounds.
+            // Otherwise, the ticket could miss every release between two rounds.
             state.join_wake_queue();
         }
         let wait = match is_held {
@@ -128,7 +125,6 @@ impl Quorum {
         self.end(request, Ok(queued));
     }
 
-    /// Starts the next round after a pause.
     pub(super) fn pause(&mut self, request: Request, wait: Duration) {
         let mut job = self.new_job(request, Kind::Pause);
         job.ends = self.now.after(wait);

@@ -1,8 +1,6 @@
-//! Waiting for a notification. The ticket queues on every node, and the first node that notifies the ticket wakes it. A
-//! notification reaches a majority of the nodes, and so at least one node on which the ticket waits.
-//!
-//! All nodes send a notification with the same text, and it counts once. A different notification, or one that comes
-//! after the ticket has left, goes to the next waiter of that node.
+//! Waiting for a notification: the ticket queues on every node, and the first that notifies it wakes it. A notification
+//! reaches a majority, so at least one node on which the ticket waits. All nodes send it with the same text, and it
+//! counts once; a different or late one goes to that node's next waiter.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +14,6 @@ use crate::error::StoreError;
 use crate::store::{Message, Op, Reply, Request, Ticket};
 
 impl Quorum {
-    /// Handles an acquire or a touch of a ticket that waits for a notification, or has one.
     pub(super) fn listen(&mut self, request: Request, ticket: Ticket) {
         let touches = matches!(request.op, Op::Touch { .. });
         let mut job = self.new_job(request, Kind::Listen);
@@ -30,8 +27,7 @@ impl Quorum {
                 continue;
             }
             if touches && !state.on[node].open {
-                // A node that lost the ticket's place does not count: it may have given a notification to other
-                // waiters since then.
+                // It doesn't count, because it may have given a notification to other waiters meanwhile.
                 self.acquire_on(node, ticket, NOBODY);
                 continue;
             }
@@ -63,8 +59,8 @@ impl Quorum {
         };
         let result = match job.votes.of(node) {
             Vote::Unanswered => return self.keep(job),
-            // The node did not accept the claim, because it is closed or the claim came too late. So the notification may
-            // go to another waiter. The ticket cannot wait on, because it no longer renews its places on the other nodes.
+            // The node didn't accept the claim, so the notification may go to another waiter. The ticket can't wait on:
+            // it no longer renews its places on the other nodes.
             Vote::Answered(reply) if place(reply).is_some() => Ok(Reply::Gone),
             Vote::Answered(reply) => Ok(reply.clone()),
             Vote::Failed(_) | Vote::None => Err(self.unreachable(self.nodes.majority())),
@@ -94,7 +90,6 @@ impl Quorum {
         Some(Err(self.trouble(votes, majority)))
     }
 
-    /// Handles a notification of `ticket` by `node`. `token` and `signal` belong to the notification.
     pub(super) fn notified(
         &mut self,
         node: usize,
@@ -132,7 +127,6 @@ impl Quorum {
     }
 }
 
-/// The node that has notified the ticket.
 fn notified_by(state: &TicketState, votes: &Votes) -> Option<usize> {
     if let Phase::Notified(by, _) = state.phase {
         return Some(by);

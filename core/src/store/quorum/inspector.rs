@@ -12,7 +12,6 @@ use crate::store::reader::{Described, KeyAt, Part, Position, Reading};
 use crate::store::snapshot::Snapshot;
 use crate::store::{NameRecord, Reader};
 
-/// How long to wait before another attempt to reach a server.
 const PAUSE: Duration = Duration::from_secs(5);
 
 struct Watched {

@@ -25,7 +25,6 @@ pub(super) struct Job {
     pub(super) ends: Instant,
     /// Until when the job waits for slow nodes, once others have answered.
     grace: Option<Instant>,
-    /// When the timer of this job fires, while the job waits.
     due: Instant,
 }
 
@@ -33,21 +32,18 @@ pub(super) struct Job {
 pub(super) enum Kind {
     /// All nodes are asked to grant a ticket.
     Round,
-    /// A pause between two rounds.
     Pause,
     Renew,
     Listen,
     Release {
         /// Whether the ticket was held, and not only requested.
         held: bool,
-        /// How many nodes must have released the ticket.
         enough: usize,
     },
     Query,
 }
 
 impl Job {
-    /// Records the answer of `node` to `op` about `name`.
     pub(super) fn put(
         &mut self,
         node: usize,
@@ -88,13 +84,11 @@ impl Quorum {
         }
     }
 
-    /// Sends `op` to `node`, about the name of `job`.
     pub(super) fn ask(&mut self, job: &mut Job, node: usize, op: Op) {
         job.votes.ask(node);
         self.nodes.send(node, job.number, &job.request.name, op);
     }
 
-    /// Keeps `job` until a node answers or its timer fires.
     pub(super) fn keep(&mut self, mut job: Job) {
         let grace = job.grace.filter(|grace| *grace > self.now);
         job.due = grace.unwrap_or(Instant::NEVER).min(job.ends);
@@ -102,14 +96,12 @@ impl Quorum {
         self.jobs.insert(job.number, job);
     }
 
-    /// Removes a job and its timer.
     pub(super) fn take_job(&mut self, number: u64) -> Option<Job> {
         let job = self.jobs.remove(&number)?;
         self.timers.remove(&(job.due, Due::Job(number)));
         Some(job)
     }
 
-    /// Ends a job if it is decided; otherwise keeps it.
     pub(super) fn decide(&mut self, mut job: Job) {
         let result = match job.kind {
             Kind::Round => return self.decide_round(job),

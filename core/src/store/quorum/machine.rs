@@ -1,6 +1,4 @@
-//! [`Quorum`]: one member's tickets and jobs. This file dispatches each input; the other files handle it.
-//!
-//! The state machine uses no threads, no sockets and no clock: the driver passes in events and their time.
+//! [`Quorum`]: one member's tickets and jobs, as a state machine without threads, sockets or clock.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -22,10 +20,8 @@ use crate::store::{
 /// The number of tickets at which the first search for abandoned tickets begins.
 const SWEEP: usize = 64;
 
-/// An event that is due at a point in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Due {
-    /// The job with this number must be decided.
     Job(u64),
     /// The ticket was notified and released; now it leaves the other nodes too.
     Withdraw(Ticket),
@@ -45,9 +41,7 @@ pub(super) struct Quorum {
     pub(super) took: Duration,
     pub(super) last_job: u64,
     events: Arc<dyn Events>,
-    /// Whether a node has been reachable before.
     was_reached: bool,
-    /// Whether a majority has been reachable before.
     was_connected: bool,
     connected: bool,
     /// The block that was last reported to the member.
@@ -128,7 +122,6 @@ impl Quorum {
         }
     }
 
-    /// Reports to the member that a majority has become reachable, if this is so.
     fn connect(&mut self) {
         if self.nodes.are_connected() && !self.connected {
             self.connected = true;
@@ -160,7 +153,6 @@ impl Quorum {
         }
     }
 
-    /// Handles what is due now.
     pub(super) fn tick(&mut self) {
         self.nodes.retry(self.now);
         while let Some(&(at, due)) = self.timers.first()
@@ -184,7 +176,6 @@ impl Quorum {
         timer.into_iter().chain(self.nodes.next_retry()).min()
     }
 
-    /// Whether every request is answered.
     pub(super) fn is_done(&self) -> bool {
         self.jobs.is_empty()
     }
@@ -226,7 +217,6 @@ impl Quorum {
         StoreError::disconnected(self.nodes.cause(self.nodes.majority()))
     }
 
-    /// Returns the error of a job for which fewer than `enough` nodes have answered.
     pub(super) fn trouble(&self, votes: &Votes, enough: usize) -> StoreError {
         let trouble = votes.trouble().cloned();
         trouble.unwrap_or_else(|| self.unreachable(enough))
@@ -236,8 +226,7 @@ impl Quorum {
         if !self.connected {
             return self.disconnected();
         }
-        // The error is not a disconnection. After a disconnection the member would wait for a reconnect, although a majority
-        // is still connected.
+        // Not a disconnection: the member would wait for a reconnect, although a majority is still connected.
         StoreError::new(StoreErrorKind::Busy, self.nodes.cause(enough))
     }
 }

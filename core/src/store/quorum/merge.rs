@@ -1,5 +1,5 @@
-//! Merges the answers of several nodes. For most values the majority counts, and a silent node counts as agreeing with every
-//! answer. Signals have another rule: see [`merge`].
+//! Merges the answers of several nodes: the majority counts, and a silent node agrees with every answer. Signals have
+//! another rule: see [`merge`].
 
 use super::votes::{Votes, majority, most_frequent};
 use crate::store::{NameRecord, Reply, TicketRecord};
@@ -78,7 +78,6 @@ fn described(votes: &Votes, beside: &Votes) -> NameRecord {
     }
 }
 
-/// How many nodes have not answered.
 fn silent(votes: &Votes) -> usize {
     votes.len() - votes.answered()
 }
@@ -91,7 +90,6 @@ fn agreed(votes: &Votes, number: fn(&Reply) -> Option<u64>) -> u64 {
     numbers.get(index).copied().unwrap_or(0)
 }
 
-/// The number in a reply.
 fn number(reply: &Reply) -> Option<u64> {
     match reply {
         Reply::Freed { holders } | Reply::Told { holders } | Reply::InUse { holders, .. } => {
@@ -109,8 +107,7 @@ fn info(reply: &Reply) -> Option<&NameRecord> {
     }
 }
 
-/// The tickets that a majority of the nodes has, in order of token, each with its longest remaining time. A silent node
-/// counts as having each ticket.
+/// Those that a majority has, in order of token, each with its longest remaining time.
 fn tickets(votes: &Votes, which: fn(&NameRecord) -> &Vec<TicketRecord>) -> Vec<TicketRecord> {
     let mut all: Vec<Vec<&TicketRecord>> = Vec::new();
     for ticket in votes.replies().filter_map(info).flat_map(which) {
@@ -128,8 +125,7 @@ fn tickets(votes: &Votes, which: fn(&NameRecord) -> &Vec<TicketRecord>) -> Vec<T
     tickets
 }
 
-/// Merges the records of one ticket. The token that most of the records have is the quorum's token. `since` is that of the
-/// first node that received the ticket.
+/// The most frequent token is the quorum's; `since` is that of the first node that received the ticket.
 fn one_of(known: &[&TicketRecord]) -> Option<TicketRecord> {
     let (ticket, _) = most_frequent(known.iter(), |ticket| ticket.token)?;
     let left = known.iter().map(|ticket| ticket.left).max();

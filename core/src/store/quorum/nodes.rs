@@ -14,7 +14,6 @@ use crate::wait;
 /// Takes the place of a job's number if no job waits for the answer.
 pub(super) const NOBODY: u64 = 0;
 
-/// The maximum number of pending releases of a node.
 pub(super) const MOST_PENDING: usize = 10_000;
 /// The delay before refused releases are sent again, and how many are sent at a time.
 const RETRY: (Duration, usize) = (Duration::from_millis(200), 100);
@@ -36,12 +35,10 @@ struct Node {
     store: Arc<dyn Store>,
     /// Why the node is unreachable; `None` if it is reachable.
     down: Option<StoreError>,
-    /// Until when the node grants nothing.
     closing: Option<GrantBlock>,
     pending: TicketMap<PendingRelease>,
     /// How many releases were dropped because too many were pending, since the node was last reachable.
     dropped: u64,
-    /// When the releases that the node refused are sent again.
     retry: Option<Instant>,
     /// Whether a request was submitted since the last flush.
     touched: bool,
@@ -87,12 +84,10 @@ impl Nodes {
         self.all[node].down.is_none()
     }
 
-    /// How many nodes are reachable.
     pub(super) fn up(&self) -> usize {
         self.all.iter().filter(|node| node.down.is_none()).count()
     }
 
-    /// Whether a majority can be reached.
     pub(super) fn are_connected(&self) -> bool {
         self.up() >= self.majority()
     }
@@ -123,7 +118,6 @@ impl Nodes {
         self.send_pending(node, now, usize::MAX);
     }
 
-    /// Why fewer than `enough` nodes have answered.
     pub(super) fn cause(&self, enough: usize) -> String {
         let (up, all) = (self.up(), self.len());
         let down = self.all.iter().find_map(|node| node.down.as_ref());
@@ -161,7 +155,6 @@ impl Nodes {
         }
     }
 
-    /// The node has executed a release.
     pub(super) fn note_released(&mut self, node: usize, ticket: Ticket) {
         self.all[node].pending.remove(&ticket);
     }
@@ -201,8 +194,7 @@ impl Nodes {
         if let Some(release) = pending.get_mut(&ticket) {
             release.tomb |= tomb;
             release.in_flight = false;
-            // Another refusal does not change `until`. A lost connection sets it to `NEVER`, because then a copy of an
-            // acquire may arrive at any time.
+            // Another refusal changes nothing. After a lost connection, a copy of an acquire may arrive at any time.
             if until == Instant::NEVER {
                 release.until = until;
             }
@@ -245,7 +237,6 @@ impl Nodes {
         }
     }
 
-    /// Sends refused releases again when they are due.
     pub(super) fn retry(&mut self, now: Instant) {
         for node in self.indices() {
             if self.all[node]

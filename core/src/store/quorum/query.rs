@@ -1,5 +1,5 @@
-//! The operations that concern no lease of a ticket: inspect, forced release, deletion, signal and others. Asks every
-//! connected node, and merges the answers when a majority has answered: see [`merge`].
+//! Operations that concern no ticket's lease, like inspect or a forced release: merged ([`merge`]) once a majority of
+//! the connected nodes has answered.
 
 use std::time::Duration;
 
@@ -65,8 +65,7 @@ impl Quorum {
             return Some(Ok(merge(&job.votes, &job.second)));
         }
         let error = self.unreachable(majority);
-        // Some nodes may have executed the operation. So the error must not be `Busy`: after `Busy`, the member would send
-        // the operation again.
+        // Not `Busy`: the member would send the operation again, and some nodes may have executed it.
         let error = match job.request.op {
             Op::Force { .. } | Op::Kick { .. } | Op::Delete if !error.is_disconnected() => {
                 error.as_kind(StoreErrorKind::Refused)

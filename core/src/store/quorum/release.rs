@@ -111,8 +111,7 @@ impl Quorum {
         self.tickets.remove(&ticket);
     }
 
-    /// Releases `ticket` on one node, if it may hold or wait there. `used` is the token of the notification that was
-    /// used, or 0.
+    /// `used`: the token of the notification that was used, or 0.
     pub(super) fn withdraw_from(&mut self, node: usize, ticket: Ticket, used: u64) {
         if let Some(state) = self.tickets.get_mut(&ticket)
             && state.on[node].may_hold()
@@ -124,7 +123,6 @@ impl Quorum {
     }
 }
 
-/// A release without parking.
 pub(super) fn release_op(ticket: Ticket, tomb: bool, used: u64) -> Op {
     Op::Release {
         ticket,

@@ -1,5 +1,5 @@
-//! Renewals touch a held ticket on every node. A node that has lost the ticket is asked to grant it again. Such a node
-//! counts from the next renewal on.
+//! Renewals touch a held ticket on every node. A node that has lost it is asked to grant it again, and counts from the
+//! next renewal on.
 
 use super::job::{Job, Kind};
 use super::machine::Quorum;

@@ -13,12 +13,9 @@ use crate::store::{Answer, Events, GrantBlock, Message, Node, Request, ServerSta
 use crate::sync::Mutex;
 use crate::wait::lock;
 
-/// An input of the state machine.
 #[derive(Debug)]
 pub(super) enum Input {
-    /// A request of the member.
     Asked(Request),
-    /// An answer of a node.
     Answered(usize, Answer),
     Told(usize, Name, Message),
     Up(usize),
@@ -28,7 +25,6 @@ pub(super) enum Input {
     StillDown(usize, StoreError),
 }
 
-/// A member's access to several independent servers.
 pub(crate) struct QuorumStore {
     nodes: Vec<Arc<dyn Store>>,
     inbox: Mutex<Inbox>,
@@ -57,7 +53,6 @@ impl QuorumStore {
         (std::mem::take(&mut inbox.inputs), !inbox.closed)
     }
 
-    /// Completes when there is input, or when [`Store::close`] was called.
     pub(super) async fn changed(&self) {
         self.changed.notified().await;
     }
@@ -104,7 +99,6 @@ impl Store for QuorumStore {
     }
 }
 
-/// Receives the events of one node.
 pub(super) struct Listener {
     pub(super) node: usize,
     pub(super) store: Arc<QuorumStore>,

@@ -13,7 +13,6 @@ use crate::store::{Lease, Mode, Op, Request, Share, SharedStr, Ticket, TicketMap
 /// Longer than the pause between two rounds of a waiter.
 const SILENT: Duration = Duration::from_secs(2);
 
-/// A ticket, from its first acquire to its release.
 #[derive(Debug)]
 pub(super) struct TicketState {
     pub(super) name: Name,
@@ -50,17 +49,14 @@ pub(super) enum Phase {
     Wanting,
     /// Enough nodes have granted the ticket; the value is the token.
     Held(u64),
-    /// The ticket waits for a notification.
     Listening,
     /// This node has notified the ticket, with a signal of this text.
     Notified(usize, Arc<str>),
 }
 
-/// The state of a ticket on one node.
 #[derive(Debug, Default)]
 pub(super) struct OnNode {
-    /// Whether the ticket may hold on the node: an acquire was sent there, and since then no release was sent and the node
-    /// has not refused the ticket.
+    /// Whether an acquire was sent, and since then no release; nor has the node refused the ticket.
     pub(super) open: bool,
     /// Whether an acquire was sent on a connection that broke before the answer: a copy may arrive at any time.
     pub(super) late: bool,
@@ -126,7 +122,6 @@ impl TicketState {
         })
     }
 
-    /// Notes that a request for the ticket starts.
     pub(super) fn begin(&mut self, op: &Op, now: Instant) {
         if let Some(lease) = op.lease() {
             self.lease = lease;
@@ -149,8 +144,7 @@ impl TicketState {
         self.on.iter().filter(|on| on.open).count()
     }
 
-    /// Whether all leases and places of the ticket have ended, because its last request was long ago. This happens if another
-    /// member has adopted the lock, or if this member has forgotten the ticket.
+    /// Whether all its leases and places have ended: the lock was adopted elsewhere, or the ticket is forgotten here.
     pub(super) fn is_forsaken(&self, now: Instant) -> bool {
         let longest = self.lease.hold.max(self.lease.place) + SILENT;
         let is_idle = self.job.is_none() && self.later.is_empty();
@@ -163,7 +157,6 @@ impl TicketState {
         self.on.iter().any(|on| on.tombed)
     }
 
-    /// The acquire or adoption that is sent to one node.
     pub(super) fn acquire(&self) -> Op {
         let lease = self.lease;
         let meta = self.meta.clone();
@@ -178,7 +171,6 @@ impl TicketState {
         }
     }
 
-    /// The touch that is sent to one node.
     pub(super) fn touch(&self, units: u32) -> Op {
         Op::Touch {
             lease: self.lease,
@@ -195,7 +187,6 @@ impl TicketState {
     }
 }
 
-/// The ticket of `request`, if it is known.
 pub(super) fn find<'a>(
     tickets: &'a mut TicketMap<TicketState>,
     request: &Request,

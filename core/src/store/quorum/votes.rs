@@ -10,10 +10,9 @@ pub(super) fn majority(nodes: usize) -> usize {
 
 /// How many nodes must have granted `share` before it is held.
 ///
-/// Each node has `capacity` units. If each holder of one unit needs `q` nodes, then `capacity + 1` holders need more units
-/// than all nodes have: `q * (capacity + 1) > capacity * nodes`. So there are never more than `capacity` holders. For a
-/// mutex, `q` is a majority. Readers and writers need a majority too: then each reader has a node in common with each
-/// writer.
+/// If each holder of one unit needs `q` nodes, `capacity + 1` holders must need more units than all nodes have:
+/// `q * (capacity + 1) > capacity * nodes`. For a mutex, that's a majority. Readers and writers need a majority too: then
+/// each reader has a node in common with each writer.
 pub(super) fn needed(nodes: usize, share: &Share) -> usize {
     let majority = majority(nodes);
     if share.kind != LockKind::Semaphore {
@@ -25,7 +24,6 @@ pub(super) fn needed(nodes: usize, share: &Share) -> usize {
 
 #[derive(Debug)]
 pub(super) enum Vote {
-    /// The node was not asked.
     None,
     Unanswered,
     Answered(Reply),
@@ -69,7 +67,6 @@ impl Votes {
         self.0.iter().filter(unanswered).count()
     }
 
-    /// How many nodes have answered, with any reply.
     pub(super) fn answered(&self) -> usize {
         self.replies().count()
     }

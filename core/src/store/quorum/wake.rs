@@ -16,8 +16,7 @@ use crate::store::{Answer, Lease, Message, Mode, Op, Reply, Share, Signal, Ticke
 const PLACE: Duration = Duration::from_secs(4);
 
 impl Quorum {
-    /// Makes sure that `ticket` is in the wake queue of `node`. If the ticket already got a signal there, it first uses that
-    /// signal up.
+    /// Makes sure that `ticket` is in the wake queue of `node`, after it has used up a signal that it got there.
     pub(super) fn queue_on(&mut self, node: usize, ticket: Ticket) {
         let Some(state) = self.tickets.get_mut(&ticket) else {
             return;
@@ -67,7 +66,7 @@ impl Quorum {
         }
     }
 
-    /// Wakes the first waiter in the wake queue of `name`, on each reachable node.
+    /// Wakes the first waiter for `name` on each reachable node.
     pub(super) fn wake_one(&mut self, name: &Name) {
         let queue = wake_queue(name);
         self.note_release(&queue);
@@ -91,7 +90,6 @@ impl Quorum {
         }
     }
 
-    /// Handles an answer about the place of `ticket` in the wake queue.
     pub(super) fn note_place(&mut self, node: usize, ticket: Ticket, answer: &Answer) {
         if !matches!(answer.request.op, Op::Acquire { .. }) {
             return;
@@ -107,7 +105,7 @@ impl Quorum {
         }
     }
 
-    /// Handles the signal with which `node` wakes `ticket` after a release. `token`: the token of the signal.
+    /// `token`: that of the signal with which `node` wakes `ticket` after a release.
     pub(super) fn woken(&mut self, node: usize, ticket: Ticket, token: u64) {
         let Some(state) = self.tickets.get_mut(&ticket) else {
             return;

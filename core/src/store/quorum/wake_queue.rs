@@ -4,7 +4,6 @@ use crate::name::Name;
 
 const SUFFIX: &str = "wake";
 
-/// The name of the queue in which tickets wait for a release of `name`.
 pub(super) fn wake_queue(name: &Name) -> Name {
     name.beside(SUFFIX)
 }

@@ -11,12 +11,10 @@ use crate::store::{Lease, MemberId, Mode, Op, Share, Signal, Ticket};
 
 /// The prefix of every key of a name. Its brace starts the hash tag, which keeps all keys of the name in one slot.
 pub(super) const KEY: &str = "auto_mutex:{";
-/// The prefix of a member's channel.
 pub(super) const CHANNEL: &str = "auto_mutex:member:";
 /// A part of the names of shard channels, between the first key of a lock's name and the member.
 pub(super) const SHARD_CHANNEL: &str = ":member:";
 
-/// The channel of a member.
 pub(super) fn channel(member: MemberId) -> String {
     format!("{CHANNEL}{member}")
 }
@@ -26,15 +24,14 @@ pub(super) fn shard_channel(name: &Name, member: MemberId) -> String {
     format!("{KEY}{name}}}{SHARD_CHANNEL}{member}")
 }
 
-/// The first key of a name.
 #[cfg(repository)]
 #[cfg(test)]
 pub(super) fn key(name: &Name) -> String {
     format!("{KEY}{name}}}")
 }
 
-/// Appends the words of an EVALSHA that runs `ops` for `member`, in this order. The script grants nothing before the
-/// server time `opens`; 0: the server grants.
+/// Appends an EVALSHA that runs `ops` in this order. Nothing is granted before the server time `opens`; 0: the server
+/// grants.
 pub(super) fn evaluate<'a>(
     cmd: &'a mut Cmd,
     scripts: &Scripts,
@@ -61,8 +58,7 @@ pub(super) fn evaluate<'a>(
     cmd
 }
 
-/// Like [`evaluate`], for one operation. The script also moves tickets out of the first key of the name, however few they
-/// are: see SPREAD in `scripts/head.lua`.
+/// For the checks of set-up: also moves tickets out of the name's first key (SPREAD in `scripts/head.lua`).
 pub(super) fn evaluate_spread<'a>(
     cmd: &'a mut Cmd,
     scripts: &Scripts,
@@ -82,7 +78,6 @@ fn begin(cmd: &mut Cmd, scripts: &Scripts, name: &Name) {
     key_of(cmd, name, "");
 }
 
-/// Appends one of the keys of a name.
 pub(super) fn key_of(cmd: &mut Cmd, name: &Name, suffix: &str) {
     let mut key = cmd.writer_for_next_arg();
     for part in [KEY, name.as_str(), "}", suffix] {
@@ -110,7 +105,6 @@ fn code_of(op: &Op) -> u8 {
     }
 }
 
-/// Appends the script's arguments for an operation of `member`.
 fn write(out: &mut impl Write, member: MemberId, op: &Op) {
     write_ids(out, op.ticket(), member);
     match op {

@@ -19,17 +19,14 @@ use crate::store::{Events, Node, not_yet};
 use crate::wait::{self, first};
 use crate::wire::USUAL_SILENCE;
 
-/// Runs the connection, and replaces it when it is lost.
 pub(crate) struct Driver {
     pipeline: Arc<Pipeline>,
-    /// Set if grants count only once replicas have them.
     barrier: Option<Barrier>,
     /// The connection that [`open`](Self::open) has made.
     first: Option<Ready>,
 }
 
 impl Driver {
-    /// Makes a driver without a connection.
     pub(super) fn new(pipeline: Arc<Pipeline>) -> Self {
         let replicas = pipeline.connector.replicas;
         let barrier = replicas.map(|replicas| Barrier::new(pipeline.clone(), replicas));
@@ -48,8 +45,8 @@ impl Driver {
         Ok(())
     }
 
-    /// Runs until `Store::close` is called and all requests are answered. Without a connection, requests fail at once. A
-    /// store that is not connected yet is reported as disconnected before this function returns.
+    /// Runs until `Store::close` is called and all requests are answered. Reports at once that there's no connection
+    /// yet.
     pub(crate) fn run(self, events: Arc<dyn Events>) -> impl Future<Output = ()> {
         if self.first.is_none() {
             events.disconnected(Node::ONLY, not_yet());
@@ -124,7 +121,6 @@ impl Driver {
     }
 }
 
-/// Retries until a connection is made.
 async fn reconnect(pipeline: &Pipeline, events: &dyn Events, was_connected: bool) -> Ready {
     let connector = &pipeline.connector;
     let mut backoff = Backoff::new(FIRST_PAUSE, USUAL_SILENCE);

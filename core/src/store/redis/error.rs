@@ -7,7 +7,6 @@ use crate::wire::ErrorReply;
 
 macro_rules! codes {
     ($($code:ident = $word:literal,)*) => {
-        /// The code of a server's error, as far as it matters here.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(in crate::store) enum Code {
             $($code,)*
@@ -49,7 +48,6 @@ codes! {
 }
 
 impl Code {
-    /// The code of the error in a reply.
     pub(super) fn of(error: &ErrorReply<'_>) -> Self {
         Self::of_word(meaning(&error.code, &error.details))
     }
@@ -74,8 +72,7 @@ impl Code {
         }
     }
 
-    /// Whether a node of a cluster refuses a key that it does not serve at present: the key is at another node, or its slot
-    /// is being migrated.
+    /// A node of a cluster doesn't serve the key at present: it's elsewhere, or its slot is being migrated.
     pub(in crate::store) fn is_elsewhere(self) -> bool {
         matches!(self, Self::Moved | Self::Ask | Self::TryAgain)
     }
@@ -96,18 +93,15 @@ impl Code {
         )
     }
 
-    /// Whether this error requires a new connection.
     pub(super) fn ends_connection(self) -> bool {
         self == Self::NoAuth || self.kind() == StoreErrorKind::Disconnected
     }
 }
 
-/// Classifies the server's error for one command.
 pub(super) fn of_server(error: &ErrorReply<'_>) -> StoreError {
     sort(&error.code, &error.details)
 }
 
-/// Classifies an error of the connection.
 pub(super) fn of_socket(error: &std::io::Error) -> StoreError {
     StoreError::disconnected(error.to_string())
 }
@@ -117,8 +111,8 @@ fn sort(code: &str, details: &str) -> StoreError {
     StoreError::of_server(Code::of_word(code).kind(), code, &anonymous(details))
 }
 
-/// Removes credentials, which must not get into logs. Newer servers name the user who lacks a permission, and all
-/// servers repeat the arguments of an unknown command.
+/// Removes credentials: newer servers name the user who lacks a permission, and all repeat the arguments of an unknown
+/// command.
 fn anonymous(details: &str) -> Cow<'_, str> {
     if let Some((unknown, _)) = details.split_once(", with args beginning with") {
         return unknown.into();
@@ -133,8 +127,8 @@ fn anonymous(details: &str) -> Cow<'_, str> {
 /// How Redis 6.2 begins an error that a script has caught and returned.
 const CAUGHT: &str = "@user_script:";
 
-/// The code of an error. Since Redis 7, an error within a script keeps its own code. Older versions report ERR or [`CAUGHT`]
-/// instead, and the text may contain the error's own code.
+/// Since Redis 7, an error within a script keeps its code. Older versions report ERR or [`CAUGHT`], and maybe the code
+/// in the text.
 fn meaning<'a>(code: &'a str, details: &'a str) -> &'a str {
     let (code, caught) = match code {
         CAUGHT => ("ERR", true),

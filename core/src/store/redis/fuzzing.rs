@@ -55,7 +55,6 @@ pub(crate) fn sentinels(bytes: &[u8]) {
     each(bytes, route::read);
 }
 
-/// Classifies the errors of a server, and passes each result to `look`.
 pub(in crate::store) fn errors(bytes: &[u8], mut look: impl FnMut(&StoreError)) {
     each(bytes, |value| {
         if let Value::Error(error) = value {

@@ -17,9 +17,7 @@ use crate::store::snapshot::{KeyEnd, Page, Replica, Server, Snapshot};
 use crate::store::{NameRecord, Op, Reader, Reply};
 use crate::wire::{ErrorReply, Value};
 
-/// How many keys the server reads for one page of a scan.
 const PAGE: u64 = 1000;
-/// All keys of the library.
 const ALL_KEYS: &str = "auto_mutex:*";
 
 /// A reader of one server. After a failover, it reads from the new primary.
@@ -40,12 +38,10 @@ impl Inspector {
         }
     }
 
-    /// The server's name in errors.
     pub(in crate::store) fn place(&self) -> String {
         self.connector.place()
     }
 
-    /// Connects, unless there is a connection.
     pub(in crate::store) async fn connect(&mut self) -> Result<(), SetupError> {
         self.with(async |_: &Connector, _: &mut Ready| Ok(())).await
     }
@@ -64,7 +60,6 @@ impl Inspector {
         })
     }
 
-    /// Returns the next keys of the library, and whether they expire.
     pub(in crate::store) async fn keys(
         &mut self,
         cursor: &str,
@@ -90,7 +85,6 @@ impl Inspector {
         })
     }
 
-    /// Appends the operation on `name`.
     fn evaluate(&self, name: &Name, op: &Op, out: &mut Vec<u8>) {
         let Connector {
             scripts, member, ..
@@ -131,7 +125,6 @@ impl Inspector {
         }
     }
 
-    /// Returns the state of each name.
     pub(in crate::store) async fn inspect(
         &mut self,
         names: &[Name],
@@ -175,7 +168,6 @@ impl Inspector {
         self.with(describe).await
     }
 
-    /// Sends `questions`, and passes each of the `count` replies to `read`.
     async fn ask(
         &mut self,
         questions: &[u8],
@@ -192,9 +184,8 @@ impl Inspector {
         .await
     }
 
-    /// Returns the output of `ask`, which gets a connection. If `ask` fails on a connection that was open before, runs
-    /// `ask` once more on a new connection, because the old connection may have ended. The second run is harmless, because
-    /// queries change nothing.
+    /// Runs `ask` once more on a new connection if it fails on one that was open before, which may have ended. Queries
+    /// change nothing, so that's harmless.
     async fn with<T>(
         &mut self,
         mut ask: impl AsyncFnMut(&Connector, &mut Ready) -> Result<T, ConnectError>,
@@ -268,7 +259,6 @@ fn is_flushed<T>(answer: &Result<T, StoreError>) -> bool {
     matches!(answer, Err(error) if Code::of_error(error) == Code::NoScript)
 }
 
-/// Asks the server to describe itself.
 async fn describe(connector: &Connector, opened: &mut Ready) -> Result<Server, ConnectError> {
     let connection = &mut opened.connection;
     let mut question = Vec::new();
@@ -300,7 +290,6 @@ fn name_of(key: &str) -> Option<Name> {
     Name::parse(key.strip_prefix(KEY)?.strip_suffix('}')?)
 }
 
-/// Reads the reply to SCAN: a cursor, and keys.
 fn page(value: &Value<'_>) -> Result<Page<String>, ConnectError> {
     let value = accept(value.clone())?;
     let Some([cursor, Value::List(keys)]) = value.as_list() else {
@@ -333,7 +322,6 @@ fn time(value: &Value<'_>) -> Result<u64, ConnectError> {
     micros(&value).ok_or_else(ConnectError::nonsense)
 }
 
-/// Reads the reply to TIME, as microseconds.
 fn micros(value: &Value<'_>) -> Option<u64> {
     let parts = value.as_list()?;
     let part = |index: usize| parts.get(index)?.as_text()?.parse::<u64>().ok();

@@ -1,6 +1,4 @@
-//! [`Link`]: one connection, served by the engine until it is lost.
-//!
-//! One read takes all replies that have arrived. Each reply belongs to the oldest request without a reply.
+//! [`Link`]: one connection, served by the engine until it's lost. A reply belongs to the oldest request without one.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -20,20 +18,17 @@ use crate::error::{StoreError, StoreErrorKind};
 use crate::store::{Events, Message};
 use crate::wire::{Connection, Value};
 
-/// The interval of the watchdog. The watchdog counts intervals instead of time. Otherwise a process that was
-/// suspended would take the time of its own sleep for silence of the server.
+/// The watchdog's interval. It counts intervals, not time: a suspended process would take its own sleep for silence.
 const BEAT: Duration = Duration::from_millis(500);
-/// The connection is given up after this many intervals without an answer: two seconds, and more if recent answers
-/// were slow. A busy server is slow for many clients; if all of them reconnected, the server would get their
-/// requests again.
+/// Intervals without an answer until the connection is given up; more if recent answers were slow. If all clients of a
+/// busy server reconnected, it would get their requests again.
 const PATIENCE: u32 = 4;
 /// The watchdog waits this many times as long as the slowest recent answer took, up to half a minute.
 const SLOWER: u32 = 4;
 const MOST_PATIENCE: u32 = 60;
 /// After this many idle intervals the watchdog sends a ping: three seconds.
 const IDLE: u32 = 6;
-/// How often the server is asked for its term. The time for which a process is suspended counts too, because the
-/// server may fail over during that time.
+/// How often the server is asked for its term. A suspend counts, because the server may fail over meanwhile.
 const TERM: Duration = Duration::from_secs(10);
 
 /// If one read brings at most this many answers, they are for one or two tasks, which are about to submit more requests.
@@ -51,7 +46,6 @@ pub(super) struct Link<'a> {
     silent: u32,
     /// How many intervals the slowest answer took; decays over time.
     slowest: u32,
-    /// When to ask the server for its term.
     term: clock::Instant,
     beat: Pin<Box<Sleep>>,
 }
@@ -78,8 +72,7 @@ impl<'a> Link<'a> {
         }
     }
 
-    /// Serves until `Store::close` was called and all requests are answered (`None`), the connection is lost, or the server
-    /// is `replaced`. An error is the answer to all requests in flight; requests that are not yet in the buffer get no answer.
+    /// `None`: closed, and all requests are answered. An error is the answer to all requests in flight.
     pub(super) async fn serve(
         mut self,
         replaced: impl Future<Output = StoreError>,
@@ -131,7 +124,6 @@ impl<'a> Link<'a> {
         self.pipeline.poll_write(cx)
     }
 
-    /// Handles all replies that have arrived completely.
     fn take(&mut self) -> Result<(), StoreError> {
         // `awake` is called before any task is woken, so that the requests of the woken tasks share one write.
         self.pipeline.awake();
@@ -162,8 +154,7 @@ impl<'a> Link<'a> {
             self.silent = 0;
         }
         if (1..=A_FEW).contains(&answered) {
-            // If no processor is idle, this lets the woken task run before the engine continues. Then the task's release
-            // and its next acquire share one write.
+            // Lets the woken task run first, so that its release and its next acquire share one write.
             std::thread::yield_now();
         }
         result

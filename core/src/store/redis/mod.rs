@@ -65,7 +65,6 @@ use super::engine::Opening;
 use crate::config::Replicas;
 use crate::name::Name;
 
-/// What the store of one server needs.
 pub(crate) struct Spec {
     pub(crate) route: Route,
     pub(crate) access: Access,
@@ -75,8 +74,7 @@ pub(crate) struct Spec {
     pub(crate) guard: Guard,
     /// The time for one attempt to connect.
     pub(crate) connect_timeout: Duration,
-    /// The reserved name on which the first connection runs its checks. `None`: no checks, because another node of the
-    /// cluster is checked.
+    /// Reserved for the checks of the first connection. `None`: another node of the cluster is checked.
     pub(crate) probe: Option<Name>,
     /// Whether the store only reads, for an operator.
     pub(crate) reads: bool,

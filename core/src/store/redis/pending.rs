@@ -17,7 +17,6 @@ pub(super) struct Pending {
     awaited: VecDeque<Awaited>,
     /// Requests that are written again, in order, once no reply is outstanding.
     again: Vec<Sending>,
-    /// The server's reply to new credentials.
     authenticated: Option<Result<(), StoreError>>,
 }
 
@@ -72,8 +71,7 @@ impl Pending {
         result
     }
 
-    /// Handles a push about a shard channel: the reply to a subscription, or an unsubscription by the server. Returns
-    /// whether the push was a reply.
+    /// Handles a push about a shard channel. Returns whether it's the reply to a subscription.
     pub(super) fn confirm(&mut self, pipeline: &Pipeline, words: &[Value<'_>]) -> bool {
         let [Value::Text(kind), Value::Text(channel), ..] = words else {
             return false;
@@ -125,9 +123,9 @@ impl Pending {
         self.again.push(sending);
     }
 
-    /// Whether an executed request must run again, because an earlier request is still to be written again. It must if both
-    /// have the same ticket, because the ticket's last request must run last. It must also if its reply shows the state of
-    /// the name, and the earlier request, which may change this state, was not executed yet. Every operation may run twice.
+    /// Whether an executed request must run again after an earlier one that will: a ticket's last request must run
+    /// last, and a reply that shows the state of the name must show what the earlier request did. Every operation may
+    /// run twice.
     fn follows(&self, sending: &Sending, result: &Result<Reply, StoreError>) -> bool {
         let request = &sending.request;
         let looked = matches!(
@@ -142,19 +140,16 @@ impl Pending {
         })
     }
 
-    /// Takes the server's reply to new credentials, if one has arrived since the last call.
     pub(super) fn authenticated(&mut self) -> Option<Result<(), StoreError>> {
         self.authenticated.take()
     }
 
-    /// Writes the requests in `again`, once all replies have arrived.
     pub(super) fn write_again(&mut self, pipeline: &Pipeline) {
         if !self.again.is_empty() && pipeline.is_quiet() {
             pipeline.write_again(&mut self.again);
         }
     }
 
-    /// Fails all pending requests, because the connection is lost.
     pub(super) fn lose(&mut self, pipeline: &Pipeline, events: &dyn Events, error: &StoreError) {
         pipeline.disconnect(&mut self.awaited, error);
         // The requests in `again` are older than all requests in flight.

@@ -9,7 +9,6 @@ use crate::error::{StoreError, StoreErrorKind};
 use crate::store::{HolderRecord, MemberId, NameRecord, Op, Reply, Ticket, TicketRecord};
 use crate::wire::Value;
 
-/// Decodes the reply of a script to `op`; a reply that no script gives is an error.
 pub(super) fn parse(value: &Value<'_>, op: &Op) -> Result<Reply, StoreError> {
     let reply = match value {
         Value::Error(error) => return Err(error::of_server(error)),
@@ -19,7 +18,6 @@ pub(super) fn parse(value: &Value<'_>, op: &Op) -> Result<Reply, StoreError> {
     reply.ok_or_else(nonsense)
 }
 
-/// The error for a reply that has none of the forms of our scripts.
 pub(super) fn nonsense() -> StoreError {
     let text = "the server's reply is not one of this library's scripts";
     StoreError::new(StoreErrorKind::Protocol, text)
@@ -40,7 +38,6 @@ pub(super) fn of_both<'a>(value: Value<'a>, last: &Op) -> [Value<'a>; 2] {
     }
 }
 
-/// Reads a number in the reply to `op`.
 fn counted(number: i64, op: &Op) -> Option<Reply> {
     match op {
         Op::Acquire { .. } | Op::Touch { .. } | Op::Adopt { .. } | Op::Raise { .. } => {
@@ -147,7 +144,6 @@ fn described(text: Option<&str>) -> Option<Option<HolderRecord>> {
     }))
 }
 
-/// Reads a number; an empty value means `None`.
 fn optional<T: FromStr + TryFrom<i64>>(value: &Value<'_>) -> Option<Option<T>> {
     if value.as_text().is_some_and(str::is_empty) {
         return Some(None);

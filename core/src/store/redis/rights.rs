@@ -1,5 +1,4 @@
-//! The commands that a user must be allowed to call: the one list, from which `acl_rule` is made. The commands of the
-//! scripts are read from the scripts.
+//! The commands that a user must be allowed to call, from which `acl_rule` is made.
 
 use std::collections::BTreeSet;
 
@@ -15,31 +14,24 @@ pub(crate) const CONNECTION: &[&str] = &[
     "set",
     "subscribe",
 ];
-/// Commands for a database other than 0.
 pub(crate) const DATABASE: &[&str] = &["select"];
-/// Commands for `Config::replicas`.
 pub(crate) const REPLICAS: &[&str] = &["wait"];
-/// Commands for the nodes of a cluster.
 pub(crate) const CLUSTER: &[&str] = &["asking", "cluster|info", "cluster|myid", "cluster|slots"];
 /// Commands for nodes of version 7 and above. Without these rights, messages go to all nodes.
 pub(crate) const SHARD_CHANNELS: &[&str] = &["spublish", "ssubscribe"];
 /// Further commands for the operator: to list names, and to find keys that never expire.
 pub(crate) const OPERATOR: &[&str] = &["pttl", "scan"];
-/// Commands for sentinels.
 pub(crate) const SENTINEL: &[&str] = &["sentinel|master", "sentinel|sentinels", "subscribe"];
 /// The channel on which sentinels announce a new primary of a service.
 pub(crate) const SWITCHED: &str = "+switch-master";
-/// The channels of sentinels.
 pub(crate) const SENTINEL_CHANNELS: &[&str] = &[SWITCHED];
 
 /// Optional commands. `config|get` reports more about the server: a user without this right can connect, with a warning.
 pub(crate) const OPTIONAL: &[&str] = &["config|get"];
 
-/// A command for servers of version 7.2 and above; older servers refuse an ACL rule with this command. Without this
-/// right, the server does not know which library connects.
+/// For servers since version 7.2: older ones refuse an ACL rule with this command.
 pub(crate) const INTRODUCTION: &[&str] = &["client|setinfo"];
 
-/// The commands of the scripts that every client needs, on any server.
 pub(crate) fn of_scripts() -> BTreeSet<String> {
     let scripts = Scripts::of_server();
     let all = scripts.texts().flat_map(called);
@@ -47,7 +39,6 @@ pub(crate) fn of_scripts() -> BTreeSet<String> {
     all.filter(|command| command != "cluster").collect()
 }
 
-/// The commands that a script names.
 fn called(text: &str) -> impl Iterator<Item = String> {
     text.split("call('")
         .skip(1)

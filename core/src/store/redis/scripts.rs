@@ -1,8 +1,5 @@
-//! The scripts, put together from their files, and their digests.
-//!
-//! There are two scripts: one runs every operation on a name, and one reports the server's term. Words in capitals in the
-//! first script are constants, which this file inserts: limits, parts of keys and channels, the letters of operations, and
-//! positions in arrays or in the first key.
+//! The two scripts, put together from their files: one runs every operation on a name, one reports the server's term.
+//! Words in capitals in the first are constants, which this file inserts.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,10 +11,8 @@ use crate::store::limits::{
     CLAIM_MS, KEPT_MS, LONGEST_LEASE, NEAR, NEAR_MS, SIGNALS_KEPT_MS, TOMBSTONE_MS,
 };
 
-/// A script that the server knows by its digest; see the head of each file in `scripts/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Script {
-    /// Every operation on a name.
     Locks,
     Term,
 }
@@ -26,7 +21,6 @@ impl Script {
     pub(super) const ALL: [Self; 2] = [Self::Locks, Self::Term];
 }
 
-/// The letters of the operations.
 pub(super) mod code {
     macro_rules! codes {
         ($($name:ident = $code:literal,)*) => {
@@ -53,7 +47,6 @@ pub(super) mod code {
     }
 }
 
-/// The suffixes of a name's keys, by the name of their constant.
 const SUFFIXES: [(&str, &str); 6] = [
     ("OF_TICKETS", ":tickets"),
     ("OF_HELD", ":held"),
@@ -64,7 +57,6 @@ const SUFFIXES: [(&str, &str); 6] = [
     ("OF_WHOLE", ":whole"),
 ];
 
-/// The suffixes of the keys that may exist.
 #[cfg(repository)]
 #[cfg(test)]
 pub(super) const KEYS: [&str; 6] = [
@@ -81,11 +73,9 @@ const FIELDS: &str = "TOK CAP SEQ CLK USED DUE LATEST TOLD HOLDERS WAITING KNOWN
     ASKING HELD_APART QUEUE_APART";
 /// How many of these numbers the form `1 q` has.
 const FIELDS_OF_QUEUE: u64 = 12;
-/// The fields of a record, in order.
 const RECORD: &str = "FLAG PLACE HEARD WHEN TOKEN NUMBER TICKET REQUEST HOLD WAIT UNITS TAKES OWNER COUNTER CHANGED TEXT";
 
-/// The lengths in bytes of an identity, of the mark of a form, of the fixed part of a record, and of the shortest
-/// request.
+/// Lengths in bytes: an identity, the mark of a form, the fixed part of a record, and the shortest request.
 const ID: u64 = 32;
 const MARK: u64 = 4;
 const RECORD_SIZE: u64 = 42;
@@ -93,14 +83,13 @@ const REQUEST_SIZE: u64 = 2 * ID + 5 * 8 + 1 + 4;
 /// The maximum number of holders, and of waiters, in the first key. When only `FEW` are left in the other keys, they move back.
 const MOST: u64 = 24;
 const FEW: u64 = 12;
-/// The time to live that plain operations set: twenty minutes. The token must outlive the hold by ten minutes. So the
-/// longest hold and `WINDOW_US` together must stay below ten minutes.
+/// The time to live that plain operations set. The token must outlive the hold by ten minutes, so the longest hold and
+/// `WINDOW_US` together stay below ten minutes.
 const FRESH_MS: u64 = 2 * KEPT_MS;
 const LONGEST_HOLD_MS: u64 = 300_000;
 /// For how long, in microseconds, operations on a name in the forms `1 i` and `1 s` may leave its time to live unchanged.
 const WINDOW_US: u64 = 256_000_000;
 
-/// Returns the constants of the script for operations.
 fn constants() -> HashMap<String, String> {
     let letters = |codes: &[u8]| format!("'{}'", String::from_utf8_lossy(codes));
     let quoted = |text: &str| format!("'{text}'");
@@ -179,8 +168,7 @@ fn filled(text: &str) -> String {
     filled
 }
 
-/// Removes comments and indentation, which the server does not need. This is safe because no line of a script begins
-/// inside a string.
+/// Removes comments and indentation. No line of a script begins inside a string.
 fn bare(text: &str) -> String {
     let lines = text.lines().map(str::trim_start);
     let mut bare = String::with_capacity(text.len());
@@ -207,7 +195,6 @@ const REST: &str = concat!(
     include_str!("scripts/write.lua"),
 );
 
-/// All scripts, ready to load.
 #[derive(Debug)]
 pub(crate) struct Scripts {
     /// The text and the digest of each script.
@@ -216,16 +203,14 @@ pub(crate) struct Scripts {
 }
 
 impl Scripts {
-    /// Returns the scripts for a server that is not a node of a cluster.
     pub(crate) fn of_server() -> Arc<Self> {
-        // The scripts are made only once, because the digests take milliseconds in a debug build. No lock guards this: a
-        // child that is forked meanwhile would wait for it.
+        // Made once, because the digests take milliseconds in a debug build. Without a lock, which a fork could leave
+        // taken.
         static ALL: OnceBox<Arc<Scripts>> = OnceBox::new();
         ALL.get_or_init(|| Box::new(Arc::new(Scripts::on_clock(CLOCK))))
             .clone()
     }
 
-    /// Returns the scripts for the nodes of a cluster.
     pub(crate) fn of_cluster() -> Arc<Self> {
         static ALL: OnceBox<Arc<Scripts>> = OnceBox::new();
         ALL.get_or_init(|| Box::new(Arc::new(Scripts::made_of(CLOCK, true))))
@@ -253,7 +238,6 @@ impl Scripts {
         Self { all, of_cluster }
     }
 
-    /// Replaces `part` of the scripts' texts by `other`.
     #[cfg(repository)]
     #[cfg(test)]
     pub(super) fn edited(mut self, part: &str, other: &str) -> Self {
@@ -266,7 +250,6 @@ impl Scripts {
         self
     }
 
-    /// Whether these scripts are for a node of a cluster.
     pub(super) fn are_of_cluster(&self) -> bool {
         self.of_cluster
     }

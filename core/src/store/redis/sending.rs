@@ -5,7 +5,6 @@ use crate::error::StoreError;
 use crate::store::{Reply, Request};
 use crate::wire::Value;
 
-/// How often the scripts are loaded again for one request.
 const RELOADS: u32 = 3;
 
 /// A reply that the server has not sent yet. Replies come in the order in which the requests were written.
@@ -16,15 +15,12 @@ pub(super) enum Awaited {
     Both([Sending; 2]),
     /// The term query, with the index of its key.
     Term(usize),
-    /// The subscription to a shard channel.
     ShardChannel(String),
     /// SCRIPT LOAD, ASKING or PING: the reply changes nothing.
     Unimportant,
-    /// New credentials.
     Auth,
 }
 
-/// A request, and how often it was written again, by reason.
 #[derive(Debug)]
 pub(super) struct Sending {
     pub(super) request: Request,
@@ -53,8 +49,7 @@ impl Sending {
         again
     }
 
-    /// Returns the answer for the member, given the last `result`. If a release ran twice, the answer is that of its first
-    /// run, because the second run finds the ticket gone.
+    /// The answer for the member. If a release ran twice, it's that of the first run: the second finds the ticket gone.
     pub(super) fn told(&mut self, result: Result<Reply, StoreError>) -> Result<Reply, StoreError> {
         match self.before.take().map(|before| *before) {
             Some(before @ (Reply::Released { .. } | Reply::Cancelled))

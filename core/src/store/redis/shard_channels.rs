@@ -1,8 +1,5 @@
-//! [`ShardChannels`]: the names with a shard channel, on a connection to a node of a cluster.
-//!
-//! The cluster sends a message on a member's own channel to all nodes; a message on a shard channel stays at its
-//! node. If the member is not subscribed to the shard channel (not yet, or the slot has moved), the script uses the
-//! member's own channel: see `scripts/cluster.lua`.
+//! [`ShardChannels`]: the names with a shard channel on one connection to a node. Messages there stay at the node;
+//! without a subscriber, the script uses the member's own channel, which all nodes get (`scripts/cluster.lua`).
 
 use std::collections::HashMap;
 
@@ -10,10 +7,8 @@ use super::command;
 use crate::name::Name;
 use crate::store::MemberId;
 
-/// The maximum number of names with a channel on one connection.
 const MOST: usize = 4096;
 
-/// The shard channels of one connection.
 #[derive(Debug)]
 pub(super) struct ShardChannels {
     member: MemberId,
@@ -41,8 +36,7 @@ impl ShardChannels {
         }
     }
 
-    /// Notes a new connection. Returns the channels to subscribe to at once: until the server notices the loss of the old
-    /// connection, it counts that connection as a subscriber, so the script uses the shard channel.
+    /// Returns the channels to subscribe to at once: the server may still count the old connection as a subscriber.
     pub(super) fn reconnect(&mut self) -> Vec<String> {
         self.usable = true;
         self.known
@@ -50,8 +44,7 @@ impl ShardChannels {
         self.known.keys().cloned().collect()
     }
 
-    /// Notes that the store has queued a request for the name. The second call for a name returns the channel to
-    /// subscribe to. A subscription for a single request is not worth its cost.
+    /// The second call for a name returns the channel: a subscription for a single request isn't worth its cost.
     pub(super) fn queued(&mut self, name: &Name) -> Option<String> {
         if !self.usable {
             return None;
@@ -71,7 +64,6 @@ impl ShardChannels {
         None
     }
 
-    /// Notes that the slot of the channel has moved away from the node.
     pub(super) fn lost(&mut self, channel: &str) {
         self.known.remove(channel);
     }
@@ -82,10 +74,8 @@ impl ShardChannels {
         self.known.clear();
     }
 
-    /// Forgets names without a queued request since the last sweep.
-    ///
-    /// Subscriptions stay, because a client cannot tell the reply to SUNSUBSCRIBE from the push that the server sends when a
-    /// slot moves.
+    /// Forgets names without a recent request. Subscriptions stay: the reply to SUNSUBSCRIBE can't be told from the
+    /// push that reports a moved slot.
     pub(super) fn sweep(&mut self) {
         self.known.retain(|_, known| match known {
             Use::Once { recent } => std::mem::take(recent),

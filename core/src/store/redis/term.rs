@@ -1,6 +1,5 @@
-//! The restart and failover guard: in which term a server is the primary, and when it may start to grant.
-//!
-//! The rule is in `scripts/term.lua`. This file asks the server, on every connection and periodically after that.
+//! The restart and failover guard: in which term a server is the primary, and from when on it grants. The rule is in
+//! `scripts/term.lua`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,11 +21,9 @@ pub(crate) const EPOCH: &str = "auto_mutex:epoch";
 /// The default of `min-replicas-max-lag`, for a server that does not report its setting.
 const USUAL_LAG: Duration = Duration::from_secs(10);
 
-/// The extra time for which an old primary may accept writes: it checks its replicas once a second, and counts their
-/// silence in whole seconds.
+/// An old primary accepts writes for longer than its lag: it checks its replicas once a second, in whole seconds.
 const SLACK: Duration = Duration::from_secs(2);
 
-/// The client's rules for a server that was restarted or promoted.
 #[derive(Clone, Debug)]
 pub(crate) struct Guard {
     pub(crate) keys: TermKeys,
@@ -40,8 +37,7 @@ pub(crate) struct Guard {
     pub(crate) longest_lease: Duration,
 }
 
-/// The epoch keys of a server, and the last known note. In a cluster, a key is in a slot that the node owns, and this
-/// slot may move. While it is being migrated, the next key is used.
+/// The epoch keys of a server, and its last note. In a cluster, the slot of a key may move: then the next key is used.
 #[derive(Clone, Debug)]
 pub(crate) struct TermKeys(Arc<Mutex<Notes>>);
 
@@ -50,8 +46,7 @@ struct Notes {
     keys: Vec<String>,
     /// Whether the server was asked without a key, so that its reply ignored the notes of other clients.
     unnamed: bool,
-    /// The `term`, `since`, `lease_ms` and `turn` of the last reply: see `scripts/term.lua`. They are passed to the next
-    /// key, which may have no note.
+    /// The note in the last reply: see `scripts/term.lua`. Passed to the next key, which may have no note.
     term: String,
     since: u64,
     lease_ms: u64,
@@ -59,7 +54,6 @@ struct Notes {
 }
 
 impl TermKeys {
-    /// The first key that works is used.
     pub(crate) fn new(keys: Vec<String>) -> Self {
         Self(Arc::new(Mutex::new(Notes {
             keys,
@@ -73,7 +67,6 @@ impl TermKeys {
         Some(key + ":loading")
     }
 
-    /// Replaces the keys.
     pub(crate) fn set(&self, keys: Vec<String>) {
         lock(&self.0).keys = keys;
     }
@@ -119,7 +112,6 @@ impl Guard {
         }
     }
 
-    /// How long a promoted server grants nothing, unless another client requires more.
     pub(super) fn after_failover(&self, lag: Duration) -> Duration {
         // Saturates, because the lag comes from the server and may be any number.
         let goes_on = lag.saturating_add(SLACK);
@@ -127,7 +119,6 @@ impl Guard {
     }
 }
 
-/// The state of a server's term, as a connection knows it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Term {
     /// How long a primary keeps accepting writes after it has lost its replicas.
@@ -139,7 +130,6 @@ pub(super) struct Term {
 }
 
 impl Term {
-    /// Asks for the term on a new connection.
     pub(super) async fn ask(
         connection: &mut Connection,
         scripts: &Scripts,
@@ -166,7 +156,6 @@ impl Term {
         Err(error)
     }
 
-    /// Reads the reply to [`ask`]; `None` if it is malformed.
     pub(super) fn read(
         reply: &Value<'_>,
         guard: &Guard,
@@ -204,7 +193,6 @@ impl Term {
     }
 }
 
-/// Appends the query for the configured lag.
 pub(super) fn ask_lag(out: &mut Vec<u8>) {
     setting::ask(out, "min-replicas-max-lag");
 }
@@ -228,8 +216,7 @@ pub(super) fn ask(
     let mut notes = lock(&guard.keys.0);
     let key = notes.keys.get(index).cloned();
     match (index, &key) {
-        // A node without known slots has no key, and is asked without a key, because it may have been promoted a
-        // moment ago.
+        // A node without known slots is asked without a key, because it may have been promoted a moment ago.
         (0, _) => notes.unnamed |= key.is_none(),
         (_, None) => return false,
         (_, Some(_)) => {}

@@ -1,6 +1,5 @@
-//! Recognizes wakers that only mark a task as ready or unblock a thread: tokio's, and those of [`block_on`].
-//!
-//! Such wakers are recognized by the functions in their vtables. Any other waker may run any code.
+//! Recognizes, by their vtables, wakers that only mark a task as ready or unblock a thread: tokio's, and those of
+//! [`block_on`]. Any other may run any code.
 
 use std::future::{Future, poll_fn};
 use std::task::{Context, Poll, RawWakerVTable, Waker};
@@ -27,8 +26,8 @@ fn own() -> impl Future<Output = &'static RawWakerVTable> {
 /// Finds out the vtables of tokio's wakers, with a runtime that does not run yet.
 pub(super) fn learn(runtime: &Runtime) {
     KNOWN.get_or_init(|| {
-        // In `block_on`, a single-threaded runtime has a waker of its own. `Handle::block_on` uses a waker that unparks the
-        // calling thread, and so does `block_on` of a runtime with more threads.
+        // A single-threaded runtime has a waker of its own in `block_on`. Other runtimes, and `Handle::block_on`,
+        // unpark the calling thread.
         let main = runtime.block_on(own());
         let parked = runtime.handle().block_on(own());
         let task = runtime.block_on(async { tokio::spawn(own()).await });
@@ -49,7 +48,6 @@ pub(in crate::wait) fn is_of_tokio(waker: &Waker) -> bool {
     is_one_of(waker, OF_TOKIO)
 }
 
-/// Whether the waker is one of the first `count` that are known.
 #[inline]
 fn is_one_of(waker: &Waker, count: usize) -> bool {
     let functions = waker.vtable();

@@ -5,7 +5,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// A job for another thread.
 pub(in crate::wait) type Job = Box<dyn FnOnce() + Send>;
 
 #[cfg(test)]
@@ -14,8 +13,7 @@ thread_local! {
     pub(super) static NO_THREADS: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
-/// A queue of jobs with a thread. While `limit` jobs wait, new jobs are dropped and counted. When the lane is dropped,
-/// the thread runs the remaining jobs and ends.
+/// While `limit` jobs wait, new ones are dropped and counted. When it's dropped, its thread runs the remaining jobs.
 pub(super) struct Lane {
     name: &'static str,
     limit: usize,
@@ -73,7 +71,6 @@ impl Lane {
         thread.spawn(move || shared.run()).is_ok()
     }
 
-    /// Whether all jobs are done.
     pub(super) fn is_idle(&self) -> bool {
         let state = self.shared.lock();
         state.queue.is_empty() && !state.busy

@@ -1,9 +1,6 @@
-//! Runs code of users that an engine's thread must not run, because the code may block or panic while leases must be
-//! renewed.
-//!
-//! There are three kinds: wakers of tasks, events for `tracing` subscribers, and metrics for observers. An engine has a
-//! thread for each kind; the thread starts when it is first needed, and ends with the engine. Most wakers are [`known`]
-//! not to block, and are called on the engine's thread. All other threads call users' code directly.
+//! Runs code of users that an engine's thread must not run, because it may block or panic while leases must be renewed:
+//! wakers, events for subscribers, and metrics for observers. Each has a thread, started when it's first needed. Most
+//! wakers are [`known`] not to block, and are called directly.
 
 mod known;
 mod lane;
@@ -30,13 +27,11 @@ struct Aside {
 }
 
 thread_local! {
-    /// Whether this thread is an engine's thread. Every transition reads this flag. It is separate from `ASIDE`, because a
-    /// thread-local value without a destructor is read faster.
+    /// Whether this is an engine's thread: every transition reads it. Apart from `ASIDE`, because a value without a destructor is read faster.
     static IS_ENGINE: Cell<bool> = const { Cell::new(false) };
     static ASIDE: RefCell<Option<Aside>> = const { RefCell::new(None) };
 }
 
-/// Marks this thread as an engine's thread until this value is dropped.
 #[must_use]
 pub(crate) struct Entered(std::marker::PhantomData<*const ()>);
 
@@ -65,7 +60,6 @@ fn with<T>(run: impl FnOnce(&Aside) -> T) -> Option<T> {
     ASIDE.with_borrow(|aside| aside.as_ref().map(run))
 }
 
-/// Wakes a task.
 #[inline]
 pub(super) fn wake(waker: Waker) {
     match IS_ENGINE.get() && !is_known(&waker) {
@@ -82,7 +76,6 @@ pub(super) fn forget(waker: Waker) {
     }
 }
 
-/// Runs `event`, which passes an event to the subscriber.
 pub(crate) fn tell(event: impl FnOnce() + Send + 'static) {
     match IS_ENGINE.get() {
         true => tell_boxed(Box::new(event)),
@@ -94,7 +87,6 @@ pub(super) fn tell_boxed(event: Job) {
     run(event, |aside| &aside.events);
 }
 
-/// Calls `report`, which reports a metric to an observer.
 pub(crate) fn observe(report: Job) {
     run(report, |aside| &aside.metrics);
 }

@@ -8,7 +8,6 @@ use crate::store::memory::record::Record;
 use crate::store::{HolderRecord, NameRecord, Reply, Ticket, TicketRecord};
 
 impl State {
-    /// Returns the reply to an acquire or touch of a ticket: whether the ticket holds, waits or is unknown.
     pub(super) fn status_of(&self, step: &Step<'_, '_>, ticket: Ticket) -> Reply {
         let now = step.now;
         let Some(record) = self.records.get(&ticket) else {

@@ -9,7 +9,6 @@ use crate::store::limits::{CLAIM_MS, NEAR};
 use crate::store::memory::record::Flag;
 use crate::store::{Message, SharedStr, Ticket};
 
-/// The grant that a waiter would get.
 struct Offer {
     token: u64,
     signal: Option<(u64, Arc<str>)>,
@@ -17,11 +16,9 @@ struct Offer {
     joins: bool,
 }
 
-/// The combined hold of one owner.
 struct Shared {
     /// The units of the holder with the most units.
     units: u64,
-    /// The highest token.
     token: u64,
 }
 

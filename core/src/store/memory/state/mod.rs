@@ -1,7 +1,5 @@
-//! The state of one name: the reference model of `docs/protocol.md` in plain Rust.
-//!
-//! The caller passes the time and a function that publishes messages, so the rules run on any clock and without
-//! threads. Every operation except [`Op::Inspect`] and [`Op::Probe`] prunes, does its own part, and grants.
+//! The state of one name: the reference model of `docs/protocol.md`, for any clock and without threads. Every operation
+//! except [`Op::Inspect`] and [`Op::Probe`] prunes, does its own part, and grants.
 
 mod answer;
 mod grant;
@@ -42,7 +40,6 @@ pub(crate) struct State {
     gone: TicketMap<u64>,
 }
 
-/// The running operation.
 struct Step<'a, 'p> {
     now: u64,
     /// Nothing is granted before this time.
@@ -60,7 +57,6 @@ impl Step<'_, '_> {
 }
 
 impl State {
-    /// The last fencing time.
     pub(crate) fn token(&self) -> u64 {
         self.token
     }
@@ -70,8 +66,7 @@ impl State {
         self.records.is_empty() && self.gone.is_empty() && self.signals.is_empty()
     }
 
-    /// When the state may be dropped if no further operation comes: some time after its last lease, place or tombstone
-    /// has ended.
+    /// When the state may be dropped: some time after its last lease, place or tombstone has ended.
     pub(crate) fn kept_until(&self) -> u64 {
         let leases = self.held.iter().map(|held| held.0);
         let ends = leases
@@ -93,7 +88,6 @@ impl State {
             .filter_map(|(_, ticket)| self.records.get(ticket))
     }
 
-    /// When the places of waiters end.
     fn places_end(&self) -> impl Iterator<Item = u64> {
         let waiters = self.records.values().filter(|record| record.is_waiting());
         waiters.map(Record::place_ends)
@@ -111,7 +105,6 @@ impl State {
         }
     }
 
-    /// Runs one operation of `member` at `now`.
     pub(crate) fn apply(
         &mut self,
         now: u64,

@@ -131,7 +131,6 @@ impl State {
         }
     }
 
-    /// Moves a hold from one ticket to a new one.
     pub(super) fn adopt(
         &mut self,
         step: &mut Step<'_, '_>,
@@ -327,8 +326,7 @@ impl State {
         record.counter = record.counter.max(lease.counter);
         record.heard = now;
         record.place_ms = millis(lease.place);
-        // A grant that the ticket cannot claim now is neither prolonged nor taken back: the member may rely on it until it
-        // ends.
+        // A grant that can't be claimed now is neither prolonged nor taken back: the member may rely on it.
         if unclaimed {
             return true;
         }

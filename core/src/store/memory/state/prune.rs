@@ -6,15 +6,13 @@ use crate::store::limits::{CLAIM_MS, TOMBSTONE_MS};
 use crate::store::memory::record::Flag;
 
 impl State {
-    /// Drops what has ended. A plain holder that this operation releases is kept even if its lease has ended: no earlier
-    /// operation noticed that end, so the release is in time.
+    /// A plain holder that this operation releases is kept: no earlier operation noticed the end of its lease.
     pub(super) fn prune(&mut self, now: u64, releasing: Option<Ticket>) {
         if now < self.clock {
             self.step_back(now);
         }
         self.gone.retain(|_, until| *until > now);
-        // Leases end in order of deadline, then of ticket. The scripts use the same order, because tests compare
-        // every reply of both stores.
+        // In order of deadline, then of ticket, as in the scripts: tests compare every reply.
         if self.held.iter().any(|held| held.0 <= now) {
             let records = &self.records;
             let is_plain = |ticket| records.get(&ticket).is_some_and(|r| r.flag == Flag::Plain);
@@ -69,8 +67,8 @@ impl State {
             record.flag = Flag::Plain;
             record.told = 0;
             record.token = 0;
-            // If the member was heard after the grant, it could not claim the signal because the store was closed. Then
-            // the ticket returns to `queue`, at its own place: in `quiet`, it could lose the signal to a later waiter.
+            // Heard after the grant, the member couldn't claim the signal because the store was closed. In `quiet`, the
+            // ticket could lose the signal to a later waiter.
             let granted = until.saturating_sub(record.hold_ms.min(CLAIM_MS) * 1000);
             if signal.is_some() && record.heard > granted {
                 self.queue.insert(record.place, ticket);

@@ -9,34 +9,28 @@ use crate::error::{SetupError, StoreError, StoreErrorKind, TlsError};
 use crate::store::backoff::Trouble;
 use crate::wire::Value;
 
-/// Why a server cannot be used.
 #[derive(Debug)]
 pub(in super::super) enum ConnectError {
     Unreachable(StoreError),
     Tls(TlsError),
-    /// The server did not answer in time.
     Silent(StoreError),
     /// A temporary state: the server loads its data, its cluster elects a primary, or its replicas are missing.
     Passing(StoreError),
     Authentication(StoreError),
-    /// The credentials provider returned no credentials.
     Credentials(StoreError),
     Permission(StoreError),
     Version(String),
     /// The server cannot serve locks, whatever the rights of the user. Contains the remedy.
     Unsuitable(&'static str, StoreError),
-    /// The server has no database of this number.
     NoDatabase(u32, StoreError),
     Role(String),
     /// The server is a node of a cluster, but a single server was expected.
     Cluster,
     /// The server is not a node of a cluster, but a node of a cluster was expected.
     NoCluster,
-    /// No sentinel can be asked.
     NoSentinel(StoreError),
     /// No sentinel has answered in time, but one may answer later.
     SilentSentinels(StoreError),
-    /// No sentinel that answers monitors this service.
     UnknownService(String),
     /// The sentinels name a primary of this service, but that server is not a primary.
     NoPrimary(String, StoreError),
@@ -44,7 +38,6 @@ pub(in super::super) enum ConnectError {
     At(String, Box<ConnectError>),
 }
 
-/// Returns the reply, or its error.
 pub(in super::super) fn accept(reply: Value<'_>) -> Result<Value<'_>, ConnectError> {
     match reply {
         Value::Error(error) => Err(ConnectError::of(error::of_server(&error))),
@@ -52,7 +45,6 @@ pub(in super::super) fn accept(reply: Value<'_>) -> Result<Value<'_>, ConnectErr
     }
 }
 
-/// Reads the reply of a server to new credentials.
 pub(in super::super) fn accepted(reply: &Value<'_>) -> Result<(), StoreError> {
     match reply {
         Value::Error(error) => Err(error::of_server(error)),
@@ -61,7 +53,6 @@ pub(in super::super) fn accepted(reply: &Value<'_>) -> Result<(), StoreError> {
 }
 
 impl ConnectError {
-    /// Classifies an error in a reply.
     pub(in super::super) fn of(error: StoreError) -> Self {
         match Code::of_error(&error) {
             // NOSCRIPT: another client flushed the scripts during the set-up.
@@ -80,7 +71,6 @@ impl ConnectError {
         }
     }
 
-    /// Classifies an error in the reply to SELECT.
     pub(in super::super) fn of_select(self, db: u32) -> Self {
         match self {
             Self::Unreachable(error) | Self::Unsuitable(_, error) => Self::NoDatabase(db, error),
@@ -88,17 +78,14 @@ impl ConnectError {
         }
     }
 
-    /// The error of a server that does not know WAIT.
     pub(in super::super) fn without_wait(error: StoreError) -> Self {
         Self::Unsuitable(unsuitable::NO_WAIT, error)
     }
 
-    /// The error for a reply that has none of the forms of our scripts.
     pub(in super::super) fn nonsense() -> Self {
         Self::Unreachable(reply::nonsense())
     }
 
-    /// Returns the error of the credentials provider, if the provider is the cause.
     pub(in super::super) fn of_provider(&self) -> Option<&StoreError> {
         match self {
             Self::At(_, error) => error.of_provider(),
@@ -107,7 +94,6 @@ impl ConnectError {
         }
     }
 
-    /// What this failure means for the next attempt.
     pub(in super::super) fn trouble(&self) -> Trouble {
         match self {
             Self::At(_, error) => error.trouble(),
@@ -130,7 +116,6 @@ impl ConnectError {
         }
     }
 
-    /// The set-up error for a server at `place`.
     pub(in super::super) fn at(self, place: &str) -> SetupError {
         let address = place.to_owned();
         match self {

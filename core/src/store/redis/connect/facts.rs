@@ -11,7 +11,6 @@ use crate::wire::Connection;
 #[cfg(any(test, fuzzing))]
 use crate::wire::Value;
 
-/// Settings that INFO does not show.
 const SETTINGS: [&str; 3] = ["appendfsync", "save", "min-replicas-to-write"];
 
 type Answer = Result<String, Withheld>;
@@ -48,7 +47,6 @@ impl Facts {
         })
     }
 
-    /// Reads the facts from replies to INFO and to the settings.
     #[cfg(any(test, fuzzing))]
     pub(in super::super) fn of(said: &[Value<'_>], lag: Duration) -> Self {
         let said = |index| said.get(index).unwrap_or(&Value::Nil);
@@ -59,7 +57,6 @@ impl Facts {
         }
     }
 
-    /// A field of INFO.
     pub(in super::super) fn field(&self, name: &str) -> Option<&str> {
         let mut lines = self.info.as_deref().ok()?.lines();
         lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':').map(str::trim))
@@ -70,7 +67,6 @@ impl Facts {
         self.settings[index].as_deref().ok()
     }
 
-    /// The guarantees that follow from the facts.
     pub(in super::super) fn guarantees(&self, guard: &Guard, replicas: u32) -> Guarantees {
         let withheld = |why| {
             let info = (self.info == Err(why)).then_some("info");

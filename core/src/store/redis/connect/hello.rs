@@ -19,17 +19,14 @@ const OLDEST: (u32, u32) = (6, 2);
 /// The first version with CLIENT SETINFO.
 const INTRODUCTIONS: (u32, u32) = (7, 2);
 
-/// A connection after HELLO.
 pub(super) struct Greeted {
     pub(super) connection: Connection,
     pub(super) role: String,
-    /// Whether the server knows CLIENT SETINFO.
     pub(super) takes_introductions: bool,
     pub(super) granted: Granted,
 }
 
-/// Connects and sends HELLO, with a `name` for `CLIENT LIST`. Fails if `in_cluster` is set and the server is not a
-/// node of a cluster, or the other way round.
+/// `name`: for `CLIENT LIST`. Fails if the server's mode doesn't match `in_cluster`.
 pub(super) async fn open(
     address: &Address,
     access: &Access,
@@ -58,8 +55,7 @@ pub(super) async fn open(
     })
 }
 
-/// Connects, and then gets the credentials. So the provider is not called for a server that cannot be reached, and the
-/// provider's token is as fresh as possible.
+/// Asks the provider after connecting: never for a server that can't be reached, and the token is fresh.
 pub(in super::super) async fn dial(
     address: &Address,
     login: &Login,
@@ -71,14 +67,12 @@ pub(in super::super) async fn dial(
     Ok((connection, granted.map_err(ConnectError::Credentials)?))
 }
 
-/// How long a provider may take: a little less than the remaining time, so that a provider that is too slow causes an
-/// error of the provider, not of the connection.
+/// A little less than the remaining time, so that a slow provider is an error of the provider, not of the connection.
 fn time_to_grant(limits: Limits) -> Duration {
     let left = limits.end.saturating_duration_since(Instant::now());
     left.mul_f64(0.9)
 }
 
-/// HELLO, with the protocol version and the login.
 pub(in super::super) fn command(who: &Granted) -> Cmd {
     let mut hello = redis::cmd("HELLO");
     hello.arg("3");
@@ -112,8 +106,7 @@ pub(in super::super) fn role<'a>(
         return Err(refusal(error));
     }
     let version = version(reply);
-    // A version that cannot be parsed belongs to a server that is compatible with Redis. The checks of `probe.rs`
-    // show whether it can be used.
+    // A server that is compatible with Redis may have another kind of version; `probe.rs` shows whether it can be used.
     if numbers(version).is_some_and(|it| it < OLDEST) {
         return Err(ConnectError::Version(version.to_owned()));
     }
@@ -134,7 +127,6 @@ fn field<'a>(reply: &'a Value<'_>, name: &str) -> &'a str {
     text.unwrap_or_default()
 }
 
-/// Classifies an error in the reply to HELLO.
 pub(in super::super) fn refusal(error: &ErrorReply<'_>) -> ConnectError {
     match unsuitable::of_hello(error) {
         Some((advice, error)) => ConnectError::Unsuitable(advice, error),
@@ -150,7 +142,6 @@ pub(super) fn accept_primary(role: &str) -> Result<(), ConnectError> {
     }
 }
 
-/// The first two numbers of a version.
 fn numbers(version: &str) -> Option<(u32, u32)> {
     let mut numbers = version
         .split('.')

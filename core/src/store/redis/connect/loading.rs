@@ -1,7 +1,5 @@
-//! Loads the scripts into a server that lacks them: [`supply`].
-//!
-//! After a restart of the server, all clients find the scripts missing at the same time. One client loads them, and
-//! the others wait: tens of KB from each of a thousand clients would be tens of MB.
+//! Loads the scripts into a server that lacks them. After a restart of the server, all clients find them missing at
+//! once: one loads them and the others wait, because tens of KB from each of a thousand clients would be tens of MB.
 
 use std::time::Duration;
 
@@ -20,7 +18,6 @@ use crate::wire::{Connection, USUAL_SILENCE, Value};
 /// How long a claim on the loading lasts. The other clients wait that long for the client with the claim, which may be dead.
 const CLAIM: Duration = Duration::from_secs(2);
 
-/// Appends a query for the scripts that the server has.
 pub(super) fn ask(out: &mut Vec<u8>, scripts: &Scripts) {
     let mut exists = redis::cmd("SCRIPT");
     exists.arg("EXISTS");
@@ -30,7 +27,6 @@ pub(super) fn ask(out: &mut Vec<u8>, scripts: &Scripts) {
     exists.write_packed_command(out);
 }
 
-/// Returns the scripts that the server lacks, according to its reply to [`ask`].
 pub(super) fn missing<'a>(
     reply: Value<'_>,
     scripts: &'a Scripts,
@@ -45,8 +41,7 @@ pub(super) fn missing<'a>(
         .collect())
 }
 
-/// Loads the scripts that are `missing`, or waits until another client has loaded them; the wait has no limit. Clients
-/// coordinate through `key`; without a key, each client loads the scripts itself.
+/// The wait for another client has no limit. Without `key`, each client loads the scripts itself.
 pub(in super::super) async fn supply<'a>(
     connection: &mut Connection,
     scripts: &'a Scripts,
@@ -94,13 +89,11 @@ pub(in super::super) async fn supply<'a>(
     Ok(())
 }
 
-/// Appends the words that load a script.
 pub(in super::super) fn load<'a>(cmd: &'a mut Cmd, text: &str) -> &'a mut Cmd {
     cmd.arg("SCRIPT").arg("LOAD").arg(text)
 }
 
-/// Reads the reply to a claim: whether this client loads the scripts. Also `true` if the server cannot store the claim,
-/// for example because its memory is full.
+/// Whether this client loads the scripts: also if the server can't store the claim, for example for lack of memory.
 fn claimed(reply: &Value<'_>) -> Result<bool, ConnectError> {
     match reply {
         Value::Error(error) => {

@@ -1,13 +1,4 @@
 //! [`Connector`]: opens connections, from the first byte to the confirmed subscription.
-//!
-//! - `hello.rs`: login and checks. `loading.rs`: loads missing scripts. `../term.rs`: from when on the server grants.
-//! - `introduction.rs`: reports to the server which library connects.
-//! - `probe.rs`, `facts.rs`: the first connection checks that all commands are allowed, and how the server stores its data.
-//! - `error.rs`: why a server cannot be used. `unsuitable.rs`: the remedy for servers that refuse a command that locks
-//!   need.
-//! - `throttle.rs`: how often failed attempts log a warning.
-//! - `renewal.rs`: new credentials for an open connection.
-//! - `inquiry.rs`: a few queries to a node of a cluster, on a separate connection.
 
 pub(super) mod error;
 pub(super) mod facts;
@@ -54,7 +45,6 @@ const LOADING: Duration = Duration::from_secs(2);
 /// The name of a connection for reading in `CLIENT LIST`.
 const READER: &str = "auto_mutex:operator";
 
-/// Opens connections of one member to one server.
 pub(super) struct Connector {
     pub(super) route: Route,
     access: Access,
@@ -74,7 +64,6 @@ pub(super) struct Connector {
     facts: OnceLock<Facts>,
 }
 
-/// A connection that passed all checks.
 pub(super) struct Ready {
     pub(super) server: Primary,
     pub(super) connection: Connection,
@@ -102,7 +91,6 @@ impl Connector {
         }
     }
 
-    /// Returns the server's name in errors and logs.
     pub(super) fn place(&self) -> String {
         self.route.place()
     }
@@ -113,13 +101,13 @@ impl Connector {
         facts.map_or_else(Guarantees::unknown, |facts| self.guarantees_by(facts))
     }
 
-    /// The guarantees of a server with these facts.
     pub(super) fn guarantees_by(&self, facts: &Facts) -> Guarantees {
         let replicas = self.replicas.map_or(0, |replicas| replicas.count);
         facts.guarantees(&self.guard, replicas)
     }
 
-    /// Makes the first connection, within `left`. Waits for a server that is loading its data or lacks replicas, and for sentinels to find a primary.
+    /// Makes the first connection. Waits for a server that loads its data or lacks replicas, and for sentinels to find
+    /// a primary.
     pub(super) async fn first(&self, left: Duration) -> Result<Ready, SetupError> {
         let mut passing = None;
         let end = Instant::now() + left;
@@ -159,12 +147,10 @@ impl Connector {
         }
     }
 
-    /// Whether the checks of the first connection are still to be made.
     fn is_unchecked(&self) -> bool {
         self.probe.is_some() && self.facts.get().is_none()
     }
 
-    /// Runs every operation on a reserved name, and asks the server how it keeps its data.
     async fn check(&self, ready: &mut Ready) -> Result<(), ConnectError> {
         let Some(probe) = &self.probe else {
             return Ok(());
@@ -182,7 +168,6 @@ impl Connector {
     /// Makes a connection without a subscription: a second one beside that of [`open`](Self::open), or one for reading.
     pub(super) async fn unsubscribed(&self, silence: Duration) -> Result<Ready, ConnectError> {
         let limits = Limits::new(self.connect_timeout, silence);
-        // The future is on the heap, as in `open`.
         limits.within(Box::pin(self.prepared(limits))).await
     }
 
@@ -197,7 +182,6 @@ impl Connector {
         )))
     }
 
-    /// The cause of the failure of a first connection, as precise as it can be found.
     async fn explained(&self, error: ConnectError) -> ConnectError {
         match error {
             ConnectError::Unreachable(_) | ConnectError::Silent(_) => {
@@ -207,9 +191,8 @@ impl Connector {
         }
     }
 
-    /// Connects once more to find the TLS error that explains a lost connection. The lost connection may not have shown it:
-    /// a server that expects TLS just closes a plain connection. If a server refuses the client after the handshake, the
-    /// server's alert may be lost together with unread bytes.
+    /// Connects once more to find the cause. A server that expects TLS just closes a plain connection, and the alert of
+    /// a server that refuses the client may be lost together with unread bytes.
     async fn fault_of_tls(&self) -> Option<TlsError> {
         let Route::Fixed(address) = &self.route else {
             return None;
@@ -229,7 +212,6 @@ impl Connector {
         TlsError::of_io(&error).cloned()
     }
 
-    /// Connects, logs in, checks the server, loads the scripts if needed, and reads the term.
     async fn prepared(&self, limits: Limits) -> Result<Ready, ConnectError> {
         let name = match self.reads {
             true => READER.to_owned(),
@@ -332,8 +314,7 @@ impl Connector {
 
     /// Connects and subscribes. The first connection checks the server.
     async fn open(&self, limits: Limits) -> Result<Ready, ConnectError> {
-        // This future is on the heap, because it is large and rarely needed. The future of the driver exists as long as the
-        // store, and should not reserve space for it.
+        // On the heap: the driver's future lives as long as the store, and shouldn't reserve space for this one.
         let mut ready = Box::pin(self.prepared(limits)).await?;
         let connection = &mut ready.connection;
         let mut question = redis::cmd("SUBSCRIBE");

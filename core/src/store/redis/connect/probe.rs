@@ -13,15 +13,14 @@ use crate::name::Name;
 use crate::store::{Lease, MemberId, Mode, Op, Share, Signal, Ticket};
 use crate::wire::Connection;
 
-/// The reserved name on which a member runs its checks. Names of users never begin with a colon. The name is short, because
-/// each of its keys is sent often. It is so short that two members may have the same name and use it at the same time.
+/// Reserved, because names of users never begin with a colon. It's short, because its keys are sent often: two members
+/// may use the same name at the same time.
 pub(in crate::store) fn name(member: MemberId, number: u32) -> Name {
     let member = member.to_string();
     let some = member.get(..6).unwrap_or_default();
     Name::from_escaped(&format!(":p{some}{number}"))
 }
 
-/// Runs [`operations`] and checks that the user may call all commands.
 pub(super) async fn run(
     connection: &mut Connection,
     scripts: &Scripts,
@@ -44,7 +43,6 @@ pub(super) async fn run(
     }
     delete.write_packed_command(&mut questions);
     connection.send(&questions).await?;
-    // All replies are read; the first error is returned.
     let mut result = Ok(());
     for op in &operations {
         let reply = reply::parse(&connection.reply().await?, op);
@@ -58,7 +56,6 @@ pub(super) async fn run(
     result
 }
 
-/// Makes sure that the user may call WAIT.
 pub(super) async fn wait(connection: &mut Connection) -> Result<(), ConnectError> {
     let wait = redis::cmd("WAIT").arg(0).arg(1).take();
     let accepted = accept(connection.ask(&wait).await?);
@@ -68,8 +65,8 @@ pub(super) async fn wait(connection: &mut Connection) -> Result<(), ConnectError
     })
 }
 
-/// Returns operations that together run every command of the scripts. They make two holders, a waiter that gets a grant
-/// message, a tombstone that refuses a ticket, and a signal that is deleted with the name.
+/// Together these run every command of the scripts: they make two holders, a waiter that gets a grant message, a
+/// tombstone that refuses a ticket, and a signal that is deleted with the name.
 fn operations() -> [Op; 10] {
     let [other, first, second, signal] = [(); 4].map(|()| Ticket::random());
     let acquire = |ticket| Op::Acquire {

@@ -16,9 +16,8 @@ use crate::store::backoff::jittered;
 use crate::store::redis::access::Login;
 use crate::wait;
 
-/// The client asks for new credentials when a fifth to three tenths of the validity remains. The exact part is random, so that
-/// clients that were started together do not all ask at once. For a token of an hour, the client asks 12 to 18 minutes
-/// before the token's end.
+/// New credentials are due when a fifth to three tenths of the validity remains, at random: clients that were started
+/// together don't all ask at once.
 const REST: u32 = 5;
 /// The shortest time between two renewals, however soon the credentials expire or are recalled.
 const LEAST: Duration = Duration::from_secs(1);
@@ -27,8 +26,7 @@ const RETRY: (Duration, Duration) = (Duration::from_millis(500), Duration::from_
 /// The longest sleep before the clock is read again. After a suspend, timers are late by the length of the suspend.
 const NAP: Duration = Duration::from_secs(1);
 
-/// Gets new credentials for a connection when it needs them. The code that serves the connection sends the credentials, and
-/// reports the server's answer. Without a provider, a renewal is never ready.
+/// Whoever serves the connection sends the credentials, and reports the answer. Without a provider, it's never ready.
 pub(in super::super) struct Renewal(Option<Box<Active>>);
 
 struct Active {
@@ -36,7 +34,6 @@ struct Active {
     address: Address,
     /// How long the provider may take.
     limit: Duration,
-    /// The pause after the next failure.
     pause: Duration,
     state: State,
 }
@@ -57,8 +54,7 @@ struct Wait {
 }
 
 impl Renewal {
-    /// Makes the renewal for a connection to `address` that has just logged in by `login`. `terms`: the validity of its
-    /// credentials. `limit`: how long the provider may take.
+    /// For a connection that has just logged in, with credentials that are valid by `terms`.
     pub(in super::super) fn new(
         login: &Login,
         address: &Address,
@@ -79,8 +75,7 @@ impl Renewal {
         Self(Some(active))
     }
 
-    /// Ready when the connection should log in with new credentials. The caller must then call
-    /// [`answered`](Self::answered). Cancel safe.
+    /// After each value, the caller must call [`answered`](Self::answered). Cancel safe.
     pub(in super::super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Granted> {
         let Some(active) = &mut self.0 else {
             return Poll::Pending;
@@ -103,7 +98,6 @@ impl Renewal {
         }
     }
 
-    /// See [`poll`](Self::poll).
     pub(in super::super) async fn due(&mut self) -> Granted {
         poll_fn(|cx| self.poll(cx)).await
     }

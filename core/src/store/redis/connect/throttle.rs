@@ -7,10 +7,8 @@ use tokio::time::Instant;
 use crate::error::{SetupError, with_sources};
 use crate::wait;
 
-/// How often the same failure is logged again.
 const AGAIN: Duration = Duration::from_secs(60);
 
-/// Limits the warnings about attempts to connect.
 #[derive(Debug, Default)]
 pub(in crate::store) struct Throttle {
     last: Option<(Instant, String)>,

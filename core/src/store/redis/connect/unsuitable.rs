@@ -1,7 +1,5 @@
-//! Servers that cannot serve locks, whatever the rights of their user: how they answer, and the remedy.
-//!
-//! The texts of errors are those of Redis and Valkey. Those of Redis Enterprise and Dragonfly are from documentation and
-//! issue threads: `tests/tests/failures/managed.rs` lists these sources.
+//! Servers that can't serve locks, whatever the rights of their user: how they answer, and the remedy. The sources of
+//! the texts are in `tests/tests/failures/managed.rs`.
 
 use std::io;
 
@@ -29,7 +27,6 @@ const KNOWN: &[(&str, &str)] = &[
     ("accessing undeclared key", UNDECLARED_KEYS),
 ];
 
-/// The remedy, if the server's error shows that it cannot serve locks.
 pub(super) fn advice(error: &StoreError) -> Option<&'static str> {
     if error.kind() != StoreErrorKind::Refused {
         return None;
@@ -39,8 +36,7 @@ pub(super) fn advice(error: &StoreError) -> Option<&'static str> {
     known.map(|(_, advice)| *advice)
 }
 
-/// Does the same as [`advice`], for an answer to HELLO. The error leaves out the server's text, which may repeat the
-/// arguments: one of them is the password.
+/// For an answer to HELLO. Leaves out the server's text, which may repeat the password.
 pub(super) fn of_hello(reply: &ErrorReply<'_>) -> Option<(&'static str, StoreError)> {
     let text = reply.details.to_ascii_lowercase();
     let advice = if Code::of(reply) == Code::NoProto || text.contains("unsupported protocol") {

@@ -33,7 +33,6 @@ impl Store for Pipeline {
         None
     }
 
-    /// Sends the submitted requests, or makes sure that another thread does.
     fn flush(&self) {
         if !self.touched.load(Ordering::Relaxed) {
             return;
@@ -43,8 +42,8 @@ impl Store for Pipeline {
         if !state.waiting.is_empty() || state.out.is_stuck() {
             Self::wake(state);
         } else if state.out.is_taken() || state.due && (!state.urgent || state.is_reader()) {
-            // The current writer sends the requests, or the engine does before it sleeps. This is soon enough for releases,
-            // and for requests on the engine's thread: the requests of all tasks that the engine has woken share a write.
+            // The current writer sends them, or the engine before it sleeps. That's soon enough for releases, and lets
+            // the requests of all tasks that the engine has woken share a write.
         } else if self.under_way.load(Ordering::Relaxed) <= FEW {
             self.write(state);
         } else {
@@ -74,7 +73,6 @@ impl Store for Pipeline {
     }
 }
 
-/// Methods for a node of a cluster.
 impl Pipeline {
     /// Takes a request that another node has redirected here with ASK. Returns the request if there is no room.
     pub(crate) fn ask(&self, request: Request) -> Option<Request> {
@@ -90,8 +88,7 @@ impl Pipeline {
         None
     }
 
-    /// Accepts no more requests, and drops the replies to requests in flight: these requests fail at once, and it is unknown
-    /// whether they have run.
+    /// Requests in flight fail at once; it's unknown whether they have run.
     pub(crate) fn cut(&self) {
         let mut state = lock(&self.state);
         state.closed = true;
@@ -105,7 +102,6 @@ impl Pipeline {
 #[cfg(repository)]
 #[cfg(test)]
 impl Pipeline {
-    /// How many bytes wait to be written.
     pub(in super::super) fn unwritten(&self) -> usize {
         lock(&self.state).out.len()
     }

@@ -51,7 +51,6 @@ impl Pipeline {
         self.under_way.store(0, Ordering::Relaxed);
     }
 
-    /// Notes that another attempt to connect has failed.
     pub(in super::super) fn still_disconnected(&self, error: StoreError) {
         lock(&self.state).down = Some(error);
     }
@@ -95,18 +94,15 @@ impl Pipeline {
         }
     }
 
-    /// Notes that a reply came.
     pub(in super::super) fn replied(&self) {
         self.under_way.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Whether the pipeline accepts no more requests, and none waits.
     pub(in super::super) fn is_done(&self) -> bool {
         let state = lock(&self.state);
         state.closed && state.waiting.is_empty()
     }
 
-    /// Whether no reply is outstanding.
     pub(in super::super) fn is_quiet(&self) -> bool {
         self.under_way.load(Ordering::Relaxed) == 0
     }
@@ -155,8 +151,7 @@ impl Pipeline {
         asked
     }
 
-    /// Handles the reply to the term query. Returns the [`GrantBlock`], if the server grants nothing. If this returns an
-    /// error, the connection must end, because the server's state is unknown.
+    /// Returns the block, if the server grants nothing. An error ends the connection: the server's state is unknown.
     pub(in super::super) fn term_is(
         &self,
         key: usize,
@@ -173,8 +168,8 @@ impl Pipeline {
                 // ASK and TRYAGAIN do not end the connection: the slot of the key is only being migrated.
                 && (!elsewhere || code == Code::Moved)
             {
-                // The code of the server's error is not kept: as the answer to the requests in flight, it would mean that they
-                // were not executed.
+                // Without the server's code: as the answer to requests in flight, it would mean that they weren't
+                // executed.
                 let error = error::of_server(error);
                 let text = format!("the server does not say from when on it grants: {error}");
                 return Err(StoreError::disconnected(text));
@@ -187,7 +182,6 @@ impl Pipeline {
         Ok(closed.and_then(|term| term.closing))
     }
 
-    /// Notes that the store has queued a waiter for the name.
     pub(in super::super) fn queued(&self, name: &Name) {
         if !self.connector.scripts.are_of_cluster() {
             return;
@@ -199,7 +193,6 @@ impl Pipeline {
         }
     }
 
-    /// Forgets names for which the store has queued no waiter recently, except those with a subscription.
     pub(in super::super) fn sweep_shard_channels(&self) {
         if let Some(channels) = &mut lock(&self.state).shard_channels {
             channels.sweep();
@@ -227,8 +220,7 @@ impl Pipeline {
         }
     }
 
-    /// Logs in with new credentials. Requests before the login run under the old credentials, and requests after it
-    /// under the new ones.
+    /// Requests after the login run under the new credentials.
     pub(in super::super) fn authenticate(&self, who: &Granted) {
         let mut state = lock(&self.state);
         state.out.encode(|cmd| hello::log_in(cmd, who));
@@ -241,8 +233,8 @@ impl Pipeline {
         self.expect(&mut state, Awaited::Unimportant);
     }
 
-    /// Writes as much as possible now. Afterwards the engine may sleep: it is woken when there is more to write. Ready
-    /// without an error: no more requests are accepted, and all are answered.
+    /// Writes as much as possible; then the engine may sleep. Ready without an error: closed, and all requests are
+    /// answered.
     pub(in super::super) fn poll_write(
         &self,
         cx: &mut Context<'_>,

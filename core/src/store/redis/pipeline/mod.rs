@@ -1,15 +1,10 @@
-//! [`Pipeline`]: the shared state of callers and the engine.
+//! [`Pipeline`]: the shared state of callers and the engine. A request becomes bytes in one buffer and an entry in one
+//! list, under one lock. The buffer is written, by one thread at a time and without the lock:
 //!
-//! A request becomes bytes in one buffer and an entry in one list, under one lock. The writer of the buffer is:
-//!
-//! - With few requests in flight: the caller, at once, on its own thread. No other thread must be woken.
-//! - With many in flight: the engine, which is woken. Requests that other threads submit before the engine runs share
-//!   its write.
-//! - When the engine has just read something, and will check the buffer before it sleeps: the engine. Its write contains
-//!   releases, for which no caller waits, its own requests, and the requests of the tasks that it has just woken.
-//!
-//! No thread holds the lock while it writes, and only one thread writes at a time. Meanwhile, other threads may submit
-//! requests: the writer writes these too, or leaves them to the engine.
+//! - With few requests in flight: by the caller, at once. No other thread must be woken.
+//! - With many: by the engine. Requests that other threads submit before it runs share its write.
+//! - After a read, before it sleeps: by the engine. This write has releases, for which no caller waits, and the
+//!   requests of the tasks that it has just woken.
 
 mod caller;
 mod engine;
@@ -39,11 +34,9 @@ const KEPT: usize = 1024;
 /// How often in a row a writer writes at most, because requests may arrive while it writes.
 const ROUNDS: u32 = 2;
 
-/// A member's access to a Redis server.
 pub(crate) struct Pipeline {
     pub(super) connector: Connector,
     state: Mutex<State>,
-    /// How many replies are outstanding.
     under_way: AtomicUsize,
     /// Whether a request was submitted since the last `flush`.
     touched: AtomicBool,
@@ -51,8 +44,7 @@ pub(crate) struct Pipeline {
 
 struct State {
     out: Outbox,
-    /// The requests without a reply, in the order of their bytes. Requests that the engine has moved to its own list are
-    /// not included.
+    /// What has no reply yet, in the order of the bytes, without what the engine has moved to its own list.
     awaited: VecDeque<Awaited>,
     /// The start and end of the last command, in the bytes that no writer has taken. Equal: the command cannot be taken back.
     last: (usize, usize),
@@ -60,22 +52,18 @@ struct State {
     waiting: VecDeque<Request>,
     /// Whether the server has no request of this member yet, so that it knows none of its tickets.
     is_new: bool,
-    /// Whether the store accepts no more requests.
     closed: bool,
     /// Whether new requests wait until earlier ones were written again.
     held: bool,
     /// Whether the engine will check this state before it sleeps.
     due: bool,
-    /// The engine's thread.
     reader: Option<ThreadId>,
     /// Whether a caller waits for bytes that are not written yet.
     urgent: bool,
-    /// Whether anything was written since the last check.
     wrote: bool,
     failed: Option<io::Error>,
     /// Why there is no connection; `None`: there is one.
     down: Option<StoreError>,
-    /// The server's term, and from when on the server grants.
     term: Term,
     /// `None` unless the server is a node of a cluster.
     shard_channels: Option<ShardChannels>,
@@ -123,7 +111,6 @@ impl Pipeline {
             && self.under_way.load(Ordering::Relaxed) < MOST
     }
 
-    /// Encodes a request for the first time.
     fn begin(&self, state: &mut State, request: Request) {
         let sending = Sending::new(request);
         match state.take_back_for(&sending) {
@@ -169,7 +156,6 @@ impl Pipeline {
         self.under_way.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Makes the engine check this state.
     fn wake(mut state: MutexGuard<'_, State>) {
         if !state.due {
             state.due = true;
@@ -181,8 +167,7 @@ impl Pipeline {
         }
     }
 
-    /// Writes the buffer, and requests that arrive during the write. Bytes that the socket does not take are left to the
-    /// engine.
+    /// Also writes requests that arrive meanwhile. Bytes that the socket doesn't take are left to the engine.
     fn write<'a>(&'a self, mut state: MutexGuard<'a, State>) {
         for _ in 0..ROUNDS {
             let Some(mut chunk) = state.out.take() else {
@@ -214,8 +199,7 @@ impl State {
         self.reader == Some(thread::current().id())
     }
 
-    /// If the last command in the buffer can be merged with this one, takes it back, so that one command can contain both
-    /// operations: the release first, then the acquire.
+    /// Takes back the last command in the buffer, if one command can have both operations.
     fn take_back_for(&mut self, next: &Sending) -> Option<Sending> {
         let (start, end) = std::mem::take(&mut self.last);
         let Some(Awaited::Request(last)) = self.awaited.back() else {
@@ -233,9 +217,8 @@ impl State {
     }
 }
 
-/// Whether one command can contain both requests, as a release and an acquire in this order. If the acquire was submitted
-/// first, this order is possible too, because the acquire has no reply yet. Then it must be an acquire that cannot share
-/// the lock: with the release after it, the acquire would have to wait.
+/// Whether one command can run both, the release first. An acquire that was submitted first has no reply yet, so it may
+/// run second if it can't share the lock: before the release, it would have to wait anyway.
 fn can_merge(last: &Request, next: &Request) -> bool {
     let suit = match (&last.op, &next.op) {
         (Op::Release { .. }, Op::Acquire { .. }) => true,

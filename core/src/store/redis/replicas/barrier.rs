@@ -1,8 +1,5 @@
-//! [`Barrier`]: counts the replicas that have a grant.
-//!
-//! The barrier uses a separate connection, because WAIT delays every later command. It touches the granted ticket, and
-//! waits until replicas have that write. So a server that does not know the grant, because another server gave it,
-//! confirms nothing.
+//! [`Barrier`]: counts the replicas that have a grant, on its own connection, because WAIT delays later commands. It
+//! touches the granted ticket first, so a server that doesn't know the grant confirms nothing.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -28,7 +25,6 @@ use crate::wire::{Connection, USUAL_SILENCE, Value};
 const MOST: usize = 256;
 /// How much later than the timeout of WAIT the reply may arrive.
 const GRACE: Duration = Duration::from_millis(500);
-/// The pause between two attempts to connect.
 const PAUSE: Duration = Duration::from_millis(20);
 
 pub(in super::super) struct Barrier {
@@ -39,7 +35,6 @@ pub(in super::super) struct Barrier {
 }
 
 impl Barrier {
-    /// Makes a barrier that connects on first use.
     pub(in super::super) fn new(pipeline: Arc<Pipeline>, replicas: Replicas) -> Self {
         Self {
             pipeline,
@@ -106,7 +101,6 @@ impl Barrier {
         }
     }
 
-    /// Logs in with new credentials. Grants wait until the server has answered.
     async fn authenticate(&mut self, granted: &Granted) {
         let Some((_, ready)) = &mut self.beside else {
             return;
@@ -129,15 +123,13 @@ impl Barrier {
         }
     }
 
-    /// Returns how many replicas have each grant of `batch`.
     async fn ask(
         &mut self,
         batch: &[Answer],
         ends: Instant,
         confirming: &Confirming,
     ) -> Result<Vec<u32>, String> {
-        // After a reconnect of the main connection, the barrier's connection may be at another server, or at a former
-        // primary.
+        // After a reconnect of the main connection, this one may be at a former primary.
         let connector = &self.pipeline.connector;
         let generation = confirming.generation();
         self.beside.take_if(|(beside, _)| *beside != generation);
@@ -176,7 +168,6 @@ impl Barrier {
     }
 }
 
-/// Connects beside the main connection.
 async fn connect(connector: &Connector) -> Result<Ready, String> {
     let opened = connector.unsubscribed(USUAL_SILENCE).await;
     let mut ready = opened.map_err(|error| error.at(&connector.place()).to_string())?;
@@ -184,8 +175,7 @@ async fn connect(connector: &Connector) -> Result<Ready, String> {
     Ok(ready)
 }
 
-/// Sends the touches and the WAIT, and reads how many replicas have each grant. The server answers a touch at once.
-/// If the reply to a touch does not come within `reply_timeout`, the server is gone, and a new connection is tried.
+/// The server answers a touch at once: without a reply within `reply_timeout`, it's gone.
 async fn answers(
     connection: &mut Connection,
     question: &[u8],
@@ -204,8 +194,7 @@ async fn answers(
         holds.push(matches!(result, Ok(Reply::Granted { token: now, .. }) if Some(now) == token));
         refused = refused.or(result.err());
     }
-    // A touch fails if the scripts were flushed or the server was demoted. After this error, `run` opens a new connection,
-    // whose set-up handles both cases.
+    // The scripts were flushed or the server was demoted: the set-up of a new connection handles both.
     if let Some(error) = refused {
         return Err(error.to_string());
     }

@@ -21,7 +21,6 @@ struct Grant {
 }
 
 impl Confirmed {
-    /// Notes that the replicas have this grant.
     pub(super) fn note(&mut self, ticket: Ticket, token: u64) {
         let mentioned = Instant::now();
         // Old grants must be removed, because not every grant ends with a release here: another process may adopt its ticket.
@@ -42,7 +41,6 @@ impl Confirmed {
             .is_some()
     }
 
-    /// Notes that the ticket was released.
     pub(super) fn forget(&mut self, ticket: Ticket) {
         self.grants.remove(&ticket);
     }

@@ -1,8 +1,5 @@
-//! Grants that count only once replicas have them: [`Confirming`] filters the events between the connection and the member.
-//!
-//! A new grant is withheld until the [`barrier`] has counted as many replicas as the configuration requires.
-//! Everything else passes: renewals of confirmed grants, releases, refusals. A grant that comes as a push makes its
-//! member send a touch, whose answer can be withheld.
+//! [`Confirming`]: withholds a new grant until the [`barrier`] has counted enough replicas; everything else passes. A
+//! pushed grant makes the member send a touch, whose answer can be withheld.
 
 mod barrier;
 mod confirmed;
@@ -22,7 +19,6 @@ use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::wait::{first, lock};
 
-/// Runs `driver` with a filter in front of `events`, and at the same time the barrier.
 pub(super) async fn confirmed<F>(
     barrier: Barrier,
     events: Arc<dyn Events>,
@@ -38,7 +34,6 @@ pub(super) async fn confirmed<F>(
     first(driver, barrier).await;
 }
 
-/// The ticket and token of the grant in an answer.
 fn granted(answer: &Answer) -> Option<(Ticket, u64)> {
     match (answer.request.op.lease(), &answer.result) {
         (Some(lease), &Ok(Reply::Granted { token, .. })) => Some((lease.ticket, token)),
@@ -48,7 +43,6 @@ fn granted(answer: &Answer) -> Option<(Ticket, u64)> {
 
 struct Confirming {
     events: Arc<dyn Events>,
-    /// Grants that are not confirmed yet.
     fresh: UnboundedSender<Answer>,
     /// Grows when the main connection is lost or replaced.
     generation: AtomicU64,
@@ -71,8 +65,7 @@ impl Confirming {
         self.generation.load(Ordering::Acquire)
     }
 
-    /// Passes on the grant in `answer` if `reached`, the number of replicas that have it, is at least `wanted`. Otherwise
-    /// the answer becomes an error.
+    /// The answer becomes an error if fewer than `wanted` replicas have the grant.
     fn decide(&self, mut answer: Answer, wanted: u32, reached: u32) {
         if reached < wanted {
             let text = format!("{reached} of {wanted} replicas have the grant");

@@ -1,7 +1,4 @@
-//! [`Route`]: finds the server, again for every connection.
-//!
-//! This folder does not know the lock protocol. `sentinels.rs`: the primary, as the sentinels of a service report it.
-//! `sentinel.rs`: the requests to one sentinel. `watch.rs`: subscribes to one sentinel.
+//! [`Route`]: finds the server, again for every connection. Knows nothing of the lock protocol.
 
 mod sentinel;
 mod sentinels;
@@ -18,9 +15,7 @@ use crate::store::redis::{RedisEndpoint, SentinelEndpoint};
 use crate::wire::Limits;
 
 pub(crate) enum Route {
-    /// Always the same server.
     Fixed(Address),
-    /// The server that the sentinels name.
     Sentinel(Box<Sentinels>),
 }
 
@@ -33,7 +28,6 @@ impl Route {
         Self::Sentinel(Box::new(Sentinels::new(endpoint)))
     }
 
-    /// Returns the current server.
     pub(super) async fn resolve(&self, limits: Limits) -> Result<Primary, ConnectError> {
         match self {
             Self::Fixed(address) => Ok(Primary {
@@ -87,7 +81,6 @@ impl Route {
     }
 }
 
-/// Reads arbitrary replies of a sentinel, for the fuzzers.
 #[cfg(any(test, fuzzing))]
 pub(super) fn read(reply: &crate::wire::Value<'_>) {
     if let Some(primary) = Primary::read(reply) {

@@ -12,7 +12,6 @@ use crate::store::redis::access::Login;
 use crate::wire::Transport;
 use crate::wire::{Connection, Limits, Value};
 
-/// The primary of a service, as a sentinel knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in super::super) struct Primary {
     pub(in super::super) address: Address,
@@ -21,7 +20,6 @@ pub(in super::super) struct Primary {
 }
 
 impl Primary {
-    /// Reads the reply to SENTINEL MASTER.
     pub(super) fn read(reply: &Value<'_>) -> Option<Self> {
         Some(Self {
             address: address(reply)?,
@@ -29,13 +27,11 @@ impl Primary {
         })
     }
 
-    /// Whether this answer is newer than `other`, and names another server.
     pub(super) fn replaces(&self, other: &Self) -> bool {
         self.epoch > other.epoch && self.address != other.address
     }
 }
 
-/// Connects and logs in.
 pub(super) async fn open(
     address: &Address,
     login: &Login,
@@ -66,7 +62,6 @@ pub(super) async fn primary(
     }
 }
 
-/// Returns the other sentinels of `service`.
 pub(super) async fn others(
     sentinel: &mut Connection,
     service: &str,
@@ -75,7 +70,6 @@ pub(super) async fn others(
     Ok(addresses(&accept(sentinel.ask(&question).await?)?))
 }
 
-/// Subscribes to the announcements of new primaries.
 pub(super) async fn subscribe(sentinel: &mut Connection) -> Result<(), ConnectError> {
     let question = redis::cmd("SUBSCRIBE").arg(SWITCHED).get_packed_command();
     sentinel.send(&question).await?;
@@ -101,7 +95,6 @@ fn unreachable(message: &'static str) -> ConnectError {
     ConnectError::Unreachable(StoreError::disconnected(message))
 }
 
-/// Reads the addresses in the reply to SENTINEL SENTINELS.
 pub(super) fn addresses(reply: &Value<'_>) -> Vec<Address> {
     let all = reply.as_list().unwrap_or_default();
     all.iter().filter_map(address).collect()

@@ -15,11 +15,9 @@ use crate::sync::Mutex;
 use crate::wait::{self, lock};
 use crate::wire::Limits;
 
-/// How long one sentinel may be silent.
 pub(super) const SENTINEL_SILENCE: Duration = Duration::from_millis(800);
 /// How long to wait for the other sentinels once one has named a primary: they may know a newer primary.
 const OTHERS: Duration = Duration::from_millis(200);
-/// How many sentinels are remembered.
 const MOST: usize = 16;
 
 pub(crate) struct Sentinels {
@@ -32,7 +30,6 @@ pub(crate) struct Sentinels {
     latest: watch::Sender<Option<Primary>>,
 }
 
-/// The answer of one sentinel.
 type Answer = Result<Option<(Primary, Vec<Address>)>, ConnectError>;
 
 impl Sentinels {
@@ -90,8 +87,8 @@ impl Sentinels {
         })
     }
 
-    /// Asks all sentinels at once, until more than half have named a primary. Once one has named it, the others have only
-    /// [`OTHERS`] left to answer.
+    /// Asks all at once, until more than half have named a primary. After the first, the others have only [`OTHERS`]
+    /// left.
     async fn answers(&self, limits: Limits) -> Vec<(Address, Answer)> {
         let all = self.all();
         let enough = all.len() / 2 + 1;
@@ -121,7 +118,6 @@ impl Sentinels {
         }
     }
 
-    /// Notes the primary that the sentinel with the subscription names.
     pub(super) fn told(&self, primary: Option<Primary>) {
         self.latest.send_replace(primary);
     }
@@ -180,7 +176,6 @@ impl Sentinels {
     }
 }
 
-/// Asks one sentinel for the primary and for the other sentinels.
 async fn ask(endpoint: SentinelEndpoint, address: Address, limits: Limits) -> (Address, Answer) {
     let limits = Limits {
         silence: SENTINEL_SILENCE,

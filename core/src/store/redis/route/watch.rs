@@ -1,5 +1,4 @@
-//! Subscribes to any sentinel that answers, so that a connection to a former primary ends at once, not only when that
-//! server refuses a command.
+//! Subscribes to any sentinel that answers, so that a connection to a former primary ends at once.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -21,10 +20,8 @@ use crate::wire::Limits;
 
 /// After this time of silence, the sentinel is asked: it may be dead, or may have been cut off during a failover.
 const QUIET: Duration = Duration::from_secs(3);
-/// How long the handshake with a sentinel may take.
 const LONGEST: Duration = Duration::from_secs(10);
 
-/// Watches the sentinels, one after the other.
 pub(super) async fn run(sentinels: &Sentinels) {
     // The start is random, so that not all clients listen to the same sentinel.
     let mut index = Uuid::new_v4().as_u128() as usize;
@@ -75,8 +72,7 @@ async fn listen(
         sentinels.told(Some(primary));
         let switched = async { sentinel::switched(&mut connection).await.map(|()| None) };
         let due = async { Ok(Some(renewal.due().await)) };
-        // The wait ends when the sentinel announces a new primary, was silent for too long, or new credentials are due.
-        // In each case, the next iteration asks for the current primary.
+        // Woken by a new primary, by silence or by due credentials, the next iteration asks for the current primary.
         if let Ok(woken) = timeout(QUIET, first(switched, due)).await
             && let Some(granted) = woken?
         {

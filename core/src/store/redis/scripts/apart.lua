@@ -32,7 +32,6 @@
       return r or foreign('a record is missing')
     end
 
-    -- All members of a sorted set, in order.
     local function all_of(key)
       local tickets = call('ZRANGE', key, 0, -1)
       for from = 1, #tickets, 1000 do
@@ -75,7 +74,6 @@
       return tonumber(call('ZRANGE', HELD_KEY, 0, 0, 'WITHSCORES')[2]) or FAR
     end
 
-    -- The ticket that has held the longest.
     function x.eldest()
       if eldest == NOBODY then eldest = all_holders()[1][TICKET] end
       return need(eldest)
@@ -113,9 +111,9 @@
       call('DEL', TICKETS_KEY, HELD_KEY, QUEUE_KEY)
     end
 
-    -- Removes the other keys if they do not match the first one: an eviction or a user may have removed one of them. The
-    -- holders and waiters in the first key stay. Lost waiters ask again. If holders are lost, all operations that change the
-    -- name fail until the longest possible lease has ended.
+    -- Removes the other keys if they don't match the first one: an eviction or a user may have removed one of them.
+    -- Lost waiters ask again. If holders are lost, operations that change the name fail until the longest lease has
+    -- ended.
     function x.mend()
       local here = call('HLEN', TICKETS_KEY)
       local held_here = s[HELD_APART] == 0 or call('ZCARD', HELD_KEY) == s[HOLDERS]
@@ -167,8 +165,8 @@
           keeps[#keeps + 1] = text_of(r)
         end
       end
-      -- Writes in chunks, because unpack has a limit. The kept records come first: otherwise the hash could be deleted
-      -- and made again without its time to live.
+      -- In chunks, because unpack has a limit. The kept records come first: otherwise the hash could lose its time to
+      -- live.
       for i = 1, #keeps, 1000 do call('HSET', TICKETS_KEY, unpack(keeps, i, min(i + 999, #keeps))) end
       for i = 1, #drops, 1000 do call('HDEL', TICKETS_KEY, unpack(drops, i, min(i + 999, #drops))) end
     end

@@ -2,8 +2,7 @@
 
 -- Sends a message to a member; returns how many connections receive it.
 local function publish(member, text)
-  -- A member that often waits for this name has a shard channel in the slot of the name. Other nodes need not forward its
-  -- messages.
+  -- In the slot of the name, so that other nodes needn't forward the message.
   if redis.REDIS_VERSION_NUM then
     local heard = redis.pcall('SPUBLISH', KEY .. SHARD_CHANNEL .. member, text)
     if type(heard) == 'number' and heard > 0 then return heard end
@@ -11,9 +10,9 @@ local function publish(member, text)
   return call('PUBLISH', CHANNEL .. member, text)
 end
 
--- Whether all keys of the name are at this node. During a migration of the slot, the server refuses a command with a key
--- that is not here. The last of these keys never exists, so both nodes of a migration refuse this command until the whole
--- slot has moved. So no operation sees only a part of a name's keys, and none mistakes a moved key for a removed one.
+-- Whether all keys of the name are at this node. While the slot migrates, the server refuses a command with a key that
+-- isn't here. The last of these keys never exists, so both nodes refuse until the whole slot has moved: no operation
+-- sees only a part of a name's keys.
 local function are_here()
   local found = redis.pcall('EXISTS', KEY, KEY .. OF_TICKETS, KEY .. OF_HELD, KEY .. OF_QUEUE, KEY .. OF_GONE, KEY .. OF_SIGNALS, KEY .. OF_WHOLE)
   if type(found) == 'number' then return true end

@@ -68,9 +68,9 @@
     allowed = true
   end
 
-  -- Grants to the waiter `r`; returns false if the waiter is unlikely to claim the grant. `joins`: the waiter shares the
-  -- hold of its owner. `number`, `text`: of the signal that is granted (0: none). `own`: the ticket that the reply to
-  -- `member` is about; its grant needs no message.
+  -- Returns false if the waiter is unlikely to claim the grant. `joins`: it shares the hold of its owner. `number`,
+  -- `text`: of the granted signal (0: none). `own`: the ticket that the reply to `member` is about; its grant needs no
+  -- message.
   local function give(member, own, r, token, joins, number, text)
     local hold, flag = r[HOLD], 0
     if r ~= own then
@@ -109,7 +109,6 @@
       .. pack('<d', r[NUMBER]) .. text
   end
 
-  -- Sets the numbers of a request, in the record and in its text.
   local function ask(r, counter, hold, wait, units)
     r[COUNTER], r[HOLD], r[WAIT], r[UNITS], r[CHANGED] = counter, hold, wait, units, true
     r[REQUEST] = sub(r[REQUEST], 1, 64) .. pack('<dddd', counter, hold, wait, units) .. sub(r[REQUEST], 97)

@@ -1,39 +1,37 @@
--- Comes first, after clock.lua. Runs plain operations on a free name, or on a name with one plain holder, before anything
--- else is set up. For any other operation this part does nothing, and the rest of the script applies all the rules.
+-- Comes after clock.lua. Runs plain operations on a free name, or on a name with one plain holder, before anything else
+-- is set up; leaves any other to the rest of the script.
 --
--- Keys: 1 auto_mutex:{name}, the first key of the name, with its hash tag; the other keys are made from it and have the same tag.
--- Arguments: 1 the operations, a letter for each; they run in this order, on the same state  2… one text for each operation, with
---   its parameters: a ticket and a member, 32 bytes each (zeros for no ticket), numbers as doubles, and texts:
---     ACQUIRE, TRY  COUNTER HOLD_MS PLACE_MS UNITS CAPACITY, 1 byte: TAKES (1: the ticket also takes a signal),
---                   4 bytes: the length of the owner, owner, meta
---     TOUCH         COUNTER HOLD_MS PLACE_MS UNITS (a holder keeps no more than UNITS; 0: it keeps all)
---     RELEASE       nothing more, or: PARK_MS (0: do not park) USED (the token of the grant whose signal was used; 0: none),
---                   1 byte: TOMB (1: leave a tombstone)
+-- Keys: 1 auto_mutex:{name}, the first key of the name. The other keys are made from it, and have the same hash tag.
+-- Arguments: 1 the operations, a letter for each, which run in this order on the same state  2… their parameters: a
+-- ticket and a member, 32 bytes each (zeros for no ticket), numbers as doubles, and texts:
+--     ACQUIRE, TRY  COUNTER HOLD_MS PLACE_MS UNITS CAPACITY, 1 byte: TAKES (1: it also takes a signal), 4 bytes: the
+--       length of the owner, owner, meta
+--     TOUCH         COUNTER HOLD_MS PLACE_MS UNITS (a holder keeps no more than these; 0: all)
+--     RELEASE       nothing, or: PARK_MS (0: don't park) USED (the token of the grant whose signal was used; 0: none),
+--       1 byte: TOMB (1: leave a tombstone)
 --     ADOPT         COUNTER HOLD_MS PLACE_MS, the old ticket, meta
 --     RAISE         TOKEN
---     SIGNAL        1 byte: KIND (0: a token; 1: one signal, if there are more waiters than available signals; 2: as many
---                   signals as there are more waiters than available signals), the text of a token
+--     SIGNAL        1 byte: KIND (0: a token; 1, 2: one or all signals that waiters lack), the text of a token
 --     FORCE         owner (empty: all)
 --     KICK          TOKEN
 --     REFRESH       EXPIRE_MS, owner
 --     PROBE         the member that gets the message, the text of the message
 --     DELETE, INSPECT
---   Two more letters may come before the operations. UNTIL has one parameter, OPENS: nothing is granted before that time.
---   SPREAD has no parameter: it moves all waiters to the other keys, and the holders if there are several.
--- Replies, one for each operation, in a list if there are several: a number, which is the token of a grant or the free units
--- after a release; {token, text} for the grant of a signal; words; for INSPECT a list. Errors: FOREIGN, TRYAGAIN, and the
--- server's. To RELEASE and ACQUIRE, the reply may be the token alone, because the server makes a number faster than a list:
--- then the release has left all units of CAPACITY free.
+--   Before them: UNTIL with one parameter, OPENS: nothing is granted before that time. SPREAD: moves all waiters, and
+--     several holders, to the other keys.
+-- Replies, in a list if there are several operations: a number, the token of a grant or the free units after a release;
+-- {token, text} for the grant of a signal; words; for INSPECT a list. Errors: FOREIGN, TRYAGAIN, and the server's.
+-- RELEASE with ACQUIRE may have the token alone, which the server makes faster: then the release left all units of
+-- CAPACITY free.
 --
 -- The state, in one of five forms; numbers are doubles:
---   1 i TOK                   idle: no holders, no waiters
---   1 d TOK                   idle, and deleted after its last use
+--   1 i TOK                      idle: no holders, no waiters
+--   1 d TOK                      idle, and deleted after its last use
 --   1 s HEARD TOK TOKEN REQUEST  single: one plain holder until HEARD + HOLD_MS; no waiters
---   1 q …                     holders or waiters, without other keys: see state.lua
---   1 f …                     the full form, for every other state
--- REQUEST is the text of an acquire. The server's clock is divided into windows of WINDOW_US, which start at multiples of
--- this length. For `i` and `s`: the first write in the window that contains TOK set the time to live to twenty minutes or
--- more.
+--   1 q …                        holders or waiters, without other keys: see state.lua
+--   1 f …                        the full form, for every other state
+-- REQUEST is the text of an acquire. In the forms `i` and `s`, the first write in each window of WINDOW_US of the
+-- server's clock sets the time to live to twenty minutes or more; TOK is in that window.
 
 local KEY, codes, text = KEYS[1], ARGV[1], ARGV[2]
 local redis, struct, sub = redis, struct, string.sub
@@ -42,8 +40,7 @@ local state = call('GET', KEY)
 local form = state and sub(state, 1, 4)
 local now
 
--- `free`: the last token, if an acquire finds the name free. `freed`: the free units after a release, if the release
--- comes just before the acquire in the same call.
+-- `free`: the last token, if an acquire finds the name free. `freed`: the free units after a release just before it.
 local free, freed
 if not state then
   free = 0

@@ -1,7 +1,5 @@
   -- Reads the first key.
-
   if not state then
-    -- The name is unknown.
   elseif form == '1 s ' and #state >= SINGLE_SIZE then
     local heard, token
     heard, s[TOK], token = unpack_struct('<ddd', state, 5)

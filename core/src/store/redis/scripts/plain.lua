@@ -1,7 +1,7 @@
--- Runs plain operations on a name in the form `1 q`, and plain acquires in the form `1 s`: cuts the new text out of the
--- old one. Decoding the state, as the rest of the script does, takes twice as long. The result is the same. This part
--- handles only the plainest cases: no lease and no place has ended, the clock was not stepped back, and at most one waiter
--- is granted. For any other case, or an unreadable state, it does nothing, and the rest of the script runs.
+-- Runs plain operations on a name in the form `1 q`, and plain acquires in the form `1 s`, by cutting the new text out
+-- of the old one: decoding the state, as the rest of the script does, takes twice as long. Only the plainest cases: no
+-- lease or place has ended, the clock wasn't stepped back, and at most one waiter is granted. Otherwise the rest of the
+-- script runs.
 
 local replies, first = {}, 1
 local function cut()
@@ -63,7 +63,6 @@ local function cut()
           waiting = waiting + 1
           local again = min(NEAR_MS, wait / 3)
           if waiting <= NEAR then
-            -- Finds the end of the first lease.
             if form == '1 q ' then
               local start = QUEUE_START
               ahead = FAR
@@ -89,7 +88,6 @@ local function cut()
       end
       if code ~= TOUCH and (code ~= RELEASE or #text ~= 64) then break end
 
-      -- The start and the end of the ticket's record.
       local start = string.find(state, '\31' .. ticket, QUEUE_START, true)
       if not start then break end
       start = start - RECORD_SIZE + 1
@@ -130,8 +128,8 @@ local function cut()
         break
       end
 
-      -- Each part of the old text is copied only once, because making a string takes time for each of its bytes. `left`
-      -- is the first part of the new queue; `rest` is where the remaining part begins in the old text.
+      -- Making a string takes time for each of its bytes, so each part is copied once. `left`: the start of the new
+      -- queue; `rest`: where the remaining part begins in the old text.
       local held, rest, left = '', queue, ''
       local to, message
       if start >= queue then
@@ -146,8 +144,8 @@ local function cut()
           local bytes, _, _, place, heard, told = unpack_struct('<IIBddd', state, queue)
           local counter, hold, _, units = unpack_struct('<dddd', state, queue + 106)
           if used + units <= cap then
-            -- Only one waiter is granted here. The rest of the script runs if the next one fits too, or if the first
-            -- one wants all units and was silent for long.
+            -- The rest of the script runs if the next one fits too, or if the first wants all units and was silent for
+            -- long.
             rest, to = queue + RECORD_SIZE + bytes, sub(state, queue + 74, queue + 105)
             if waiting > 1 and used + units + unpack_struct('<d', state, rest + 130) <= cap
               or units == cap and to ~= sub(text, 33, 64) and now - max(heard, told) > CLAIM_MS * 1000 then

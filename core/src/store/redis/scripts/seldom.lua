@@ -50,7 +50,6 @@
       s[SIGNALS] = s[SIGNALS] + 1
     end
 
-    -- The number and the text of the first signal.
     function x.first()
       local number, text = string.match(call('ZRANGE', SIGNALS_KEY, 0, 0)[1] or '', '^(%d+) (.*)$')
       if not number then foreign('a signal is unreadable') end
@@ -86,9 +85,8 @@
       return r[NUMBER] > 0 and 0 or r[UNITS]
     end
 
-    -- Returns how many units the holders of an owner use together: as many as the holder with the most, because they
-    -- share a hold. Also returns this number for the holders that are not parked, and their highest token; nil for both
-    -- if there are no such holders.
+    -- The units that the holders of an owner use together: those of the one with the most. Then the same for the
+    -- holders that aren't parked, and their highest token; nil for both without such holders.
     function x.share(owner)
       local all, units, token = 0, nil, nil
       for _, r in pairs(of[owner] or {}) do
@@ -124,7 +122,6 @@
     local function drop_holder(r, returns)
       remove_holder(r)
       records[r[TICKET]] = false
-      -- Puts the signal that the ticket holds back into its place.
       if returns and r[NUMBER] > 0 then signalling().put(r[NUMBER], r[TEXT]) end
     end
 
@@ -156,8 +153,8 @@
         drop_holder(r, true)
       else
         remove_holder(r)
-        -- `waits`: the member tried to claim the signal, but could not, because the store granted nothing. Then the
-        -- ticket does not become quiet, so that no later waiter gets the signal before it.
+        -- The member may have tried to claim the signal while the store granted nothing. Then the ticket doesn't become
+        -- quiet, so that no later waiter gets the signal before it.
         local waits = r[NUMBER] > 0 and r[HEARD] > r[WHEN] - min(CLAIM_MS, r[HOLD]) * 1000
         if r[NUMBER] > 0 then signalling().put(r[NUMBER], r[TEXT]) end
         r[FLAG], r[WHEN], r[TOKEN], r[NUMBER], r[TEXT] = waits and 0 or 3, 0, 0, 0, nil
@@ -166,7 +163,6 @@
       end
     end
 
-    -- Ends the leases and places whose time is over.
     local function scan(releasing)
       s[DUE] = FAR
       for _, r in ipairs(all_holders()) do
@@ -193,7 +189,6 @@
       -- `mend` runs only once, because changes are written at the end.
       if not looked and s[HELD_APART] + s[QUEUE_APART] > 0 then others().mend() end
       looked = true
-      -- Counts the signals that still exist.
       if s[SIGNALS] > 0 then s[SIGNALS] = call('ZCARD', KEY .. OF_SIGNALS) end
       if now < s[CLK] then step_back() end
       if s[TOMBS] > 0 then
@@ -275,7 +270,6 @@
         end
         return nil, nil, false, 'SIGNALLED ' .. int(count)
       end
-      -- A DELETE runs after the grants.
     end
 
     -- A new ticket takes over the hold of another ticket, with all its units and a new token. The old ticket is removed.
@@ -304,10 +298,9 @@
       return existed and 'DELETED 1' or 'DELETED 0'
     end
 
-    -- Reports the state, without ended leases and places: the token, the capacity, the used units, the number of signals, whether
-    -- the name exists, the holders (in order of token, then of place) and the waiters (by place). Each holder or waiter
-    -- is {ticket, member, units, takes, since when, token, meta, microseconds left, FLAG}. The place of a waiter is the
-    -- time when the waiter came.
+    -- Without ended leases and places: the token, the capacity, the used units, the number of signals, whether the name
+    -- exists, the holders (in order of token, then of place) and the waiters (by place, the time when they came), each
+    -- {ticket, member, units, takes, since when, token, meta, microseconds left, FLAG}.
     function x.inspect()
       if s[SIGNALS] + s[HELD_APART] + s[QUEUE_APART] > 0 then reach() end
       local used, shared = 0, {}
@@ -342,7 +335,6 @@
       return {'INFO', int(s[TOK]), s[HOLDERS] + s[WAITING] > 0 and s[CAP] or '', used, count, exists, holders, waiting}
     end
 
-    -- Moves tickets that do not fit into the first key to the other keys, or back, and writes the tickets in the other keys.
     function x.settle()
       local apart = s[HELD_APART] + s[QUEUE_APART] > 0
       -- During a migration of the slot, tickets stay in the keys in which they are.
@@ -352,7 +344,6 @@
       end
     end
 
-    -- Makes sure that the other keys live long enough.
     function x.expire(ms)
       local apart = s[HELD_APART] + s[QUEUE_APART] > 0
       if not apart and s[SIGNALS] == 0 then

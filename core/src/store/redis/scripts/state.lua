@@ -2,20 +2,20 @@
 --
 --   1 q TOK CAP SEQ CLK USED DUE LATEST TOLD HOLDERS WAITING KNOWN SIZE RECORD…
 --   1 f the same, TOMBS EXPIRES SIGNALS LAST LENT OWNED ASKING HELD_APART QUEUE_APART, 32 bytes: ELDEST, RECORD…
--- The records of the holders, in order of token, then of place; then those of the waiters, in order of place, the
--- quiet ones last. Records that do not fit are in other keys: see apart.lua.
+-- First the holders, in order of token, then of place; then the waiters, in order of place, the quiet ones last.
+-- Records that don't fit are in other keys: see apart.lua.
 --
--- USED is the number of held units. No lease and no place ends before DUE, no lease ends after LATEST. Waiters up to the
--- place TOLD, except quiet ones, have got a message that they are near (0: check again). Tombstones end at TOMBS at the latest
--- (0: there are none). The other keys live until EXPIRES at least. KNOWN is 1 if the name was used and not deleted afterwards.
--- SIGNALS is the number of available signals, LENT of held ones; LAST is the last signal's number. OWNED is the number of
--- holders with an owner, ASKING of waiters with one. The numbers that `1 q` leaves out are zero.
+-- USED: held units. DUE: no lease or place ends before. LATEST: no lease ends after. TOLD: waiters up to this place,
+-- except quiet ones, know that they are near (0: check again). TOMBS: when tombstones end at the latest (0: none).
+-- EXPIRES: until when the other keys live at least. KNOWN: 1 if the name was used and not deleted afterwards. SIGNALS,
+-- LENT: available and held ones; LAST: the last one's number. OWNED, ASKING: holders and waiters with an owner. The
+-- numbers that `1 q` leaves out are zero.
 --
--- RECORD: the fixed part, then REQUEST, then the number and the text of a held signal. The fixed part: 4 bytes, the length of
--- all that follows it; 4 bytes, the length of the signal; 1 byte, FLAG; PLACE HEARD WHEN TOKEN; 1 byte, 31. FLAG: 0 plain,
--- 1 provisional, 2 parked (released, but keeps its units until its lease ends), 3 a quiet waiter (did not receive or claim a
--- grant; keeps its place, and is passed over until it touches). HEARD is the time of the last touch. WHEN is the end of a
--- holder's lease, or the time when a waiter got the message that it is near. TOKEN is 0 for a waiter, and only for a waiter.
+-- RECORD: the fixed part, then REQUEST, then the number and the text of a held signal. The fixed part: 4 bytes, the
+-- length of all that follows; 4 bytes, the length of the signal; 1 byte, FLAG; PLACE HEARD WHEN TOKEN; 1 byte, 31.
+-- FLAG: 0 plain, 1 provisional, 2 parked (released, but keeps its units until its lease ends), 3 a quiet waiter (didn't
+-- receive or claim a grant; is passed over until it touches). HEARD: the last touch. WHEN: the end of a holder's lease,
+-- or when a waiter was told that it is near. TOKEN: 0 for a waiter only.
 --
 -- Redis takes longer to make a function, or a table with names, than to run most operations. So all operations share
 -- the same steps in one function, and rare functions are made on first use (`plain`: no rare case can apply). The
@@ -23,8 +23,7 @@
 local function run()
   local ceil, insert, remove = math.ceil, table.insert, table.remove
   local s = {0, 0, 0, 0, 0, FAR, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
-  -- The content of the first key. Each entry is a record or, until the record is decoded, its index in `starts`. `starts`
-  -- has the record's position in `state`.
+  -- Each entry is a record or, until it's decoded, its index in `starts`, which has its position in `state`.
   local held, queue, starts = {}, {}, {}
   -- Ticket -> record; false: no record.
   local records = {}
@@ -35,15 +34,13 @@ local function run()
   local moved, allowed = false, false
   -- The maximum number of holders, or waiters, in the first key; and the number at which they move back to it.
   local most, few = MOST, FEW
-  -- Functions for rare cases.
   local reach, others, signalling, owning, seldom
 
   local function foreign(what)
     error('FOREIGN ' .. what, 0)
   end
 
-  -- Converts a number to text, exactly. A concatenation would round, '%.0f' takes a microsecond, and '%d' alone stops at
-  -- 2^31 on some servers.
+  -- Exact: a concatenation would round, '%.0f' takes a microsecond, and '%d' alone stops at 2^31 on some servers.
   local function int(number)
     if number < 1000000000 then return string.format('%d', number) end
     return string.format('%d%09d', number / 1000000000, number % 1000000000)
@@ -64,7 +61,6 @@ local function run()
     return r
   end
 
-  -- Decodes the record between two positions of a text.
   local function read(text, start, stop)
     if stop - start + 1 < RECORD_SIZE then foreign('a record is unreadable') end
     local size, signal, flag, place, heard, time, token, mark = unpack_struct('<IIBddddB', text, start)
@@ -76,7 +72,6 @@ local function run()
     return record_of(sub(text, from, stop - signal), flag, place, heard, time, token, number, sub(text, next, stop))
   end
 
-  -- Returns an entry of `held` or `queue`, decoded.
   local function fetch(list, i)
     local r = list[i]
     if type(r) == 'number' then
@@ -94,7 +89,6 @@ local function run()
     foreign('a record is missing')
   end
 
-  -- Returns the record of a ticket, or false.
   local function find(ticket)
     local r = records[ticket]
     if r ~= nil then return r end
@@ -117,8 +111,8 @@ local function run()
     return s[HELD_APART] + s[QUEUE_APART] > 0 and others().find(ticket)
   end
 
-  -- Returns the place of a waiter, by its position; nil if the waiter is quiet or does not exist. If the waiter is in the
-  -- first key, also returns the time of its last message.
+  -- By position; nil if the waiter is quiet or doesn't exist. For a waiter in the first key, also the time of its last
+  -- message.
   local function place_at(i)
     if s[QUEUE_APART] == 1 then return others().place(i) end
     local r = queue[i]

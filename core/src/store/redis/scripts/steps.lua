@@ -1,12 +1,10 @@
   -- The steps of each operation.
-
   local changes = false
   for i = first, #codes do
     local code, text = byte(codes, i), ARGV[i + 1]
     local ticket, member = sub(text, 1, 32), sub(text, 33, 64)
-    -- `r`: the record of the operation's ticket. `own`: the same record, if the reply reports a grant to it, so that the
-    -- grant needs no message. `heard`: the operation touches `own`. `word`: the reply, unless the reply is the status of
-    -- `r`.
+    -- `r`: the record of the operation's ticket. `own`: the same, if the reply reports a grant to it, so that the grant
+    -- needs no message. `heard`: the operation touches `own`. `word`: the reply, unless it's the status of `r`.
     local r, own, heard, word, capacity, unclaimed
     if code == UNTIL then
       opens = unpack_struct('<d', text, 1)
@@ -23,7 +21,6 @@
       if not plain then seldom().prune(code, ticket, text) end
       s[CLK] = now
 
-      -- The operation itself.
       if code == ACQUIRE or code == TRY then
         local units, takes
         units, capacity, takes = unpack_struct('<ddB', text, 89)
@@ -69,9 +66,7 @@
         else
           word = 'RELEASED'
           if r[FLAG] == 2 then
-            -- The ticket was already released.
           elseif park > 0 and r[NUMBER] == 0 then
-            -- The ticket stays as a parked holder.
             r[FLAG] = 2
             ask(r, r[COUNTER], park, r[WAIT], r[UNITS])
             lease_until(r, now + park * 1000)
@@ -86,12 +81,11 @@
         r, own, heard, word = seldom().operate(code, text, ticket)
       end
 
-      -- The operation touches a known ticket.
       if heard then
         local counter, hold, wait, units = unpack_struct('<dddd', text, 65)
         own[HEARD] = now
-        -- The touch would claim the grant, but a store that grants nothing accepts no claims. The grant is not taken back
-        -- either, because its member may rely on it until it ends.
+        -- A store that grants nothing accepts no claims. But it doesn't take the grant back, because the member may
+        -- rely on it.
         unclaimed = closed and own[FLAG] == 1
         ask(own, max(counter, own[COUNTER]), unclaimed and own[HOLD] or hold, wait, own[UNITS])
         if own[TOKEN] > 0 then
@@ -100,7 +94,6 @@
             lease_until(own, now + hold * 1000)
           end
           if code == TOUCH and units > 0 and units < own[UNITS] then
-            -- Gives back the units beyond `units`.
             remove_holder(own)
             ask(own, own[COUNTER], own[HOLD], wait, units)
             add_holder(own, false)
@@ -117,7 +110,6 @@
         end
       end
 
-      -- Grants to the first waiters, while there are enough units for them.
       local found
       while s[WAITING] > 0 and not closed and place_at(1) do
         if s[USED] >= s[CAP] and (plain or s[SIGNALS] == 0 and (s[ASKING] == 0 or s[OWNED] == 0)) then break end
@@ -170,7 +162,6 @@
       end
       moved = false
 
-      -- The reply.
       if word == 'RELEASED' then
         word = max(0, capacity - s[USED]) + s[SIGNALS]
       elseif code == DELETE then

@@ -1,21 +1,20 @@
 -- Returns when this server may start to grant, and notes its term for all clients: see "Restart and failover" in
--- docs/protocol.md.
+-- docs/protocol.md. A term is identified by the process and its last promotion. The note also has the longest lease and
+-- lag that any client has reported in the last one to two weeks; each of its values can only postpone the grants.
 --
--- A term is the time during which this process is a primary without a break: it is identified by the process and its last
--- promotion. The note has the term, the time when the last promotion was seen (in this term or an earlier one), and the
--- longest lease and lag that any client has reported. A lease or lag is dropped one to two weeks after a client last reported
--- it. Each of these values can only postpone the grants.
---
--- Keys: 1 the epoch key, a hash: term, since (µs; 0: no promotion was seen), guard (as below, the highest), lease_ms, lag_ms,
---         turn (µs: each week, next_lease_ms and next_lag_ms, the highest values reported since then, replace lease_ms and
---         lag_ms), noted (µs: when the note was written; it is kept for a week from then). No key: the client knows of no slot
---         that this node of a cluster serves, and keeps the note itself
--- Arguments: 1 lease_ms, the client's longest lease  2 lag_ms: how long a primary accepts writes at most without its replicas
+-- Keys: 1 the epoch key, a hash: term, since (µs: when the last promotion was seen; 0: never), guard (as below, the
+-- highest), lease_ms, lag_ms, turn (µs: each week, next_lease_ms and next_lag_ms, the highest values since then,
+-- replace lease_ms and lag_ms), noted (µs: when it was written; it is kept for a week). No key: the client knows of no
+-- slot that this node of a cluster serves, and keeps the note itself
+-- Arguments: 1 lease_ms, the client's longest lease  2 lag_ms: how long a primary accepts writes at most without its
+-- replicas
 --            3 guard ('0': only a failover counts; '1': a restart too; '2': also a promotion just before the restart)
 --            4 '0': a failover does not count
 --            5 a term and  6 since, from the note of another key: since counts if the term is this one
---            7 lease_ms and  8 turn, from the note of another key: lease_ms counts unless this key has had its turn since
--- Replies: {opens (0: the server grants now), microseconds until then, 'restart' or 'failover', term, since, lease_ms, turn}
+--            7 lease_ms and  8 turn, from the note of another key: lease_ms counts unless this key has had its turn
+--              since
+-- Replies: {opens (0: the server grants now), microseconds until then, 'restart' or 'failover', term, since, lease_ms,
+-- turn}
 --          error READONLY: this server is no primary
 
 local epoch, own_lease, own_lag, guard = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])

@@ -1,5 +1,4 @@
   -- Writes the remaining changes.
-
   local answer = replies[2] and replies or replies[1]
   if not changes then return answer end
   if not plain then seldom().settle() end
@@ -15,7 +14,6 @@
   local r = s[HOLDERS] == 1 and s[WAITING] + s[TOMBS] + s[SIGNALS] + s[LENT] + s[HELD_APART] == 0 and fetch(held, 1)
   if s[HOLDERS] + s[WAITING] + s[TOMBS] + s[SIGNALS] == 0 then
     if s[TOK] + s[KNOWN] == 0 then
-      -- The name has no state to keep.
       if state then call('DEL', KEY) end
       return answer
     end
@@ -68,8 +66,7 @@
   return answer
 end
 
--- Reports foreign data as FOREIGN, with the same text on every version of the server. An error of the script itself
--- is reported as it is.
+-- Reports foreign data as FOREIGN, with the same text on every version of the server.
 local ok, reply = pcall(run)
 if ok then return reply end
 local text = tostring(type(reply) == 'table' and reply.err or reply)
