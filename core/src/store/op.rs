@@ -76,7 +76,7 @@ impl Share {
     }
 
     /// Some units of a lock without signals.
-    #[cfg(test)]
+    #[cfg(all(test, repository))]
     pub(crate) const fn of(units: u32, capacity: u32) -> Self {
         match capacity {
             1 => Self::new(LockKind::Mutex, units, 1),
