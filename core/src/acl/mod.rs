@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::config::{Config, Settings};
 use crate::error::SetupError;
-use crate::store::engine::Topology;
+use crate::store::engine::Layout;
 use crate::store::{rights, uses_database};
 
 /// The ACL rule of a user that has, on each server, only the rights that this library needs with this [`Config`] or
@@ -53,13 +53,13 @@ impl AclRule {
         }
         let mut optional = rights::OPTIONAL.to_vec();
         let mut sentinels = None;
-        match settings.engine.topology() {
-            Topology::InProcess | Topology::OneServer | Topology::Quorum => {}
-            Topology::Sharded => {
+        match settings.engine.layout() {
+            Layout::InProcess | Layout::OneServer | Layout::Quorum => {}
+            Layout::Sharded => {
                 add(rights::CLUSTER);
                 optional.extend(rights::SHARD_CHANNELS);
             }
-            Topology::Failover => {
+            Layout::Failover => {
                 sentinels = Some(format!(
                     "resetkeys resetchannels {} -@all {}",
                     listed('&', rights::SENTINEL_CHANNELS),

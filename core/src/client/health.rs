@@ -10,7 +10,7 @@ use crate::clock::Instant;
 use crate::error::{LockError, StoreError};
 use crate::name::Name;
 use crate::queue::{Answered, LockQueue};
-use crate::store::engine::Topology;
+use crate::store::engine::Layout;
 use crate::store::{GrantBlock, Op, ServerState};
 use crate::wait::block_on;
 
@@ -169,8 +169,8 @@ impl Client {
         let servers: Vec<_> = servers
             .map(|server| ServerHealth::new(server, now))
             .collect();
-        let grants = match member.settings().engine.topology() {
-            Topology::Sharded => servers.iter().any(ServerHealth::grants),
+        let grants = match member.settings().engine.layout() {
+            Layout::Sharded => servers.iter().any(ServerHealth::grants),
             _ => connected && closed_for.is_none(),
         };
         let load = member.load();

@@ -10,7 +10,7 @@ use crate::error::{LockError, StoreError, StoreErrorKind};
 use crate::name::Name;
 use crate::observe::SharedObserver;
 use crate::store::Engine;
-use crate::store::engine::Topology;
+use crate::store::engine::Layout;
 use crate::store::limits::{LONGEST_LEASE, TOKENS_OF_A_GRANT};
 
 const SHORTEST_LEASE: Duration = Duration::from_millis(100);
@@ -120,8 +120,8 @@ impl Settings {
     /// Whether a restarted server grants nothing for a while.
     pub(crate) fn restart_guard(&self) -> bool {
         let several = || {
-            let topology = self.engine.topology();
-            !matches!(topology, Topology::InProcess | Topology::OneServer)
+            let layout = self.engine.layout();
+            !matches!(layout, Layout::InProcess | Layout::OneServer)
         };
         self.restart_guard.unwrap_or_else(several)
     }
@@ -177,9 +177,9 @@ impl Settings {
         let Some(replicas) = self.replicas else {
             return Ok(());
         };
-        let reason = match self.engine.topology() {
-            Topology::InProcess => "a store in this process has none",
-            Topology::Quorum => "the servers of a quorum are independent: use more of them",
+        let reason = match self.engine.layout() {
+            Layout::InProcess => "a store in this process has none",
+            Layout::Quorum => "the servers of a quorum are independent: use more of them",
             _ if replicas.timeout >= self.lease() => {
                 "the timeout is not shorter than the lease: no grant would be left"
             }

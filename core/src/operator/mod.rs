@@ -47,7 +47,7 @@ use crate::error::{LockError, SetupError, StoreError, with_sources};
 use crate::handle::freed;
 use crate::name::{Name, is_escaped};
 use crate::store::Op;
-use crate::store::engine::Topology;
+use crate::store::engine::Layout;
 use crate::store::limits::TOKENS_OF_A_GRANT;
 pub use crate::store::{Replica, Server};
 use crate::wait::block_on;
@@ -181,7 +181,7 @@ impl Operator {
     /// Whether the store is in this process (`memory://`), where no other process can see it.
     #[must_use]
     pub fn is_here(&self) -> bool {
-        self.settings.engine.topology() == Topology::InProcess
+        self.settings.engine.layout() == Layout::InProcess
     }
 
     fn client(&self) -> Result<&Client, SetupError> {

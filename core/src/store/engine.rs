@@ -11,16 +11,19 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use percent_encoding::percent_decode_str;
+
 use super::{Events, MemberId, Reader, Store};
 use crate::config::{Dialer, Settings};
 use crate::credentials::Source;
 use crate::error::SetupError;
+use crate::name::is_escaped;
 
 pub(crate) type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// How the servers of a store divide the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Topology {
+pub(crate) enum Layout {
     /// There are none: the store is in this process.
     InProcess,
     OneServer,
@@ -39,7 +42,7 @@ pub(crate) trait Engine:
     /// The scheme that names this kind of store in errors.
     fn scheme(&self) -> &'static str;
 
-    fn topology(&self) -> Topology;
+    fn layout(&self) -> Layout;
 
     /// The servers, as in the URL, without credentials.
     fn servers(&self) -> String;
@@ -74,7 +77,7 @@ pub(crate) struct Opening<'a> {
     pub(crate) is_voter: bool,
 }
 
-/// Connects a store, and runs it on the engine's thread.
+/// Connects a store, and runs it on the background thread of its client.
 pub(crate) trait Driver: Send {
     /// Connects to the servers and checks them, within `limit`. Not called if the client connects lazily: then
     /// [`run`](Self::run) connects.
@@ -85,8 +88,8 @@ pub(crate) trait Driver: Send {
     fn run(self: Box<Self>, events: Arc<dyn Events>) -> Boxed<'static, ()>;
 }
 
-/// Opens the store of a member, on the thread of its engine. Returns when the store is connected and checked; with
-/// `Config::connect_lazily` before, and the driver connects and checks it.
+/// Opens the store of a member, on the background thread of its client. Returns when the store is connected and checked.
+/// With `Config::connect_lazily` it returns at once, and the driver connects and checks the store.
 pub(crate) async fn open(
     settings: &Settings,
     member: MemberId,
@@ -140,6 +143,21 @@ fn unknown_scheme() -> SetupError {
         "the scheme is unknown; use one of {}",
         names.join(", ")
     ))
+}
+
+/// Decodes a percent-encoded part of a URL.
+pub(super) fn decode(text: &str) -> Result<String, SetupError> {
+    // The decoder accepts a stray `%`. Here a stray `%` is an error, because it is a sign of a password that was not
+    // escaped.
+    if !is_escaped(text) {
+        return Err(invalid(
+            "a `%` is not followed by two hexadecimal digits; write `%25` for the character itself",
+        ));
+    }
+    match percent_decode_str(text).decode_utf8() {
+        Ok(text) => Ok(text.into_owned()),
+        Err(_) => Err(invalid("what is percent-encoded is not UTF-8")),
+    }
 }
 
 pub(super) fn invalid(reason: impl Into<String>) -> SetupError {

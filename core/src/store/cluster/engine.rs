@@ -7,7 +7,7 @@ use super::{Inspector, Refresher, open};
 use crate::config::{Address, Dialer, Settings};
 use crate::credentials::{ServerKind, Source};
 use crate::error::SetupError;
-use crate::store::engine::{Boxed, Driver, Engine, Opening, Scheme, Topology, invalid, same_kind};
+use crate::store::engine::{Boxed, Driver, Engine, Layout, Opening, Scheme, invalid, same_kind};
 use crate::store::redis::{Access, listed, meet, servers};
 use crate::store::{Events, Reader, Store};
 
@@ -38,8 +38,8 @@ impl Engine for ClusterEndpoint {
         "redis-cluster"
     }
 
-    fn topology(&self) -> Topology {
-        Topology::Sharded
+    fn layout(&self) -> Layout {
+        Layout::Sharded
     }
 
     fn servers(&self) -> String {

@@ -3,14 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use percent_encoding::percent_decode_str;
-
 use super::{Driver, Inspector, MemoryStore};
 use crate::config::{Dialer, Settings};
 use crate::credentials::Source;
 use crate::error::SetupError;
-use crate::name::is_escaped;
-use crate::store::engine::{self, Boxed, Engine, Opening, Scheme, Topology, invalid, same_kind};
+use crate::store::engine::{
+    self, Boxed, Engine, Layout, Opening, Scheme, decode, invalid, same_kind,
+};
 use crate::store::{Events, Reader, Store};
 
 inventory::submit! {
@@ -30,12 +29,9 @@ impl MemoryEndpoint {
                 "`memory://` takes nothing but a name: `memory://my-tests`",
             ));
         }
-        let decoded = percent_decode_str(name).decode_utf8();
-        let name = decoded.ok().filter(|_| is_escaped(name)).ok_or_else(|| {
-            invalid("after a `%` there must be two hexadecimal digits of a character in UTF-8")
-        })?;
+        let name = decode(name)?;
         Ok(Self {
-            shared: (!name.is_empty()).then(|| name.into_owned()),
+            shared: (!name.is_empty()).then_some(name),
         })
     }
 }
@@ -45,8 +41,8 @@ impl Engine for MemoryEndpoint {
         "memory"
     }
 
-    fn topology(&self) -> Topology {
-        Topology::InProcess
+    fn layout(&self) -> Layout {
+        Layout::InProcess
     }
 
     fn servers(&self) -> String {

@@ -6,7 +6,7 @@ use super::{Inspector, driver};
 use crate::config::{Dialer, Settings};
 use crate::credentials::{ServerKind, Source};
 use crate::error::SetupError;
-use crate::store::engine::{self, Driver, Engine, Opening, Scheme, Topology, invalid, same_kind};
+use crate::store::engine::{self, Driver, Engine, Layout, Opening, Scheme, invalid, same_kind};
 use crate::store::{Reader, Store};
 
 inventory::submit! {
@@ -42,10 +42,7 @@ pub(crate) fn of_urls<U: AsRef<str>>(
 ) -> Result<Arc<dyn Engine>, SetupError> {
     let nodes = urls.into_iter().map(|url| engine::parse(url.as_ref()));
     let nodes: Vec<_> = nodes.collect::<Result<_, _>>()?;
-    if nodes
-        .iter()
-        .any(|node| node.topology() != Topology::OneServer)
-    {
+    if nodes.iter().any(|node| node.layout() != Layout::OneServer) {
         return Err(invalid(
             "a quorum is made of single servers: `redis://`, `rediss://` or `unix://`",
         ));
@@ -69,8 +66,8 @@ impl Engine for QuorumEndpoint {
         "redlock"
     }
 
-    fn topology(&self) -> Topology {
-        Topology::Quorum
+    fn layout(&self) -> Layout {
+        Layout::Quorum
     }
 
     fn servers(&self) -> String {

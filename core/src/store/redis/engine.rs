@@ -8,7 +8,7 @@ use super::{Driver, Inspector, Route, Spec, url};
 use crate::config::{Address, Dialer, Settings};
 use crate::credentials::{ServerKind, Source};
 use crate::error::SetupError;
-use crate::store::engine::{self, Boxed, Engine, Opening, Scheme, Topology, same_kind};
+use crate::store::engine::{self, Boxed, Engine, Layout, Opening, Scheme, same_kind};
 use crate::store::{Events, MemberId, Reader, Store};
 
 inventory::submit! {
@@ -30,8 +30,8 @@ impl Engine for RedisEndpoint {
         "redis"
     }
 
-    fn topology(&self) -> Topology {
-        Topology::OneServer
+    fn layout(&self) -> Layout {
+        Layout::OneServer
     }
 
     fn servers(&self) -> String {
@@ -84,8 +84,8 @@ impl Engine for SentinelEndpoint {
         "redis-sentinel"
     }
 
-    fn topology(&self) -> Topology {
-        Topology::Failover
+    fn layout(&self) -> Layout {
+        Layout::Failover
     }
 
     fn servers(&self) -> String {

@@ -77,7 +77,7 @@ pub(in super::super) async fn open(
             )),
             #[cfg(feature = "tls-no-provider")]
             Some(tls) => secure(host, *port, tls, transport.dialer.as_ref(), limits).await,
-            // `store::open` rejects this case earlier.
+            // The parser of URLs rejects this case earlier.
             #[cfg(not(feature = "tls-no-provider"))]
             Some(_) => Err(io::ErrorKind::Unsupported.into()),
         },

@@ -2,10 +2,10 @@
 
 use std::net::Ipv6Addr;
 
-use super::text::{decode, number};
+use super::text::number;
 use crate::config::{Address, Secret};
 use crate::error::SetupError;
-use crate::store::engine::invalid;
+use crate::store::engine::{decode, invalid};
 use crate::store::redis::access::Login;
 
 pub(super) fn login(text: &str) -> Result<Login, SetupError> {

@@ -15,12 +15,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use self::parts::Url;
-use self::text::{database, decode};
+use self::text::database;
 use super::access::{Access, Login};
 use super::{RedisEndpoint, SentinelEndpoint};
 use crate::config::Address;
 use crate::error::SetupError;
-use crate::store::engine::{Engine, invalid};
+use crate::store::engine::{Engine, decode, invalid};
 
 const SERVER_PORT: u16 = 6379;
 const SENTINEL_PORT: u16 = 26379;

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use super::authority::{host_and_port, login, non_empty};
-use super::text::{database, decode};
+use super::text::database;
 use crate::config::{Address, Secret};
 use crate::error::SetupError;
-use crate::store::engine::invalid;
+use crate::store::engine::{decode, invalid};
 use crate::store::redis::access::{Access, Login};
 use crate::wire::{Tls, Transport};
 

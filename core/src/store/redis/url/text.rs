@@ -1,9 +1,6 @@
-//! The texts in a URL: numbers and percent-encoding.
-
-use percent_encoding::percent_decode_str;
+//! The numbers in a URL.
 
 use crate::error::SetupError;
-use crate::name::is_escaped;
 use crate::store::engine::invalid;
 
 /// Parses the number of a database. An empty text means database 0.
@@ -22,18 +19,4 @@ pub(super) fn number<T: std::str::FromStr>(text: &str) -> Option<T> {
         .all(|byte| byte.is_ascii_digit())
         .then(|| text.parse().ok())
         .flatten()
-}
-
-pub(super) fn decode(text: &str) -> Result<String, SetupError> {
-    // The decoder accepts a stray `%`. Here a stray `%` is an error, because it is a sign of a password that was not
-    // escaped.
-    if !is_escaped(text) {
-        return Err(invalid(
-            "a `%` is not followed by two hexadecimal digits; write `%25` for the character itself",
-        ));
-    }
-    match percent_decode_str(text).decode_utf8() {
-        Ok(text) => Ok(text.into_owned()),
-        Err(_) => Err(invalid("what is percent-encoded is not UTF-8")),
-    }
 }
