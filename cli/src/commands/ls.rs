@@ -6,7 +6,7 @@ use auto_mutex::operator::Lock;
 
 use crate::args::{Format, Global, Ls};
 use crate::exit::{Exit, Failure, Outcome};
-use crate::output::json::{List, Listed};
+use crate::output::json::{self, List, Listed};
 use crate::output::table::Stream;
 use crate::output::words::{date, process, short, used};
 use crate::output::{Progress, stdout};
@@ -92,7 +92,8 @@ fn row(lock: &Lock) -> Vec<String> {
     });
     vec![
         lock.name.clone(),
-        lock.kind.map_or_else(none, |kind| kind.to_string()),
+        lock.kind
+            .map_or_else(none, |kind| json::kind(kind).to_owned()),
         used(lock.kind, lock.used, lock.capacity),
         holder,
         first.map_or_else(none, |first| date(first.since)),

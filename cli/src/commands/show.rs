@@ -35,9 +35,7 @@ pub(crate) fn one(states: Vec<Result<Lock, auto_mutex::LockError>>) -> Result<Lo
 }
 
 fn describe(out: &mut impl Write, lock: &Lock) -> Result<(), Failure> {
-    let kind = lock
-        .kind
-        .map_or("not in use".to_owned(), |kind| kind.to_string());
+    let kind = lock.kind.map_or("not in use", json::kind);
     write!(out, "{}  {kind}", lock.name)?;
     if lock.kind.is_some() {
         write!(out, "  {}", used(lock.kind, lock.used, lock.capacity))?;

@@ -8,6 +8,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Cell, Clear, Paragraph, Row, Sparkline, Table, TableState};
 
 use super::app::App;
+use crate::output::json;
 use crate::output::words::{clean, place, process, quoted, short, used};
 
 /// The height of the pane that shows the queue of the selected lock.
@@ -134,7 +135,10 @@ fn cells<'a>(app: &App, lock: &'a Lock) -> [Cell<'a>; 7] {
     };
     [
         Cell::from(lock.name.as_str()),
-        Cell::from(lock.kind.map_or_else(none, |kind| kind.to_string())),
+        Cell::from(
+            lock.kind
+                .map_or_else(none, |kind| json::kind(kind).to_owned()),
+        ),
         Cell::from(used(lock.kind, lock.used, lock.capacity)),
         Cell::from(holder),
         Cell::from(lock.held().map_or_else(none, short)),
