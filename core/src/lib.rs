@@ -13,8 +13,6 @@ mod condvar;
 mod config;
 mod credentials;
 mod deadlock;
-#[cfg(any(test, feature = "test-util"))]
-mod dice;
 mod engine;
 mod error;
 #[cfg(any(test, fuzzing))]
@@ -37,6 +35,9 @@ mod site;
 pub mod store;
 mod sync;
 mod task;
+#[cfg(any(test, feature = "test-util"))]
+#[doc(hidden)]
+pub mod testing;
 mod wait;
 
 pub use client::{Client, Drained, Health, LastError, ServerHealth, Unfinished};
@@ -68,36 +69,4 @@ pub use site::{Site, sites};
 #[doc(hidden)]
 pub mod __private {
     pub use crate::attribute::*;
-}
-
-/// What the tests of the engines need of this crate. Not for programs.
-#[cfg(any(test, feature = "test-util"))]
-#[doc(hidden)]
-pub mod testing {
-    pub use crate::clock::by_hand;
-    pub use crate::dice::Dice;
-    pub use crate::store::memory::state::State;
-
-    /// A source that asks `provider` for the credentials of single servers.
-    pub fn source(provider: impl crate::CredentialsProvider) -> crate::store::Source {
-        let given = crate::credentials::Given::new(provider);
-        crate::store::Source::new(given, crate::ServerKind::Server)
-    }
-
-    /// Calls each fuzz target with the files of its corpus.
-    pub fn replay(targets: &[(&str, fn(&[u8]))]) {
-        let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus");
-        for (name, target) in targets {
-            let mut files = 0;
-            for entry in std::fs::read_dir(corpus.join(name)).unwrap() {
-                let path = entry.unwrap().path();
-                let bytes = std::fs::read(&path).unwrap();
-                if std::panic::catch_unwind(|| target(&bytes)).is_err() {
-                    panic!("{}", path.display());
-                }
-                files += 1;
-            }
-            assert!(files > 3, "{name} has a corpus of {files}");
-        }
-    }
 }

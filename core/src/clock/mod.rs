@@ -28,6 +28,7 @@ impl Instant {
     /// Earlier than all other instants.
     pub const START: Self = Self(0);
 
+    /// The present.
     #[inline]
     pub fn now() -> Self {
         #[cfg(any(test, feature = "test-util"))]
@@ -38,10 +39,12 @@ impl Instant {
         Self(now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64)
     }
 
+    /// The instant this many nanoseconds after the start of the machine.
     pub fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
 
+    /// The nanoseconds since the start of the machine.
     pub fn as_nanos(self) -> u64 {
         self.0
     }
@@ -80,6 +83,8 @@ fn drift(time: Duration) -> Duration {
 /// A clock that a test sets by hand, for its own thread.
 #[cfg(any(test, feature = "test-util"))]
 pub mod by_hand {
+    #![allow(missing_docs)]
+
     use std::cell::Cell;
 
     use super::Instant;

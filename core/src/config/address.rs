@@ -6,7 +6,14 @@ use std::path::PathBuf;
 /// The address of a server. Its Display, as errors and logs show it, never contains credentials.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Address {
-    Tcp { host: String, port: u16 },
+    /// A host, or its address, and a port.
+    Tcp {
+        /// The host, without brackets.
+        host: String,
+        /// The port.
+        port: u16,
+    },
+    /// A socket in the file system.
     Unix(PathBuf),
 }
 

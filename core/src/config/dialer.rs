@@ -21,6 +21,7 @@ type Dialing = Pin<Box<dyn Future<Output = io::Result<Box<dyn DialedStream>>> + 
 pub struct Dialer(Arc<dyn Fn(String, u16) -> Dialing + Send + Sync>);
 
 impl Dialer {
+    /// A dialer that calls `dial` with a host and a port.
     pub fn new<F, R, S>(dial: F) -> Self
     where
         F: Fn(String, u16) -> R + Send + Sync + 'static,

@@ -161,6 +161,7 @@ impl Config {
     }
 
     /// Returns the settings for a client, or the error of an option.
+    #[doc(hidden)]
     pub fn validate(self) -> Result<Settings, SetupError> {
         if let Some(error) = self.unusable {
             return Err(error);

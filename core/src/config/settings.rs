@@ -41,6 +41,7 @@ pub struct Settings {
     /// How long a wait lasts before a search for a deadlock.
     pub(crate) deadlock_after: Duration,
     pub(super) store_timeout: Option<Duration>,
+    /// How long set-up may take to connect.
     pub connect_timeout: Duration,
     pub(crate) handoff: LocalHandoff,
     pub(super) restart_guard: Option<bool>,
@@ -62,13 +63,15 @@ pub struct Settings {
 /// How many replicas must have a grant, and within which time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Replicas {
+    /// How many replicas.
     pub count: u32,
+    /// How long a grant may wait for them.
     pub timeout: Duration,
 }
 
 /// The limits of local handoffs, so that other processes also get the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LocalHandoff {
+pub(crate) struct LocalHandoff {
     /// The most handoffs in a row; zero: no handoffs.
     pub(crate) times: u32,
     /// The longest time after the store's grant.

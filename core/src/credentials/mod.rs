@@ -94,6 +94,7 @@ pub struct Granted {
     pub user: Option<Secret>,
     /// `None`: no AUTH at all.
     pub password: Option<Secret>,
+    /// How long they are valid.
     pub terms: Terms,
 }
 

@@ -5,7 +5,7 @@
 mod deadlock;
 mod for_tests;
 mod holder;
-pub mod kind;
+pub(crate) mod kind;
 mod lock;
 mod lost;
 mod public_message;
@@ -17,7 +17,7 @@ mod transient;
 pub use deadlock::DeadlockHop;
 pub use holder::apart;
 pub use holder::{HoldKind, Holder};
-pub use kind::LockKind;
+pub use kind::{LockKind, RW_LOCK};
 pub use lock::LockError;
 pub use lost::LossCause;
 pub use setup::SetupError;

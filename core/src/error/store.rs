@@ -35,7 +35,12 @@ pub enum StoreErrorKind {
     /// This kind of store does not support the operation.
     Unsupported,
     /// Too few replicas have the grant.
-    Unreplicated { wanted: u32, reached: u32 },
+    Unreplicated {
+        /// How many replicas must have it.
+        wanted: u32,
+        /// How many have it.
+        reached: u32,
+    },
 }
 
 impl StoreError {

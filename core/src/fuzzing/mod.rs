@@ -8,5 +8,5 @@ pub use names::names;
 #[cfg(test)]
 #[test]
 fn what_the_fuzzers_found_worth_keeping_does_no_harm() {
-    crate::testing::replay(&[("names", names)]);
+    crate::testing::replay("names", names);
 }

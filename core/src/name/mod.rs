@@ -133,6 +133,7 @@ impl Name {
         self.text.strip_suffix(what)?.strip_suffix(":%")
     }
 
+    /// The name as on the servers.
     pub fn as_str(&self) -> &str {
         &self.text
     }

@@ -16,6 +16,7 @@ const MOST_SILENCE: u32 = 4;
 /// What a failure means for the next attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
+    /// The server cannot be reached.
     Unreachable,
     /// The server, or what stands in front of it, is slow or temporarily unusable.
     Busy,
@@ -38,6 +39,7 @@ pub struct Backoff {
 }
 
 impl Backoff {
+    /// `first`: the shortest pause. `usual_silence`: how long a server may be silent in the first attempt.
     pub fn new(first: Duration, usual_silence: Duration) -> Self {
         Self {
             first,
@@ -49,7 +51,7 @@ impl Backoff {
     }
 
     /// The pause before the next attempt.
-    pub fn next(&mut self) -> Duration {
+    pub fn pause(&mut self) -> Duration {
         let whole = self.next.min(self.longest);
         self.next = whole * 2;
         jittered(whole)
@@ -105,14 +107,14 @@ mod tests {
             let mut whole = FIRST;
             for _ in 0..20 {
                 backoff.failed(trouble);
-                let pause = backoff.next();
+                let pause = backoff.pause();
                 assert!(pause >= whole / 2 && pause <= whole, "{pause:?} {whole:?}");
                 whole = (whole * 2).min(Duration::from_secs(longest));
             }
             backoff.failed(Trouble::Unreachable);
-            assert!(backoff.next() <= LONGEST);
+            assert!(backoff.pause() <= LONGEST);
             backoff.reset();
-            assert!(backoff.next() <= FIRST);
+            assert!(backoff.pause() <= FIRST);
         }
     }
 

@@ -19,6 +19,7 @@ use crate::credentials::Source;
 use crate::error::SetupError;
 use crate::name::is_escaped;
 
+/// A future in a box.
 pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// How the servers of a store divide the work.
@@ -26,6 +27,7 @@ pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 pub enum Layout {
     /// There are none: the store is in this process.
     InProcess,
+    /// There is one.
     OneServer,
     /// One server works, and others may take its place.
     Failover,
@@ -43,6 +45,7 @@ pub trait Engine: Any + fmt::Debug + RefUnwindSafe + Send + Sync + UnwindSafe {
     /// The scheme that names this kind of store in errors.
     fn scheme(&self) -> &'static str;
 
+    /// How the servers divide the work.
     fn layout(&self) -> Layout;
 
     /// The servers, as in the URL, without credentials.
@@ -77,7 +80,9 @@ pub trait Engine: Any + fmt::Debug + RefUnwindSafe + Send + Sync + UnwindSafe {
 /// What a new store needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Opening<'a> {
+    /// The options of the client.
     pub settings: &'a Settings,
+    /// The client that opens the store.
     pub member: MemberId,
     /// Whether the store is one of several independent ones, of which a majority decides.
     pub is_voter: bool,
@@ -117,6 +122,7 @@ pub type Parsed = Result<Arc<dyn Engine>, SetupError>;
 
 /// The URL schemes of an engine.
 pub struct Scheme {
+    /// The schemes.
     pub names: &'static [&'static str],
     /// Parses the rest of a URL with the scheme `name`. No error may repeat any part of the URL, because a piece of a
     /// password may be in any part.
@@ -194,6 +200,7 @@ pub fn decode(text: &str) -> Result<String, SetupError> {
     }
 }
 
+/// The error for a URL that cannot be used. The reason must not repeat any part of the URL.
 pub fn invalid(reason: impl Into<String>) -> SetupError {
     SetupError::invalid_url(reason)
 }

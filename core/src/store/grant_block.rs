@@ -8,14 +8,18 @@ use crate::error::{StoreError, StoreErrorKind};
 /// Until when a store grants nothing, and why; see "Restart and failover" in `docs/protocol.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GrantBlock {
+    /// When it ends.
     pub until: Instant,
+    /// Why there is one.
     pub cause: Cause,
 }
 
 /// The reason for the block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
+    /// The server was restarted.
     Restart,
+    /// Another server took over.
     Failover,
 }
 

@@ -24,10 +24,12 @@ pub struct MemberId(Uuid);
 macro_rules! id {
     ($id:ident) => {
         impl $id {
+            /// A new one.
             pub fn random() -> Self {
                 Self(random())
             }
 
+            /// Reads what its Display has written.
             pub fn parse(text: &str) -> Option<Self> {
                 Uuid::try_parse(text).ok().map(Self)
             }

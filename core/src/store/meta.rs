@@ -17,6 +17,7 @@ pub enum Owner {
 }
 
 impl Owner {
+    /// The name of the owner.
     pub fn name(&self) -> &str {
         match self {
             Self::Here(name) | Self::Anywhere(name) => name,

@@ -25,6 +25,7 @@ pub(crate) use self::engine::{of_several, open};
 pub use self::grant_block::{Cause, GrantBlock};
 pub use self::id::{MemberId, Ticket, TicketMap};
 pub use self::limits::*;
+pub use self::memory::state::{Publish, State};
 pub use self::meta::{Meta, Owner, time_of};
 pub use self::op::{Lease, Mode, Op, Share, Signal, millis};
 pub use self::reader::{Described, KeyAt, Part, Position, Reader, Reading};
@@ -37,8 +38,7 @@ pub use crate::condvar::CONDVAR;
 pub use crate::config::{Address, DialedStream, Dialer, Replicas, Secret, Settings};
 pub use crate::credentials::{Granted, Source, Terms};
 pub use crate::error::apart;
-pub use crate::error::kind::RW_LOCK;
-pub use crate::error::{StoreErrorKind, with_sources};
+pub use crate::error::{RW_LOCK, StoreErrorKind, with_sources};
 pub use crate::name::{Name, NameMap, is_escaped};
 pub use crate::wait::{first, lock, tell};
 
@@ -48,8 +48,11 @@ use crate::guarantees::Guarantees;
 /// An operation on a name, and the id that the answer carries.
 #[derive(Debug)]
 pub struct Request {
+    /// The name of the lock.
     pub name: Name,
+    /// What to do.
     pub op: Op,
+    /// Comes back with the answer.
     pub id: RequestId,
 }
 
@@ -88,7 +91,9 @@ pub struct RequestId(pub u64);
 /// The result of a request.
 #[derive(Debug)]
 pub struct Answer {
+    /// The request that is answered.
     pub request: Request,
+    /// The reply of the store, or why there is none.
     pub result: Result<Reply, StoreError>,
 }
 
@@ -97,6 +102,7 @@ pub struct Answer {
 pub struct Node(pub u32);
 
 impl Node {
+    /// The node of a store with one server.
     pub const ONLY: Self = Self(0);
 }
 

@@ -19,6 +19,7 @@ pub enum Mode {
 /// What a request asks the store to keep for a ticket: its lease if it holds, its place if it waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lease {
+    /// Who asks.
     pub ticket: Ticket,
     /// The number of the request, among those of the ticket.
     pub counter: u64,
@@ -43,7 +44,9 @@ impl Lease {
 /// The units that an acquire asks for, and the lock that they are part of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Share {
+    /// The kind of lock.
     pub kind: LockKind,
+    /// How many units.
     pub units: u32,
     /// Zero if only signals are granted.
     pub capacity: u32,
@@ -84,6 +87,7 @@ impl Share {
         }
     }
 
+    /// The kind of hold that these units make.
     pub fn hold_kind(&self) -> HoldKind {
         HoldKind::of(self.kind, self.units)
     }
@@ -119,19 +123,27 @@ pub enum Signal {
 /// One operation on a name. Durations are whole milliseconds on the wire.
 #[derive(Clone, Debug)]
 pub enum Op {
+    /// Asks for units.
     Acquire {
+        /// The lease of a grant, and the place in the queue.
         lease: Lease,
+        /// What is asked for.
         share: Share,
+        /// Whether to wait.
         mode: Mode,
         /// The requester: see [`Meta`]. Opaque to the store.
         meta: SharedStr,
     },
+    /// Renews a lease or a place.
     Touch {
+        /// The new lease, and the new place.
         lease: Lease,
         /// The units that a holder keeps; it gives back all others. Zero: it keeps all.
         units: u32,
     },
+    /// Gives a hold or a place back.
     Release {
+        /// Whose.
         ticket: Ticket,
         /// How long the released ticket stays and blocks other grants (`at_least`); zero: it does not stay.
         park: Duration,
@@ -142,42 +154,55 @@ pub enum Op {
     },
     /// Moves the hold of `old` to the ticket of `lease`.
     Adopt {
+        /// The holder until now.
         old: Ticket,
+        /// The holder from now on.
         lease: Lease,
         /// The requester: see [`Meta`].
         meta: SharedStr,
     },
     /// Removes the holders of `owner`, or all holders if `owner` is empty.
     Force {
+        /// Whose holds; empty: all.
         owner: SharedStr,
     },
     /// Removes the holders with this token, and no newer ones.
     Kick {
+        /// The token of the grant.
         token: u64,
     },
     /// Notifies the holders of `owner` that their `expire` starts again.
     Refresh {
+        /// The owner whose holders are notified.
         owner: SharedStr,
+        /// How long it lasts from now on.
         expire: Duration,
     },
     /// Raises the token of a holder to `token`, or to the next unused token if that is higher. The servers of a quorum
     /// use this operation to agree on one token for one grant.
     Raise {
+        /// The holder.
         ticket: Ticket,
+        /// The least token.
         token: u64,
     },
+    /// Adds a signal.
     Signal {
         /// Unique for ever, so that the store executes the operation once.
         ticket: Ticket,
+        /// Which one.
         signal: Signal,
     },
     /// Sends a message to another member. Reads and changes no state of the name.
     Probe {
+        /// The member that gets the message.
         to: MemberId,
+        /// The message.
         text: SharedStr,
     },
     /// Deletes the name, unless it is in use.
     Delete,
+    /// Reads the state of the name.
     Inspect,
 }
 

@@ -10,6 +10,7 @@ use super::snapshot::{KeyEnd, Server, Snapshot};
 use crate::error::SetupError;
 use crate::name::Name;
 
+/// A future of a reader.
 pub type Reading<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
 /// Some items of a scan, and the position of the next ones; `None` at the end.
@@ -50,11 +51,14 @@ pub trait Reader: Send {
 /// The position of a scan of the whole store: a server, and its cursor.
 #[derive(Clone, Debug)]
 pub struct Position {
+    /// The number of the server.
     pub server: usize,
+    /// The cursor of its scan.
     pub cursor: String,
 }
 
 impl Position {
+    /// The start of the first scan.
     pub fn start() -> Self {
         Self::at(0)
     }

@@ -6,6 +6,7 @@ use crate::error::StoreError;
 /// A server in use.
 #[derive(Clone, Debug)]
 pub struct ServerState {
+    /// The address, without credentials.
     pub address: String,
     /// Why the server is not connected; `None` if it is connected.
     pub down: Option<StoreError>,

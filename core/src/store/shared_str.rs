@@ -9,11 +9,14 @@ use std::sync::Arc;
 /// than any other part of an uncontended call.
 #[derive(Clone)]
 pub enum SharedStr {
+    /// A text of the program.
     Fixed(&'static str),
+    /// A text that its users share.
     Shared(Arc<str>),
 }
 
 impl SharedStr {
+    /// No text.
     pub const EMPTY: Self = Self::Fixed("");
 }
 

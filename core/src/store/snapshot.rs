@@ -9,12 +9,14 @@ use crate::name::Name;
 
 /// One part of a scan.
 pub struct Page<T> {
+    /// The items of the part.
     pub items: Vec<T>,
     /// The cursor of the next part; `None` if this part is the last one of this server.
     pub next: Option<String>,
 }
 
 impl<T> Page<T> {
+    /// The last part, without items.
     pub fn empty() -> Self {
         Self {
             items: Vec::new(),
@@ -26,13 +28,16 @@ impl<T> Page<T> {
 /// The state of some names, and the store's time when it read that state, in microseconds.
 #[derive(Debug)]
 pub struct Snapshot {
+    /// The time of the store.
     pub now: u64,
+    /// The state of each name.
     pub names: Vec<Result<NameRecord, StoreError>>,
 }
 
 /// A key with the prefix of this library.
 #[derive(Debug)]
 pub struct KeyEnd {
+    /// The key.
     pub key: String,
     /// The name, if this is the first key of a name.
     pub name: Option<Name>,

@@ -4,11 +4,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use auto_mutex_core::StoreError;
+use auto_mutex_core::store::State;
 use auto_mutex_core::store::{
     Answer, Cause, Events, GrantBlock, Instant, Lease, MemberId, Message, Mode, Name, NameRecord,
     Node, Op, Reply, Request, RequestId, Share, Signal, Store, StoreErrorKind, Ticket,
 };
-use auto_mutex_core::testing::State;
 
 use super::machine::Quorum;
 use super::nodes::{MOST_PENDING, NOBODY, Nodes};

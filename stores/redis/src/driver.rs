@@ -134,7 +134,7 @@ async fn reconnect(pipeline: &Pipeline, events: &dyn Events, was_connected: bool
                     events.still_disconnected(Node::ONLY, error);
                 }
             }
-            sleep(backoff.next()).await;
+            sleep(backoff.pause()).await;
             None
         };
         let moved = async {

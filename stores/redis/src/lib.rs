@@ -13,6 +13,12 @@
 //!
 //! This folder does not know the kinds of locks, nor the queues of waiters in this process.
 
+// Without clusters and replicas, nobody calls what they need of the other folders.
+#![cfg_attr(
+    not(all(feature = "cluster", feature = "replicas")),
+    allow(dead_code, unused_imports)
+)]
+
 mod access;
 mod acl;
 #[cfg(feature = "cluster")]

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
+use auto_mutex_core::store::State;
 use auto_mutex_core::store::{Answer, Instant, MemberId, Message, Mode, Name, Request, Share};
-use auto_mutex_core::testing::State;
 
 use super::judge::Judge;
 use super::user::User;

@@ -227,7 +227,7 @@ impl Refresher {
             self.backoff.reset();
             jittered(CALM)
         } else {
-            self.backoff.next()
+            self.backoff.pause()
         };
         self.due = Instant::now().after(wait);
     }

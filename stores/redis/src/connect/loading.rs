@@ -65,7 +65,7 @@ pub(in super::super) async fn supply<'a>(
         if missing.is_empty() {
             return Ok(());
         }
-        sleep(backoff.next()).await;
+        sleep(backoff.pause()).await;
     }
     let mut question = Vec::new();
     for text in &missing {

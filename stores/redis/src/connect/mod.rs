@@ -269,7 +269,7 @@ impl Connector {
                 Err(error @ ConnectError::Passing(_)) => error,
                 known => return known,
             };
-            let pause = backoff.next();
+            let pause = backoff.pause();
             if Instant::now() + pause >= until {
                 return Err(error);
             }

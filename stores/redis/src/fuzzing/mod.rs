@@ -18,15 +18,16 @@ pub use crate::wire::fuzzing::resp;
 #[cfg(test)]
 #[test]
 fn what_the_fuzzers_found_worth_keeping_does_no_harm() {
-    auto_mutex_core::testing::replay(&[
-        ("urls", urls),
-        ("resp", resp),
-        ("messages", messages),
-        ("replies", replies),
-        #[cfg(feature = "cluster")]
-        ("errors", errors),
-        #[cfg(feature = "cluster")]
-        ("slots", slots),
-        ("sentinels", sentinels),
-    ]);
+    use auto_mutex_core::testing::replay;
+
+    replay("urls", urls);
+    replay("resp", resp);
+    replay("messages", messages);
+    replay("replies", replies);
+    replay("sentinels", sentinels);
+    #[cfg(feature = "cluster")]
+    {
+        replay("errors", errors);
+        replay("slots", slots);
+    }
 }

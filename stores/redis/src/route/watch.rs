@@ -44,7 +44,7 @@ pub(super) async fn run(sentinels: &Sentinels) {
         if heard {
             backoff = Backoff::new(FIRST_PAUSE, SENTINEL_SILENCE);
         }
-        sleep(backoff.next()).await;
+        sleep(backoff.pause()).await;
     }
 }
 

@@ -18,8 +18,10 @@ use crate::store::limits::{KEPT_MS, SIGNALS_KEPT_MS};
 use crate::store::{MemberId, Message, Op, Reply, Ticket, TicketMap};
 
 /// Sends a message to a member; `false` if the member does not listen.
-pub(crate) type Publish<'a> = dyn FnMut(MemberId, Message) -> bool + 'a;
+pub type Publish<'a> = dyn FnMut(MemberId, Message) -> bool + 'a;
 
+/// The state of one name, and the rules of the locks in plain Rust: the reference with which each engine is compared.
+///
 /// The fields are explained in the table in `docs/protocol.md`; times are in microseconds.
 #[derive(Clone, Debug, Default)]
 pub struct State {
@@ -105,6 +107,7 @@ impl State {
         }
     }
 
+    /// Runs an operation of `member` at the time `now` of the store, in microseconds.
     pub fn apply(
         &mut self,
         now: u64,

@@ -4,8 +4,8 @@ mod loss;
 
 use std::collections::HashSet;
 
+use auto_mutex_core::store::State;
 use auto_mutex_core::store::{MemberId, Message, Name, NameRecord, Op, Reply};
-use auto_mutex_core::testing::State;
 use redis::{Cmd, Connection, Msg, PubSub};
 
 use super::super::super::command::{self, channel, key};

@@ -1,6 +1,6 @@
 //! A server that comes back without its data, or with old data. All keys of a name are affected at once.
 
-use auto_mutex_core::testing::State;
+use auto_mutex_core::store::State;
 use redis::FromRedisValue;
 
 use super::super::super::super::command::key;
