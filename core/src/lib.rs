@@ -5,6 +5,7 @@ compile_error!(
     "auto-mutex needs a Unix: it watches forks and exits, and a clock that goes on during suspend"
 );
 
+mod address;
 mod attribute;
 mod caller;
 mod client;
@@ -13,8 +14,10 @@ mod condvar;
 mod config;
 mod credentials;
 mod deadlock;
+mod duration;
 mod engine;
 mod error;
+mod exit;
 #[cfg(any(test, fuzzing))]
 #[doc(hidden)]
 pub mod fuzzing;
@@ -46,10 +49,14 @@ pub use client::{blocking_drain, drain, drain_until};
 pub use client::{blocking_ping, health, is_connected, ping};
 pub use client::{blocking_shutdown, client, setup, setup_async, shutdown};
 pub use condvar::{Condvar, WaitTimeoutResult};
-pub use config::{Config, Deadlock, IntoDuration};
+#[doc(hidden)]
+pub use config::Settings;
+pub use config::{Config, Deadlock};
 pub use credentials::{Credentials, CredentialsProvider, ServerAddress, ServerKind};
+pub use duration::IntoDuration;
 pub use error::{DeadlockHop, HoldKind, Holder, LockError, LockKind, LossCause};
 pub use error::{SetupError, StoreError, TlsError};
+pub use exit::{release_on_termination, release_on_termination_within};
 pub use guarantees::{AfterFailover, AfterRestart, Eviction, Guarantees, Weakness};
 pub use handle::{LockInfo, Waiter};
 pub use multi::{MultiGuard, MultiLock};
@@ -60,7 +67,6 @@ pub use observe::MetricsObserver;
 pub use observe::OtelObserver;
 pub use observe::{Metric, MetricKind, Observer};
 pub use order::{OrderClass, OrderEdge};
-pub use process::{release_on_termination, release_on_termination_within};
 pub use rw_lock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub use semaphore::{Permit, Semaphore};
 pub use site::{Site, sites};

@@ -35,8 +35,8 @@ mod worker;
 
 use std::sync::OnceLock;
 
-use auto_mutex_core::store::{CONDVAR, Layout, Name, Settings, is_escaped, with_sources};
-use auto_mutex_core::{Client, Config, LockError, SetupError, StoreError};
+use auto_mutex_core::store::{CONDVAR, Layout, Name, is_escaped, with_sources};
+use auto_mutex_core::{Client, Config, LockError, Settings, SetupError, StoreError};
 
 pub use self::hold::{Hold, Wait, Who};
 pub use self::lock::Lock;
@@ -74,7 +74,7 @@ impl Operator {
         SetupError: From<C::Error>,
     {
         let settings = config.try_into()?.validate()?;
-        let worker = Worker::start(settings.engine.reader(&settings))?;
+        let worker = Worker::start(settings.engine.reader(&settings.options()))?;
         worker.run(async |reader| reader.connect().await)??;
         Ok(Self {
             worker,

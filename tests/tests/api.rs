@@ -165,8 +165,8 @@ fn unsafe_code_is_in_three_files_only() {
     assert_eq!(
         found,
         [
-            "core/src/process/handler.rs",
-            "core/src/process/os.rs",
+            "core/src/exit/handler.rs",
+            "core/src/exit/os.rs",
             "tests/src/bin/fork.rs"
         ]
     );
@@ -267,7 +267,7 @@ fn read(text: &str, found: &mut BTreeSet<String>) {
 #[test]
 fn texts_with_a_unit_are_read_alike_by_macros_and_runtime() {
     let macros = include_str!("../../macros/src/args/unit.rs");
-    let runtime = include_str!("../../core/src/config/unit.rs");
+    let runtime = include_str!("../../core/src/duration/unit.rs");
     assert!(macros == runtime, "they are one file: change both");
 }
 

@@ -3,36 +3,26 @@
 //! This file has the methods that set the options, `settings` their values with defaults and checks.
 //! This module does not connect.
 
-mod address;
 mod deadlock;
-mod dialer;
-mod duration;
 mod environment;
 #[cfg(feature = "redis-1")]
 mod redis_1;
-mod secret;
 mod settings;
-mod unit;
 
 use std::future::Future;
 use std::io;
 use std::str::FromStr;
 use std::sync::Arc;
 
-pub use address::Address;
 pub use deadlock::Deadlock;
-pub use dialer::{DialedStream, Dialer};
-pub use duration::IntoDuration;
-pub(crate) use duration::{
-    FOREVER, Span, ToDuration, argument, block, check_expire, length, refreshed,
-};
-pub use secret::Secret;
 use settings::Checked;
-pub use settings::{Replicas, Settings};
+pub use settings::Settings;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use crate::address::Dialer;
 use crate::credentials::{CredentialsProvider, Given, ServerKind, Source};
+use crate::duration::{self, IntoDuration};
 use crate::error::SetupError;
 use crate::observe::{Observer, SharedObserver};
 use crate::store::{Engine, engine, of_several};

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Deadlock;
-use super::duration::{IntoDuration, SHORTEST_EXPIRE, span};
+use crate::duration::{IntoDuration, SHORTEST_EXPIRE, span};
 use crate::error::{LockError, StoreError, StoreErrorKind};
 use crate::name::Name;
 use crate::observe::SharedObserver;
-use crate::store::Engine;
 use crate::store::engine::Layout;
 use crate::store::limits::{LONGEST_LEASE, TOKENS_OF_A_GRANT};
+use crate::store::{Engine, Options, Replicas};
 
 const SHORTEST_LEASE: Duration = Duration::from_millis(100);
 /// The shortest time of most options: the resolution of the store's clock.
@@ -27,6 +27,7 @@ pub(super) type Checked<T> = Result<T, Cow<'static, str>>;
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Where the locks are.
+    #[doc(hidden)]
     pub engine: Arc<dyn Engine>,
     pub(crate) namespace: Option<String>,
     pub(super) lease: Option<Duration>,
@@ -42,31 +43,22 @@ pub struct Settings {
     pub(crate) deadlock_after: Duration,
     pub(super) store_timeout: Option<Duration>,
     /// How long set-up may take to connect.
-    pub connect_timeout: Duration,
+    pub(crate) connect_timeout: Duration,
     pub(crate) handoff: LocalHandoff,
     pub(super) restart_guard: Option<bool>,
     /// Whether a promoted replica grants nothing for a while.
-    pub failover_guard: bool,
+    pub(crate) failover_guard: bool,
     /// The longest lease of any client of the store.
-    pub longest_lease: Duration,
+    pub(crate) longest_lease: Duration,
     /// How many replicas must have a grant.
-    pub replicas: Option<Replicas>,
+    pub(crate) replicas: Option<Replicas>,
     /// Whether set-up returns before the store is connected.
-    pub lazily: bool,
+    pub(crate) lazily: bool,
     pub(crate) reentrant: bool,
     /// The observer that gets the metrics.
     pub(crate) observer: Option<SharedObserver>,
     /// The pairs of lock classes whose order the program allows.
     pub(crate) allowed_orders: Vec<(String, String)>,
-}
-
-/// How many replicas must have a grant, and within which time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Replicas {
-    /// How many replicas.
-    pub count: u32,
-    /// How long a grant may wait for them.
-    pub timeout: Duration,
 }
 
 /// The limits of local handoffs, so that other processes also get the lock.
@@ -120,13 +112,20 @@ impl Settings {
         self.store_timeout.unwrap_or_else(|| self.lease())
     }
 
-    /// Whether a restarted server grants nothing for a while.
-    pub fn restart_guard(&self) -> bool {
+    /// What an engine needs to know.
+    #[doc(hidden)]
+    pub fn options(&self) -> Options {
         let several = || {
             let layout = self.engine.layout();
             !matches!(layout, Layout::InProcess | Layout::OneServer)
         };
-        self.restart_guard.unwrap_or_else(several)
+        Options {
+            connect_timeout: self.connect_timeout,
+            restart_guard: self.restart_guard.unwrap_or_else(several),
+            failover_guard: self.failover_guard,
+            longest_lease: self.longest_lease,
+            replicas: self.replicas,
+        }
     }
 
     /// The error of a call for `name` that failed with `source` at this store.
@@ -184,7 +183,7 @@ impl Settings {
             let reason = "the timeout is not shorter than the lease: no grant would be left";
             return Err(("replicas", reason));
         }
-        self.engine.check(self)
+        self.engine.check(&self.options())
     }
 }
 

@@ -17,8 +17,9 @@ pub use self::provider::CredentialsProvider;
 pub(crate) use self::provider::Given;
 pub use self::server::{ServerAddress, ServerKind};
 pub use self::source::Source;
+use crate::address::Secret;
 use crate::clock::Instant;
-use crate::config::{IntoDuration, Secret, length};
+use crate::duration::{IntoDuration, length};
 
 /// A user name with a password or a token, and the time until which the server accepts them.
 ///

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use super::lane::{Job, Lane};
 use super::provider::Given;
 use super::{Granted, ServerAddress, ServerKind};
-use crate::config::Address;
+use crate::address::Address;
 use crate::error::StoreError;
 use crate::sync::Mutex;
 use crate::wait::lock;

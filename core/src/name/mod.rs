@@ -19,6 +19,9 @@ use crate::error::LockError;
 use crate::sync::RandomState;
 
 /// The longest name, in bytes after escaping.
+/// Marks the name of a condition variable. Its capacity does not, because a semaphore may have no permits.
+pub const CONDVAR: &str = "condvar";
+
 pub(crate) const MAX_BYTES: usize = 1024;
 
 /// Characters that every name escapes: braces would end the hash tag of a key early, spaces separate words in messages, and `%`

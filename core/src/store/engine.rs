@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use percent_encoding::percent_decode_str;
 
-use super::{Events, MemberId, Reader, Store};
-use crate::config::{Dialer, Settings};
+use super::{Events, MemberId, Options, Reader, Store};
+use crate::address::Dialer;
 use crate::credentials::Source;
 use crate::error::SetupError;
 use crate::name::is_escaped;
@@ -66,7 +66,7 @@ pub trait Engine: Any + fmt::Debug + RefUnwindSafe + Send + Sync + UnwindSafe {
     fn asking(&self, source: &Source) -> Result<Arc<dyn Engine>, &'static str>;
 
     /// Checks the options that not every engine supports.
-    fn check(&self, _settings: &Settings) -> Checked {
+    fn check(&self, _options: &Options) -> Checked {
         Ok(())
     }
 
@@ -74,14 +74,14 @@ pub trait Engine: Any + fmt::Debug + RefUnwindSafe + Send + Sync + UnwindSafe {
     fn unconnected(&self, opening: &Opening<'_>) -> (Arc<dyn Store>, Box<dyn Driver>);
 
     /// Makes a reader that is not connected yet.
-    fn reader(&self, settings: &Settings) -> Box<dyn Reader>;
+    fn reader(&self, options: &Options) -> Box<dyn Reader>;
 }
 
 /// What a new store needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Opening<'a> {
     /// The options of the client.
-    pub settings: &'a Settings,
+    pub options: &'a Options,
     /// The client that opens the store.
     pub member: MemberId,
     /// Whether the store is one of several independent ones, of which a majority decides.
@@ -99,20 +99,22 @@ pub trait Driver: Send {
     fn run(self: Box<Self>, events: Arc<dyn Events>) -> Boxed<'static, ()>;
 }
 
-/// Opens the store of a member, on the background thread of its client. Returns when the store is connected and checked.
-/// With `Config::connect_lazily` it returns at once, and the driver connects and checks the store.
+/// Opens a store: makes it, connects it and checks it within `options.connect_timeout`. `lazily`: its driver connects
+/// and checks it later.
 pub async fn open(
-    settings: &Settings,
+    engine: &dyn Engine,
+    options: &Options,
     member: MemberId,
+    lazily: bool,
 ) -> Result<(Arc<dyn Store>, Box<dyn Driver>), SetupError> {
     let opening = Opening {
-        settings,
+        options,
         member,
         is_voter: false,
     };
-    let (store, mut driver) = settings.engine.unconnected(&opening);
-    if !settings.lazily {
-        driver.open(settings.connect_timeout).await?;
+    let (store, mut driver) = engine.unconnected(&opening);
+    if !lazily {
+        driver.open(options.connect_timeout).await?;
     }
     Ok((store, driver))
 }

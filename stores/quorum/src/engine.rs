@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use auto_mutex_core::ServerKind;
 use auto_mutex_core::store::{
-    Checked, Dialer, Driver, Engine, Layout, Opening, Parsed, Reader, Scheme, Settings, Several,
+    Checked, Dialer, Driver, Engine, Layout, Opening, Options, Parsed, Reader, Scheme, Several,
     Source, Store, invalid, parse, same_kind,
 };
 
@@ -107,9 +107,9 @@ impl Engine for QuorumEndpoint {
         Ok(Arc::new(Self { nodes }))
     }
 
-    fn check(&self, settings: &Settings) -> Checked {
+    fn check(&self, options: &Options) -> Checked {
         let reason = "the servers of a quorum are independent: use more of them";
-        match settings.replicas {
+        match options.replicas {
             Some(_) => Err(("replicas", reason)),
             None => Ok(()),
         }
@@ -120,8 +120,8 @@ impl Engine for QuorumEndpoint {
         (store, Box::new(driver))
     }
 
-    fn reader(&self, settings: &Settings) -> Box<dyn Reader> {
-        let nodes = self.nodes.iter().map(|node| node.reader(settings));
+    fn reader(&self, options: &Options) -> Box<dyn Reader> {
+        let nodes = self.nodes.iter().map(|node| node.reader(options));
         Box::new(Inspector::new(nodes))
     }
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use auto_mutex_core::store::{
-    Address, Boxed, Checked, Dialer, Engine, Events, Layout, MemberId, Opening, Reader, Scheme,
-    Settings, Source, Store, engine, same_kind,
+    Address, Boxed, Checked, Dialer, Engine, Events, Layout, MemberId, Opening, Options, Reader,
+    Scheme, Source, Store, engine, same_kind,
 };
 use auto_mutex_core::{ServerKind, SetupError};
 
@@ -70,8 +70,8 @@ impl Engine for RedisEndpoint {
         Ok(Arc::new(asking))
     }
 
-    fn check(&self, settings: &Settings) -> Checked {
-        check(settings)
+    fn check(&self, options: &Options) -> Checked {
+        check(options)
     }
 
     fn unconnected(&self, opening: &Opening<'_>) -> (Arc<dyn Store>, Box<dyn engine::Driver>) {
@@ -79,8 +79,8 @@ impl Engine for RedisEndpoint {
         (store, Box::new(driver))
     }
 
-    fn reader(&self, settings: &Settings) -> Box<dyn Reader> {
-        reader(Route::fixed(self), &self.access, settings)
+    fn reader(&self, options: &Options) -> Box<dyn Reader> {
+        reader(Route::fixed(self), &self.access, options)
     }
 }
 
@@ -129,8 +129,8 @@ impl Engine for SentinelEndpoint {
         Ok(Arc::new(asking))
     }
 
-    fn check(&self, settings: &Settings) -> Checked {
-        check(settings)
+    fn check(&self, options: &Options) -> Checked {
+        check(options)
     }
 
     fn unconnected(&self, opening: &Opening<'_>) -> (Arc<dyn Store>, Box<dyn engine::Driver>) {
@@ -139,8 +139,8 @@ impl Engine for SentinelEndpoint {
         (store, Box::new(driver))
     }
 
-    fn reader(&self, settings: &Settings) -> Box<dyn Reader> {
-        reader(Route::by_sentinels(self), &self.access, settings)
+    fn reader(&self, options: &Options) -> Box<dyn Reader> {
+        reader(Route::by_sentinels(self), &self.access, options)
     }
 }
 
@@ -152,9 +152,9 @@ pub(crate) fn uses_database(engine: &dyn Engine) -> bool {
         || engine.parts().iter().any(|part| uses_database(&**part))
 }
 
-/// Fails if the settings need a feature that this program was built without.
-pub(crate) fn check(settings: &Settings) -> Checked {
-    match settings.replicas.is_some() && !cfg!(feature = "replicas") {
+/// Fails if the options need a feature that this program was built without.
+pub(crate) fn check(options: &Options) -> Checked {
+    match options.replicas.is_some() && !cfg!(feature = "replicas") {
         true => Err((
             "replicas",
             "turn on the feature `replicas` of the crate auto-mutex",
@@ -174,9 +174,9 @@ pub(crate) fn meet(one: &[Address], other: &[Address]) -> bool {
     one.iter().any(|one| other.contains(one))
 }
 
-fn reader(route: Route, access: &Access, settings: &Settings) -> Box<dyn Reader> {
+fn reader(route: Route, access: &Access, options: &Options) -> Box<dyn Reader> {
     let opening = Opening {
-        settings,
+        options,
         member: MemberId::random(),
         is_voter: false,
     };

@@ -98,15 +98,15 @@ impl Spec {
     /// A single server.
     pub(crate) fn of(route: Route, access: &Access, opening: &Opening<'_>) -> Self {
         let Opening {
-            settings, member, ..
+            options, member, ..
         } = *opening;
-        let mut guard = Guard::of(settings);
+        let mut guard = Guard::of(options);
         if opening.is_voter {
             guard = guard.unreplicated();
         }
         Self {
-            replicas: settings.replicas,
-            ..Self::new(route, access, member, guard, settings.connect_timeout)
+            replicas: options.replicas,
+            ..Self::new(route, access, member, guard, options.connect_timeout)
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use auto_mutex_core::store::{Cause, GrantBlock, Instant, Settings, lock, millis};
+use auto_mutex_core::store::{Cause, GrantBlock, Instant, Options, lock, millis};
 
 use super::connect::error::{ConnectError, accept};
 use super::connect::setting;
@@ -82,14 +82,14 @@ impl TermKeys {
 }
 
 impl Guard {
-    /// Makes the guard from the settings, with the key for a server that is not a node of a cluster.
-    pub(crate) fn of(settings: &Settings) -> Self {
+    /// Makes the guard from the options, with the key for a server that is not a node of a cluster.
+    pub(crate) fn of(options: &Options) -> Self {
         Self {
             keys: TermKeys::new(vec![EPOCH.to_owned()]),
-            restart: settings.restart_guard(),
+            restart: options.restart_guard,
             replicated: true,
-            failover: settings.failover_guard,
-            longest_lease: settings.longest_lease,
+            failover: options.failover_guard,
+            longest_lease: options.longest_lease,
         }
     }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use auto_mutex_core::store::{Layout, Settings};
-use auto_mutex_core::{Config, SetupError};
+use auto_mutex_core::store::Layout;
+use auto_mutex_core::{Config, Settings, SetupError};
 
 use crate::{rights, uses_database};
 
@@ -48,7 +48,7 @@ impl AclRule {
         if uses_database(&*settings.engine) {
             add(rights::DATABASE);
         }
-        if settings.replicas.is_some() {
+        if settings.options().replicas.is_some() {
             add(rights::REPLICAS);
         }
         let mut optional = rights::OPTIONAL.to_vec();

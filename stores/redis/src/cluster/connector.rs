@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use auto_mutex_core::store::{Address, MemberId, Name, Node, Replicas, Settings};
+use auto_mutex_core::store::{Address, MemberId, Name, Node, Options, Replicas};
 
 use super::ClusterEndpoint;
 use super::epoch::epoch_keys;
@@ -26,15 +26,15 @@ pub(super) struct Connector {
 }
 
 impl Connector {
-    pub(super) fn new(endpoint: &ClusterEndpoint, settings: &Settings, member: MemberId) -> Self {
+    pub(super) fn new(endpoint: &ClusterEndpoint, options: &Options, member: MemberId) -> Self {
         Self {
             seeds: endpoint.nodes.clone(),
             access: endpoint.access.clone(),
-            replicas: settings.replicas,
+            replicas: options.replicas,
             member,
             scripts: Scripts::of_cluster(),
-            guard: Guard::of(settings),
-            connect_timeout: settings.connect_timeout,
+            guard: Guard::of(options),
+            connect_timeout: options.connect_timeout,
             next: 0,
         }
     }

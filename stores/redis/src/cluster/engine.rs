@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use auto_mutex_core::store::{
-    Address, Boxed, Checked, Dialer, Driver, Engine, Events, Layout, Opening, Reader, Scheme,
-    Settings, Source, Store, invalid, same_kind,
+    Address, Boxed, Checked, Dialer, Driver, Engine, Events, Layout, Opening, Options, Reader,
+    Scheme, Source, Store, invalid, same_kind,
 };
 use auto_mutex_core::{ServerKind, SetupError};
 
@@ -67,17 +67,17 @@ impl Engine for ClusterEndpoint {
         Ok(Arc::new(asking))
     }
 
-    fn check(&self, settings: &Settings) -> Checked {
-        check(settings)
+    fn check(&self, options: &Options) -> Checked {
+        check(options)
     }
 
     fn unconnected(&self, opening: &Opening<'_>) -> (Arc<dyn Store>, Box<dyn Driver>) {
-        let (store, refresher) = open::unconnected(self, opening.settings, opening.member);
+        let (store, refresher) = open::unconnected(self, opening.options, opening.member);
         (store, Box::new(refresher))
     }
 
-    fn reader(&self, settings: &Settings) -> Box<dyn Reader> {
-        Box::new(Inspector::new(self, settings))
+    fn reader(&self, options: &Options) -> Box<dyn Reader> {
+        Box::new(Inspector::new(self, options))
     }
 }
 

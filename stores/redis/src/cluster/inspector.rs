@@ -1,8 +1,8 @@
 //! [`Inspector`]: reads names from every primary of a cluster, and changes nothing.
 
 use auto_mutex_core::store::{
-    Address, Described, KeyAt, MemberId, Name, NameRecord, Page, Part, Position, Reader, Reading,
-    Settings, Snapshot, with_sources,
+    Address, Described, KeyAt, MemberId, Name, NameRecord, Options, Page, Part, Position, Reader,
+    Reading, Snapshot, with_sources,
 };
 use auto_mutex_core::{SetupError, StoreError};
 
@@ -27,9 +27,9 @@ pub(crate) struct Inspector {
 }
 
 impl Inspector {
-    pub(crate) fn new(endpoint: &ClusterEndpoint, settings: &Settings) -> Self {
+    pub(crate) fn new(endpoint: &ClusterEndpoint, options: &Options) -> Self {
         Self {
-            connector: Connector::new(endpoint, settings, MemberId::random()),
+            connector: Connector::new(endpoint, options, MemberId::random()),
             topology: Topology::default(),
             nodes: Vec::new(),
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use auto_mutex_core::SetupError;
-use auto_mutex_core::store::{Engine as _, Instant, MemberId, Settings, tell};
+use auto_mutex_core::store::{Engine as _, Instant, MemberId, Options, tell};
 use tokio::task::JoinSet;
 
 use super::ClusterEndpoint;
@@ -20,10 +20,10 @@ use crate::wire::Limits;
 /// Makes the store of a cluster of which no node is known yet.
 pub(super) fn unconnected(
     endpoint: &ClusterEndpoint,
-    settings: &Settings,
+    options: &Options,
     member: MemberId,
 ) -> (Arc<ClusterStore>, Refresher) {
-    let connector = Connector::new(endpoint, settings, member);
+    let connector = Connector::new(endpoint, options, member);
     let store = Arc::new(ClusterStore::new(endpoint.servers()));
     (store.clone(), Refresher::new(store, connector))
 }
@@ -95,7 +95,7 @@ mod tests {
 
     use super::*;
     use auto_mutex_core::Config;
-    use auto_mutex_core::store::engine;
+    use auto_mutex_core::store;
 
     /// Runs in tokio's paused time, which jumps to the next deadline if no node answers.
     #[tokio::test(start_paused = true)]
@@ -112,7 +112,14 @@ mod tests {
         let config = Config::new(url).unwrap().connect_timeout(limit);
         let settings = config.validate().unwrap();
         let began = tokio::time::Instant::now();
-        let Err(error) = engine::open(&settings, MemberId::random()).await.map(drop) else {
+        let Err(error) = store::open(
+            &*settings.engine,
+            &settings.options(),
+            MemberId::random(),
+            false,
+        )
+        .await
+        .map(drop) else {
             panic!("nothing answers there");
         };
         assert!(matches!(error, SetupError::Unreachable { .. }), "{error:?}");

@@ -5,15 +5,14 @@ use std::slice;
 use std::sync::Arc;
 
 use tracing::field::{Empty, display};
-use tracing::level_filters::LevelFilter;
 use tracing::{Span, span};
 
-use super::labels::{LockLabels, Outcome, Via};
-use super::{ACQUIRE, Metric, SharedObserver};
+use super::{Hold, Member};
 use crate::clock::Instant;
 use crate::error::LockError;
-use crate::queue::Hold;
-use crate::store::Meta;
+use crate::observe::{
+    ACQUIRE, CallerPlace, LockLabels, Metric, Outcome, SharedObserver, Via, spans_are_on,
+};
 
 /// Reports a call from its beginning to its end. If this value is dropped before the end, the call counts as cancelled.
 #[derive(Debug)]
@@ -31,15 +30,9 @@ pub(crate) struct Watch {
 pub(crate) struct Call<'a> {
     pub(crate) labels: LockLabels,
     pub(crate) name: &'a dyn fmt::Display,
-    /// Identifies the caller: see [`Meta`].
+    /// Identifies the caller: see [`Meta`](crate::store::Meta).
     pub(crate) meta: &'a str,
     pub(crate) may_wait: bool,
-}
-
-/// Whether any subscriber may want our spans. If not, a call needs no further check.
-#[inline]
-pub(crate) fn spans_are_on() -> bool {
-    LevelFilter::current() >= LevelFilter::DEBUG
 }
 
 impl Watch {
@@ -154,21 +147,9 @@ impl Drop for Watch {
     }
 }
 
-/// Shows the caller that `meta` identifies: place in the code, process and machine. The text is made only if it is needed.
-pub(crate) struct CallerPlace<'a>(pub(crate) &'a str);
-
-impl fmt::Display for CallerPlace<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match Meta::caller(self.0) {
-            Some(caller) => caller.fmt(f),
-            None => Ok(()),
-        }
-    }
-}
-
 /// Warns of a call that gave up; `meta` identifies the caller. Logs at most one such warning a second for each client.
 #[cold]
-pub(crate) fn warn_of_timeout(member: &crate::queue::Member, meta: &str, error: &LockError) {
+pub(crate) fn warn_of_timeout(member: &Member, meta: &str, error: &LockError) {
     let (LockError::Timeout { name, holder, .. } | LockError::TooManyAttempts { name, holder, .. }) =
         error
     else {

@@ -1,7 +1,13 @@
-//! [`Address`]: where a server listens.
+//! Where a server listens ([`Address`]), and how to get there and in: [`Dialer`], [`Secret`].
+
+mod dialer;
+mod secret;
 
 use std::fmt;
 use std::path::PathBuf;
+
+pub use self::dialer::{DialedStream, Dialer};
+pub use self::secret::Secret;
 
 /// The address of a server. Its Display, as errors and logs show it, never contains credentials.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

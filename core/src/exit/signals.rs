@@ -6,10 +6,11 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use super::{PerProcess, handler};
-use crate::config::{IntoDuration, length};
+use super::{flush, handler, register};
+use crate::duration::{IntoDuration, length};
 use crate::error::SetupError;
 use crate::observe::HOLD;
+use crate::process::PerProcess;
 
 /// How long bodies may take to end by default. Kubernetes waits for 30 s.
 const USUAL_LIMIT: Duration = Duration::from_secs(25);
@@ -83,7 +84,7 @@ pub fn release_on_termination_within(limit: impl IntoDuration) -> Result<(), Set
 fn handle_within(new: Duration) -> Result<(), SetupError> {
     let mut limit = LIMIT.get().lock().unwrap_or_else(PoisonError::into_inner);
     if limit.is_none() {
-        if !super::os::register() {
+        if !register() {
             return Err(SetupError::engine("the system refuses to report forks"));
         }
         let (signals, pipe) = UnixStream::pair().map_err(SetupError::engine)?;
@@ -129,7 +130,7 @@ fn drain(signal: i32, limit: Duration) {
         ?limit,
         "this process was told to end: it does when its locks are released; a second signal ends it at once"
     );
-    for held in super::exit::drain(limit) {
+    for held in super::drain(limit) {
         tracing::warn!(
             target: HOLD,
             held,
@@ -140,6 +141,6 @@ fn drain(signal: i32, limit: Duration) {
 }
 
 fn end(signal: i32) -> ! {
-    super::exit::flush();
+    flush();
     handler::end(signal)
 }

@@ -1,8 +1,9 @@
 //! [`IntoDuration`]: the lengths of time that options accept.
 
+mod unit;
+
 use std::time::Duration;
 
-use super::unit;
 use crate::clock::Instant;
 use crate::error::LockError;
 use crate::wait::Limit;
@@ -15,7 +16,7 @@ use crate::wait::Limit;
 /// | `"250ms"`, `"10s"`, `"2m"`, `"1h"`, `"1d"` | a number with a unit (`ms`, `s`, `m` or `min`, `h`, `d`): `&str` and `String` |
 /// | a reference to one of these | the same |
 ///
-/// The options of [`Config`](super::Config) and of handles accept these values. The attributes also accept a number, which
+/// The options of [`Config`](crate::Config) and of handles accept these values. The attributes also accept a number, which
 /// counts as seconds (`expire = 100`).
 ///
 /// A text is parsed at once. If it has no meaning, or is more than a hundred years, the error is kept for the call that can
@@ -50,7 +51,7 @@ pub(crate) use sealed::ToDuration;
 /// An `expire` that never ends.
 pub(crate) const FOREVER: Duration = Duration::MAX;
 /// A hold with a shorter `expire` would usually end before the reply with its grant arrives.
-pub(super) const SHORTEST_EXPIRE: Duration = Duration::from_millis(10);
+pub(crate) const SHORTEST_EXPIRE: Duration = Duration::from_millis(10);
 const NEGATIVE: &str = "it is negative";
 const HUGE: &str = "it is more than a hundred years";
 
@@ -58,7 +59,7 @@ const HUGE: &str = "it is more than a hundred years";
 pub(crate) type Span = Result<Duration, &'static str>;
 
 /// Converts the value of an option of `Config`.
-pub(super) fn span(value: impl ToDuration) -> Span {
+pub(crate) fn span(value: impl ToDuration) -> Span {
     value.to_duration().and_then(bounded)
 }
 
@@ -117,8 +118,8 @@ pub(crate) fn block(value: impl ToDuration) -> Span {
 mod sealed {
     use std::time::Duration;
 
+    use super::unit;
     use super::{HUGE, NEGATIVE, bounded};
-    use crate::config::unit;
 
     pub trait ToDuration: Sized {
         fn to_duration(self) -> Result<Duration, &'static str>;

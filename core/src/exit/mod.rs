@@ -1,6 +1,12 @@
-//! Releases all locks when the process ends, or lets bodies end before that. The engines release them: the ending
+//! The end of the process, by itself or by a signal. Only [`os`] and [`handler`] have `unsafe`.
+//!
+//! This file releases all locks when the process ends, or lets bodies end before that. The engines release them: the ending
 //! thread may have lost its thread-locals, or a signal may have interrupted it while it held a mutex. So it waits for
 //! them up to [`LIMIT`], allocates nothing, runs no user code, and never blocks on a mutex.
+
+mod handler;
+mod os;
+mod signals;
 
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,8 +14,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 use std::thread;
 use std::time::Duration;
 
-use super::PerProcess;
+pub(crate) use self::os::register;
+pub use self::signals::{release_on_termination, release_on_termination_within};
 use crate::clock::Instant;
+use crate::process::PerProcess;
 
 /// How long the end of the process may be delayed.
 const LIMIT: Duration = Duration::from_millis(500);
@@ -34,7 +42,7 @@ pub(crate) trait EndsWithProcess: Send + Sync {
 }
 
 pub(crate) fn watch(member: &Arc<impl EndsWithProcess + 'static>) {
-    if !super::os::register() {
+    if !register() {
         tracing::warn!(
             "cannot watch the end of the process: locks that are held at that time are free when their lease ends"
         );

@@ -3,9 +3,8 @@
 use tracing::Span;
 use tracing::span::{Entered, EnteredSpan};
 
-use super::HOLD;
-use super::watch::{CallerPlace, spans_are_on};
 use crate::name::NameList;
+use crate::observe::{CallerPlace, HOLD, spans_are_on};
 use crate::queue::Holds;
 
 /// Entered for each poll of an async body, never across an await. Empty if no subscriber wants the span.
