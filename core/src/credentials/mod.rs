@@ -93,40 +93,29 @@ impl fmt::Debug for Credentials {
 }
 
 /// The credentials with which a connection logs in.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Granted {
     /// `None`: the default user.
     pub(crate) user: Option<Secret>,
     /// `None`: no AUTH at all.
     pub(crate) password: Option<Secret>,
-    pub(crate) terms: Terms,
-}
-
-/// The validity of credentials.
-#[derive(Debug, Default)]
-pub(crate) struct Terms {
     /// `None`: the credentials do not expire.
     pub(crate) expires: Option<Instant>,
-    /// Notified if the provider has new credentials before these credentials expire.
+    /// Notified if the provider has new credentials before these expire.
     pub(crate) recalled: Option<oneshot::Receiver<()>>,
 }
 
 impl Granted {
     /// Returns the reason as an error if `credentials` are invalid.
     fn new(credentials: Credentials, recalled: oneshot::Receiver<()>) -> Result<Self, String> {
-        let Credentials {
-            user,
-            password,
-            expires,
-        } = credentials;
-        let wrong = |reason| format!("`valid_for` of its credentials: {reason}");
+        let expires = credentials
+            .expires
+            .map_err(|reason| format!("`valid_for` of its credentials: {reason}"))?;
         Ok(Self {
-            user,
-            password: Some(password),
-            terms: Terms {
-                expires: expires.map_err(wrong)?,
-                recalled: Some(recalled),
-            },
+            user: credentials.user,
+            password: Some(credentials.password),
+            expires,
+            recalled: Some(recalled),
         })
     }
 }

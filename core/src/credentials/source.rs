@@ -238,7 +238,7 @@ mod tests {
     async fn a_change_while_the_provider_is_asked_is_not_missed() {
         let source = source(Fickle::default());
         let granted = source.ask(&address(), SOON).await.unwrap();
-        let recalled = timeout(SOON, granted.terms.recalled.unwrap()).await;
+        let recalled = timeout(SOON, granted.recalled.unwrap()).await;
         recalled.unwrap().unwrap();
     }
 

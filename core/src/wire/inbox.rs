@@ -4,7 +4,7 @@ use std::io;
 use std::task::{Context, Poll, ready};
 
 use super::frame::Frame;
-use super::stream::{Reading, TLS_ALERT};
+use super::stream::{Stream, TLS_ALERT};
 use super::value::{Garbage, Value, parse};
 
 /// The initial size of the buffer.
@@ -35,10 +35,10 @@ impl Inbox {
     pub(in super::super) fn poll_fill(
         &mut self,
         cx: &mut Context<'_>,
-        reading: &mut Reading,
+        stream: &Stream,
     ) -> Poll<io::Result<usize>> {
         self.make_room();
-        let count = ready!(reading.poll_read(cx, &mut self.buffer[self.end..]))?;
+        let count = ready!(stream.poll_read(cx, &mut self.buffer[self.end..]))?;
         self.end += count;
         Poll::Ready(Ok(count))
     }
@@ -54,12 +54,10 @@ impl Inbox {
         Ok(length.is_some())
     }
 
-    /// Whether the next value is a push.
     pub(super) fn is_push(&self) -> bool {
         self.buffer[self.start..self.end].first() == Some(&b'>')
     }
 
-    /// The next complete value.
     pub(in super::super) fn next(&mut self) -> Result<Option<Value<'_>>, Garbage> {
         let bytes = &self.buffer[self.start..self.end];
         let Some(length) = self.first.look(bytes)? else {

@@ -22,7 +22,7 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    /// Makes limits that count from now.
+    /// Limits that count from now.
     pub(crate) fn new(whole: Duration, silence: Duration) -> Self {
         let silence = silence.min(whole);
         // Timers have a maximum length; a day is long enough here.
@@ -33,13 +33,7 @@ impl Limits {
         }
     }
 
-    /// Makes limits that end at `end` exactly. If a future around the attempt has the same deadline, the attempt still
-    /// returns its own error, because inner futures are polled first.
-    pub(crate) fn until(end: Instant, silence: Duration) -> Self {
-        Self { end, silence }
-    }
-
-    /// Returns these limits with a remaining time of at most `most`.
+    /// The same with a remaining time of at most `most`.
     pub(crate) fn at_most(self, most: Duration) -> Self {
         Self {
             end: self.end.min(Instant::now() + most),
@@ -47,7 +41,6 @@ impl Limits {
         }
     }
 
-    /// Returns the output of `attempt`, if it completes before the deadline.
     pub(crate) async fn within<T, E: From<io::Error>>(
         self,
         attempt: impl Future<Output = Result<T, E>>,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::config::{Address, Secret};
-use crate::credentials::{Granted, Source, Terms};
+use crate::credentials::{Granted, Source};
 use crate::error::StoreError;
 use crate::wire::Transport;
 
@@ -57,7 +57,7 @@ impl Login {
             None => Ok(Granted {
                 user: self.user.clone(),
                 password: self.password.clone(),
-                terms: Terms::default(),
+                ..Granted::default()
             }),
         }
     }

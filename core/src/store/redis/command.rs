@@ -4,7 +4,7 @@ use std::io::Write;
 
 use redis::{Cmd, RedisWrite as _};
 
-use super::scripts::{Script, Scripts, code};
+use super::scripts::{Scripts, code};
 use crate::name::Name;
 use crate::store::op::millis;
 use crate::store::{Lease, MemberId, Mode, Op, Share, Signal, Ticket};
@@ -73,7 +73,7 @@ pub(super) fn evaluate_spread<'a>(
 }
 
 fn begin(cmd: &mut Cmd, scripts: &Scripts, name: &Name) {
-    let digest = scripts.digest(Script::Locks);
+    let [digest, _] = scripts.digests();
     cmd.arg("EVALSHA").arg(digest).arg("1");
     key_of(cmd, name, "");
 }

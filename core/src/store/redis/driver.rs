@@ -21,18 +21,14 @@ use crate::wire::USUAL_SILENCE;
 
 pub(crate) struct Driver {
     pipeline: Arc<Pipeline>,
-    barrier: Option<Barrier>,
     /// The connection that [`open`](Self::open) has made.
     first: Option<Ready>,
 }
 
 impl Driver {
     pub(super) fn new(pipeline: Arc<Pipeline>) -> Self {
-        let replicas = pipeline.connector.replicas;
-        let barrier = replicas.map(|replicas| Barrier::new(pipeline.clone(), replicas));
         Self {
             pipeline,
-            barrier,
             first: None,
         }
     }
@@ -54,19 +50,19 @@ impl Driver {
         self.drive(events)
     }
 
-    async fn drive(mut self, events: Arc<dyn Events>) {
+    async fn drive(self, events: Arc<dyn Events>) {
         let pipeline = self.pipeline.clone();
-        let barrier = self.barrier.take();
         let serving = async {
-            match barrier {
-                Some(barrier) => {
+            match pipeline.connector.spec.replicas {
+                Some(replicas) => {
+                    let barrier = Barrier::new(pipeline.clone(), replicas);
                     replicas::confirmed(barrier, events, |events| self.serve(events)).await;
                 }
                 None => self.serve(events).await,
             }
         };
         // `watch` never completes.
-        first(serving, pipeline.connector.route.watch()).await;
+        first(serving, pipeline.connector.spec.route.watch()).await;
     }
 
     async fn serve(self, events: Arc<dyn Events>) {
@@ -86,7 +82,8 @@ impl Driver {
                     events.connected(Node::ONLY, again);
                     let server = ready.server.clone();
                     let link = Link::new(&pipeline, &*events, ready);
-                    let Some(error) = link.serve(connector.route.replaced(&server)).await else {
+                    let Some(error) = link.serve(connector.spec.route.replaced(&server)).await
+                    else {
                         return;
                     };
                     if pipeline.is_done() {
@@ -143,7 +140,7 @@ async fn reconnect(pipeline: &Pipeline, events: &dyn Events, was_connected: bool
             None
         };
         let moved = async {
-            connector.route.moved().await;
+            connector.spec.route.moved().await;
             None
         };
         if let Some(ready) = first(attempt, moved).await {

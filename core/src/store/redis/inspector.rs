@@ -86,9 +86,9 @@ impl Inspector {
     }
 
     fn evaluate(&self, name: &Name, op: &Op, out: &mut Vec<u8>) {
-        let Connector {
+        let Spec {
             scripts, member, ..
-        } = &self.connector;
+        } = &self.connector.spec;
         command::evaluate(&mut Cmd::new(), scripts, *member, name, &[op], 0)
             .write_packed_command(out);
     }
@@ -209,7 +209,7 @@ impl Inspector {
         let opened = match &mut self.opened {
             Some(opened) => opened,
             closed => {
-                let silence = self.connector.connect_timeout;
+                let silence = self.connector.spec.connect_timeout;
                 closed.insert(self.connector.unsubscribed(silence).await?)
             }
         };

@@ -8,7 +8,6 @@ use std::time::Duration;
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::connect::Ready;
-use super::connect::renewal::Renewal;
 use super::error;
 use super::pending::Pending;
 use super::pipeline::Pipeline;
@@ -35,11 +34,8 @@ const TERM: Duration = Duration::from_secs(10);
 const A_FEW: u32 = 2;
 
 pub(super) struct Link<'a> {
-    pipeline: &'a Pipeline,
-    events: &'a dyn Events,
     connection: Connection,
-    pending: Pending,
-    renewal: Renewal,
+    pending: Pending<'a>,
     /// Intervals since the last write.
     idle: u32,
     /// Intervals since the last answer; zero while no reply is outstanding.
@@ -59,11 +55,8 @@ impl<'a> Link<'a> {
         } = ready;
         let slowest = connection.slowest;
         Self {
-            pipeline,
-            events,
             connection,
-            pending: Pending::default(),
-            renewal,
+            pending: Pending::new(pipeline, events, renewal),
             idle: 0,
             silent: 0,
             slowest: (slowest.as_millis() / BEAT.as_millis()).min(MOST_PATIENCE.into()) as u32,
@@ -90,7 +83,7 @@ impl<'a> Link<'a> {
             Err(error) => error,
         };
         let lost = lost.as_kind(StoreErrorKind::Disconnected);
-        self.pending.lose(self.pipeline, self.events, &lost);
+        self.pending.lose(&lost);
         Some(lost)
     }
 
@@ -105,9 +98,9 @@ impl<'a> Link<'a> {
                     self.take()?;
                     // A part of a long reply also proves that the server is alive.
                     self.silent = 0;
-                    self.pending.write_again(self.pipeline);
+                    self.pending.write_again();
                     // A write must not wait for the next read.
-                    if self.pipeline.poll_write(cx)?.is_ready() {
+                    if self.pending.pipeline.poll_write(cx)?.is_ready() {
                         return Poll::Ready(Ok(()));
                     }
                 }
@@ -118,15 +111,15 @@ impl<'a> Link<'a> {
             self.beat.as_mut().reset(Instant::now() + BEAT);
             self.beat()?;
         }
-        while let Poll::Ready(granted) = self.renewal.poll(cx) {
-            self.pipeline.authenticate(&granted);
+        while let Poll::Ready(granted) = self.pending.renewal.poll(cx) {
+            self.pending.pipeline.authenticate(&granted);
         }
-        self.pipeline.poll_write(cx)
+        self.pending.pipeline.poll_write(cx)
     }
 
     fn take(&mut self) -> Result<(), StoreError> {
         // `awake` is called before any task is woken, so that the requests of the woken tasks share one write.
-        self.pipeline.awake();
+        self.pending.pipeline.awake();
         let mut result = Ok(());
         let mut replied = false;
         let mut answered = 0;
@@ -137,17 +130,13 @@ impl<'a> Link<'a> {
             .map_err(|garbage| StoreError::disconnected(garbage.to_string()))?
         {
             if let Value::Push(words) = &value {
-                replied |= self.pending.confirm(self.pipeline, words);
-                answered += u32::from(tell(self.events, words));
+                replied |= self.pending.confirm(words);
+                answered += u32::from(tell(self.pending.events, words));
                 continue;
             }
             replied = true;
             answered += 1;
-            let landed = self.pending.land(self.pipeline, self.events, &value);
-            result = result.and(landed);
-        }
-        if let Some(answer) = self.pending.authenticated() {
-            self.renewal.answered(answer);
+            result = result.and(self.pending.land(&value));
         }
         if replied {
             self.slowest = self.slowest.max(self.silent);
@@ -162,18 +151,18 @@ impl<'a> Link<'a> {
 
     fn beat(&mut self) -> Result<(), StoreError> {
         let now = clock::Instant::now();
-        if self.term <= now || self.pipeline.connector.guard.keys.are_new() {
+        let pipeline = self.pending.pipeline;
+        if self.term <= now || pipeline.connector.spec.guard.keys.are_new() {
             self.term = now.after(TERM);
             self.slowest /= 2;
-            self.pipeline.ask_term();
-            self.pipeline.sweep_shard_channels();
+            pipeline.ask_term();
+            pipeline.sweep_shard_channels();
         }
-        self.idle = if self.pipeline.has_written() {
-            0
-        } else {
-            self.idle + 1
+        self.idle = match pipeline.has_written() {
+            true => 0,
+            false => self.idle + 1,
         };
-        if !self.pipeline.is_quiet() {
+        if !pipeline.is_quiet() {
             self.silent += 1;
             if self.silent > (self.slowest * SLOWER).clamp(PATIENCE, MOST_PATIENCE) {
                 return Err(StoreError::disconnected("the server does not answer"));
@@ -181,7 +170,7 @@ impl<'a> Link<'a> {
         } else {
             self.silent = 0;
             if self.idle >= IDLE {
-                self.pipeline.ping();
+                pipeline.ping();
             }
         }
         Ok(())

@@ -33,7 +33,6 @@ mod reply;
 pub(crate) mod rights;
 mod route;
 mod scripts;
-mod sending;
 mod shard_channels;
 mod term;
 #[cfg(repository)]
@@ -46,7 +45,7 @@ use std::time::Duration;
 
 pub(crate) use self::access::Access;
 use self::connect::Connector;
-pub(super) use self::connect::inquiry::inquire;
+pub(super) use self::connect::inquire;
 pub(super) use self::connect::probe::name as probe_name;
 pub(super) use self::connect::throttle::Throttle;
 pub(crate) use self::driver::Driver;
@@ -76,7 +75,8 @@ pub(crate) struct Spec {
     pub(crate) connect_timeout: Duration,
     /// Reserved for the checks of the first connection. `None`: another node of the cluster is checked.
     pub(crate) probe: Option<Name>,
-    /// Whether the store only reads, for an operator.
+    /// For an operator. Its connections write no key on the server: they note no term, and load missing scripts without the
+    /// key that keeps other clients from loading them too.
     pub(crate) reads: bool,
     /// Whether this member has sent nothing to the server yet, so that the server knows none of its tickets.
     pub(crate) is_new: bool,

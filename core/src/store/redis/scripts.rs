@@ -11,16 +11,6 @@ use crate::store::limits::{
     CLAIM_MS, KEPT_MS, LONGEST_LEASE, NEAR, NEAR_MS, SIGNALS_KEPT_MS, TOMBSTONE_MS,
 };
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Script {
-    Locks,
-    Term,
-}
-
-impl Script {
-    pub(super) const ALL: [Self; 2] = [Self::Locks, Self::Term];
-}
-
 pub(super) mod code {
     macro_rules! codes {
         ($($name:ident = $code:literal,)*) => {
@@ -90,7 +80,7 @@ const LONGEST_HOLD_MS: u64 = 300_000;
 /// For how long, in microseconds, operations on a name in the forms `1 i` and `1 s` may leave its time to live unchanged.
 const WINDOW_US: u64 = 256_000_000;
 
-fn constants() -> HashMap<String, String> {
+fn constants() -> HashMap<&'static str, String> {
     let letters = |codes: &[u8]| format!("'{}'", String::from_utf8_lossy(codes));
     let quoted = |text: &str| format!("'{text}'");
     let queue = MARK + 8 * FIELDS_OF_QUEUE + 1;
@@ -132,18 +122,16 @@ fn constants() -> HashMap<String, String> {
             letters(&[code::RELEASE, code::ACQUIRE]),
         ),
     ];
-    let numbers = numbers.map(|(name, number)| (name.to_owned(), number.to_string()));
-    let codes = code::ALL
-        .iter()
-        .map(|(name, code)| (*name, code.to_string()));
+    let numbers = numbers.map(|(name, number)| (name, number.to_string()));
+    let codes = code::ALL.iter();
+    let codes = codes.map(|(name, code)| (*name, code.to_string()));
     let suffixes = SUFFIXES.map(|(name, suffix)| (name, quoted(suffix)));
     let places = [FIELDS, RECORD].into_iter().flat_map(|all| {
         let all = all.split(' ').enumerate();
         all.map(|(index, name)| (name, (index + 1).to_string()))
     });
-    let others = texts.into_iter().chain(codes).chain(suffixes).chain(places);
-    let others = others.map(|(name, value)| (name.to_owned(), value));
-    numbers.into_iter().chain(others).collect()
+    let all = numbers.into_iter().chain(texts).chain(codes);
+    all.chain(suffixes).chain(places).collect()
 }
 
 /// Returns the text with the constants inserted, except inside quotes.
@@ -197,8 +185,8 @@ const REST: &str = concat!(
 
 #[derive(Debug)]
 pub(crate) struct Scripts {
-    /// The text and the digest of each script.
-    all: [(String, String); Script::ALL.len()],
+    /// The text and the digest of the script for operations, and of the one for the term.
+    all: [(String, String); 2],
     of_cluster: bool,
 }
 
@@ -223,15 +211,10 @@ impl Scripts {
     }
 
     fn made_of(clock: &str, of_cluster: bool) -> Self {
-        let all = Script::ALL.map(|script| {
-            let text = match script {
-                Script::Locks => {
-                    let publish = if of_cluster { CLUSTER } else { SERVER };
-                    let rest = filled(&bare(&[HEAD, publish, REST].concat()));
-                    [bare(clock), rest].concat()
-                }
-                Script::Term => bare(&[clock, include_str!("scripts/term.lua")].concat()),
-            };
+        let publish = if of_cluster { CLUSTER } else { SERVER };
+        let locks = [bare(clock), filled(&bare(&[HEAD, publish, REST].concat()))].concat();
+        let term = bare(&[clock, include_str!("scripts/term.lua")].concat());
+        let all = [locks, term].map(|text| {
             let digest = digest(&text);
             (text, digest)
         });
@@ -254,12 +237,9 @@ impl Scripts {
         self.of_cluster
     }
 
-    pub(super) fn digest(&self, script: Script) -> &str {
-        &self.all[script as usize].1
-    }
-
-    pub(super) fn digests(&self) -> impl Iterator<Item = &str> {
-        self.all.iter().map(|(_, digest)| digest.as_str())
+    /// The digests of the script for operations, and of the one for the term.
+    pub(super) fn digests(&self) -> [&str; 2] {
+        self.all.each_ref().map(|(_, digest)| digest.as_str())
     }
 
     pub(super) fn texts(&self) -> impl Iterator<Item = &str> {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::connect::error::{ConnectError, accept};
-use super::connect::setting;
+use super::connect::facts;
 use super::error::Code;
-use super::scripts::{Script, Scripts};
+use super::scripts::Scripts;
 use crate::clock::Instant;
 use crate::config::Settings;
 use crate::store::grant_block::{Cause, GrantBlock};
@@ -194,12 +194,12 @@ impl Term {
 }
 
 pub(super) fn ask_lag(out: &mut Vec<u8>) {
-    setting::ask(out, "min-replicas-max-lag");
+    facts::ask_setting(out, "min-replicas-max-lag");
 }
 
 /// Reads the reply to [`ask_lag`]; the server's default if the server does not report its setting.
 pub(super) fn lag(reply: &Value<'_>) -> Duration {
-    let seconds = setting::config(reply)
+    let seconds = facts::setting(reply)
         .ok()
         .and_then(|digits| digits.parse().ok());
     seconds.map_or(USUAL_LAG, Duration::from_secs)
@@ -226,8 +226,9 @@ pub(super) fn ask(
         (true, false) => 1,
         (true, true) => 2,
     };
+    let [_, digest] = scripts.digests();
     let mut evaluate = redis::cmd("EVALSHA");
-    evaluate.arg(scripts.digest(Script::Term));
+    evaluate.arg(digest);
     evaluate.arg(usize::from(key.is_some())).arg(&key);
     evaluate.arg(millis(guard.longest_lease));
     evaluate.arg(millis(lag.saturating_add(SLACK)));

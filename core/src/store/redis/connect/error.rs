@@ -1,5 +1,6 @@
 //! [`ConnectError`]: why a server cannot be used.
 
+use std::borrow::Cow;
 use std::io;
 
 use super::super::error::{self, Code};
@@ -21,13 +22,11 @@ pub(in super::super) enum ConnectError {
     Permission(StoreError),
     Version(String),
     /// The server cannot serve locks, whatever the rights of the user. Contains the remedy.
-    Unsuitable(&'static str, StoreError),
-    NoDatabase(u32, StoreError),
+    Unsuitable(Cow<'static, str>, StoreError),
     Role(String),
-    /// The server is a node of a cluster, but a single server was expected.
-    Cluster,
-    /// The server is not a node of a cluster, but a node of a cluster was expected.
-    NoCluster,
+    /// The server is a node of a cluster, but the URL has this scheme of a single server; or the other way round. Contains
+    /// the remedy.
+    Scheme(&'static str, &'static str),
     NoSentinel(StoreError),
     /// No sentinel has answered in time, but one may answer later.
     SilentSentinels(StoreError),
@@ -65,21 +64,10 @@ impl ConnectError {
             Code::NoPerm => Self::Permission(error),
             _ if error.kind() == StoreErrorKind::Forbidden => Self::Authentication(error),
             _ => match unsuitable::advice(&error) {
-                Some(advice) => Self::Unsuitable(advice, error),
+                Some(advice) => Self::Unsuitable(advice.into(), error),
                 None => Self::Unreachable(error),
             },
         }
-    }
-
-    pub(in super::super) fn of_select(self, db: u32) -> Self {
-        match self {
-            Self::Unreachable(error) | Self::Unsuitable(_, error) => Self::NoDatabase(db, error),
-            error => error,
-        }
-    }
-
-    pub(in super::super) fn without_wait(error: StoreError) -> Self {
-        Self::Unsuitable(unsuitable::NO_WAIT, error)
     }
 
     pub(in super::super) fn nonsense() -> Self {
@@ -110,9 +98,7 @@ impl ConnectError {
             | Self::Permission(_)
             | Self::Version(_)
             | Self::Unsuitable(..)
-            | Self::NoDatabase(..)
-            | Self::Cluster
-            | Self::NoCluster => Trouble::Refused,
+            | Self::Scheme(..) => Trouble::Refused,
         }
     }
 
@@ -135,22 +121,13 @@ impl ConnectError {
             Self::Version(found) => SetupError::UnsupportedServer { address, found },
             Self::Unsuitable(reason, source) => SetupError::Unsuitable {
                 address,
-                reason: reason.into(),
-                source,
-            },
-            Self::NoDatabase(db, source) => SetupError::Unsuitable {
-                address,
-                reason: format!("it has no database {db}: leave out the number in the URL").into(),
+                reason,
                 source,
             },
             Self::Role(role) => SetupError::NotPrimary { address, role },
-            Self::Cluster => SetupError::UnsupportedStore {
-                scheme: "redis".to_owned(),
-                reason: "the server is a node of a Redis Cluster: use `redis-cluster://`",
-            },
-            Self::NoCluster => SetupError::UnsupportedStore {
-                scheme: "redis-cluster".to_owned(),
-                reason: "the server is not a node of a Redis Cluster: use `redis://`",
+            Self::Scheme(scheme, reason) => SetupError::UnsupportedStore {
+                scheme: scheme.to_owned(),
+                reason,
             },
         }
     }

@@ -112,8 +112,14 @@ pub(in super::super) fn role<'a>(
     }
     match (field(reply, "mode"), in_cluster) {
         ("sentinel", _) => Err(ConnectError::Role("sentinel".to_owned())),
-        ("cluster", false) => Err(ConnectError::Cluster),
-        ("standalone", true) => Err(ConnectError::NoCluster),
+        ("cluster", false) => Err(ConnectError::Scheme(
+            "redis",
+            "the server is a node of a Redis Cluster: use `redis-cluster://`",
+        )),
+        ("standalone", true) => Err(ConnectError::Scheme(
+            "redis-cluster",
+            "the server is not a node of a Redis Cluster: use `redis://`",
+        )),
         _ => Ok(field(reply, "role")),
     }
 }
@@ -129,7 +135,7 @@ fn field<'a>(reply: &'a Value<'_>, name: &str) -> &'a str {
 
 pub(in super::super) fn refusal(error: &ErrorReply<'_>) -> ConnectError {
     match unsuitable::of_hello(error) {
-        Some((advice, error)) => ConnectError::Unsuitable(advice, error),
+        Some((advice, error)) => ConnectError::Unsuitable(advice.into(), error),
         None => ConnectError::of(error::of_server(error)),
     }
 }
@@ -192,9 +198,9 @@ mod tests {
         let error = checked(&hello("7.0.15", "sentinel", "master"), false).unwrap_err();
         assert!(matches!(error, ConnectError::Role(role) if role == "sentinel"));
         let error = checked(&hello("7.0.15", "cluster", "master"), false).unwrap_err();
-        assert!(matches!(error, ConnectError::Cluster));
+        assert!(matches!(error, ConnectError::Scheme("redis", _)));
         let error = checked(&hello("7.0.15", "standalone", "master"), true).unwrap_err();
-        assert!(matches!(error, ConnectError::NoCluster));
+        assert!(matches!(error, ConnectError::Scheme("redis-cluster", _)));
         let error = checked(&hello("7.0.15", "cluster", "replica"), true).unwrap_err();
         assert!(matches!(error, ConnectError::Role(role) if role == "replica"));
     }

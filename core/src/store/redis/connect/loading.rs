@@ -20,10 +20,7 @@ const CLAIM: Duration = Duration::from_secs(2);
 
 pub(super) fn ask(out: &mut Vec<u8>, scripts: &Scripts) {
     let mut exists = redis::cmd("SCRIPT");
-    exists.arg("EXISTS");
-    for digest in scripts.digests() {
-        exists.arg(digest);
-    }
+    exists.arg("EXISTS").arg(&scripts.digests());
     exists.write_packed_command(out);
 }
 

@@ -8,7 +8,7 @@ use super::super::command;
 use super::super::reply;
 use super::super::scripts::Scripts;
 use super::error::{ConnectError, accept};
-use super::loading;
+use super::{loading, unsuitable};
 use crate::name::Name;
 use crate::store::{Lease, MemberId, Mode, Op, Share, Signal, Ticket};
 use crate::wire::Connection;
@@ -60,7 +60,9 @@ pub(super) async fn wait(connection: &mut Connection) -> Result<(), ConnectError
     let wait = redis::cmd("WAIT").arg(0).arg(1).take();
     let accepted = accept(connection.ask(&wait).await?);
     accepted.map(drop).map_err(|error| match error {
-        ConnectError::Unsuitable(_, error) => ConnectError::without_wait(error),
+        ConnectError::Unsuitable(_, error) => {
+            ConnectError::Unsuitable(unsuitable::NO_WAIT.into(), error)
+        }
         error => error,
     })
 }

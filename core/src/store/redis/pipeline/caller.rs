@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::atomic::Ordering;
 
-use super::super::sending::Sending;
+use super::super::pending::Sending;
 use super::Pipeline;
 use crate::error::StoreError;
 use crate::guarantees::Guarantees;
@@ -92,8 +92,8 @@ impl Pipeline {
     pub(crate) fn cut(&self) {
         let mut state = lock(&self.state);
         state.closed = true;
-        if let Some(socket) = state.out.socket() {
-            socket.close();
+        if let Some(stream) = state.out.stream() {
+            stream.close();
         }
         Self::wake(state);
     }

@@ -7,7 +7,7 @@ use std::thread;
 
 use super::super::connect::{Ready, hello, loading};
 use super::super::error::{self, Code};
-use super::super::sending::{Awaited, Sending};
+use super::super::pending::{Awaited, Sending};
 use super::super::shard_channels::ShardChannels;
 use super::super::term::{self, Term};
 use super::{KEPT, Pipeline, State};
@@ -23,7 +23,7 @@ impl Pipeline {
     /// Starts a connection. Returns the requests that were submitted before it.
     pub(in super::super) fn connect(&self, ready: &Ready) -> VecDeque<Request> {
         let mut state = lock(&self.state);
-        state.out.open(Some(ready.connection.writing.clone()));
+        state.out.open(Some(ready.connection.stream.clone()));
         state.due = true;
         state.failed = None;
         state.down = None;
@@ -41,8 +41,8 @@ impl Pipeline {
         let mut state = lock(&self.state);
         state.down = Some(error.clone());
         // Another thread may be writing at this moment. It must not continue on this connection.
-        if let Some(socket) = state.out.socket() {
-            socket.close();
+        if let Some(stream) = state.out.stream() {
+            stream.close();
         }
         state.out.open(None);
         state.due = true;
@@ -128,7 +128,7 @@ impl Pipeline {
     }
 
     fn load_scripts(&self, state: &mut State) {
-        for text in self.connector.scripts.texts() {
+        for text in self.connector.spec.scripts.texts() {
             state.out.encode(|cmd| loading::load(cmd, text));
             self.expect(state, Awaited::Unimportant);
         }
@@ -142,7 +142,7 @@ impl Pipeline {
     /// Asks for the term, with the key at this index; returns `false` if there are fewer keys.
     fn ask_term_by(&self, state: &mut State, key: usize) -> bool {
         let lag = state.term.lag;
-        let (scripts, guard) = (&self.connector.scripts, &self.connector.guard);
+        let (scripts, guard) = (&self.connector.spec.scripts, &self.connector.spec.guard);
         let asked = term::ask(state.out.filling(), scripts, guard, key, lag);
         if asked {
             guard.keys.asked_again();
@@ -176,14 +176,19 @@ impl Pipeline {
             }
             return Ok(None);
         }
-        let term = Term::read(reply, &self.connector.guard, state.term.lag, Instant::now());
+        let term = Term::read(
+            reply,
+            &self.connector.spec.guard,
+            state.term.lag,
+            Instant::now(),
+        );
         let closed = term.filter(|term| term.closing.is_some());
         state.term = closed.unwrap_or(state.term);
         Ok(closed.and_then(|term| term.closing))
     }
 
     pub(in super::super) fn queued(&self, name: &Name) {
-        if !self.connector.scripts.are_of_cluster() {
+        if !self.connector.spec.scripts.are_of_cluster() {
             return;
         }
         let mut state = lock(&self.state);
@@ -256,17 +261,15 @@ impl Pipeline {
                 state.sleep(cx);
                 return Poll::Pending;
             }
-            if let Some(socket) = state.out.socket().filter(|_| state.out.is_stuck()) {
-                match socket.poll_ready(cx) {
-                    Poll::Ready(Ok(())) => {}
-                    Poll::Ready(Err(cause)) => return failed(cause),
-                    Poll::Pending => {
-                        state.sleep(cx);
-                        return Poll::Pending;
-                    }
+            let stuck = state.out.stream().filter(|_| state.out.is_stuck());
+            match stuck.map(|stream| stream.poll_ready(cx)) {
+                None | Some(Poll::Ready(Ok(()))) => self.write(state),
+                Some(Poll::Ready(Err(cause))) => return failed(cause),
+                Some(Poll::Pending) => {
+                    state.sleep(cx);
+                    return Poll::Pending;
                 }
             }
-            self.write(state);
         }
     }
 

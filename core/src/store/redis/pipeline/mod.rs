@@ -17,7 +17,7 @@ use std::thread::{self, ThreadId};
 
 use super::command;
 use super::connect::Connector;
-use super::sending::{Awaited, Sending};
+use super::pending::{Awaited, Sending};
 use super::shard_channels::ShardChannels;
 use super::term::Term;
 use crate::error::StoreError;
@@ -42,6 +42,7 @@ pub(crate) struct Pipeline {
     touched: AtomicBool,
 }
 
+#[derive(Default)]
 struct State {
     out: Outbox,
     /// What has no reply yet, in the order of the bytes, without what the engine has moved to its own list.
@@ -72,30 +73,17 @@ struct State {
 
 impl Pipeline {
     pub(super) fn new(connector: Connector) -> Self {
-        let mut out = Outbox::default();
-        out.open(None);
-        let state = State {
-            out,
-            awaited: VecDeque::new(),
-            last: (0, 0),
-            waiting: VecDeque::new(),
-            is_new: !connector.is_known,
-            closed: false,
-            held: false,
+        let spec = &connector.spec;
+        let shards = spec.scripts.are_of_cluster();
+        let mut state = State {
+            is_new: spec.is_new,
             // The engine checks this state when it starts.
             due: true,
-            reader: None,
-            urgent: false,
-            wrote: false,
-            failed: None,
             down: Some(not_yet()),
-            term: Term::default(),
-            shard_channels: connector
-                .scripts
-                .are_of_cluster()
-                .then(|| ShardChannels::new(connector.member)),
-            engine: None,
+            shard_channels: shards.then(|| ShardChannels::new(spec.member)),
+            ..State::default()
         };
+        state.out.open(None);
         Self {
             connector,
             state: Mutex::new(state),
@@ -105,7 +93,7 @@ impl Pipeline {
     }
 
     fn takes_more(&self, state: &State) -> bool {
-        state.out.is_open()
+        state.out.stream().is_some()
             && !state.held
             && state.out.len() < ROOM
             && self.under_way.load(Ordering::Relaxed) < MOST
@@ -143,7 +131,7 @@ impl Pipeline {
 
     fn evaluate(&self, state: &mut State, name: &Name, ops: &[&Op]) {
         let opens = state.term.opens();
-        let (scripts, member) = (&self.connector.scripts, self.connector.member);
+        let (scripts, member) = (&self.connector.spec.scripts, self.connector.spec.member);
         state
             .out
             .encode(|cmd| command::evaluate(cmd, scripts, member, name, ops, opens));

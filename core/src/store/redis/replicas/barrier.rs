@@ -145,11 +145,11 @@ impl Barrier {
         let mut question = Vec::new();
         let touches: Vec<_> = batch.iter().map(touch).collect();
         for (answer, op) in batch.iter().zip(&touches) {
-            let (scripts, name) = (&connector.scripts, &answer.request.name);
+            let (scripts, name) = (&connector.spec.scripts, &answer.request.name);
             command::evaluate(
                 &mut Cmd::new(),
                 scripts,
-                connector.member,
+                connector.spec.member,
                 name,
                 &[op],
                 opens,

@@ -61,7 +61,7 @@ async fn listen(
     let transport = &endpoint.access.transport;
     let login = &endpoint.login;
     let (mut connection, granted) = sentinel::open(address, login, transport, limits).await?;
-    let mut renewal = Renewal::new(login, address, LONGEST, granted.terms);
+    let mut renewal = Renewal::new(login, address, LONGEST, granted);
     sentinel::subscribe(&mut connection).await?;
     loop {
         let primary = sentinel::primary(&mut connection, &endpoint.service).await?;

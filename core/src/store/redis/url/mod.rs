@@ -9,13 +9,12 @@ mod parts;
 #[cfg(repository)]
 #[cfg(test)]
 mod tests;
-mod text;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use self::authority::database;
 use self::parts::Url;
-use self::text::database;
 use super::access::{Access, Login};
 use super::{RedisEndpoint, SentinelEndpoint};
 use crate::config::Address;

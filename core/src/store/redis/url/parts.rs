@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::authority::{host_and_port, login, non_empty};
-use super::text::database;
+use super::authority::{database, host_and_port, login, non_empty};
 use crate::config::{Address, Secret};
 use crate::error::SetupError;
 use crate::store::engine::{decode, invalid};

@@ -1,9 +1,7 @@
 //! [`pass`]: passes bytes on between the program's stream and our socket pair, until either ends.
 
-use std::future::{Future as _, poll_fn};
 use std::io;
 use std::pin::pin;
-use std::task::Poll;
 use std::thread;
 use std::time::Duration;
 
@@ -13,6 +11,7 @@ use tokio::time::timeout;
 
 use super::Fault;
 use crate::config::DialedStream;
+use crate::wait::first;
 
 /// How long the last bytes may take, in either direction.
 const LAST_WORDS: Duration = Duration::from_secs(1);
@@ -32,14 +31,8 @@ impl Drop for Panicking<'_> {
     }
 }
 
-/// Which direction ended first.
-enum Ended {
-    Requests(io::Result<u64>),
-    Replies(io::Result<()>),
-}
-
-/// Passes bytes on: reads some bytes, writes all of them, and only then reads again. In contrast, `copy` continues to read
-/// while it cannot write. If a read fails then, `copy` loses the bytes that it has read before.
+/// Reads some bytes, writes all of them, and only then reads again. In contrast, `copy` continues to read while it cannot
+/// write. If a read fails then, `copy` loses the bytes that it has read before.
 async fn forward(
     from: &mut (impl AsyncRead + Unpin),
     to: &mut (impl AsyncWrite + Unpin),
@@ -60,25 +53,19 @@ pub(super) async fn pass(stream: Box<dyn DialedStream>, far: UnixStream, fault: 
     // the connection has ended.
     let _panicking = Panicking(&fault);
     let mut replies = pin!(forward(&mut from_server, &mut to_us));
-    let ended = {
-        let mut requests = pin!(copy(&mut from_us, &mut to_server));
-        poll_fn(|cx| {
-            if let Poll::Ready(end) = replies.as_mut().poll(cx) {
-                return Poll::Ready(Ended::Replies(end));
-            }
-            requests.as_mut().poll(cx).map(Ended::Requests)
-        })
-        .await
-    };
-    let error = match ended {
-        Ended::Replies(end) => end.err(),
-        Ended::Requests(Ok(_)) => {
+    // `Err`: the server's direction has ended.
+    let ended = first(async { Err(replies.as_mut().await) }, async {
+        Ok(copy(&mut from_us, &mut to_server).await)
+    });
+    let error = match ended.await {
+        Err(end) => end.err(),
+        Ok(Ok(_)) => {
             // Our end has closed the connection.
             let _ = timeout(LAST_WORDS, to_server.shutdown()).await;
             None
         }
         // The server may have sent the reason before it closed the connection.
-        Ended::Requests(Err(error)) => match timeout(LAST_WORDS, replies).await {
+        Ok(Err(error)) => match timeout(LAST_WORDS, replies).await {
             Ok(end) => end.err(),
             Err(_) => Some(error),
         },
