@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::store::{MemberId, Ticket};
 
 /// The random number generator SplitMix64.
-pub(crate) struct Dice(pub(crate) u64);
+pub struct Dice(pub u64);
 
 impl Dice {
     fn next(&mut self) -> u64 {
@@ -16,32 +16,32 @@ impl Dice {
         z ^ (z >> 31)
     }
 
-    pub(crate) fn below(&mut self, limit: u64) -> u64 {
+    pub fn below(&mut self, limit: u64) -> u64 {
         self.next() % limit
     }
 
     /// A number from `from` to `to`, inclusive.
-    pub(crate) fn between(&mut self, from: u8, to: u8) -> u8 {
+    pub fn between(&mut self, from: u8, to: u8) -> u8 {
         from + self.below(u64::from(to - from) + 1) as u8
     }
 
-    pub(crate) fn one_in(&mut self, count: u64) -> bool {
+    pub fn one_in(&mut self, count: u64) -> bool {
         self.below(count) == 0
     }
 
-    pub(crate) fn chance(&mut self, percent: u64) -> bool {
+    pub fn chance(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
 
-    pub(crate) fn of<T: Copy>(&mut self, choices: &[T]) -> T {
+    pub fn of<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len() as u64) as usize]
     }
 
-    pub(crate) fn roll(&mut self, sides: usize) -> usize {
+    pub fn roll(&mut self, sides: usize) -> usize {
         self.below(sides as u64) as usize
     }
 
-    pub(crate) fn millis(&mut self, choices: &[u64]) -> Duration {
+    pub fn millis(&mut self, choices: &[u64]) -> Duration {
         Duration::from_millis(self.of(choices))
     }
 
@@ -49,11 +49,11 @@ impl Dice {
         format!("{:016x}{:016x}", self.next(), self.next())
     }
 
-    pub(crate) fn ticket(&mut self) -> Ticket {
+    pub fn ticket(&mut self) -> Ticket {
         Ticket::parse(&self.id()).unwrap()
     }
 
-    pub(crate) fn member(&mut self) -> MemberId {
+    pub fn member(&mut self) -> MemberId {
         MemberId::parse(&self.id()).unwrap()
     }
 }

@@ -5,7 +5,6 @@ compile_error!(
     "auto-mutex needs a Unix: it watches forks and exits, and a clock that goes on during suspend"
 );
 
-mod acl;
 mod attribute;
 mod caller;
 mod client;
@@ -14,8 +13,7 @@ mod condvar;
 mod config;
 mod credentials;
 mod deadlock;
-#[cfg(repository)]
-#[cfg(test)]
+#[cfg(any(test, feature = "test-util"))]
 mod dice;
 mod engine;
 mod error;
@@ -30,20 +28,17 @@ mod multi;
 mod mutex;
 mod name;
 mod observe;
-pub mod operator;
 mod order;
 mod process;
 mod queue;
 mod rw_lock;
 mod semaphore;
 mod site;
-mod store;
+pub mod store;
 mod sync;
 mod task;
 mod wait;
-mod wire;
 
-pub use acl::{AclRule, acl_rule};
 pub use client::{Client, Drained, Health, LastError, ServerHealth, Unfinished};
 pub use client::{assert_lock_order, lock_order};
 pub use client::{blocking_drain, drain, drain_until};
@@ -51,8 +46,6 @@ pub use client::{blocking_ping, health, is_connected, ping};
 pub use client::{blocking_shutdown, client, setup, setup_async, shutdown};
 pub use condvar::{Condvar, WaitTimeoutResult};
 pub use config::{Config, Deadlock, IntoDuration};
-#[cfg(feature = "redis-1")]
-pub use credentials::Redis1Credentials;
 pub use credentials::{Credentials, CredentialsProvider, ServerAddress, ServerKind};
 pub use error::{DeadlockHop, HoldKind, Holder, LockError, LockKind, LossCause};
 pub use error::{SetupError, StoreError, TlsError};
@@ -75,4 +68,36 @@ pub use site::{Site, sites};
 #[doc(hidden)]
 pub mod __private {
     pub use crate::attribute::*;
+}
+
+/// What the tests of the engines need of this crate. Not for programs.
+#[cfg(any(test, feature = "test-util"))]
+#[doc(hidden)]
+pub mod testing {
+    pub use crate::clock::by_hand;
+    pub use crate::dice::Dice;
+    pub use crate::store::memory::state::State;
+
+    /// A source that asks `provider` for the credentials of single servers.
+    pub fn source(provider: impl crate::CredentialsProvider) -> crate::store::Source {
+        let given = crate::credentials::Given::new(provider);
+        crate::store::Source::new(given, crate::ServerKind::Server)
+    }
+
+    /// Calls each fuzz target with the files of its corpus.
+    pub fn replay(targets: &[(&str, fn(&[u8]))]) {
+        let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus");
+        for (name, target) in targets {
+            let mut files = 0;
+            for entry in std::fs::read_dir(corpus.join(name)).unwrap() {
+                let path = entry.unwrap().path();
+                let bytes = std::fs::read(&path).unwrap();
+                if std::panic::catch_unwind(|| target(&bytes)).is_err() {
+                    panic!("{}", path.display());
+                }
+                files += 1;
+            }
+            assert!(files > 3, "{name} has a corpus of {files}");
+        }
+    }
 }

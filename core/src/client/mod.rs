@@ -3,6 +3,7 @@
 mod drain;
 mod global;
 mod health;
+mod operate;
 mod order;
 
 use std::future::Future;

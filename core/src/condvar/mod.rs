@@ -18,7 +18,7 @@ use crate::handle::{AcquireTarget, Address};
 pub use wait::WaitTimeoutResult;
 
 /// Marks the name of a condition variable. Its capacity does not, because a semaphore may have no permits.
-pub(crate) const CONDVAR: &str = "condvar";
+pub const CONDVAR: &str = "condvar";
 
 /// Lets the holder of a [`Mutex`](crate::Mutex) wait until any process reports a change of the protected resource.
 ///

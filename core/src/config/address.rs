@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 /// The address of a server. Its Display, as errors and logs show it, never contains credentials.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Address {
+pub enum Address {
     Tcp { host: String, port: u16 },
     Unix(PathBuf),
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 /// A connection that the program has made.
-pub(crate) trait DialedStream: AsyncRead + AsyncWrite + Send + Unpin {}
+pub trait DialedStream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> DialedStream for S {}
 
@@ -18,10 +18,10 @@ type Dialing = Pin<Box<dyn Future<Output = io::Result<Box<dyn DialedStream>>> + 
 
 /// The argument of `Config::dialer`. Clones of one dialer are equal.
 #[derive(Clone)]
-pub(crate) struct Dialer(Arc<dyn Fn(String, u16) -> Dialing + Send + Sync>);
+pub struct Dialer(Arc<dyn Fn(String, u16) -> Dialing + Send + Sync>);
 
 impl Dialer {
-    pub(crate) fn new<F, R, S>(dial: F) -> Self
+    pub fn new<F, R, S>(dial: F) -> Self
     where
         F: Fn(String, u16) -> R + Send + Sync + 'static,
         R: Future<Output = io::Result<S>> + Send + 'static,
@@ -37,7 +37,7 @@ impl Dialer {
     }
 
     /// Runs the program's code, which may block or panic.
-    pub(crate) fn dial(&self, host: String, port: u16) -> Dialing {
+    pub fn dial(&self, host: String, port: u16) -> Dialing {
         (self.0)(host, port)
     }
 }

@@ -8,6 +8,8 @@ mod deadlock;
 mod dialer;
 mod duration;
 mod environment;
+#[cfg(feature = "redis-1")]
+mod redis_1;
 mod secret;
 mod settings;
 mod unit;
@@ -17,23 +19,23 @@ use std::io;
 use std::str::FromStr;
 use std::sync::Arc;
 
-pub(crate) use address::Address;
+pub use address::Address;
 pub use deadlock::Deadlock;
-pub(crate) use dialer::{DialedStream, Dialer};
+pub use dialer::{DialedStream, Dialer};
 pub use duration::IntoDuration;
 pub(crate) use duration::{
     FOREVER, Span, ToDuration, argument, block, check_expire, length, refreshed,
 };
-pub(crate) use secret::Secret;
+pub use secret::Secret;
 use settings::Checked;
-pub(crate) use settings::{Replicas, Settings};
+pub use settings::{Replicas, Settings};
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::credentials::{CredentialsProvider, Given, ServerKind, Source};
 use crate::error::SetupError;
 use crate::observe::{Observer, SharedObserver};
-use crate::store::{Engine, engine, of_urls};
+use crate::store::{Engine, engine, of_several};
 
 /// Which store to use, and the default options of its locks.
 ///
@@ -137,7 +139,7 @@ impl Config {
     /// [`SetupError::InvalidUrl`] if a URL is invalid or does not name a single server, if there are not 3, 5, 7 … 15
     /// URLs, or if two name the same server.
     pub fn quorum<U: AsRef<str>>(urls: impl IntoIterator<Item = U>) -> Result<Self, SetupError> {
-        of_urls(urls).map(Self::at)
+        of_several(urls).map(Self::at)
     }
 
     /// The store of `engine`, with default options.
@@ -159,7 +161,7 @@ impl Config {
     }
 
     /// Returns the settings for a client, or the error of an option.
-    pub(crate) fn validate(self) -> Result<Settings, SetupError> {
+    pub fn validate(self) -> Result<Settings, SetupError> {
         if let Some(error) = self.unusable {
             return Err(error);
         }

@@ -25,9 +25,9 @@ pub(super) type Checked<T> = Result<T, Cow<'static, str>>;
 
 /// The options of a [`Config`](super::Config). The values that depend on other options have a method.
 #[derive(Clone, Debug)]
-pub(crate) struct Settings {
+pub struct Settings {
     /// Where the locks are.
-    pub(crate) engine: Arc<dyn Engine>,
+    pub engine: Arc<dyn Engine>,
     pub(crate) namespace: Option<String>,
     pub(super) lease: Option<Duration>,
     /// How long a holder may hold at most; `None`: without a limit.
@@ -41,17 +41,17 @@ pub(crate) struct Settings {
     /// How long a wait lasts before a search for a deadlock.
     pub(crate) deadlock_after: Duration,
     pub(super) store_timeout: Option<Duration>,
-    pub(crate) connect_timeout: Duration,
+    pub connect_timeout: Duration,
     pub(crate) handoff: LocalHandoff,
     pub(super) restart_guard: Option<bool>,
     /// Whether a promoted replica grants nothing for a while.
-    pub(crate) failover_guard: bool,
+    pub failover_guard: bool,
     /// The longest lease of any client of the store.
-    pub(crate) longest_lease: Duration,
+    pub longest_lease: Duration,
     /// How many replicas must have a grant.
-    pub(crate) replicas: Option<Replicas>,
+    pub replicas: Option<Replicas>,
     /// Whether set-up returns before the store is connected.
-    pub(crate) lazily: bool,
+    pub lazily: bool,
     pub(crate) reentrant: bool,
     /// The observer that gets the metrics.
     pub(crate) observer: Option<SharedObserver>,
@@ -61,14 +61,14 @@ pub(crate) struct Settings {
 
 /// How many replicas must have a grant, and within which time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Replicas {
-    pub(crate) count: u32,
-    pub(crate) timeout: Duration,
+pub struct Replicas {
+    pub count: u32,
+    pub timeout: Duration,
 }
 
 /// The limits of local handoffs, so that other processes also get the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LocalHandoff {
+pub struct LocalHandoff {
     /// The most handoffs in a row; zero: no handoffs.
     pub(crate) times: u32,
     /// The longest time after the store's grant.
@@ -118,7 +118,7 @@ impl Settings {
     }
 
     /// Whether a restarted server grants nothing for a while.
-    pub(crate) fn restart_guard(&self) -> bool {
+    pub fn restart_guard(&self) -> bool {
         let several = || {
             let layout = self.engine.layout();
             !matches!(layout, Layout::InProcess | Layout::OneServer)
@@ -127,7 +127,7 @@ impl Settings {
     }
 
     /// The error of a call for `name` that failed with `source` at this store.
-    pub(crate) fn lock_error(&self, name: &Name, source: StoreError) -> LockError {
+    pub fn lock_error(&self, name: &Name, source: StoreError) -> LockError {
         match source.kind() {
             StoreErrorKind::Foreign => LockError::ForeignKey {
                 name: name.to_string(),
@@ -147,7 +147,7 @@ impl Settings {
     }
 
     /// [`LockError::Unavailable`] for a call for `name`: the store did not serve the call, because of `source`.
-    pub(crate) fn unavailable(&self, name: &Name, source: StoreError) -> LockError {
+    pub fn unavailable(&self, name: &Name, source: StoreError) -> LockError {
         LockError::Unavailable {
             name: name.to_string(),
             server: self.engine.servers(),
@@ -174,18 +174,14 @@ impl Settings {
         if self.lease() > self.longest_lease {
             return Err(("lease", "it is longer than `longest_lease`"));
         }
-        let Some(replicas) = self.replicas else {
-            return Ok(());
-        };
-        let reason = match self.engine.layout() {
-            Layout::InProcess => "a store in this process has none",
-            Layout::Quorum => "the servers of a quorum are independent: use more of them",
-            _ if replicas.timeout >= self.lease() => {
-                "the timeout is not shorter than the lease: no grant would be left"
-            }
-            _ => return Ok(()),
-        };
-        Err(("replicas", reason))
+        if self
+            .replicas
+            .is_some_and(|replicas| replicas.timeout >= self.lease())
+        {
+            let reason = "the timeout is not shorter than the lease: no grant would be left";
+            return Err(("replicas", reason));
+        }
+        self.engine.check(self)
     }
 }
 

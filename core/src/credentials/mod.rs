@@ -2,12 +2,9 @@
 //!
 //! - `provider.rs`: the trait. `server.rs`: the server that a provider returns credentials for.
 //! - `source.rs`: asks a provider, with a time limit. `lane.rs`: the thread that runs the provider.
-//! - `redis_1.rs`: providers written for the redis crate.
 
 mod lane;
 mod provider;
-#[cfg(feature = "redis-1")]
-mod redis_1;
 mod server;
 mod source;
 
@@ -18,10 +15,8 @@ use tokio::sync::oneshot;
 
 pub use self::provider::CredentialsProvider;
 pub(crate) use self::provider::Given;
-#[cfg(feature = "redis-1")]
-pub use self::redis_1::Redis1Credentials;
 pub use self::server::{ServerAddress, ServerKind};
-pub(crate) use self::source::Source;
+pub use self::source::Source;
 use crate::clock::Instant;
 use crate::config::{IntoDuration, Secret, length};
 
@@ -94,15 +89,15 @@ impl fmt::Debug for Credentials {
 
 /// The credentials with which a connection logs in.
 #[derive(Debug, Default)]
-pub(crate) struct Granted {
+pub struct Granted {
     /// `None`: the default user.
-    pub(crate) user: Option<Secret>,
+    pub user: Option<Secret>,
     /// `None`: no AUTH at all.
-    pub(crate) password: Option<Secret>,
+    pub password: Option<Secret>,
     /// `None`: the credentials do not expire.
-    pub(crate) expires: Option<Instant>,
+    pub expires: Option<Instant>,
     /// Notified if the provider has new credentials before these expire.
-    pub(crate) recalled: Option<oneshot::Receiver<()>>,
+    pub recalled: Option<oneshot::Receiver<()>>,
 }
 
 impl Granted {

@@ -7,21 +7,21 @@ use crate::error::{StoreError, StoreErrorKind};
 
 /// Until when a store grants nothing, and why; see "Restart and failover" in `docs/protocol.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct GrantBlock {
-    pub(crate) until: Instant,
-    pub(crate) cause: Cause,
+pub struct GrantBlock {
+    pub until: Instant,
+    pub cause: Cause,
 }
 
 /// The reason for the block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cause {
+pub enum Cause {
     Restart,
     Failover,
 }
 
 impl GrantBlock {
     /// The error of a call that got no lock because of this block.
-    pub(crate) fn error(&self, now: Instant) -> StoreError {
+    pub fn error(&self, now: Instant) -> StoreError {
         let happened = match self.cause {
             Cause::Restart => "was restarted",
             Cause::Failover => "was failed over",

@@ -9,7 +9,7 @@ use crate::error::{HoldKind, LockKind};
 
 /// Whether an acquire that cannot be granted at once joins the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mode {
+pub enum Mode {
     /// Joins the queue.
     Queue,
     /// Leaves no trace in the store if it is not granted; the reply names the holder.
@@ -18,19 +18,19 @@ pub(crate) enum Mode {
 
 /// What a request asks the store to keep for a ticket: its lease if it holds, its place if it waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Lease {
-    pub(crate) ticket: Ticket,
+pub struct Lease {
+    pub ticket: Ticket,
     /// The number of the request, among those of the ticket.
-    pub(crate) counter: u64,
+    pub counter: u64,
     /// How long the lease lasts.
-    pub(crate) hold: Duration,
+    pub hold: Duration,
     /// How long the place in the queue lasts.
-    pub(crate) place: Duration,
+    pub place: Duration,
 }
 
 impl Lease {
     /// A lease and a place that last for the same time.
-    pub(crate) const fn of(ticket: Ticket, counter: u64, time: Duration) -> Self {
+    pub const fn of(ticket: Ticket, counter: u64, time: Duration) -> Self {
         Self {
             ticket,
             counter,
@@ -42,27 +42,27 @@ impl Lease {
 
 /// The units that an acquire asks for, and the lock that they are part of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Share {
-    pub(crate) kind: LockKind,
-    pub(crate) units: u32,
+pub struct Share {
+    pub kind: LockKind,
+    pub units: u32,
     /// Zero if only signals are granted.
-    pub(crate) capacity: u32,
+    pub capacity: u32,
     /// The escaped owner; empty without an owner. Tickets of one owner share a hold in the whole cluster.
-    pub(crate) owner: SharedStr,
+    pub owner: SharedStr,
 }
 
 impl Share {
     /// The only unit of a mutex.
-    pub(crate) const MUTEX: Self = Self::new(LockKind::Mutex, 1, 1);
+    pub const MUTEX: Self = Self::new(LockKind::Mutex, 1, 1);
     /// A reader's share of a readers-writer lock.
-    pub(crate) const READER: Self = Self::new(LockKind::RwLock, 1, RW_LOCK);
+    pub const READER: Self = Self::new(LockKind::RwLock, 1, RW_LOCK);
     /// A writer's share of a readers-writer lock.
-    pub(crate) const WRITER: Self = Self::new(LockKind::RwLock, RW_LOCK, RW_LOCK);
+    pub const WRITER: Self = Self::new(LockKind::RwLock, RW_LOCK, RW_LOCK);
     /// A notification of a condition variable.
-    pub(crate) const NOTIFICATION: Self = Self::new(LockKind::Condvar, 1, 0);
+    pub const NOTIFICATION: Self = Self::new(LockKind::Condvar, 1, 0);
 
     /// Some permits of a semaphore.
-    pub(crate) const fn permits(units: u32, permits: u32) -> Self {
+    pub const fn permits(units: u32, permits: u32) -> Self {
         Self::new(LockKind::Semaphore, units, permits)
     }
 
@@ -76,20 +76,20 @@ impl Share {
     }
 
     /// Some units of a lock without signals.
-    #[cfg(all(test, repository))]
-    pub(crate) const fn of(units: u32, capacity: u32) -> Self {
+    #[cfg(any(test, feature = "test-util"))]
+    pub const fn of(units: u32, capacity: u32) -> Self {
         match capacity {
             1 => Self::new(LockKind::Mutex, units, 1),
             _ => Self::new(LockKind::RwLock, units, capacity),
         }
     }
 
-    pub(crate) fn hold_kind(&self) -> HoldKind {
+    pub fn hold_kind(&self) -> HoldKind {
         HoldKind::of(self.kind, self.units)
     }
 
     /// Whether the ticket accepts a signal instead of the units.
-    pub(crate) fn takes(&self) -> bool {
+    pub fn takes(&self) -> bool {
         match self.kind {
             LockKind::Mutex | LockKind::RwLock => false,
             LockKind::Semaphore => self.units == 1,
@@ -99,7 +99,7 @@ impl Share {
 
     /// Whether no other ticket can hold at the same time: no unit is left for it, and it can get neither a signal nor a
     /// share of the hold.
-    pub(crate) fn excludes_all(&self) -> bool {
+    pub fn excludes_all(&self) -> bool {
         let whole = self.units == self.capacity && self.kind != LockKind::Semaphore;
         whole && self.owner.is_empty()
     }
@@ -107,7 +107,7 @@ impl Share {
 
 /// The kind of signal that [`Op::Signal`] adds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Signal {
+pub enum Signal {
     /// A token, kept until a ticket takes it. The store adds it only once for each `ticket` of [`Op::Signal`].
     Token(Arc<str>),
     /// A signal for the first waiter, if there is one.
@@ -118,7 +118,7 @@ pub(crate) enum Signal {
 
 /// One operation on a name. Durations are whole milliseconds on the wire.
 #[derive(Clone, Debug)]
-pub(crate) enum Op {
+pub enum Op {
     Acquire {
         lease: Lease,
         share: Share,
@@ -183,7 +183,7 @@ pub(crate) enum Op {
 
 impl Op {
     /// The lease that the operation asks for, if it asks for one.
-    pub(crate) fn lease(&self) -> Option<Lease> {
+    pub fn lease(&self) -> Option<Lease> {
         match *self {
             Self::Acquire { lease, .. } | Self::Touch { lease, .. } | Self::Adopt { lease, .. } => {
                 Some(lease)
@@ -193,7 +193,7 @@ impl Op {
     }
 
     /// The ticket of the operation, if it has one.
-    pub(crate) fn ticket(&self) -> Option<Ticket> {
+    pub fn ticket(&self) -> Option<Ticket> {
         match self {
             Self::Acquire { lease, .. } | Self::Touch { lease, .. } | Self::Adopt { lease, .. } => {
                 Some(lease.ticket)
@@ -212,7 +212,7 @@ impl Op {
 }
 
 /// Converts to whole milliseconds, the unit of durations in the protocol.
-pub(super) fn millis(duration: Duration) -> u64 {
+pub fn millis(duration: Duration) -> u64 {
     // The limit is far beyond every lease. In microseconds and added to a time, it is still exact as a number of Lua.
     const MOST: u128 = 1 << 42;
     duration.as_millis().min(MOST) as u64

@@ -8,7 +8,7 @@ use super::{MemberId, SharedStr, Ticket};
 
 /// The answer of a store to an [`Op`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Reply {
+pub enum Reply {
     /// The ticket holds, for the `hold` of the request. `token` is the fencing time in microseconds.
     Granted {
         token: u64,
@@ -69,59 +69,59 @@ pub(crate) enum Reply {
 
 /// A ticket that holds a name, as the store remembers it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct HolderRecord {
-    pub(crate) token: u64,
-    pub(crate) meta: SharedStr,
+pub struct HolderRecord {
+    pub token: u64,
+    pub meta: SharedStr,
 }
 
 /// A ticket in the reply to `Op::Inspect`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct TicketRecord {
-    pub(crate) ticket: Ticket,
-    pub(crate) member: MemberId,
-    pub(crate) units: u32,
+pub struct TicketRecord {
+    pub ticket: Ticket,
+    pub member: MemberId,
+    pub units: u32,
     /// Whether the ticket accepts a signal instead of units.
-    pub(crate) takes: bool,
+    pub takes: bool,
     /// Since when the ticket holds or waits, in microseconds.
-    pub(crate) since: u64,
+    pub since: u64,
     /// Zero for a waiter.
-    pub(crate) token: u64,
-    pub(crate) meta: SharedStr,
+    pub token: u64,
+    pub meta: SharedStr,
     /// How long the lease of a holder or the place of a waiter still lasts.
-    pub(crate) left: Duration,
-    pub(crate) parked: bool,
+    pub left: Duration,
+    pub parked: bool,
     /// Whether the store passed over this waiter, because the waiter was silent.
-    pub(crate) passed_over: bool,
+    pub passed_over: bool,
 }
 
 /// The state of a name in the reply to `Op::Inspect`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct NameRecord {
+pub struct NameRecord {
     /// The last fencing token that was given, in microseconds; zero if it is forgotten.
-    pub(crate) token: u64,
+    pub token: u64,
     /// `None` if there are neither holders nor waiters.
-    pub(crate) capacity: Option<u32>,
+    pub capacity: Option<u32>,
     /// Units in use.
-    pub(crate) used: u64,
+    pub used: u64,
     /// Signals that are available.
-    pub(crate) signals: u64,
+    pub signals: u64,
     /// Whether the name was used, and not deleted since.
-    pub(crate) exists: bool,
+    pub exists: bool,
     /// The holders, in order of token.
-    pub(crate) holders: Vec<TicketRecord>,
+    pub holders: Vec<TicketRecord>,
     /// The waiters, in order of place.
-    pub(crate) waiters: Vec<TicketRecord>,
+    pub waiters: Vec<TicketRecord>,
 }
 
 impl NameRecord {
     /// The last fencing token that was given, as callers see it; `None` if it is forgotten.
-    pub(crate) fn last_token(&self) -> Option<u64> {
+    pub fn last_token(&self) -> Option<u64> {
         (self.token > 0).then(|| self.token.saturating_mul(TOKENS_OF_A_GRANT))
     }
 
     /// Whether the first ticket of the name accepts a signal instead of a unit. Together with the capacity, this shows the
     /// kind of lock.
-    pub(crate) fn takes(&self) -> bool {
+    pub fn takes(&self) -> bool {
         let mut tickets = self.holders.iter().chain(&self.waiters);
         tickets.next().is_some_and(|ticket| ticket.takes)
     }
@@ -129,7 +129,7 @@ impl NameRecord {
 
 /// A message on a member's channel. It is a hint: see `docs/protocol.md`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Message {
+pub enum Message {
     Grant {
         ticket: Ticket,
         token: u64,
@@ -162,7 +162,7 @@ pub(crate) enum Message {
 
 impl Message {
     /// The ticket that the message is about, if it is about one.
-    pub(crate) fn ticket(&self) -> Option<Ticket> {
+    pub fn ticket(&self) -> Option<Ticket> {
         match *self {
             Self::Grant { ticket, .. }
             | Self::Near { ticket }

@@ -8,13 +8,13 @@ use std::sync::Arc;
 /// A string that is cheap to clone. A `'static` string has no reference count, because counting would take longer
 /// than any other part of an uncontended call.
 #[derive(Clone)]
-pub(crate) enum SharedStr {
+pub enum SharedStr {
     Fixed(&'static str),
     Shared(Arc<str>),
 }
 
 impl SharedStr {
-    pub(crate) const EMPTY: Self = Self::Fixed("");
+    pub const EMPTY: Self = Self::Fixed("");
 }
 
 impl Deref for SharedStr {

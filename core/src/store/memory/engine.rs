@@ -8,7 +8,7 @@ use crate::config::{Dialer, Settings};
 use crate::credentials::Source;
 use crate::error::SetupError;
 use crate::store::engine::{
-    self, Boxed, Engine, Layout, Opening, Scheme, decode, invalid, same_kind,
+    self, Boxed, Checked, Engine, Layout, Opening, Scheme, decode, invalid, same_kind,
 };
 use crate::store::{Events, Reader, Store};
 
@@ -60,6 +60,13 @@ impl Engine for MemoryEndpoint {
 
     fn asking(&self, _: &Source) -> Result<Arc<dyn Engine>, &'static str> {
         Ok(Arc::new(self.clone()))
+    }
+
+    fn check(&self, settings: &Settings) -> Checked {
+        match settings.replicas {
+            Some(_) => Err(("replicas", "a store in this process has none")),
+            None => Ok(()),
+        }
     }
 
     fn unconnected(&self, opening: &Opening<'_>) -> (Arc<dyn Store>, Box<dyn engine::Driver>) {

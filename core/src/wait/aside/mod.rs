@@ -76,7 +76,7 @@ pub(super) fn forget(waker: Waker) {
     }
 }
 
-pub(crate) fn tell(event: impl FnOnce() + Send + 'static) {
+pub fn tell(event: impl FnOnce() + Send + 'static) {
     match IS_ENGINE.get() {
         true => tell_boxed(Box::new(event)),
         false => event(),

@@ -22,7 +22,7 @@ pub(crate) type Publish<'a> = dyn FnMut(MemberId, Message) -> bool + 'a;
 
 /// The fields are explained in the table in `docs/protocol.md`; times are in microseconds.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct State {
+pub struct State {
     token: u64,
     capacity: Option<u32>,
     places: u64,
@@ -105,7 +105,7 @@ impl State {
         }
     }
 
-    pub(crate) fn apply(
+    pub fn apply(
         &mut self,
         now: u64,
         member: MemberId,
@@ -116,7 +116,7 @@ impl State {
     }
 
     /// Like [`apply`](Self::apply), on a store that grants nothing before `grants_from`.
-    pub(crate) fn apply_until_open(
+    pub fn apply_until_open(
         &mut self,
         now: u64,
         grants_from: u64,
