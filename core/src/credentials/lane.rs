@@ -20,12 +20,10 @@ use crate::sync::atomic::{AtomicBool, Ordering};
 #[derive(Clone)]
 pub(super) struct Lane {
     jobs: UnboundedSender<Job>,
-    /// Whether the thread is running a provider.
     busy: Arc<AtomicBool>,
 }
 
-/// One call of a provider. The job is dropped if its caller no longer waits for the reply. If the provider panics, no
-/// reply is sent.
+/// Dropped if its caller no longer waits for the reply. If the provider panics, no reply is sent.
 pub(super) struct Job {
     pub(super) server: ServerAddress,
     pub(super) reply: oneshot::Sender<Result<Granted, String>>,
@@ -54,7 +52,6 @@ impl Lane {
         let _ = self.jobs.send(job);
     }
 
-    /// Whether the thread is running a provider at this moment.
     pub(super) fn is_busy(&self) -> bool {
         self.busy.load(Ordering::Relaxed)
     }
@@ -135,7 +132,6 @@ impl Job {
     }
 }
 
-/// While this value exists, the thread counts as running a provider.
 struct Inside<'a>(&'a AtomicBool);
 
 impl<'a> Inside<'a> {

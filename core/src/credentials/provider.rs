@@ -121,7 +121,6 @@ pub(super) type Asking<'a> =
     Pin<Box<dyn Future<Output = Result<Credentials, Box<dyn Error + Send + Sync>>> + Send + 'a>>;
 pub(super) type Changing<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
-/// The object-safe form of [`CredentialsProvider`].
 pub(super) trait Erased: Send + Sync {
     fn credentials<'a>(&'a self, server: &'a ServerAddress) -> Asking<'a>;
     fn changed(&self) -> Changing<'_>;
@@ -137,7 +136,6 @@ impl<P: CredentialsProvider> Erased for P {
     }
 }
 
-/// The provider of a configuration.
 #[derive(Clone)]
 pub(crate) struct Given(pub(super) Arc<dyn Erased>);
 

@@ -16,7 +16,6 @@ use crate::error::StoreError;
 use crate::sync::Mutex;
 use crate::wait::lock;
 
-/// The most threads that a client replaces because a provider blocks them.
 const MOST_REPLACED: u32 = 8;
 
 /// The source of credentials for the connections to servers of one kind. All sources of a client share a thread.
@@ -48,7 +47,6 @@ impl Source {
         }
     }
 
-    /// The same provider, for servers of another kind.
     pub fn of_kind(&self, kind: ServerKind) -> Self {
         Self {
             kind,
@@ -56,7 +54,7 @@ impl Source {
         }
     }
 
-    /// Credentials for a connection to `address`, unless the provider takes longer than `limit`. Cancel safe.
+    /// Cancel safe.
     pub async fn ask(&self, address: &Address, limit: Duration) -> Result<Granted, StoreError> {
         let server = ServerAddress {
             address: address.clone(),
@@ -91,8 +89,7 @@ impl Shared {
         Ok(lane.clone())
     }
 
-    /// Called if no credentials came within the time limit. If the provider blocks the thread, the next job gets another
-    /// thread. The blocked thread ends after the provider has returned.
+    /// If the provider blocks the thread, the next job gets another one. The blocked one ends when the provider returns.
     fn replace_if_blocked(&self, lane: &Lane) {
         let mut threads = lock(&self.threads);
         let is_current = threads.lane.as_ref().is_some_and(|it| it.is(lane));

@@ -10,14 +10,12 @@ use super::scripts::{Scripts, code};
 /// The prefix of every key of a name. Its brace starts the hash tag, which keeps all keys of the name in one slot.
 pub(super) const KEY: &str = "auto_mutex:{";
 pub(super) const CHANNEL: &str = "auto_mutex:member:";
-/// A part of the names of shard channels, between the first key of a lock's name and the member.
 pub(super) const SHARD_CHANNEL: &str = ":member:";
 
 pub(super) fn channel(member: MemberId) -> String {
     format!("{CHANNEL}{member}")
 }
 
-/// A member's channel for one name, in the slot of the name's keys.
 pub(super) fn shard_channel(name: &Name, member: MemberId) -> String {
     format!("{KEY}{name}}}{SHARD_CHANNEL}{member}")
 }
@@ -28,8 +26,7 @@ pub(super) fn key(name: &Name) -> String {
     format!("{KEY}{name}}}")
 }
 
-/// Appends an EVALSHA that runs `ops` in this order. Nothing is granted before the server time `opens`; 0: the server
-/// grants.
+/// Nothing is granted before the server time `opens`; 0: the server grants.
 pub(super) fn evaluate<'a>(
     cmd: &'a mut Cmd,
     scripts: &Scripts,
@@ -177,7 +174,7 @@ fn write_lease(out: &mut impl Write, lease: &Lease) {
     number(out, millis(lease.place));
 }
 
-/// Writes the bytes. Writing to a command cannot fail.
+// Writing to a command cannot fail.
 fn put(out: &mut impl Write, bytes: &[u8]) {
     let _ = out.write_all(bytes);
 }

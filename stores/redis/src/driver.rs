@@ -20,7 +20,6 @@ use crate::wire::USUAL_SILENCE;
 
 pub(crate) struct Driver {
     pipeline: Arc<Pipeline>,
-    /// The connection that [`open`](Self::open) has made.
     first: Option<Ready>,
 }
 
@@ -32,7 +31,6 @@ impl Driver {
         }
     }
 
-    /// Opens the first connection and checks the server, within `left`. Afterwards, the connection accepts requests.
     pub(crate) async fn open(&mut self, left: Duration) -> Result<(), SetupError> {
         let ready = self.pipeline.connector.first(left).await?;
         self.pipeline.connect(&ready);
@@ -40,8 +38,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Runs until `Store::close` is called and all requests are answered. Reports at once that there's no connection
-    /// yet.
+    /// Reports at once that there's no connection yet.
     pub(crate) fn run(self, events: Arc<dyn Events>) -> impl Future<Output = ()> {
         if self.first.is_none() {
             events.disconnected(Node::ONLY, not_yet());
@@ -60,7 +57,6 @@ impl Driver {
             }
             self.serve(events).await;
         };
-        // `watch` never completes.
         first(serving, pipeline.connector.spec.route.watch()).await;
     }
 
@@ -148,7 +144,7 @@ async fn reconnect(pipeline: &Pipeline, events: &dyn Events, was_connected: bool
     }
 }
 
-/// Waits for a connection, and fails every request until there is one. `None`: `Store::close` was called.
+/// `None`: `Store::close` was called.
 async fn answering(
     connecting: impl Future<Output = Ready>,
     pipeline: &Pipeline,

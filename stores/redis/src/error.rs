@@ -12,7 +12,6 @@ macro_rules! codes {
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum Code {
             $($code,)*
-            /// Refuses one command only.
             Other,
         }
 
@@ -54,7 +53,6 @@ impl Code {
         Self::of_word(meaning(&error.code, &error.details))
     }
 
-    /// The code of an error that [`of_server`] has classified.
     pub(crate) fn of_error(error: &StoreError) -> Self {
         error.code().map_or(Self::Other, Self::of_word)
     }
@@ -74,12 +72,10 @@ impl Code {
         }
     }
 
-    /// A node of a cluster doesn't serve the key at present: it's elsewhere, or its slot is being migrated.
     pub(crate) fn is_elsewhere(self) -> bool {
         matches!(self, Self::Moved | Self::Ask | Self::TryAgain)
     }
 
-    /// Whether an old server puts the code into the text of another error.
     fn is_nested(self) -> bool {
         matches!(
             self,

@@ -46,7 +46,6 @@ impl Inspector {
         self.with(async |_: &Connector, _: &mut Ready| Ok(())).await
     }
 
-    /// Returns the next names that match `pattern`. The first cursor is `0`. As with SCAN, a name may be returned twice.
     pub(crate) async fn names(
         &mut self,
         pattern: &str,
@@ -107,7 +106,6 @@ impl Inspector {
         found.map_err(|error| error.at(&self.place()))
     }
 
-    /// Sends `questions`, whose replies are numbers. Fails if a reply is an error, for example because of a missing right.
     async fn numbers(&mut self, questions: &[u8], count: usize) -> Result<Vec<i64>, SetupError> {
         let (mut numbers, mut refused) = (vec![0; count], None);
         self.ask(questions, count, |index, value| match value {
@@ -152,7 +150,6 @@ impl Inspector {
         })
     }
 
-    /// Asks the server to describe itself.
     pub(crate) async fn described(&mut self) -> Described {
         let described = self.server().await;
         described.map_err(|error| (self.place(), error))
@@ -278,7 +275,7 @@ async fn describe(connector: &Connector, opened: &mut Ready) -> Result<Server, C
     Ok(server)
 }
 
-/// Returns the name, if `key` is the first key of a name. The other keys of a name do not end with the brace.
+/// The other keys of a name do not end with the brace.
 fn name_of(key: &str) -> Option<Name> {
     Name::parse(key.strip_prefix(KEY)?.strip_suffix('}')?)
 }
@@ -309,7 +306,6 @@ fn record(value: &Value<'_>) -> Result<NameRecord, StoreError> {
     }
 }
 
-/// Like [`micros`], but fails if the reply is an error or malformed.
 fn time(value: &Value<'_>) -> Result<u64, ConnectError> {
     let value = accept(value.clone())?;
     micros(&value).ok_or_else(ConnectError::nonsense)

@@ -1,17 +1,7 @@
 //! The Redis store: the rules of `docs/protocol.md` as Lua scripts, behind one connection per member.
 //!
-//! - `engine.rs`: the engines; `url/`, `access.rs`: their addresses and logins.
-//! - `scripts/`: one script for all operations, in parts, and the script for the term; `scripts.rs` assembles them.
-//! - `command.rs`, `reply.rs`, `push.rs`, `error.rs`: encoding of requests, decoding of replies.
-//! - `connect/`: opens and checks a connection. `term.rs`: from when on its server grants.
-//! - `route/`: finds the server, again for each connection.
-//! - `pipeline/`: requests from any thread, until they are written.
-//! - `link.rs`, `pending.rs`, `sending.rs`: one connection, until it is lost; replies and rewrites.
-//! - `driver.rs`: makes the connection, and replaces a lost one. `replicas/`: grants that count only once replicas have them.
-//! - `inspector.rs`: reads names and their state, and changes nothing.
-//! - `rights.rs`: the commands that the user must be allowed to call.
-//!
-//! This folder does not know the kinds of locks, nor the queues of waiters in this process.
+//! `connect/` makes a connection, `driver.rs` replaces a lost one, and `link.rs` serves it: requests of any thread come
+//! through `pipeline/`. Nothing here knows the kinds of locks, nor the queues of waiters in this process.
 
 mod access;
 mod acl;
@@ -77,7 +67,6 @@ pub(crate) struct Spec {
     pub(crate) member: MemberId,
     pub(crate) scripts: Arc<Scripts>,
     pub(crate) guard: Guard,
-    /// The time for one attempt to connect.
     pub(crate) connect_timeout: Duration,
     /// Reserved for the checks of the first connection. `None`: another node of the cluster is checked.
     pub(crate) probe: Option<Name>,
@@ -89,7 +78,6 @@ pub(crate) struct Spec {
 }
 
 impl Spec {
-    /// A single server.
     pub(crate) fn of(route: Route, access: &Access, opening: &Opening<'_>) -> Self {
         let Opening {
             settings, member, ..
@@ -104,7 +92,7 @@ impl Spec {
         }
     }
 
-    /// A single server, without replicas that must confirm grants.
+    /// Without replicas that must confirm grants.
     pub(crate) fn new(
         route: Route,
         access: &Access,

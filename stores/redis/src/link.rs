@@ -24,7 +24,6 @@ const PATIENCE: u32 = 4;
 /// The watchdog waits this many times as long as the slowest recent answer took, up to half a minute.
 const SLOWER: u32 = 4;
 const MOST_PATIENCE: u32 = 60;
-/// After this many idle intervals the watchdog sends a ping: three seconds.
 const IDLE: u32 = 6;
 /// How often the server is asked for its term. A suspend counts, because the server may fail over meanwhile.
 const TERM: Duration = Duration::from_secs(10);
@@ -35,11 +34,9 @@ const A_FEW: u32 = 2;
 pub(super) struct Link<'a> {
     connection: Connection,
     pending: Pending<'a>,
-    /// Intervals since the last write.
     idle: u32,
     /// Intervals since the last answer; zero while no reply is outstanding.
     silent: u32,
-    /// How many intervals the slowest answer took; decays over time.
     slowest: u32,
     term: store::Instant,
     beat: Pin<Box<Sleep>>,
@@ -176,7 +173,6 @@ impl<'a> Link<'a> {
     }
 }
 
-/// Passes on the message in a push; returns whether the message is a grant.
 fn tell(events: &dyn Events, words: &[Value<'_>]) -> bool {
     let Some((name, message)) = push::read(words) else {
         return false;

@@ -14,13 +14,12 @@ use crate::wire::Value;
 
 const RELOADS: u32 = 3;
 
-/// What waits for a reply. Replies come in the order in which the requests were written.
+/// Replies come in the order in which the requests were written.
 #[derive(Debug)]
 pub(super) enum Awaited {
     Request(Sending),
-    /// Two requests in one command.
     Both([Sending; 2]),
-    /// The term query, with the index of its key.
+    /// With the index of its key.
     Term(usize),
     ShardChannel(String),
     /// SCRIPT LOAD, ASKING or PING: the reply changes nothing.
@@ -89,7 +88,6 @@ impl<'a> Pending<'a> {
         }
     }
 
-    /// Handles a reply. Some errors end the connection.
     pub(super) fn land(&mut self, value: &Value<'_>) -> Result<(), StoreError> {
         self.pipeline.refill(&mut self.awaited);
         let Some(awaited) = self.awaited.pop_front() else {
@@ -133,7 +131,7 @@ impl<'a> Pending<'a> {
         result
     }
 
-    /// Handles a push about a shard channel. Returns whether it's the reply to a subscription.
+    /// Returns whether the push is the reply to a subscription.
     pub(super) fn confirm(&mut self, words: &[Value<'_>]) -> bool {
         let [Value::Text(kind), Value::Text(channel), ..] = words else {
             return false;

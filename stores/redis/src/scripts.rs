@@ -61,7 +61,6 @@ pub(super) const KEYS: [&str; 6] = [
 /// The numbers of the state, in order; see `state.lua`.
 const FIELDS: &str = "TOK CAP SEQ CLK USED DUE LATEST TOLD HOLDERS WAITING KNOWN SIZE TOMBS EXPIRES SIGNALS LAST LENT OWNED \
     ASKING HELD_APART QUEUE_APART";
-/// How many of these numbers the form `1 q` has.
 const FIELDS_OF_QUEUE: u64 = 12;
 const RECORD: &str = "FLAG PLACE HEARD WHEN TOKEN NUMBER TICKET REQUEST HOLD WAIT UNITS TAKES OWNER COUNTER CHANGED TEXT";
 
@@ -171,7 +170,6 @@ const CLOCK: &str = include_str!("scripts/clock.lua");
 const HEAD: &str = include_str!("scripts/head.lua");
 const SERVER: &str = include_str!("scripts/server.lua");
 const CLUSTER: &str = include_str!("scripts/cluster.lua");
-/// Each part can use the functions of the parts before it.
 const REST: &str = concat!(
     include_str!("scripts/plain.lua"),
     include_str!("scripts/state.lua"),
@@ -185,15 +183,13 @@ const REST: &str = concat!(
 
 #[derive(Debug)]
 pub(crate) struct Scripts {
-    /// The text and the digest of the script for operations, and of the one for the term.
     all: [(String, String); 2],
     of_cluster: bool,
 }
 
 impl Scripts {
     pub(crate) fn of_server() -> Arc<Self> {
-        // Made once, because the digests take milliseconds in a debug build. Without a lock, which a fork could leave
-        // taken.
+        // Made once, because the digests take time; without a lock, which a fork could leave taken.
         static ALL: OnceBox<Arc<Scripts>> = OnceBox::new();
         ALL.get_or_init(|| Box::new(Arc::new(Scripts::on_clock(CLOCK))))
             .clone()

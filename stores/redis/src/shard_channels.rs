@@ -14,7 +14,6 @@ pub(super) struct ShardChannels {
     member: MemberId,
     /// Whether the server has shard channels, and the user may use them.
     usable: bool,
-    /// The use of each channel, by the name of the channel.
     known: HashMap<String, Use>,
 }
 
@@ -68,7 +67,6 @@ impl ShardChannels {
         self.known.remove(channel);
     }
 
-    /// Notes that the server has no shard channels, or refuses them to this user.
     pub(super) fn give_up(&mut self) {
         self.usable = false;
         self.known.clear();

@@ -1,5 +1,4 @@
-//! The restart and failover guard: in which term a server is the primary, and from when on it grants. The rule is in
-//! `scripts/term.lua`.
+//! The restart and failover guard: from when on a server grants. The rule is in `scripts/term.lua`.
 
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -13,7 +12,6 @@ use super::error::Code;
 use super::scripts::Scripts;
 use crate::wire::{Connection, Value};
 
-/// The key in which the clients of a server note its term.
 pub(crate) const EPOCH: &str = "auto_mutex:epoch";
 /// The default of `min-replicas-max-lag`, for a server that does not report its setting.
 const USUAL_LAG: Duration = Duration::from_secs(10);
@@ -24,13 +22,11 @@ const SLACK: Duration = Duration::from_secs(2);
 #[derive(Clone, Debug)]
 pub(crate) struct Guard {
     pub(crate) keys: TermKeys,
-    /// Whether a restart makes the server grant nothing for a while.
     pub(crate) restart: bool,
     /// Whether the server may have been promoted a moment before a restart.
     pub(crate) replicated: bool,
     /// Whether a promoted server grants nothing for a while: always, except in tests that show why.
     pub(crate) failover: bool,
-    /// The longest lease of any client.
     pub(crate) longest_lease: Duration,
 }
 
@@ -58,7 +54,6 @@ impl TermKeys {
         })))
     }
 
-    /// Returns the key with which the clients agree on one client that loads the scripts; `None` if there is no epoch key.
     pub(super) fn of_loading(&self) -> Option<String> {
         let key = lock(&self.0).keys.first().cloned()?;
         Some(key + ":loading")
@@ -74,7 +69,6 @@ impl TermKeys {
         notes.unnamed = notes.keys.is_empty();
     }
 
-    /// Whether there is a key now, but there was none when the server was asked.
     pub(super) fn are_new(&self) -> bool {
         let notes = lock(&self.0);
         notes.unnamed && !notes.keys.is_empty()
@@ -82,7 +76,6 @@ impl TermKeys {
 }
 
 impl Guard {
-    /// Makes the guard from the settings, with the key for a server that is not a node of a cluster.
     pub(crate) fn of(settings: &Settings) -> Self {
         Self {
             keys: TermKeys::new(vec![EPOCH.to_owned()]),
@@ -93,7 +86,6 @@ impl Guard {
         }
     }
 
-    /// Changes the guard for one of several independent servers.
     pub(crate) fn unreplicated(self) -> Self {
         Self {
             replicated: false,
@@ -101,7 +93,6 @@ impl Guard {
         }
     }
 
-    /// How long a restarted server grants nothing, unless another client requires more.
     pub(super) fn after_restart(&self, lag: Duration) -> Duration {
         match self.replicated {
             true => self.after_failover(lag),
@@ -182,7 +173,6 @@ impl Term {
         })
     }
 
-    /// Returns the time before which the server grants nothing, by the server's clock; 0 once that time is over.
     pub(super) fn opens(&mut self) -> u64 {
         self.closing
             .take_if(|closing| closing.until <= Instant::now());
@@ -194,7 +184,6 @@ pub(super) fn ask_lag(out: &mut Vec<u8>) {
     facts::ask_setting(out, "min-replicas-max-lag");
 }
 
-/// Reads the reply to [`ask_lag`]; the server's default if the server does not report its setting.
 pub(super) fn lag(reply: &Value<'_>) -> Duration {
     let seconds = facts::setting(reply)
         .ok()
@@ -202,7 +191,7 @@ pub(super) fn lag(reply: &Value<'_>) -> Duration {
     seconds.map_or(USUAL_LAG, Duration::from_secs)
 }
 
-/// Appends the term query with the key at `index`; `false` if there are fewer keys.
+/// `false`: there are fewer keys.
 pub(super) fn ask(
     out: &mut Vec<u8>,
     scripts: &Scripts,

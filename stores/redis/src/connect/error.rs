@@ -25,16 +25,13 @@ pub(in super::super) enum ConnectError {
     /// The server cannot serve locks, whatever the rights of the user. Contains the remedy.
     Unsuitable(Cow<'static, str>, StoreError),
     Role(String),
-    /// The server is a node of a cluster, but the URL has this scheme of a single server; or the other way round. Contains
-    /// the remedy.
+    /// The URL's scheme doesn't fit: a node of a cluster needs `redis-cluster`, no other server does. Contains the remedy.
     Scheme(&'static str, &'static str),
     NoSentinel(StoreError),
-    /// No sentinel has answered in time, but one may answer later.
     SilentSentinels(StoreError),
     UnknownService(String),
     /// The sentinels name a primary of this service, but that server is not a primary.
     NoPrimary(String, StoreError),
-    /// An error at another server, with its address.
     At(String, Box<ConnectError>),
 }
 

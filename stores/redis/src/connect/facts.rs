@@ -14,23 +14,19 @@ const SETTINGS: [&str; 3] = ["appendfsync", "save", "min-replicas-to-write"];
 
 type Answer = Result<String, Withheld>;
 
-/// Why a server does not report a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Withheld {
-    /// The user lacks the right.
     Right,
-    /// No user has the right, or the answer is empty: the command is disabled or renamed, for example CONFIG on managed
-    /// services.
+    /// For every user: the command is disabled or renamed, for example CONFIG on managed services.
     Disabled,
 }
 
-/// Appends CONFIG GET of one setting.
 pub(in super::super) fn ask_setting(out: &mut Vec<u8>, name: &str) {
     let mut get = redis::cmd("CONFIG");
     get.arg("GET").arg(name).write_packed_command(out);
 }
 
-/// Reads the reply to [`ask_setting`]. Some servers reply with a list although RESP3 has maps.
+/// Some servers reply with a list although RESP3 has maps.
 pub(in super::super) fn setting(reply: &Value<'_>) -> Answer {
     let value = match reply {
         Value::Map(pairs) => pairs.first().map(|(_, value)| value),
@@ -57,7 +53,6 @@ pub(in super::super) struct Facts {
 }
 
 impl Facts {
-    /// Asks for INFO and for the settings, in one round trip.
     pub(in super::super) async fn ask(
         connection: &mut Connection,
         lag: Duration,

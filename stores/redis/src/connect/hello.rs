@@ -15,7 +15,6 @@ use crate::wire::{Connection, ErrorReply, Limits, Value};
 
 /// The oldest version with all commands that the scripts use.
 const OLDEST: (u32, u32) = (6, 2);
-/// The first version with CLIENT SETINFO.
 const INTRODUCTIONS: (u32, u32) = (7, 2);
 
 pub(super) struct Greeted {
@@ -25,7 +24,6 @@ pub(super) struct Greeted {
     pub(super) granted: Granted,
 }
 
-/// `name`: for `CLIENT LIST`. Fails if the server's mode doesn't match `in_cluster`.
 pub(super) async fn open(
     address: &Address,
     access: &Access,
@@ -79,14 +77,12 @@ pub(in super::super) fn command(who: &Granted) -> Cmd {
     hello
 }
 
-/// The command AUTH with the login. Every user may send it.
 pub(in super::super) fn auth(who: &Granted) -> Cmd {
     let mut auth = Cmd::new();
     log_in(&mut auth, who);
     auth
 }
 
-/// Appends AUTH with user and password, if there is a password.
 pub(in super::super) fn log_in<'a>(cmd: &'a mut Cmd, who: &Granted) -> &'a mut Cmd {
     if let Some(password) = &who.password {
         let user = who.user.as_ref();
@@ -96,7 +92,6 @@ pub(in super::super) fn log_in<'a>(cmd: &'a mut Cmd, who: &Granted) -> &'a mut C
     cmd
 }
 
-/// Checks version and mode in the reply to HELLO, and returns the role. Every user may send HELLO.
 pub(in super::super) fn role<'a>(
     reply: &'a Value<'_>,
     in_cluster: bool,

@@ -13,7 +13,6 @@ use super::FIRST_PAUSE;
 use super::error::{ConnectError, accept};
 use crate::wire::{Connection, USUAL_SILENCE, Value};
 
-/// How long a claim on the loading lasts. The other clients wait that long for the client with the claim, which may be dead.
 const CLAIM: Duration = Duration::from_secs(2);
 
 pub(super) fn ask(out: &mut Vec<u8>, scripts: &Scripts) {

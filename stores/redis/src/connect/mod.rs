@@ -27,14 +27,10 @@ use super::term::{self, Term};
 use super::{RedisEndpoint, Spec, command};
 use crate::wire::{self, Connection, Limits, USUAL_SILENCE, Value};
 
-/// The pause between two attempts at the first connection.
 const PAUSE: Duration = Duration::from_millis(50);
-/// The first pause between other attempts; it doubles from there.
 pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(10);
-/// How long one attempt waits for a server that loads its data.
 const LOADING: Duration = Duration::from_secs(2);
 
-/// The name of a connection for reading in `CLIENT LIST`.
 const READER: &str = "auto_mutex:operator";
 /// For CLIENT SETINFO, by which `CLIENT LIST` shows the library of a connection. The right to it is optional.
 const INTRODUCTION: [[&str; 2]; 2] = [
@@ -44,10 +40,8 @@ const INTRODUCTION: [[&str; 2]; 2] = [
 
 pub(super) struct Connector {
     pub(super) spec: Spec,
-    /// Whether the server has refused CLIENT SETINFO. It isn't sent again then, because each refusal makes an entry in the
-    /// server's ACL LOG.
+    /// The server has refused CLIENT SETINFO. Each refusal makes an entry in its ACL LOG, so there's no second one.
     nameless: AtomicBool,
-    /// Set by the checks of the first connection.
     facts: OnceLock<Facts>,
 }
 
@@ -56,7 +50,6 @@ pub(super) struct Ready {
     pub(super) connection: Connection,
     pub(super) term: Term,
     pub(super) renewal: Renewal,
-    /// Whether the server knew the scripts before this connection.
     pub(super) knew_scripts: bool,
 }
 
@@ -73,7 +66,6 @@ impl Connector {
         self.spec.route.place()
     }
 
-    /// The guarantees of the server, as found by the first connection.
     pub(super) fn guarantees(&self) -> Guarantees {
         let facts = self.facts.get();
         facts.map_or_else(Guarantees::unknown, |facts| self.guarantees_by(facts))
@@ -84,8 +76,7 @@ impl Connector {
         facts.guarantees(&self.spec.guard, replicas)
     }
 
-    /// Makes the first connection. Waits for a server that loads its data or lacks replicas, and for sentinels to find
-    /// a primary.
+    /// Waits for a server that loads its data or lacks replicas, and for sentinels to find a primary.
     pub(super) async fn first(&self, left: Duration) -> Result<Ready, SetupError> {
         let mut passing = None;
         let end = Instant::now() + left;
@@ -115,7 +106,6 @@ impl Connector {
         result.map_err(|error| error.at(&self.place()))
     }
 
-    /// Makes a connection in one attempt, which gives up if the server is silent for longer than `silence`.
     pub(super) async fn attempt(&self, silence: Duration) -> Result<Ready, ConnectError> {
         // A busy server that gets more time for each reply also needs more time for all replies together.
         let whole = self.spec.connect_timeout.max(silence * 2);
@@ -144,7 +134,6 @@ impl Connector {
         Ok(())
     }
 
-    /// Makes a connection without a subscription: a second one beside that of [`open`](Self::open), or one for reading.
     pub(super) async fn unsubscribed(&self, silence: Duration) -> Result<Ready, ConnectError> {
         let limits = Limits::new(self.spec.connect_timeout, silence);
         limits.within(Box::pin(self.prepared(limits))).await
@@ -242,7 +231,7 @@ impl Connector {
         })
     }
 
-    /// Waits until the server has loaded its data. Returns the scripts that the server lacks, and the server's lag.
+    /// Returns the scripts that the server lacks, and its lag.
     async fn loaded(
         &self,
         connection: &mut Connection,
@@ -281,7 +270,6 @@ impl Connector {
         }
         let db = self.spec.access.db;
         if db != 0 {
-            // Every connection begins with database 0.
             let mut select = redis::cmd("SELECT");
             select.arg(db).write_packed_command(&mut question);
         }
@@ -313,7 +301,6 @@ impl Connector {
         selected.and(missing).map(|missing| (missing, lag))
     }
 
-    /// Connects and subscribes. The first connection checks the server.
     async fn open(&self, limits: Limits) -> Result<Ready, ConnectError> {
         // On the heap: the driver's future lives as long as the store, and shouldn't reserve space for this one.
         let mut ready = Box::pin(self.prepared(limits)).await?;
@@ -335,8 +322,7 @@ impl Connector {
     }
 }
 
-/// Sends `questions` to a node of a cluster, on a connection of their own, and passes the replies to `read` in order. The
-/// first error ends the inquiry.
+/// The first error ends the inquiry.
 pub(crate) async fn inquire(
     RedisEndpoint { address, access }: &RedisEndpoint,
     questions: &[&[&str]],

@@ -50,7 +50,6 @@ pub(super) async fn run(
     for _ in ["PING", "SCRIPT LOAD"] {
         result = result.and(accept(connection.reply().await?).map(drop));
     }
-    // The reply to DEL does not matter, because DEL only cleans up.
     connection.reply().await?;
     result
 }

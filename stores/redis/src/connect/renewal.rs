@@ -17,7 +17,6 @@ use crate::access::Login;
 const REST: u32 = 5;
 /// The shortest time between two renewals, however soon the credentials expire or are recalled.
 const LEAST: Duration = Duration::from_secs(1);
-/// The pause after a failure: doubles from the first value to the second.
 const RETRY: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
 /// The longest sleep before the clock is read again. After a suspend, timers are late by the length of the suspend.
 const NAP: Duration = Duration::from_secs(1);
@@ -28,7 +27,6 @@ pub(in super::super) struct Renewal(Option<Box<Active>>);
 struct Active {
     login: Login,
     address: Address,
-    /// How long the provider may take.
     limit: Duration,
     pause: Duration,
     /// Waits until new credentials are due, and asks for them. `None`: the last ones were sent to the server.
@@ -39,7 +37,6 @@ struct Active {
 }
 
 impl Renewal {
-    /// For a connection that has just logged in with `granted`.
     pub(in super::super) fn new(
         login: &Login,
         address: &Address,
@@ -85,7 +82,7 @@ impl Renewal {
         poll_fn(|cx| self.poll(cx)).await
     }
 
-    /// Records the server's reply to the new credentials. If the server refuses them, the old credentials stay in use.
+    /// If the server has refused the new credentials, the old ones stay in use.
     pub(in super::super) fn answered(&mut self, result: Result<(), StoreError>) {
         if let Some(active) = &mut self.0 {
             if result.is_ok() {
@@ -98,7 +95,6 @@ impl Renewal {
 }
 
 impl Active {
-    /// Asks after `wait`, or when these credentials are recalled.
     fn ask_after(&mut self, wait: Option<Duration>, recalled: Option<oneshot::Receiver<()>>) {
         let (login, address, limit) = (self.login.clone(), self.address.clone(), self.limit);
         let now = Instant::now();

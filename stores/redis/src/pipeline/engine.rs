@@ -17,7 +17,7 @@ use super::{KEPT, Pipeline, State};
 use crate::wire::Value;
 
 impl Pipeline {
-    /// Starts a connection. Returns the requests that were submitted before it.
+    /// Returns the requests that were submitted before this connection.
     pub(in super::super) fn connect(&self, ready: &Ready) -> VecDeque<Request> {
         let mut state = lock(&self.state);
         state.out.open(Some(ready.connection.stream.clone()));
@@ -33,7 +33,6 @@ impl Pipeline {
         std::mem::take(&mut state.waiting)
     }
 
-    /// Ends the connection, which is lost by `error`: moves everything without a reply to `awaited`.
     pub(in super::super) fn disconnect(&self, awaited: &mut VecDeque<Awaited>, error: &StoreError) {
         let mut state = lock(&self.state);
         state.down = Some(error.clone());
@@ -52,7 +51,7 @@ impl Pipeline {
         lock(&self.state).down = Some(error);
     }
 
-    /// Returns the requests that were submitted without a connection; `None` if no more are accepted and none is left.
+    /// `None`: no more requests are accepted, and none is left.
     pub(in super::super) fn refused(&self, cx: &Context<'_>) -> Option<VecDeque<Request>> {
         let mut state = lock(&self.state);
         if state.closed && state.waiting.is_empty() {
@@ -62,7 +61,6 @@ impl Pipeline {
         Some(std::mem::take(&mut state.waiting))
     }
 
-    /// Notes that the engine has ended for any reason: no request will get an answer.
     pub(in super::super) fn abandon(&self) {
         let mut state = lock(&self.state);
         state.closed = true;
@@ -76,12 +74,10 @@ impl Pipeline {
         state.reader.get_or_insert_with(|| thread::current().id());
     }
 
-    /// The time before which the server grants nothing, by its own clock; 0 if it grants.
     pub(in super::super) fn opens(&self) -> u64 {
         lock(&self.state).term.opens()
     }
 
-    /// Moves the requests without a reply to `awaited`, if that is empty.
     pub(in super::super) fn refill(&self, awaited: &mut VecDeque<Awaited>) {
         if awaited.is_empty() {
             if awaited.capacity() > KEPT {
@@ -104,17 +100,15 @@ impl Pipeline {
         self.under_way.load(Ordering::Relaxed) == 0
     }
 
-    /// Whether anything was written since the last call.
     pub(in super::super) fn has_written(&self) -> bool {
         std::mem::take(&mut lock(&self.state).wrote)
     }
 
-    /// Makes new requests wait until `write_again`.
     pub(in super::super) fn hold(&self) {
         lock(&self.state).held = true;
     }
 
-    /// Writes the scripts and then `sendings`, before all waiting requests. Requires that no reply is outstanding.
+    /// Requires that no reply is outstanding.
     pub(in super::super) fn write_again(&self, sendings: &mut Vec<Sending>) {
         let mut state = lock(&self.state);
         self.load_scripts(&mut state);
@@ -136,7 +130,6 @@ impl Pipeline {
         self.ask_term_by(&mut lock(&self.state), 0);
     }
 
-    /// Asks for the term, with the key at this index; returns `false` if there are fewer keys.
     fn ask_term_by(&self, state: &mut State, key: usize) -> bool {
         let lag = state.term.lag;
         let (scripts, guard) = (&self.connector.spec.scripts, &self.connector.spec.guard);
@@ -165,8 +158,7 @@ impl Pipeline {
                 // ASK and TRYAGAIN do not end the connection: the slot of the key is only being migrated.
                 && (!elsewhere || code == Code::Moved)
             {
-                // Without the server's code: as the answer to requests in flight, it would mean that they weren't
-                // executed.
+                // Without the server's code: for requests in flight, it would mean that they weren't executed.
                 let error = error::of_server(error);
                 let text = format!("the server does not say from when on it grants: {error}");
                 return Err(StoreError::disconnected(text));
@@ -206,7 +198,6 @@ impl Pipeline {
         self.expect(state, Awaited::ShardChannel(channel));
     }
 
-    /// Notes that the server has ended the subscription, because the slot has moved, or has refused it with an error.
     pub(in super::super) fn lost_shard_channel(&self, channel: &str, error: Option<Code>) {
         let mut state = lock(&self.state);
         let Some(channels) = &mut state.shard_channels else {
@@ -222,7 +213,6 @@ impl Pipeline {
         }
     }
 
-    /// Requests after the login run under the new credentials.
     pub(in super::super) fn authenticate(&self, who: &Granted) {
         let mut state = lock(&self.state);
         state.out.encode(|cmd| hello::log_in(cmd, who));
@@ -235,8 +225,7 @@ impl Pipeline {
         self.expect(&mut state, Awaited::Unimportant);
     }
 
-    /// Writes as much as possible; then the engine may sleep. Ready without an error: closed, and all requests are
-    /// answered.
+    /// Ready without an error: closed, and all requests are answered.
     pub(in super::super) fn poll_write(
         &self,
         cx: &mut Context<'_>,
@@ -283,7 +272,6 @@ impl Pipeline {
 }
 
 impl State {
-    /// From now on, new requests must wake the engine.
     fn sleep(&mut self, cx: &Context<'_>) {
         self.due = false;
         match &mut self.engine {

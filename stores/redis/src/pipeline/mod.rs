@@ -29,7 +29,6 @@ use crate::wire::Outbox;
 /// The limits of requests in flight, and of bytes in the buffer. Beyond these limits, requests wait unencoded.
 const MOST: usize = 8192;
 const ROOM: usize = 256 << 10;
-/// The capacity that a list may keep after a burst.
 const KEPT: usize = 1024;
 /// How often in a row a writer writes at most, because requests may arrive while it writes.
 const ROUNDS: u32 = 2;
@@ -38,7 +37,6 @@ pub(crate) struct Pipeline {
     pub(super) connector: Connector,
     state: Mutex<State>,
     under_way: AtomicUsize,
-    /// Whether a request was submitted since the last `flush`.
     touched: AtomicBool,
 }
 
@@ -51,22 +49,17 @@ struct State {
     last: (usize, usize),
     /// Requests without room in the pipeline, or without a connection.
     waiting: VecDeque<Request>,
-    /// Whether the server has no request of this member yet, so that it knows none of its tickets.
     is_new: bool,
     closed: bool,
-    /// Whether new requests wait until earlier ones were written again.
     held: bool,
     /// Whether the engine will check this state before it sleeps.
     due: bool,
     reader: Option<ThreadId>,
-    /// Whether a caller waits for bytes that are not written yet.
     urgent: bool,
     wrote: bool,
     failed: Option<io::Error>,
-    /// Why there is no connection; `None`: there is one.
     down: Option<StoreError>,
     term: Term,
-    /// `None` unless the server is a node of a cluster.
     shard_channels: Option<ShardChannels>,
     engine: Option<Waker>,
 }
@@ -77,7 +70,6 @@ impl Pipeline {
         let shards = spec.scripts.are_of_cluster();
         let mut state = State {
             is_new: spec.is_new,
-            // The engine checks this state when it starts.
             due: true,
             down: Some(not_yet()),
             shard_channels: shards.then(|| ShardChannels::new(spec.member)),
@@ -187,7 +179,6 @@ impl State {
         self.reader == Some(thread::current().id())
     }
 
-    /// Takes back the last command in the buffer, if one command can have both operations.
     fn take_back_for(&mut self, next: &Sending) -> Option<Sending> {
         let (start, end) = std::mem::take(&mut self.last);
         let Some(Awaited::Request(last)) = self.awaited.back() else {

@@ -18,9 +18,7 @@ use super::super::{error, reply};
 use super::{Confirming, granted};
 use crate::wire::{Connection, USUAL_SILENCE, Value};
 
-/// How many grants share one WAIT at most.
 const MOST: usize = 256;
-/// How much later than the timeout of WAIT the reply may arrive.
 const GRACE: Duration = Duration::from_millis(500);
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -40,7 +38,7 @@ impl Barrier {
         }
     }
 
-    /// Decides batches of grants in turn. A batch has the grants that arrived while the previous batch was decided.
+    /// A batch has the grants that arrived while the previous batch was decided.
     pub(super) async fn run(
         mut self,
         mut fresh: UnboundedReceiver<Answer>,
@@ -212,6 +210,5 @@ fn late(_: tokio::time::error::Elapsed) -> String {
 fn touch(answer: &Answer) -> Op {
     let op = &answer.request.op;
     let touch = |lease| Op::Touch { lease, units: 0 };
-    // No other operation grants anything.
     op.lease().map_or_else(|| op.clone(), touch)
 }

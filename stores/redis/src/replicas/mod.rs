@@ -58,7 +58,6 @@ impl Confirming {
         self.generation.load(Ordering::Acquire)
     }
 
-    /// The answer becomes an error if fewer than `wanted` replicas have the grant.
     fn decide(&self, mut answer: Answer, wanted: u32, reached: u32) {
         if reached < wanted {
             let text = format!("{reached} of {wanted} replicas have the grant");
@@ -113,15 +112,12 @@ impl Events for Confirming {
     }
 }
 
-/// How many grants are kept before the first removal of ended ones.
 const FEW: usize = 64;
 
-/// The grants that the replicas have.
 #[derive(Debug, Default)]
 struct Confirmed {
     /// The token, and when the grant was mentioned last.
     grants: TicketMap<(u64, Instant)>,
-    /// How many grants are kept before the next removal of ended ones.
     many: usize,
 }
 

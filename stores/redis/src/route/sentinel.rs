@@ -46,7 +46,7 @@ pub(super) async fn open(
     Ok((sentinel, granted))
 }
 
-/// Returns the primary of `service`; `None`: this sentinel does not know the service.
+/// `None`: this sentinel does not know the service.
 pub(super) async fn primary(
     sentinel: &mut Connection,
     service: &str,
@@ -75,7 +75,7 @@ pub(super) async fn subscribe(sentinel: &mut Connection) -> Result<(), ConnectEr
     accept(sentinel.next().await?).map(drop)
 }
 
-/// Completes when the sentinel announces a new primary of any service. Cancel safe.
+/// Cancel safe.
 pub(super) async fn switched(sentinel: &mut Connection) -> Result<(), ConnectError> {
     loop {
         if let Value::Push(words) = sentinel.whenever().await?

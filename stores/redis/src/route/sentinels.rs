@@ -21,9 +21,7 @@ const MOST: usize = 16;
 
 pub(crate) struct Sentinels {
     pub(super) endpoint: SentinelEndpoint,
-    /// The sentinels in the URL, and those that they named.
     all: Mutex<Vec<Address>>,
-    /// The primary of the last lookup.
     current: Mutex<Option<Primary>>,
     /// The primary that the sentinel with the subscription names; `None` without a subscription.
     latest: watch::Sender<Option<Primary>>,
@@ -45,7 +43,6 @@ impl Sentinels {
         lock(&self.all).clone()
     }
 
-    /// Returns the primary with the highest epoch that any sentinel names.
     pub(super) async fn resolve(&self, limits: Limits) -> Result<Primary, ConnectError> {
         let mut best: Option<Primary> = self.latest.borrow().clone();
         let (mut unknown, mut failed) = (false, None);
@@ -86,8 +83,7 @@ impl Sentinels {
         })
     }
 
-    /// Asks all at once, until more than half have named a primary. After the first, the others have only [`OTHERS`]
-    /// left.
+    /// After the first answer, the others have only [`OTHERS`] left.
     async fn answers(&self, limits: Limits) -> Vec<(Address, Answer)> {
         let all = self.all();
         let enough = all.len() / 2 + 1;
@@ -200,7 +196,7 @@ async fn ask(endpoint: SentinelEndpoint, address: Address, limits: Limits) -> (A
     (address, answer)
 }
 
-/// Ranks errors: those that a person must fix rank highest, then timeouts.
+/// Errors that a person must fix rank highest, then timeouts.
 fn worth(error: &ConnectError) -> u8 {
     match error {
         ConnectError::Unreachable(_) => 0,

@@ -48,7 +48,6 @@ pub(super) async fn run(sentinels: &Sentinels) {
     }
 }
 
-/// Watches one sentinel until it is lost. Sets `heard` when the sentinel has named the primary.
 async fn listen(
     sentinels: &Sentinels,
     address: &Address,

@@ -62,7 +62,6 @@ pub(super) fn host_and_port(text: &str, default_port: u16) -> Result<Address, Se
     Ok(Address::Tcp { host, port })
 }
 
-/// The text before `mark`, and the text after it if it is there.
 fn optional(text: &str, mark: char) -> (&str, Option<&str>) {
     match text.split_once(mark) {
         Some((before, after)) => (before, Some(after)),
@@ -70,8 +69,7 @@ fn optional(text: &str, mark: char) -> (&str, Option<&str>) {
     }
 }
 
-/// An IPv6 address, with a zone after `%25` if it has one (RFC 6874). The result has the zone
-/// after `%`, as the system's resolver expects it.
+/// The zone of an address is written after `%25` (RFC 6874), and given to the resolver after `%`.
 fn ipv6(text: &str) -> Result<String, SetupError> {
     let (address, zone) = optional(text, '%');
     if address.parse::<Ipv6Addr>().is_err() {
@@ -90,7 +88,6 @@ fn ipv6(text: &str) -> Result<String, SetupError> {
     }
 }
 
-/// An empty text means database 0.
 pub(super) fn database(text: &str) -> Result<u32, SetupError> {
     // Redis stores the number of a database in a C `int`.
     match number::<u32>(text) {

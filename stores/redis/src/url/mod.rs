@@ -1,8 +1,6 @@
-//! Parses the URL of one server or of a service: this file parses each scheme, `parts` the parts that the schemes share,
-//! `authority` the logins and servers.
+//! Parses the URL of one server or of a service.
 //!
-//! No error repeats any part of the URL: if a password has a character that should have been escaped, a piece of the
-//! password may be in any part.
+//! No error repeats any part of the URL: a piece of a password that should have been escaped may be in any part.
 
 mod authority;
 mod parts;
@@ -24,7 +22,6 @@ use super::{RedisEndpoint, SentinelEndpoint};
 const SERVER_PORT: u16 = 6379;
 const SENTINEL_PORT: u16 = 26379;
 
-/// Parses the rest of a URL with this scheme.
 pub(super) fn parse(scheme: &str, rest: &str) -> Result<Arc<dyn Engine>, SetupError> {
     Ok(match scheme {
         "redis-sentinel" => Arc::new(sentinel(rest)?),
@@ -34,7 +31,6 @@ pub(super) fn parse(scheme: &str, rest: &str) -> Result<Arc<dyn Engine>, SetupEr
     })
 }
 
-/// Fails if this build has no TLS.
 pub(super) fn tls_is_there() -> Result<(), SetupError> {
     match cfg!(feature = "tls-no-provider") {
         true => Ok(()),

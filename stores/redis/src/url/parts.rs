@@ -11,11 +11,9 @@ use crate::wire::{Tls, Transport};
 
 /// The parts of a URL after its scheme. Each method that reads a query parameter also removes the parameter.
 pub(super) struct Url<'a> {
-    /// The text before the question mark.
     pub(super) whole: &'a str,
     pub(super) path: &'a str,
     authority: &'a str,
-    /// The query parameters that were not read yet.
     parameters: Vec<(&'a str, String)>,
     known: Vec<&'static str>,
 }
@@ -44,7 +42,6 @@ impl<'a> Url<'a> {
         })
     }
 
-    /// The login before the `@`, and the servers: at least one.
     pub(super) fn servers(&self, default_port: u16) -> Result<(Login, Vec<Address>), SetupError> {
         // Splits at the last `@`, so that an `@` in a password need not be escaped.
         let (login, servers) = match self.authority.rsplit_once('@') {
@@ -56,8 +53,7 @@ impl<'a> Url<'a> {
         Ok((login, servers.collect::<Result<_, _>>()?))
     }
 
-    /// The options of the connections to the servers. `db` is the text of the database. Fails if other parameters
-    /// are left.
+    /// Fails if other parameters are left.
     pub(super) fn access(
         mut self,
         login: Login,
@@ -74,7 +70,6 @@ impl<'a> Url<'a> {
         })
     }
 
-    /// Removes a parameter, and returns its value.
     pub(super) fn take(&mut self, key: &'static str) -> Option<String> {
         self.known.push(key);
         let index = self
@@ -88,7 +83,6 @@ impl<'a> Url<'a> {
         self.take(key).and_then(non_empty)
     }
 
-    /// The TLS options; `secure` if the scheme asks for TLS.
     fn tls(&mut self, secure: bool) -> Result<Option<Tls>, SetupError> {
         let asked = match self.take("tls").as_deref() {
             None => secure,
@@ -129,7 +123,6 @@ impl<'a> Url<'a> {
         }
     }
 
-    /// Rejects parameters that were not read: they are unknown.
     pub(super) fn finish(mut self) -> Result<(), SetupError> {
         if let Some(protocol) = self.take("protocol")
             && !matches!(protocol.as_str(), "resp3" | "3")

@@ -1,5 +1,4 @@
-//! [`Connection`]: sends requests and reads their replies, in turn. For the set-up of a main connection, and for the
-//! connections beside it.
+//! [`Connection`]: requests and their replies, in turn.
 
 use std::future::poll_fn;
 use std::io;
@@ -18,18 +17,15 @@ use super::stream::Stream;
 use super::value::{Garbage, Value};
 use crate::wire::Transport;
 
-/// No time limit: a timer treats this duration as a time in the far future.
 const NO_LIMIT: Duration = Duration::MAX;
 
 #[derive(Debug)]
 pub(in super::super) struct Connection {
     pub(in super::super) stream: Arc<Stream>,
     pub(in super::super) inbox: Inbox,
-    /// How long an awaited reply may make no progress.
     silence: Duration,
     /// How many bytes were sent last; they may still be in transit.
     sent: usize,
-    /// The longest time that a reply took.
     pub(in super::super) slowest: Duration,
 }
 
@@ -40,8 +36,7 @@ impl Connection {
         transport: &Transport,
         limits: Limits,
     ) -> io::Result<Self> {
-        // The future is on the heap, because it is large and part of many other futures. In a debug build, such futures
-        // could otherwise overflow the stack of a thread.
+        // On the heap: a large future in many other futures could overflow the stack of a thread in a debug build.
         let stream = Box::pin(Stream::open(address, transport, limits)).await?;
         Ok(Self {
             stream: Arc::new(stream),
@@ -85,7 +80,6 @@ impl Connection {
         }
     }
 
-    /// The next reply or push.
     pub(in super::super) async fn next(&mut self) -> io::Result<Value<'_>> {
         self.arrival(self.silence).await?;
         self.taken()

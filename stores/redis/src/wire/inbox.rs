@@ -7,9 +7,7 @@ use super::frame::Frame;
 use super::stream::{Stream, TLS_ALERT};
 use super::value::{Garbage, Value, parse};
 
-/// The initial size of the buffer.
 const SMALL: usize = 16 << 10;
-/// The maximum size that the buffer keeps after a burst.
 const KEPT: usize = 64 << 10;
 
 #[derive(Debug)]
@@ -31,7 +29,7 @@ impl Inbox {
         }
     }
 
-    /// Reads the available bytes, once. Zero bytes: the end of the stream.
+    /// Zero bytes: the end of the stream.
     pub(in super::super) fn poll_fill(
         &mut self,
         cx: &mut Context<'_>,
@@ -43,12 +41,10 @@ impl Inbox {
         Poll::Ready(Ok(count))
     }
 
-    /// Whether the next bytes are a TLS alert, which shows that the server expects TLS.
     pub(super) fn is_alert(&self) -> bool {
         self.buffer[self.start..self.end].starts_with(&TLS_ALERT)
     }
 
-    /// Whether [`next`](Self::next) would return a value.
     pub(super) fn has_value(&mut self) -> Result<bool, Garbage> {
         let length = self.first.look(&self.buffer[self.start..self.end])?;
         Ok(length.is_some())
@@ -80,8 +76,7 @@ impl Inbox {
                 self.end -= self.start;
                 self.start = 0;
             }
-            // If an incomplete value fills more than half of the buffer, the buffer grows, because more bytes will
-            // come.
+            // More bytes of this value will come.
             if self.end > self.buffer.len() / 2 {
                 self.buffer.resize(2 * self.buffer.len(), 0);
             }
@@ -91,7 +86,6 @@ impl Inbox {
 
 #[cfg(any(test, fuzzing))]
 impl Inbox {
-    /// Appends `bytes` as if they had been read.
     pub(super) fn feed(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             self.make_room();

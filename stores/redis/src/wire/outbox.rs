@@ -7,10 +7,8 @@ use redis::Cmd;
 
 use super::stream::Stream;
 
-/// The maximum capacity that a buffer keeps after a burst.
 const KEPT: usize = 64 << 10;
 
-/// The bytes that no writer has taken yet, and the bytes that are being written.
 #[derive(Default)]
 pub(in super::super) struct Outbox {
     stream: Option<Arc<Stream>>,
@@ -19,11 +17,9 @@ pub(in super::super) struct Outbox {
     command: Cmd,
     /// The bytes that the last writer has put back; `None` while a thread writes.
     chunk: Option<Vec<u8>>,
-    /// How much of `chunk` is written.
     written: usize,
 }
 
-/// Bytes that a writer has taken.
 pub(in super::super) struct Chunk {
     stream: Arc<Stream>,
     bytes: Vec<u8>,
@@ -31,7 +27,6 @@ pub(in super::super) struct Chunk {
 }
 
 impl Outbox {
-    /// Starts again, with an empty buffer.
     pub(in super::super) fn open(&mut self, stream: Option<Arc<Stream>>) {
         *self = Self {
             stream,
@@ -40,7 +35,6 @@ impl Outbox {
         };
     }
 
-    /// The buffer to append to.
     pub(in super::super) fn filling(&mut self) -> &mut Vec<u8> {
         &mut self.filling
     }
@@ -59,7 +53,6 @@ impl Outbox {
         self.stream.as_ref()
     }
 
-    /// How many bytes wait for a writer.
     pub(in super::super) fn len(&self) -> usize {
         self.filling.len() + self.left()
     }
@@ -69,7 +62,6 @@ impl Outbox {
         self.left() > 0
     }
 
-    /// Whether a thread is writing.
     pub(in super::super) fn is_taken(&self) -> bool {
         self.chunk.is_none()
     }
@@ -97,7 +89,7 @@ impl Outbox {
         })
     }
 
-    /// Returns whether the chunk belongs to the current connection. Bytes for an earlier one are dropped.
+    /// Returns whether the chunk belongs to the current connection.
     pub(in super::super) fn put_back(&mut self, mut chunk: Chunk) -> bool {
         let current = self.stream.as_ref();
         if !current.is_some_and(|current| Arc::ptr_eq(current, &chunk.stream)) {
@@ -117,7 +109,6 @@ impl Outbox {
 }
 
 impl Chunk {
-    /// Writes as much as the socket takes without blocking.
     pub(in super::super) fn write(&mut self) -> io::Result<()> {
         self.stream.write(&self.bytes, &mut self.written)
     }

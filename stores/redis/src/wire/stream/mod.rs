@@ -1,7 +1,4 @@
 //! Sockets; only this folder knows their kinds.
-//!
-//! - `dial.rs`: our own TCP connections. `dialed/`: connections that the program makes. `socket.rs`: either of them.
-//! - `tls/`: encrypted connections. `guess.rs`: the protocol of a server that does not understand the client.
 
 mod dial;
 mod dialed;
@@ -45,7 +42,6 @@ pub(in super::super) enum Stream {
     Tls(tls::Session),
 }
 
-/// Whether a server that closed a plain connection uses TLS.
 pub(in super::super) async fn speaks_tls(address: &Address, dialer: Option<&Dialer>) -> bool {
     match address {
         Address::Tcp { host, port } => guess::speaks_tls(host, *port, dialer).await,
@@ -79,7 +75,6 @@ async fn secure(
 }
 
 impl Stream {
-    /// Connects, within `limits`.
     pub(super) async fn open(
         address: &Address,
         transport: &Transport,
@@ -91,7 +86,6 @@ impl Stream {
                 None => Socket::connect(host, *port, dialer, limits).await,
                 #[cfg(feature = "tls-no-provider")]
                 Some(tls) => return secure(host, *port, tls, dialer, limits).await,
-                // The parser of URLs rejects this case earlier.
                 #[cfg(not(feature = "tls-no-provider"))]
                 Some(_) => Err(io::ErrorKind::Unsupported.into()),
             },
@@ -143,12 +137,10 @@ impl Stream {
         }
     }
 
-    /// Closes both directions, even if other threads still use the socket.
     pub(in super::super) fn close(&self) {
         self.socket().close();
     }
 
-    /// Ready when the socket takes bytes again.
     pub(in super::super) fn poll_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.socket().poll_write_ready(cx)
     }

@@ -23,7 +23,6 @@ const DIALED_STEPS: u32 = 4;
 pub(crate) struct Socket {
     /// Also for a Unix socket: only the options differ, and those are set before.
     stream: TcpStream,
-    /// Why the program's stream failed, if the program has made the connection.
     fault: Option<Fault>,
 }
 
@@ -34,7 +33,6 @@ impl Socket {
         Ok(Self { stream, fault })
     }
 
-    /// Connects, by the program's dialer if there is one.
     pub(super) async fn connect(
         host: &str,
         port: u16,

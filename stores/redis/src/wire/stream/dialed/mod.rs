@@ -1,8 +1,5 @@
-//! A connection that the program makes: `Config::dialer`.
-//!
-//! The program's code may block or panic, so neither an engine's thread nor a caller runs it. A socket pair connects
-//! our code to a task on another thread (`outside.rs`). This task passes the bytes to the program's stream and back
-//! (`pass.rs`). For the rest of the library, our end is a normal socket.
+//! A connection that the program makes: `Config::dialer`. Its code may block or panic, so neither an engine's thread nor a
+//! caller runs it: a socket pair connects us to a task on another thread, which passes the bytes on.
 
 mod outside;
 mod pass;
@@ -29,7 +26,6 @@ use self::pass::pass;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fault(Arc<Mutex<Option<io::Error>>>);
 
-/// Calls the program's dialer, and waits until it has connected. Returns our end of the connection.
 pub(super) async fn dial(
     dialer: &Dialer,
     host: &str,
@@ -46,7 +42,6 @@ pub(super) async fn dial(
         let dialed = handle.block_on(async {
             let mut dialing = pin!(async move { dialer.dial(host, port).await });
             poll_fn(|cx| match outcome.poll_closed(cx) {
-                // No caller waits any more.
                 Poll::Ready(()) => Poll::Ready(None),
                 Poll::Pending => dialing.as_mut().poll(cx).map(Some),
             })
@@ -63,7 +58,6 @@ pub(super) async fn dial(
     }
 }
 
-/// Passes the stream to the thread for the streams.
 fn attach(
     handle: &Handle,
     stream: Box<dyn DialedStream>,
@@ -81,8 +75,7 @@ impl Fault {
         *lock(&self.0) = error;
     }
 
-    /// Returns `read`, the result of a read from our end. If it shows the end of the data, and the program's stream failed,
-    /// returns that failure instead.
+    /// If the read shows the end of the data, and the program's stream failed, returns that failure instead.
     pub(super) fn explain(&self, read: io::Result<usize>) -> io::Result<usize> {
         let has_ended = match &read {
             Ok(count) => *count == 0,

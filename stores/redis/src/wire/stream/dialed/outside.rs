@@ -1,7 +1,5 @@
-//! [`start`]: runs the program's code on threads of its own.
-//!
-//! Each call of the dialer has a thread of its own, which may block. All streams of an engine share one more thread, with
-//! a runtime. That thread starts with the first call, and ends with the engine.
+//! [`start`]: runs the program's code on threads of its own. Each call of the dialer has one, which may block. All streams
+//! of an engine share one more, with a runtime: it starts with the first call, and ends with the engine.
 
 use std::cell::RefCell;
 use std::convert::Infallible;
@@ -15,7 +13,6 @@ use tokio::sync::oneshot;
 /// How many calls may run at the same time. A dialer that blocks for ever must not take a thread for each attempt.
 pub(super) const MOST_CALLS: usize = 256;
 
-/// The thread for the streams.
 struct Outside {
     handle: Handle,
     /// Each running call has a clone.
@@ -28,7 +25,6 @@ thread_local! {
     static OUTSIDE: RefCell<Option<Outside>> = const { RefCell::new(None) };
 }
 
-/// Runs `call` on a new thread, with the runtime for the streams.
 pub(super) fn start(call: impl FnOnce(&Handle) + Send + 'static) -> io::Result<()> {
     let (handle, running) = OUTSIDE.with_borrow_mut(|outside| {
         let outside = match outside {

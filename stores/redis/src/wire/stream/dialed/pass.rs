@@ -12,13 +12,10 @@ use tokio::time::timeout;
 
 use super::Fault;
 
-/// How long the last bytes may take, in either direction.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// How many bytes of replies are read at once.
 const BUFFER: usize = 8 * 1024;
 
-/// Sets the fault if the program's stream panics.
 struct Panicking<'a>(&'a Fault);
 
 impl Drop for Panicking<'_> {
@@ -59,7 +56,6 @@ pub(super) async fn pass(stream: Box<dyn DialedStream>, far: UnixStream, fault: 
     let error = match ended.await {
         Err(end) => end.err(),
         Ok(Ok(_)) => {
-            // Our end has closed the connection.
             let _ = timeout(LAST_WORDS, to_server.shutdown()).await;
             None
         }

@@ -5,7 +5,6 @@ use std::io::{self, ErrorKind};
 use auto_mutex_core::TlsError;
 use rustls::{AlertDescription, CertificateError, Error};
 
-/// Why a handshake failed. [`TlsError::Closed`] if the server has closed the connection; any other error stays as it is.
 pub(super) fn of_handshake(error: io::Error) -> io::Error {
     match error.kind() {
         ErrorKind::UnexpectedEof

@@ -27,7 +27,6 @@ struct State {
 }
 
 impl Session {
-    /// Does the handshake.
     pub(in super::super) async fn begin(
         socket: Socket,
         (config, server): Trust,
@@ -76,8 +75,7 @@ impl Session {
         let Self { socket, state } = self;
         loop {
             match lock(state).tls.reader().read(buffer) {
-                // The server closed the connection without the alert that TLS demands. This is accepted as a normal
-                // end.
+                // The end without the alert that TLS demands is accepted.
                 Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
                     return Poll::Ready(Ok(0));
                 }
@@ -132,7 +130,6 @@ impl State {
         }
     }
 
-    /// Sends the encrypted bytes.
     fn send(&mut self, mut socket: &Socket) -> io::Result<()> {
         while self.tls.wants_write() {
             match self.tls.write_tls(&mut socket) {

@@ -15,13 +15,10 @@ use rustls::{ClientConfig, InconsistentKeys, RootCertStore};
 use super::fault;
 use crate::wire::Tls;
 
-/// The largest file that is read: four times the size of the certificates of all common authorities.
 const LARGEST: u64 = 1 << 20;
 
-/// The input of a handshake: certificates, and the name that the server's certificate must have.
 pub(super) type Trust = (Arc<ClientConfig>, ServerName<'static>);
 
-/// Reads the files.
 pub(in super::super) fn trust(tls: &Tls, host: &str) -> io::Result<Trust> {
     from_files(tls, host).map_err(TlsError::into_io)
 }
@@ -61,8 +58,7 @@ fn without_zone(host: &str) -> &str {
     }
 }
 
-/// Returns the cryptography provider that the program has installed for the process; without one, our own provider. The
-/// library installs no provider, because that choice belongs to the program.
+/// The library installs no provider for the process, because that choice belongs to the program.
 fn provider() -> Result<Arc<CryptoProvider>, TlsError> {
     match CryptoProvider::get_default() {
         Some(chosen) => Ok(chosen.clone()),
