@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::thread;
 
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Builder;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::sync::oneshot;
 
@@ -19,8 +19,9 @@ use crate::sync::atomic::{AtomicBool, Ordering};
 /// connections in it that other code uses. The runtime ends when the last handle is dropped.
 #[derive(Clone)]
 pub(super) struct Lane {
-    jobs: UnboundedSender<Job>,
-    busy: Arc<AtomicBool>,
+    pub(super) jobs: UnboundedSender<Job>,
+    /// Whether the thread is running a provider at this moment.
+    pub(super) busy: Arc<AtomicBool>,
 }
 
 /// Dropped if its caller no longer waits for the reply. If the provider panics, no reply is sent.
@@ -37,36 +38,22 @@ impl Lane {
             jobs,
             busy: busy.clone(),
         };
-        thread::Builder::new()
-            .name("auto-mutex-login".to_owned())
-            .spawn(
-                move || match Builder::new_current_thread().enable_all().build() {
-                    Ok(runtime) => run(runtime, provider, coming, &busy),
-                    Err(error) => refuse(&error, coming),
-                },
-            )?;
+        let thread = thread::Builder::new().name("auto-mutex-login".to_owned());
+        thread.spawn(move || run(provider, coming, &busy))?;
         Ok(lane)
-    }
-
-    pub(super) fn submit(&self, job: Job) {
-        let _ = self.jobs.send(job);
-    }
-
-    pub(super) fn is_busy(&self) -> bool {
-        self.busy.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn is(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.busy, &other.busy)
     }
 }
 
-fn run(
-    runtime: Runtime,
-    provider: Arc<dyn Erased>,
-    mut coming: UnboundedReceiver<Job>,
-    busy: &Arc<AtomicBool>,
-) {
+fn run(provider: Arc<dyn Erased>, mut coming: UnboundedReceiver<Job>, busy: &Arc<AtomicBool>) {
+    let runtime = match Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            while let Some(job) = coming.blocking_recv() {
+                let _ = job.reply.send(Err(format!("has no runtime: {error}")));
+            }
+            return;
+        }
+    };
     runtime.block_on(async {
         while let Some(job) = coming.recv().await {
             // A panic of the provider ends only this task.
@@ -75,12 +62,6 @@ fn run(
     });
     // Does not wait for blocking work that the provider may have started.
     runtime.shutdown_background();
-}
-
-fn refuse(error: &io::Error, mut coming: UnboundedReceiver<Job>) {
-    while let Some(job) = coming.blocking_recv() {
-        let _ = job.reply.send(Err(format!("has no runtime: {error}")));
-    }
 }
 
 impl Job {

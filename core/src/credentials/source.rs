@@ -14,6 +14,7 @@ use super::{Granted, ServerAddress, ServerKind};
 use crate::config::Address;
 use crate::error::StoreError;
 use crate::sync::Mutex;
+use crate::sync::atomic::Ordering;
 use crate::wait::lock;
 
 const MOST_REPLACED: u32 = 8;
@@ -26,23 +27,18 @@ pub struct Source {
 }
 
 struct Shared {
-    /// Must stay before `threads`, because fields are dropped in order. The lane's thread has a reference to the provider
-    /// too, and ends after `threads` is dropped. So that thread drops the provider, not a caller's thread.
+    /// Must stay before `lane`, because fields are dropped in order. The lane's thread has a reference to the provider too,
+    /// and ends after `lane` is dropped. So that thread drops the provider, not a caller's thread.
     provider: Given,
-    threads: Mutex<Threads>,
-}
-
-#[derive(Default)]
-struct Threads {
-    lane: Option<Lane>,
-    replaced: u32,
+    /// The lane, and how many lanes it has replaced.
+    lane: Mutex<(Option<Lane>, u32)>,
 }
 
 impl Source {
     pub(crate) fn new(provider: Given, kind: ServerKind) -> Self {
-        let threads = Mutex::default();
+        let lane = Mutex::default();
         Self {
-            shared: Arc::new(Shared { provider, threads }),
+            shared: Arc::new(Shared { provider, lane }),
             kind,
         }
     }
@@ -80,22 +76,23 @@ impl Source {
 
 impl Shared {
     fn submit(&self, job: Job) -> io::Result<Lane> {
-        let mut threads = lock(&self.threads);
-        let lane = match &threads.lane {
+        let (lane, _) = &mut *lock(&self.lane);
+        let lane = match lane {
             Some(lane) => lane,
-            None => threads.lane.insert(Lane::start(self.provider.0.clone())?),
+            None => lane.insert(Lane::start(self.provider.0.clone())?),
         };
-        lane.submit(job);
+        let _ = lane.jobs.send(job);
         Ok(lane.clone())
     }
 
     /// If the provider blocks the thread, the next job gets another one. The blocked one ends when the provider returns.
     fn replace_if_blocked(&self, lane: &Lane) {
-        let mut threads = lock(&self.threads);
-        let is_current = threads.lane.as_ref().is_some_and(|it| it.is(lane));
-        if is_current && lane.is_busy() && threads.replaced < MOST_REPLACED {
-            threads.lane = None;
-            threads.replaced += 1;
+        let (current, replaced) = &mut *lock(&self.lane);
+        let blocks = |current: &mut Lane| {
+            Arc::ptr_eq(&current.busy, &lane.busy) && lane.busy.load(Ordering::Relaxed)
+        };
+        if *replaced < MOST_REPLACED && current.take_if(blocks).is_some() {
+            *replaced += 1;
         }
     }
 }

@@ -31,7 +31,7 @@ pub use self::reader::{Described, KeyAt, Part, Position, Reader, Reading};
 pub use self::reply::{HolderRecord, Message, NameRecord, Reply, TicketRecord};
 pub use self::server_state::ServerState;
 pub use self::shared_str::SharedStr;
-pub use self::snapshot::{KeyEnd, Page, Replica, Server, Snapshot};
+pub use self::snapshot::{KeyEnd, Replica, Server, Snapshot};
 pub use crate::clock::Instant;
 pub use crate::condvar::CONDVAR;
 pub use crate::config::{Address, DialedStream, Dialer, Replicas, Secret, Settings};

@@ -24,11 +24,11 @@ pub(crate) struct Login {
 
 impl Login {
     /// A user without a password logs in with an empty password, which suits a `nopass` user.
-    pub(super) fn new(user: Option<Secret>, password: Option<Secret>) -> Self {
-        let empty = || user.as_ref().map(|_| Secret::new(""));
+    pub(super) fn new(user: String, password: String) -> Self {
+        let has_password = !user.is_empty() || !password.is_empty();
         Self {
-            password: password.or_else(empty),
-            user,
+            user: (!user.is_empty()).then(|| Secret::new(user)),
+            password: has_password.then(|| Secret::new(password)),
             source: None,
         }
     }

@@ -91,12 +91,7 @@ impl ConnectError {
             | Self::SilentSentinels(_)
             | Self::UnknownService(_)
             | Self::NoPrimary(..) => Trouble::Unreachable,
-            Self::Tls(_)
-            | Self::Authentication(_)
-            | Self::Permission(_)
-            | Self::Version(_)
-            | Self::Unsuitable(..)
-            | Self::Scheme(..) => Trouble::Refused,
+            _ => Trouble::Refused,
         }
     }
 

@@ -1,7 +1,5 @@
 //! HELLO: logs in, and checks version, mode and role of the server.
 
-use std::time::Duration;
-
 use auto_mutex_core::store::{Address, Granted};
 use redis::Cmd;
 use tokio::time::Instant;
@@ -17,20 +15,14 @@ use crate::wire::{Connection, ErrorReply, Limits, Value};
 const OLDEST: (u32, u32) = (6, 2);
 const INTRODUCTIONS: (u32, u32) = (7, 2);
 
-pub(super) struct Greeted {
-    pub(super) connection: Connection,
-    pub(super) role: String,
-    pub(super) takes_introductions: bool,
-    pub(super) granted: Granted,
-}
-
+/// With a `name` for `CLIENT LIST`, only a primary will do. Returns also whether the server has CLIENT SETINFO.
 pub(super) async fn open(
     address: &Address,
     access: &Access,
     in_cluster: bool,
     name: Option<&str>,
     limits: Limits,
-) -> Result<Greeted, ConnectError> {
+) -> Result<(Connection, Granted, bool), ConnectError> {
     let (mut connection, granted) = dial(address, &access.login, &access.transport, limits).await?;
     let mut hello = command(&granted);
     if let Some(name) = name {
@@ -42,14 +34,12 @@ pub(super) async fn open(
         Some(error) => ConnectError::Unreachable(error),
         None => error.into(),
     })?;
-    let role = role(&reply, in_cluster)?.to_owned();
+    let role = role(&reply, in_cluster)?;
+    if name.is_some() {
+        accept_primary(role)?;
+    }
     let takes_introductions = numbers(version(&reply)).is_some_and(|it| it >= INTRODUCTIONS);
-    Ok(Greeted {
-        connection,
-        role,
-        takes_introductions,
-        granted,
-    })
+    Ok((connection, granted, takes_introductions))
 }
 
 /// Asks the provider after connecting: never for a server that can't be reached, and the token is fresh.
@@ -60,14 +50,10 @@ pub(in super::super) async fn dial(
     limits: Limits,
 ) -> Result<(Connection, Granted), ConnectError> {
     let connection = Connection::open(address, transport, limits).await?;
-    let granted = login.granted(address, time_to_grant(limits)).await;
-    Ok((connection, granted.map_err(ConnectError::Credentials)?))
-}
-
-/// A little less than the remaining time, so that a slow provider is an error of the provider, not of the connection.
-fn time_to_grant(limits: Limits) -> Duration {
+    // A little less than the remaining time, so that a slow provider is an error of the provider, not of the connection.
     let left = limits.end.saturating_duration_since(Instant::now());
-    left.mul_f64(0.9)
+    let granted = login.granted(address, left.mul_f64(0.9)).await;
+    Ok((connection, granted.map_err(ConnectError::Credentials)?))
 }
 
 pub(in super::super) fn command(who: &Granted) -> Cmd {
@@ -135,7 +121,7 @@ pub(in super::super) fn refusal(error: &ErrorReply<'_>) -> ConnectError {
 }
 
 /// Refuses every role but that of a primary. A server that is compatible with Redis may report no role.
-pub(super) fn accept_primary(role: &str) -> Result<(), ConnectError> {
+fn accept_primary(role: &str) -> Result<(), ConnectError> {
     match role {
         "master" | "" => Ok(()),
         role => Err(ConnectError::Role(role.to_owned())),

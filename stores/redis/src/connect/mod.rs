@@ -13,14 +13,13 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use auto_mutex_core::store::Backoff;
+use auto_mutex_core::store::{Backoff, Name, Op};
 use auto_mutex_core::{Guarantees, SetupError, StoreError, TlsError};
 use redis::Cmd;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use self::error::{ConnectError, accept};
 use self::facts::Facts;
-use self::hello::Greeted;
 use self::renewal::Renewal;
 use super::route::{Primary, Route};
 use super::term::{self, Term};
@@ -116,6 +115,13 @@ impl Connector {
         }
     }
 
+    /// Appends a command that runs `op`; nothing is granted before the server time `opens`.
+    pub(super) fn evaluate(&self, name: &Name, op: &Op, opens: u64, out: &mut Vec<u8>) {
+        let (scripts, member) = (&self.spec.scripts, self.spec.member);
+        command::evaluate(&mut Cmd::new(), scripts, member, name, &[op], opens)
+            .write_packed_command(out);
+    }
+
     fn is_unchecked(&self) -> bool {
         self.spec.probe.is_some() && self.facts.get().is_none()
     }
@@ -181,46 +187,34 @@ impl Connector {
     }
 
     async fn prepared(&self, limits: Limits) -> Result<Ready, ConnectError> {
-        let name = match self.spec.reads {
+        let Spec {
+            access,
+            scripts,
+            guard,
+            member,
+            reads,
+            connect_timeout,
+            ..
+        } = &self.spec;
+        let name = match reads {
             true => READER.to_owned(),
-            false => format!("auto_mutex:{}", self.spec.member),
+            false => format!("auto_mutex:{member}"),
         };
         let server = self.spec.route.resolve(limits).await?;
-        let (address, access) = (&server.address, &self.spec.access);
-        let in_cluster = self.spec.scripts.are_of_cluster();
-        let greeted = hello::open(address, access, in_cluster, Some(&name), limits).await?;
-        hello::accept_primary(&greeted.role)?;
-        let Greeted {
-            mut connection,
-            takes_introductions,
-            granted,
-            ..
-        } = greeted;
-        let introduces = takes_introductions && !self.spec.reads;
-        let (login, time) = (&self.spec.access.login, self.spec.connect_timeout);
-        let renewal = Renewal::new(login, &server.address, time, granted);
-        let scripts = &*self.spec.scripts;
+        let (address, name) = (&server.address, Some(name.as_str()));
+        let opened = hello::open(address, access, scripts.are_of_cluster(), name, limits).await?;
+        let (mut connection, granted, takes_introductions) = opened;
+        let renewal = Renewal::new(&access.login, address, *connect_timeout, granted);
+        let introduces = takes_introductions && !reads;
         let (missing, lag) = self.loaded(&mut connection, introduces, limits).await?;
         let knew_scripts = missing.is_empty();
         if !knew_scripts {
-            let key = self
-                .spec
-                .guard
-                .keys
-                .of_loading()
-                .filter(|_| !self.spec.reads);
-            loading::supply(
-                &mut connection,
-                scripts,
-                key.as_deref(),
-                self.spec.member,
-                missing,
-            )
-            .await?;
+            let key = guard.keys.of_loading().filter(|_| !reads);
+            loading::supply(&mut connection, scripts, key.as_deref(), *member, missing).await?;
         }
-        let term = match self.spec.reads {
+        let term = match reads {
             true => Term::default(),
-            false => Term::ask(&mut connection, scripts, &self.spec.guard, lag).await?,
+            false => Term::ask(&mut connection, scripts, guard, lag).await?,
         };
         Ok(Ready {
             server,
@@ -331,9 +325,7 @@ pub(crate) async fn inquire(
 ) -> Result<(), SetupError> {
     let asked = limits.within(async {
         // Any role is accepted, because replicas know the topology too.
-        let mut connection = hello::open(address, access, true, None, limits)
-            .await?
-            .connection;
+        let (mut connection, ..) = hello::open(address, access, true, None, limits).await?;
         let mut bytes = Vec::new();
         for question in questions {
             Cmd::new().arg(question).write_packed_command(&mut bytes);

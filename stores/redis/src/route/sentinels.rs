@@ -12,6 +12,7 @@ use tokio::time::{Instant, timeout_at};
 use super::super::connect::error::ConnectError;
 use super::sentinel::{self, Primary};
 use crate::SentinelEndpoint;
+use crate::engine::listed;
 use crate::wire::Limits;
 
 pub(super) const SENTINEL_SILENCE: Duration = Duration::from_millis(800);
@@ -164,10 +165,7 @@ impl Sentinels {
         let current = lock(&self.current)
             .as_ref()
             .map(|it| it.address.to_string());
-        current.unwrap_or_else(|| {
-            let sentinels = self.endpoint.sentinels.iter().map(Address::to_string);
-            sentinels.collect::<Vec<_>>().join(",")
-        })
+        current.unwrap_or_else(|| listed(&self.endpoint.sentinels))
     }
 }
 
@@ -176,15 +174,9 @@ async fn ask(endpoint: SentinelEndpoint, address: Address, limits: Limits) -> (A
         silence: SENTINEL_SILENCE,
         ..limits
     };
-    let SentinelEndpoint {
-        login,
-        service,
-        access,
-        ..
-    } = &endpoint;
+    let service = &endpoint.service;
     let asking = async {
-        let transport = &access.transport;
-        let (mut asked, _) = sentinel::open(&address, login, transport, limits).await?;
+        let (mut asked, _) = sentinel::open(&endpoint, &address, limits).await?;
         let Some(primary) = sentinel::primary(&mut asked, service).await? else {
             return Ok(None);
         };

@@ -1,24 +1,10 @@
-//! Logins, servers and databases: `user:password@host:port,host:port/3`.
+//! Servers and databases: `host:port`, `3`.
 
 use std::net::Ipv6Addr;
 use std::str::FromStr;
 
 use auto_mutex_core::SetupError;
-use auto_mutex_core::store::{Address, Secret, decode, invalid};
-
-use crate::access::Login;
-
-pub(super) fn login(text: &str) -> Result<Login, SetupError> {
-    let (user, password) = text.split_once(':').unwrap_or((text, ""));
-    Ok(Login::new(
-        non_empty(decode(user)?),
-        non_empty(decode(password)?),
-    ))
-}
-
-pub(super) fn non_empty(text: String) -> Option<Secret> {
-    (!text.is_empty()).then(|| Secret::new(text))
-}
+use auto_mutex_core::store::{Address, decode, invalid};
 
 pub(super) fn host_and_port(text: &str, default_port: u16) -> Result<Address, SetupError> {
     let (host, port) = if let Some(rest) = text.strip_prefix('[') {

@@ -16,7 +16,7 @@ use auto_mutex_core::store::{Address, Engine, decode, invalid};
 
 use self::authority::database;
 use self::parts::Url;
-use super::access::{Access, Login};
+use super::access::Access;
 use super::{RedisEndpoint, SentinelEndpoint};
 
 const SERVER_PORT: u16 = 6379;
@@ -71,7 +71,7 @@ fn sentinel(rest: &str) -> Result<SentinelEndpoint, SetupError> {
     }
     Ok(SentinelEndpoint {
         sentinels,
-        login: Login::new(url.secret("sentinel_user"), url.secret("sentinel_pass")),
+        login: url.login("sentinel_user", "sentinel_pass"),
         service,
         access: url.access(login, db, false)?,
     })
@@ -89,7 +89,7 @@ fn unix(rest: &str) -> Result<RedisEndpoint, SetupError> {
         return Err(invalid("the path of the socket cannot be a socket's"));
     }
     let access = Access {
-        login: Login::new(url.secret("user"), url.secret("pass")),
+        login: url.login("user", "pass"),
         db: database(&url.take("db").unwrap_or_default())?,
         ..Access::default()
     };

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use auto_mutex_core::SetupError;
-use auto_mutex_core::store::{Address, Secret, decode, invalid};
+use auto_mutex_core::store::{Address, decode, invalid};
 
-use super::authority::{database, host_and_port, login, non_empty};
+use super::authority::{database, host_and_port};
 use crate::access::{Access, Login};
 use crate::wire::{Tls, Transport};
 
@@ -45,7 +45,10 @@ impl<'a> Url<'a> {
     pub(super) fn servers(&self, default_port: u16) -> Result<(Login, Vec<Address>), SetupError> {
         // Splits at the last `@`, so that an `@` in a password need not be escaped.
         let (login, servers) = match self.authority.rsplit_once('@') {
-            Some((user_info, servers)) => (login(user_info)?, servers),
+            Some((login, servers)) => {
+                let (user, password) = login.split_once(':').unwrap_or((login, ""));
+                (Login::new(decode(user)?, decode(password)?), servers)
+            }
             None => (Login::default(), self.authority),
         };
         let servers = servers.split(',');
@@ -79,8 +82,9 @@ impl<'a> Url<'a> {
         Some(self.parameters.swap_remove(index).1)
     }
 
-    pub(super) fn secret(&mut self, key: &'static str) -> Option<Secret> {
-        self.take(key).and_then(non_empty)
+    pub(super) fn login(&mut self, user: &'static str, password: &'static str) -> Login {
+        let mut text = |key| self.take(key).unwrap_or_default();
+        Login::new(text(user), text(password))
     }
 
     fn tls(&mut self, secure: bool) -> Result<Option<Tls>, SetupError> {

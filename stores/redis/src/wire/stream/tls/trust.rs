@@ -19,11 +19,7 @@ const LARGEST: u64 = 1 << 20;
 
 pub(super) type Trust = (Arc<ClientConfig>, ServerName<'static>);
 
-pub(in super::super) fn trust(tls: &Tls, host: &str) -> io::Result<Trust> {
-    from_files(tls, host).map_err(TlsError::into_io)
-}
-
-fn from_files(tls: &Tls, host: &str) -> Result<Trust, TlsError> {
+pub(in super::super) fn trust(tls: &Tls, host: &str) -> Result<Trust, TlsError> {
     let name = tls
         .server_name
         .as_deref()
