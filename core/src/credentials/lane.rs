@@ -15,12 +15,10 @@ use super::{Granted, ServerAddress};
 use crate::error::with_sources;
 use crate::sync::atomic::{AtomicBool, Ordering};
 
-/// A handle of a tokio runtime with one thread. The runtime also runs between jobs, because a provider may leave open
-/// connections in it that other code uses. The runtime ends when the last handle is dropped.
+/// A handle of a tokio runtime, which also runs between jobs: a provider may leave open connections in it.
 #[derive(Clone)]
 pub(super) struct Lane {
     pub(super) jobs: UnboundedSender<Job>,
-    /// Whether the thread is running a provider at this moment.
     pub(super) busy: Arc<AtomicBool>,
 }
 

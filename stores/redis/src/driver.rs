@@ -164,7 +164,6 @@ async fn answering(
     .await
 }
 
-/// Refuses all requests when the driver ends or is dropped with its runtime.
 struct Abandoned<'a>(&'a Pipeline);
 
 impl Drop for Abandoned<'_> {

@@ -86,7 +86,6 @@ impl Engine for RedisEndpoint {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SentinelEndpoint {
     pub(crate) sentinels: Vec<Address>,
-    /// The login for the sentinels, which have users and passwords of their own.
     pub(crate) login: Login,
     pub(crate) service: String,
     /// The options for the servers. The transport (TLS, dialer) is also used for the sentinels.

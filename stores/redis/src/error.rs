@@ -122,7 +122,6 @@ fn anonymous(details: &str) -> Cow<'_, str> {
     }
 }
 
-/// How Redis 6.2 begins an error that a script has caught and returned.
 const CAUGHT: &str = "@user_script:";
 
 /// Since Redis 7, an error within a script keeps its code. Older versions report ERR or [`CAUGHT`], and maybe the code

@@ -19,7 +19,6 @@ use crate::wire::{ErrorReply, Value};
 const PAGE: u64 = 1000;
 const ALL_KEYS: &str = "auto_mutex:*";
 
-/// A reader of one server. After a failover, it reads from the new primary.
 pub(crate) struct Inspector {
     connector: Connector,
     opened: Option<Ready>,
@@ -57,7 +56,6 @@ impl Inspector {
         Ok((keys, position.after(next, 1)))
     }
 
-    /// Fails if one reply is an error, for example because of a missing right.
     async fn ends_of(&mut self, keys: &[String]) -> Result<Vec<i64>, SetupError> {
         let mut questions = Vec::new();
         for key in keys {
@@ -100,8 +98,7 @@ impl Inspector {
         Ok(Snapshot { now, names })
     }
 
-    /// Runs `ask` once more on a new connection if it fails on one that was open before, which may have ended. Queries
-    /// change nothing, so that's harmless.
+    /// Asks again on a new connection if one that was open before fails. Queries change nothing, so that's harmless.
     async fn with<T>(
         &mut self,
         mut ask: impl AsyncFnMut(&Connector, &mut Ready) -> Result<T, ConnectError>,
@@ -224,7 +221,6 @@ fn name_of(key: &str) -> Option<Name> {
     Name::parse(key.strip_prefix(KEY)?.strip_suffix('}')?)
 }
 
-/// The keys, and the next cursor.
 fn page(value: Value<'_>) -> Result<(Vec<String>, Option<String>), ConnectError> {
     let value = accept(value)?;
     let Some([cursor, Value::List(keys)]) = value.as_list() else {

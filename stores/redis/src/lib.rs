@@ -114,7 +114,6 @@ impl Spec {
         }
     }
 
-    /// Makes a store without a connection. Its driver connects as soon as it runs, if not [before](Driver::open).
     pub(crate) fn unconnected(self) -> (Arc<Pipeline>, Driver) {
         let pipeline = Arc::new(Pipeline::new(Connector::new(self)));
         let driver = Driver::new(pipeline.clone());

@@ -18,8 +18,7 @@ use crate::wire::{Connection, Value};
 
 /// The watchdog's interval. It counts intervals, not time: a suspended process would take its own sleep for silence.
 const BEAT: Duration = Duration::from_millis(500);
-/// Intervals without an answer until the connection is given up; more if recent answers were slow. If all clients of a
-/// busy server reconnected, it would get their requests again.
+/// Silent beats until the connection is given up. More after slow answers: reconnects would add to a server's load.
 const PATIENCE: u32 = 4;
 /// The watchdog waits this many times as long as the slowest recent answer took, up to half a minute.
 const SLOWER: u32 = 4;
@@ -34,8 +33,8 @@ const A_FEW: u32 = 2;
 pub(super) struct Link<'a> {
     connection: Connection,
     pending: Pending<'a>,
+    /// In beats, like the next two.
     idle: u32,
-    /// Intervals since the last answer; zero while no reply is outstanding.
     silent: u32,
     slowest: u32,
     term: store::Instant,

@@ -19,7 +19,6 @@ const RELOADS: u32 = 3;
 pub(super) enum Awaited {
     Request(Sending),
     Both([Sending; 2]),
-    /// With the index of its key.
     Term(usize),
     ShardChannel(String),
     /// SCRIPT LOAD, ASKING or PING: the reply changes nothing.
@@ -47,7 +46,6 @@ impl Sending {
         }
     }
 
-    /// Whether the request must be written again after this reply, since the server has lost the script.
     pub(super) fn again(&mut self, reply: &Value<'_>) -> bool {
         let lost = matches!(reply, Value::Error(error) if Code::of(error) == Code::NoScript);
         let again = lost && self.reloads < RELOADS;
@@ -73,7 +71,6 @@ pub(super) struct Pending<'a> {
     pub(super) events: &'a dyn Events,
     pub(super) renewal: Renewal,
     awaited: VecDeque<Awaited>,
-    /// Requests that are written again, in order, once no reply is outstanding.
     again: Vec<Sending>,
 }
 
@@ -177,9 +174,8 @@ impl<'a> Pending<'a> {
         self.again.push(sending);
     }
 
-    /// Whether an executed request must run again after an earlier one that will: a ticket's last request must run
-    /// last, and a reply that shows the state of the name must show what the earlier request did. Every operation may
-    /// run twice.
+    /// Whether an executed request must run again after an earlier one that will: a ticket's last request must run last, and
+    /// a reply that shows the state of the name must show what the earlier request did.
     fn follows(&self, sending: &Sending, result: &Result<Reply, StoreError>) -> bool {
         let request = &sending.request;
         let looked = matches!(

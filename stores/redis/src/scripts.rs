@@ -1,5 +1,4 @@
-//! The two scripts, put together from their files: one runs every operation on a name, one reports the server's term.
-//! Words in capitals in the first are constants, which this file inserts.
+//! The two scripts, put together from their files. Words in capitals are constants, which this file inserts.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -133,7 +132,6 @@ fn constants() -> HashMap<&'static str, String> {
     all.chain(suffixes).chain(places).collect()
 }
 
-/// Returns the text with the constants inserted, except inside quotes.
 fn filled(text: &str) -> String {
     let constants = constants();
     let is_of_word = |c: char| c.is_ascii_alphanumeric() || c == '_';

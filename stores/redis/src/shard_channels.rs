@@ -1,5 +1,4 @@
-//! [`ShardChannels`]: the names with a shard channel on one connection to a node. Messages there stay at the node;
-//! without a subscriber, the script uses the member's own channel, which all nodes get (`scripts/cluster.lua`).
+//! [`ShardChannels`]: the names with a shard channel, whose messages stay at the node (`scripts/cluster.lua`).
 
 use std::collections::HashMap;
 
@@ -12,7 +11,6 @@ const MOST: usize = 4096;
 #[derive(Debug)]
 pub(super) struct ShardChannels {
     member: MemberId,
-    /// Whether the server has shard channels, and the user may use them.
     usable: bool,
     known: HashMap<String, Use>,
 }

@@ -16,7 +16,6 @@ pub(in super::super) enum ConnectError {
     Unreachable(StoreError),
     Tls(TlsError),
     Silent(StoreError),
-    /// A temporary state: the server loads its data, its cluster elects a primary, or its replicas are missing.
     Passing(StoreError),
     Authentication(StoreError),
     Credentials(StoreError),
@@ -30,7 +29,6 @@ pub(in super::super) enum ConnectError {
     NoSentinel(StoreError),
     SilentSentinels(StoreError),
     UnknownService(String),
-    /// The sentinels name a primary of this service, but that server is not a primary.
     NoPrimary(String, StoreError),
     At(String, Box<ConnectError>),
 }

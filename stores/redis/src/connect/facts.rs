@@ -48,7 +48,6 @@ fn text(reply: &Value<'_>) -> Answer {
 pub(in super::super) struct Facts {
     info: Answer,
     settings: [Answer; SETTINGS.len()],
-    /// How long a primary keeps accepting writes after it has lost its replicas.
     lag: Duration,
 }
 

@@ -77,7 +77,6 @@ pub(in super::super) async fn supply<'a>(
         accept(connection.reply().await?)?;
     }
     if key.is_some() {
-        // The reply to DEL does not matter, because the claim also expires by itself.
         connection.reply().await?;
     }
     Ok(())

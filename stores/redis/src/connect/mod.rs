@@ -115,7 +115,6 @@ impl Connector {
         }
     }
 
-    /// Appends a command that runs `op`; nothing is granted before the server time `opens`.
     pub(super) fn evaluate(&self, name: &Name, op: &Op, opens: u64, out: &mut Vec<u8>) {
         let (scripts, member) = (&self.spec.scripts, self.spec.member);
         command::evaluate(&mut Cmd::new(), scripts, member, name, &[op], opens)
@@ -225,7 +224,6 @@ impl Connector {
         })
     }
 
-    /// Returns the scripts that the server lacks, and its lag.
     async fn loaded(
         &self,
         connection: &mut Connection,
@@ -302,7 +300,6 @@ impl Connector {
         let mut question = redis::cmd("SUBSCRIBE");
         question.arg(command::channel(self.spec.member));
         connection.send(&question.get_packed_command()).await?;
-        // The server answers SUBSCRIBE with a push, or with an error.
         loop {
             match accept(connection.next().await?)? {
                 Value::Push(words) if words.first() == Some(&Value::Text(b"subscribe")) => break,
@@ -316,7 +313,6 @@ impl Connector {
     }
 }
 
-/// The first error ends the inquiry.
 pub(crate) async fn inquire(
     RedisEndpoint { address, access }: &RedisEndpoint,
     questions: &[&[&str]],

@@ -12,8 +12,7 @@ use super::error::{ConnectError, accept};
 use super::{loading, unsuitable};
 use crate::wire::Connection;
 
-/// Reserved, because names of users never begin with a colon. It's short, because its keys are sent often: two members
-/// may use the same name at the same time.
+/// Reserved, because names of users never begin with a colon. It's short, because its keys are sent often.
 pub(crate) fn name(member: MemberId, number: u32) -> Name {
     let member = member.to_string();
     let some = member.get(..6).unwrap_or_default();
@@ -32,7 +31,6 @@ pub(super) async fn run(
         command::evaluate_spread(&mut Cmd::new(), scripts, member, name, op)
             .write_packed_command(&mut questions);
     }
-    // These commands are used only on an idle connection, or when scripts are missing.
     redis::cmd("PING").write_packed_command(&mut questions);
     loading::load(&mut Cmd::new(), "return 1").write_packed_command(&mut questions);
     let mut delete = redis::cmd("DEL");

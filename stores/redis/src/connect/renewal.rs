@@ -12,10 +12,8 @@ use tokio::time::sleep;
 
 use crate::access::Login;
 
-/// New credentials are due when a fifth to three tenths of the validity remains, at random: clients that were started
-/// together don't all ask at once.
+/// A fifth of the validity remains at a renewal, or at random up to half as much again: not all clients ask at once.
 const REST: u32 = 5;
-/// The shortest time between two renewals, however soon the credentials expire or are recalled.
 const LEAST: Duration = Duration::from_secs(1);
 const RETRY: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
 /// The longest sleep before the clock is read again. After a suspend, timers are late by the length of the suspend.
@@ -31,7 +29,6 @@ struct Active {
     pause: Duration,
     /// Waits until new credentials are due, and asks for them. `None`: the last ones were sent to the server.
     next: Option<Pin<Box<dyn Future<Output = Result<Granted, StoreError>> + Send>>>,
-    /// As in [`Granted`], of the last credentials.
     expires: Option<Instant>,
     recalled: Option<oneshot::Receiver<()>>,
 }
@@ -82,7 +79,6 @@ impl Renewal {
         poll_fn(|cx| self.poll(cx)).await
     }
 
-    /// If the server has refused the new credentials, the old ones stay in use.
     pub(in super::super) fn answered(&mut self, result: Result<(), StoreError>) {
         if let Some(active) = &mut self.0 {
             if result.is_ok() {

@@ -14,7 +14,6 @@ pub(crate) struct Throttle {
 }
 
 impl Throttle {
-    /// Returns the text of the error. `warns`: not only for debugging.
     pub(crate) fn failed(&mut self, error: &SetupError, warns: bool) -> String {
         let text = with_sources(error);
         let warns = warns && self.is_due(text.clone());

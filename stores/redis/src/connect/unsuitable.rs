@@ -1,5 +1,4 @@
-//! Servers that can't serve locks, whatever the rights of their user: how they answer, and the remedy. The sources of
-//! the texts are in `tests/tests/failures/managed.rs`.
+//! Servers that can't serve locks: how they answer (see `tests/tests/failures/managed.rs`), and the remedy.
 
 use std::io;
 

@@ -9,7 +9,6 @@ use auto_mutex_core::{Guarantees, StoreError};
 use super::super::pending::Sending;
 use super::Pipeline;
 
-/// Up to this many outstanding replies, a caller writes on its own thread.
 const FEW: usize = 4;
 
 impl Store for Pipeline {

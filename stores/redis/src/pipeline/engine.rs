@@ -17,7 +17,6 @@ use super::{KEPT, Pipeline, State};
 use crate::wire::Value;
 
 impl Pipeline {
-    /// Returns the requests that were submitted before this connection.
     pub(in super::super) fn connect(&self, ready: &Ready) -> VecDeque<Request> {
         let mut state = lock(&self.state);
         state.out.open(Some(ready.connection.stream.clone()));

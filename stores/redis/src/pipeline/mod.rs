@@ -1,10 +1,7 @@
-//! [`Pipeline`]: the shared state of callers and the engine. A request becomes bytes in one buffer and an entry in one
-//! list, under one lock. The buffer is written, by one thread at a time and without the lock:
-//!
-//! - With few requests in flight: by the caller, at once. No other thread must be woken.
-//! - With many: by the engine. Requests that other threads submit before it runs share its write.
-//! - After a read, before it sleeps: by the engine. This write has releases, for which no caller waits, and the
-//!   requests of the tasks that it has just woken.
+//! [`Pipeline`]: requests of callers and the engine become bytes in one buffer, and entries in one list, under one lock. One
+//! thread at a time writes, without the lock: with few requests in flight the caller, so that no thread must be woken; else
+//! the engine, so that requests of other threads share a write; and the engine before it sleeps, for releases and the
+//! requests of tasks that it has just woken.
 
 mod caller;
 mod engine;
@@ -47,7 +44,6 @@ struct State {
     awaited: VecDeque<Awaited>,
     /// The start and end of the last command, in the bytes that no writer has taken. Equal: the command cannot be taken back.
     last: (usize, usize),
-    /// Requests without room in the pipeline, or without a connection.
     waiting: VecDeque<Request>,
     is_new: bool,
     closed: bool,
@@ -147,7 +143,7 @@ impl Pipeline {
         }
     }
 
-    /// Also writes requests that arrive meanwhile. Bytes that the socket doesn't take are left to the engine.
+    /// Bytes that the socket doesn't take are left to the engine.
     fn write<'a>(&'a self, mut state: MutexGuard<'a, State>) {
         for _ in 0..ROUNDS {
             let Some(mut chunk) = state.out.take() else {

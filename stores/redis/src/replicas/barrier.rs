@@ -36,7 +36,6 @@ impl Barrier {
         }
     }
 
-    /// A batch has the grants that arrived while the previous batch was decided.
     pub(super) async fn run(
         mut self,
         mut fresh: UnboundedReceiver<Answer>,
@@ -100,7 +99,6 @@ impl Barrier {
         let asked = timeout(self.replicas.timeout, ready.connection.ask(&auth)).await;
         match asked.map(|reply| reply.map(|reply| accepted(&reply))) {
             Ok(Ok(answer)) => ready.renewal.answered(answer),
-            // The next grant makes a new connection.
             _ => self.beside = None,
         }
     }

@@ -1,5 +1,4 @@
-//! [`Confirming`]: withholds a new grant until the [`barrier`] has counted enough replicas; everything else passes. A
-//! pushed grant makes the member send a touch, whose answer can be withheld.
+//! [`Confirming`]: withholds a new grant until enough replicas have it. A pushed grant makes the member send a touch.
 
 mod barrier;
 
@@ -48,7 +47,6 @@ fn granted(answer: &Answer) -> Option<(Ticket, u64)> {
 struct Confirming {
     events: Arc<dyn Events>,
     fresh: UnboundedSender<Answer>,
-    /// Grows when the main connection is lost or replaced.
     generation: AtomicU64,
     confirmed: Mutex<Confirmed>,
 }
@@ -116,7 +114,6 @@ const FEW: usize = 64;
 
 #[derive(Debug, Default)]
 struct Confirmed {
-    /// The token, and when the grant was mentioned last.
     grants: TicketMap<(u64, Instant)>,
     many: usize,
 }

@@ -9,7 +9,7 @@ use super::authority::{database, host_and_port};
 use crate::access::{Access, Login};
 use crate::wire::{Tls, Transport};
 
-/// The parts of a URL after its scheme. Each method that reads a query parameter also removes the parameter.
+/// Each method that reads a query parameter also removes it.
 pub(super) struct Url<'a> {
     pub(super) whole: &'a str,
     pub(super) path: &'a str,
@@ -56,7 +56,6 @@ impl<'a> Url<'a> {
         Ok((login, servers.collect::<Result<_, _>>()?))
     }
 
-    /// Fails if other parameters are left.
     pub(super) fn access(
         mut self,
         login: Login,

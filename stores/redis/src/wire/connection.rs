@@ -67,7 +67,6 @@ impl Connection {
         self.reply().await
     }
 
-    /// Returns the next reply; drops the pushes that arrive before it.
     pub(in super::super) async fn reply(&mut self) -> io::Result<Value<'_>> {
         loop {
             let began = Instant::now();
@@ -91,7 +90,6 @@ impl Connection {
         self.taken()
     }
 
-    /// Reads once into the inbox, and returns how many bytes came. Zero: the server closed the connection.
     pub(in super::super) fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         self.inbox.poll_fill(cx, &self.stream)
     }

@@ -9,7 +9,6 @@ const LONGEST: usize = 64 << 10;
 
 #[derive(Debug)]
 pub(super) struct Frame {
-    /// The start of the first incomplete value: the value itself, or a value within it.
     at: usize,
     /// How many bytes from `at` on are known to contain no end of a line.
     seen: usize,

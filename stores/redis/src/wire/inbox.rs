@@ -13,7 +13,6 @@ const KEPT: usize = 64 << 10;
 #[derive(Debug)]
 pub(in super::super) struct Inbox {
     buffer: Vec<u8>,
-    /// The start of the values that [`next`](Self::next) has not returned yet.
     start: usize,
     end: usize,
     first: Frame,

@@ -57,7 +57,6 @@ impl Outbox {
         self.filling.len() + self.left()
     }
 
-    /// Whether the socket took only a part of the bytes.
     pub(in super::super) fn is_stuck(&self) -> bool {
         self.left() > 0
     }

@@ -51,7 +51,6 @@ impl Value<'_> {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ErrorReply<'a> {
-    /// The first word of the error.
     pub(in super::super) code: Cow<'a, str>,
     pub(in super::super) details: Cow<'a, str>,
 }

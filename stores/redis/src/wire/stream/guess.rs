@@ -1,5 +1,4 @@
-//! Finds out which protocol is used by a server that did not understand the client. The result only serves to report a
-//! better error, so the question is sent on a separate connection.
+//! Finds out, for a better error, which protocol a server uses that did not understand the client.
 
 use std::future::poll_fn;
 use std::io::{ErrorKind, Result, Write as _};

@@ -30,7 +30,6 @@ use super::limits::Limits;
 use crate::wire::Tls;
 use crate::wire::Transport;
 
-/// How long a handshake may take before a second connection probes the server's protocol.
 #[cfg(feature = "tls-no-provider")]
 const BEFORE_GUESS: Duration = Duration::from_millis(500);
 
@@ -114,8 +113,7 @@ impl Stream {
         }
     }
 
-    /// Writes as much of `bytes` as the socket takes without blocking. Begins at index `written`, and adds the number of
-    /// bytes that the socket took to `written`. The rest must be written next. After an error, the socket is unusable.
+    /// Adds the number of bytes that the socket took to `written`. The rest must be written next.
     pub(super) fn write(&self, bytes: &[u8], written: &mut usize) -> io::Result<()> {
         while *written < bytes.len() {
             match self.try_write(&bytes[*written..]) {

@@ -98,7 +98,6 @@ impl Socket {
 
     /// Closes both directions, even if other threads still use the socket.
     pub(super) fn close(&self) {
-        // An error means that the socket is already closed, and does not matter.
         let _ = self.raw().shutdown(Shutdown::Both);
     }
 
@@ -121,8 +120,7 @@ impl Write for &Socket {
         self.try_write(bytes)
     }
 
-    // The parts must be sent in one write. If they were sent in several writes, and the server refused the first one, the
-    // server's alert would be lost.
+    // In one write: if the server refused the first of several, its alert would be lost.
     fn write_vectored(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
         self.stream.try_write_vectored(parts)
     }

@@ -17,7 +17,6 @@ struct Outside {
     handle: Handle,
     /// Each running call has a clone.
     calls: Arc<()>,
-    /// Ends the thread when this sender is dropped.
     _open: oneshot::Sender<Infallible>,
 }
 

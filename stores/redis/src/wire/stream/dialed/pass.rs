@@ -45,8 +45,7 @@ async fn forward(
 pub(super) async fn pass(stream: Box<dyn DialedStream>, far: UnixStream, fault: Fault) {
     let (mut from_server, mut to_server) = split(stream);
     let (mut from_us, mut to_us) = far.into_split();
-    // After a panic, this guard is dropped before `to_us`. So the fault is set before our end of the socket pair finds that
-    // the connection has ended.
+    // After a panic, it is dropped before `to_us`: the fault is set before our end finds the end of the data.
     let _panicking = Panicking(&fault);
     let mut replies = pin!(forward(&mut from_server, &mut to_us));
     // `Err`: the server's direction has ended.

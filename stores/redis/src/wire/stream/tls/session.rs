@@ -109,7 +109,7 @@ impl Session {
 }
 
 impl State {
-    /// Reads the available bytes from `from`, and decrypts them. `false`: there will be no more.
+    /// `false`: there will be no more bytes.
     fn receive(&mut self, from: &mut dyn Read, socket: &Socket) -> io::Result<bool> {
         let count = match self.tls.read_tls(from) {
             Ok(count) => count,
@@ -121,8 +121,7 @@ impl State {
             Err(error) => return Err(error),
         };
         let taken = self.tls.process_new_packets();
-        // rustls may have produced alerts or a change of keys; these are sent now. If the socket does not take all of
-        // their bytes, the next write sends the rest first.
+        // Sends alerts, or a change of keys. If the socket does not take all of it, the next write sends the rest first.
         let _ = self.send(socket);
         match taken {
             Ok(_) => Ok(count > 0),

@@ -1,5 +1,4 @@
-//! Reads the trusted certificates, and the client's own, from their files: for each connection, so that renewed files take
-//! effect.
+//! Reads the certificates from their files, for each connection: so renewed files take effect.
 
 use std::fs;
 use std::io::{self, Read as _};
