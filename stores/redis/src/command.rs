@@ -20,12 +20,6 @@ pub(super) fn shard_channel(name: &Name, member: MemberId) -> String {
     format!("{KEY}{name}}}{SHARD_CHANNEL}{member}")
 }
 
-#[cfg(repository)]
-#[cfg(test)]
-pub(super) fn key(name: &Name) -> String {
-    format!("{KEY}{name}}}")
-}
-
 /// Nothing is granted before the server time `opens`; 0: the server grants.
 pub(super) fn evaluate<'a>(
     cmd: &'a mut Cmd,

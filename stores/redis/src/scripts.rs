@@ -46,17 +46,6 @@ const SUFFIXES: [(&str, &str); 6] = [
     ("OF_WHOLE", ":whole"),
 ];
 
-#[cfg(repository)]
-#[cfg(test)]
-pub(super) const KEYS: [&str; 6] = [
-    "",
-    SUFFIXES[0].1,
-    SUFFIXES[1].1,
-    SUFFIXES[2].1,
-    SUFFIXES[3].1,
-    SUFFIXES[4].1,
-];
-
 /// The numbers of the state, in order; see `state.lua`.
 const FIELDS: &str = "TOK CAP SEQ CLK USED DUE LATEST TOLD HOLDERS WAITING KNOWN SIZE TOMBS EXPIRES SIGNALS LAST LENT OWNED \
     ASKING HELD_APART QUEUE_APART";
@@ -215,18 +204,6 @@ impl Scripts {
         Self { all, of_cluster }
     }
 
-    #[cfg(repository)]
-    #[cfg(test)]
-    pub(super) fn edited(mut self, part: &str, other: &str) -> Self {
-        let [part, other] = [part, other].map(|text| filled(bare(text).trim_end()));
-        assert!(self.texts().any(|text| text.contains(&part)), "{part:?}");
-        for (text, known) in &mut self.all {
-            *text = text.replace(&part, &other);
-            *known = digest(text);
-        }
-        self
-    }
-
     pub(super) fn are_of_cluster(&self) -> bool {
         self.of_cluster
     }
@@ -248,6 +225,20 @@ fn digest(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(repository)]
+    impl Scripts {
+        /// The same scripts with one part replaced.
+        pub(crate) fn edited(mut self, part: &str, other: &str) -> Self {
+            let [part, other] = [part, other].map(|text| filled(bare(text).trim_end()));
+            assert!(self.texts().any(|text| text.contains(&part)), "{part:?}");
+            for (text, known) in &mut self.all {
+                *text = text.replace(&part, &other);
+                *known = digest(text);
+            }
+            self
+        }
+    }
 
     #[test]
     fn all_of_them_are_short_enough_for_a_slow_link() {

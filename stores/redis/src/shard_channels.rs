@@ -48,17 +48,18 @@ impl ShardChannels {
         }
         let channel = command::shard_channel(name, self.member);
         match self.known.get_mut(&channel) {
-            Some(Use::Subscribed) => return None,
+            Some(Use::Subscribed) => None,
             Some(once) => {
                 *once = Use::Subscribed;
-                return Some(channel);
+                Some(channel)
             }
-            None => {}
+            None => {
+                if self.known.len() < MOST {
+                    self.known.insert(channel, Use::Once { recent: true });
+                }
+                None
+            }
         }
-        if self.known.len() < MOST {
-            self.known.insert(channel, Use::Once { recent: true });
-        }
-        None
     }
 
     pub(super) fn lost(&mut self, channel: &str) {

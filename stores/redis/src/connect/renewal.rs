@@ -20,9 +20,7 @@ const RETRY: (Duration, Duration) = (Duration::from_millis(500), Duration::from_
 const NAP: Duration = Duration::from_secs(1);
 
 /// Whoever serves the connection sends the credentials, and reports the answer. Without a provider, it's never ready.
-pub(in super::super) struct Renewal(Option<Box<Active>>);
-
-struct Active {
+pub(in super::super) struct Renewal {
     login: Login,
     address: Address,
     limit: Duration,
@@ -34,16 +32,14 @@ struct Active {
 }
 
 impl Renewal {
+    /// For a connection that has just logged in with `granted`. A provider may take as long as `limit`.
     pub(in super::super) fn new(
         login: &Login,
         address: &Address,
         limit: Duration,
         granted: Granted,
     ) -> Self {
-        if login.source.is_none() {
-            return Self(None);
-        }
-        let mut active = Box::new(Active {
+        let mut renewal = Self {
             login: login.clone(),
             address: address.clone(),
             limit,
@@ -51,25 +47,24 @@ impl Renewal {
             next: None,
             expires: granted.expires,
             recalled: granted.recalled,
-        });
-        active.answered(Ok(()));
-        Self(Some(active))
+        };
+        if login.source.is_some() {
+            renewal.accepted();
+        }
+        renewal
     }
 
     /// After each value, the caller must call [`answered`](Self::answered). Cancel safe.
     pub(in super::super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Granted> {
-        let Some(active) = &mut self.0 else {
-            return Poll::Pending;
-        };
-        while let Some(next) = &mut active.next {
+        while let Some(next) = &mut self.next {
             match ready!(next.as_mut().poll(cx)) {
                 Ok(mut granted) => {
-                    active.next = None;
-                    active.expires = granted.expires;
-                    active.recalled = granted.recalled.take();
+                    self.next = None;
+                    self.expires = granted.expires;
+                    self.recalled = granted.recalled.take();
                     return Poll::Ready(granted);
                 }
-                Err(error) => active.failed(&error),
+                Err(error) => self.failed(&error),
             }
         }
         Poll::Pending
@@ -79,18 +74,18 @@ impl Renewal {
         poll_fn(|cx| self.poll(cx)).await
     }
 
+    /// If the server has refused the new credentials, the old ones stay in use.
     pub(in super::super) fn answered(&mut self, result: Result<(), StoreError>) {
-        if let Some(active) = &mut self.0 {
-            if result.is_ok() {
-                let address = active.address.to_string();
+        match result {
+            Ok(()) => {
+                let address = self.address.to_string();
                 tell(move || tracing::debug!(address, "logged in with new credentials"));
+                self.accepted();
             }
-            active.answered(result);
+            Err(error) => self.failed(&error),
         }
     }
-}
 
-impl Active {
     fn ask_after(&mut self, wait: Option<Duration>, recalled: Option<oneshot::Receiver<()>>) {
         let (login, address, limit) = (self.login.clone(), self.address.clone(), self.limit);
         let now = Instant::now();
@@ -116,10 +111,7 @@ impl Active {
         }));
     }
 
-    fn answered(&mut self, result: Result<(), StoreError>) {
-        if let Err(error) = result {
-            return self.failed(&error);
-        }
+    fn accepted(&mut self) {
         let now = Instant::now();
         let left = self.expires.map(|expires| now.until(expires));
         let (least, pause) = match left {

@@ -19,7 +19,6 @@ use crate::wire::Transport;
 
 const NO_LIMIT: Duration = Duration::MAX;
 
-#[derive(Debug)]
 pub(in super::super) struct Connection {
     pub(in super::super) stream: Arc<Stream>,
     pub(in super::super) inbox: Inbox,

@@ -8,11 +8,12 @@ use auto_mutex_core::store::{MemberId, Message, Name, NameRecord, Op, Reply};
 use auto_mutex_core::testing::State;
 use redis::{Cmd, Connection, Msg, PubSub};
 
-use super::super::super::command::{self, channel, key};
+use super::super::super::command::{self, channel};
 use super::super::super::push;
 use super::super::super::reply;
-use super::super::super::scripts::{KEYS, Scripts};
+use super::super::super::scripts::Scripts;
 use super::super::server::{Server, attempt, borrowed, parse, run};
+use super::super::{KEYS, key};
 use crate::wire::Value;
 
 pub(super) use loss::Snapshot;

@@ -34,7 +34,6 @@ use crate::wire::Transport;
 const BEFORE_GUESS: Duration = Duration::from_millis(500);
 
 /// A connection. One task reads from it; any thread may write.
-#[derive(Debug)]
 pub(in super::super) enum Stream {
     Plain(Socket),
     #[cfg(feature = "tls-no-provider")]

@@ -1,6 +1,5 @@
 //! [`Session`]: one TLS connection. The engine reads from it; the engine and the callers write to it.
 
-use std::fmt;
 use std::future::poll_fn;
 use std::io::{self, ErrorKind, Read, Write as _};
 use std::sync::Mutex;
@@ -139,11 +138,5 @@ impl State {
             }
         }
         Ok(())
-    }
-}
-
-impl fmt::Debug for Session {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Session").field(&self.socket).finish()
     }
 }
