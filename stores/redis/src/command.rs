@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use auto_mutex_core::store::{Lease, MemberId, Mode, Name, Op, Share, Signal, Ticket, millis};
+use auto_mutex_core::store::{Lease, MemberId, Mode, Name, Op, Signal, millis};
 use redis::{Cmd, RedisWrite as _};
 
 use super::scripts::{Scripts, code};
@@ -95,13 +95,20 @@ fn code_of(op: &Op) -> u8 {
 }
 
 fn write(out: &mut impl Write, member: MemberId, op: &Op) {
-    write_ids(out, op.ticket(), member);
+    let _ = match op.ticket() {
+        Some(ticket) => write!(out, "{ticket}{member}"),
+        None => write!(out, "{:032}{member}", 0),
+    };
     match op {
         Op::Acquire {
             lease, share, meta, ..
         } => {
             write_lease(out, lease);
-            write_share(out, share);
+            number(out, share.units.into());
+            number(out, share.capacity.into());
+            put(out, &[share.takes().into()]);
+            put(out, &(share.owner.len() as u32).to_le_bytes());
+            put(out, share.owner.as_bytes());
             put(out, meta.as_bytes());
         }
         Op::Touch { lease, units } => {
@@ -128,37 +135,18 @@ fn write(out: &mut impl Write, member: MemberId, op: &Op) {
             put(out, owner.as_bytes());
         }
         Op::Raise { token, .. } | Op::Kick { token } => number(out, *token),
-        Op::Signal { signal, .. } => write_signal(out, signal),
+        Op::Signal { signal, .. } => match signal {
+            Signal::Token(token) => {
+                put(out, &[0]);
+                put(out, token.as_bytes());
+            }
+            Signal::One => put(out, &[1]),
+            Signal::All => put(out, &[2]),
+        },
         Op::Probe { to, text } => {
             let _ = write!(out, "{to}{}", &**text);
         }
         Op::Delete | Op::Inspect => {}
-    }
-}
-
-fn write_ids(out: &mut impl Write, ticket: Option<Ticket>, member: MemberId) {
-    let _ = match ticket {
-        Some(ticket) => write!(out, "{ticket}{member}"),
-        None => write!(out, "{:032}{member}", 0),
-    };
-}
-
-fn write_share(out: &mut impl Write, share: &Share) {
-    number(out, share.units.into());
-    number(out, share.capacity.into());
-    put(out, &[share.takes().into()]);
-    put(out, &(share.owner.len() as u32).to_le_bytes());
-    put(out, share.owner.as_bytes());
-}
-
-fn write_signal(out: &mut impl Write, signal: &Signal) {
-    match signal {
-        Signal::Token(token) => {
-            put(out, &[0]);
-            put(out, token.as_bytes());
-        }
-        Signal::One => put(out, &[1]),
-        Signal::All => put(out, &[2]),
     }
 }
 

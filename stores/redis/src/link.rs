@@ -151,7 +151,6 @@ impl<'a> Link<'a> {
             self.term = now.after(TERM);
             self.slowest /= 2;
             pipeline.ask_term();
-            pipeline.sweep_shard_channels();
         }
         self.idle = match pipeline.has_written() {
             true => 0,

@@ -178,7 +178,7 @@ impl Scripts {
     pub(crate) fn of_server() -> Arc<Self> {
         // Made once, because the digests take time; without a lock, which a fork could leave taken.
         static ALL: OnceBox<Arc<Scripts>> = OnceBox::new();
-        ALL.get_or_init(|| Box::new(Arc::new(Scripts::on_clock(CLOCK))))
+        ALL.get_or_init(|| Box::new(Arc::new(Scripts::made_of(CLOCK, false))))
             .clone()
     }
 
@@ -188,12 +188,8 @@ impl Scripts {
             .clone()
     }
 
-    /// Makes scripts with another source of time: `clock` must define the function `clock()`.
-    pub(super) fn on_clock(clock: &str) -> Self {
-        Self::made_of(clock, false)
-    }
-
-    fn made_of(clock: &str, of_cluster: bool) -> Self {
+    /// `clock`, the source of time, must define the function `clock()`.
+    pub(super) fn made_of(clock: &str, of_cluster: bool) -> Self {
         let publish = if of_cluster { CLUSTER } else { SERVER };
         let locks = [bare(clock), filled(&bare(&[HEAD, publish, REST].concat()))].concat();
         let term = bare(&[clock, include_str!("scripts/term.lua")].concat());

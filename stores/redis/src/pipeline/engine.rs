@@ -124,9 +124,13 @@ impl Pipeline {
         }
     }
 
-    /// Asks the server for its term: since the last query, the server may have been a replica of another server.
+    /// Asks for the term: since the last query, the server may have been a replica. Forgets names without recent requests.
     pub(in super::super) fn ask_term(&self) {
-        self.ask_term_by(&mut lock(&self.state), 0);
+        let mut state = lock(&self.state);
+        self.ask_term_by(&mut state, 0);
+        if let Some(channels) = &mut state.shard_channels {
+            channels.sweep();
+        }
     }
 
     fn ask_term_by(&self, state: &mut State, key: usize) -> bool {
@@ -186,12 +190,6 @@ impl Pipeline {
         }
     }
 
-    pub(in super::super) fn sweep_shard_channels(&self) {
-        if let Some(channels) = &mut lock(&self.state).shard_channels {
-            channels.sweep();
-        }
-    }
-
     fn subscribe(&self, state: &mut State, channel: String) {
         state.out.encode(|cmd| cmd.arg("SSUBSCRIBE").arg(&channel));
         self.expect(state, Awaited::ShardChannel(channel));
@@ -235,7 +233,14 @@ impl Pipeline {
             if let Some(cause) = state.failed.take() {
                 return failed(cause);
             }
-            self.make_use_of_room(&mut state);
+            while self.takes_more(&state)
+                && let Some(request) = state.waiting.pop_front()
+            {
+                self.begin(&mut state, request);
+            }
+            if state.waiting.is_empty() && state.waiting.capacity() > KEPT {
+                state.waiting = VecDeque::new();
+            }
             // The current writer wakes the engine if anything is left.
             let idle = state.out.is_taken() || state.out.len() == 0;
             if idle {
@@ -255,17 +260,6 @@ impl Pipeline {
                     return Poll::Pending;
                 }
             }
-        }
-    }
-
-    fn make_use_of_room(&self, state: &mut State) {
-        while self.takes_more(state)
-            && let Some(request) = state.waiting.pop_front()
-        {
-            self.begin(state, request);
-        }
-        if state.waiting.is_empty() && state.waiting.capacity() > KEPT {
-            state.waiting = VecDeque::new();
         }
     }
 }

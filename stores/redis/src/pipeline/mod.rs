@@ -11,7 +11,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::task::Waker;
-use std::thread::{self, ThreadId};
+use std::thread::ThreadId;
 
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{Name, Op, Request, lock, not_yet};
@@ -171,10 +171,6 @@ impl Pipeline {
 }
 
 impl State {
-    fn is_reader(&self) -> bool {
-        self.reader == Some(thread::current().id())
-    }
-
     fn take_back_for(&mut self, next: &Sending) -> Option<Sending> {
         let (start, end) = std::mem::take(&mut self.last);
         let Some(Awaited::Request(last)) = self.awaited.back() else {

@@ -44,12 +44,12 @@ pub(super) struct Bench {
 
 impl Bench {
     pub(super) fn new(server: &Server) -> Self {
-        Self::with(server, Scripts::on_clock(CLOCK))
+        Self::with(server, Scripts::made_of(CLOCK, false))
     }
 
     /// Makes a bench whose scripts have `other` in place of `part`.
     pub(super) fn edited(server: &Server, part: &str, other: &str) -> Self {
-        Self::with(server, Scripts::on_clock(CLOCK).edited(part, other))
+        Self::with(server, Scripts::made_of(CLOCK, false).edited(part, other))
     }
 
     fn with(server: &Server, scripts: Scripts) -> Self {

@@ -28,10 +28,22 @@ pub(in super::super) fn trust(tls: &Tls, host: &str) -> Result<Trust, TlsError> 
             name: name.to_owned(),
         })?
         .to_owned();
-    let roots = match &tls.ca {
-        Some(path) => own_roots(path)?,
-        None => system_roots()?,
-    };
+    let mut roots = RootCertStore::empty();
+    match &tls.ca {
+        Some(path) => {
+            let reason = "a certificate in it is none of an authority that can be read";
+            for certificate in certificates(path)? {
+                let added = roots.add(certificate);
+                added.map_err(|_| in_file(path, reason))?;
+            }
+        }
+        None => {
+            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+            if roots.is_empty() {
+                return Err(TlsError::NoSystemRoots);
+            }
+        }
+    }
     let builder = ClientConfig::builder_with_provider(provider()?)
         .with_safe_default_protocol_versions()
         .map_err(|error| fault::of(&error))?
@@ -70,28 +82,6 @@ fn own_provider() -> Result<Arc<CryptoProvider>, TlsError> {
 #[cfg(not(feature = "tls"))]
 fn own_provider() -> Result<Arc<CryptoProvider>, TlsError> {
     Err(TlsError::NoProvider)
-}
-
-fn own_roots(path: &Path) -> Result<RootCertStore, TlsError> {
-    let mut roots = RootCertStore::empty();
-    for certificate in certificates(path)? {
-        roots.add(certificate).map_err(|_| {
-            in_file(
-                path,
-                "a certificate in it is none of an authority that can be read",
-            )
-        })?;
-    }
-    Ok(roots)
-}
-
-fn system_roots() -> Result<RootCertStore, TlsError> {
-    let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    if roots.is_empty() {
-        return Err(TlsError::NoSystemRoots);
-    }
-    Ok(roots)
 }
 
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
