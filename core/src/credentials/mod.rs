@@ -83,12 +83,14 @@ impl fmt::Debug for Credentials {
     }
 }
 
+/// The credentials with which a connection logs in.
 #[derive(Debug, Default)]
 pub struct Granted {
     /// `None`: the default user.
     pub user: Option<Secret>,
     /// `None`: no AUTH at all.
     pub password: Option<Secret>,
+    /// `None`: the credentials do not expire.
     pub expires: Option<Instant>,
     /// Notified if the provider has new credentials before these expire.
     pub recalled: Option<oneshot::Receiver<()>>,

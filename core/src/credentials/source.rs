@@ -43,6 +43,7 @@ impl Source {
         }
     }
 
+    /// The same provider, for servers of another kind.
     pub fn of_kind(&self, kind: ServerKind) -> Self {
         Self {
             kind,

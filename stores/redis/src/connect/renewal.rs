@@ -1,12 +1,11 @@
 //! [`Renewal`]: new credentials for an open connection, before the old ones expire.
 
-use std::future::{Future, pending, poll_fn};
-use std::pin::Pin;
+use std::future::{pending, poll_fn};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{Address, Granted, Instant, first, jittered, tell};
+use auto_mutex_core::store::{Address, Boxed, Granted, Instant, first, jittered, tell};
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
@@ -26,7 +25,7 @@ pub(in super::super) struct Renewal {
     limit: Duration,
     pause: Duration,
     /// Waits until new credentials are due, and asks for them. `None`: the last ones were sent to the server.
-    next: Option<Pin<Box<dyn Future<Output = Result<Granted, StoreError>> + Send>>>,
+    next: Option<Boxed<'static, Result<Granted, StoreError>>>,
     expires: Option<Instant>,
     recalled: Option<oneshot::Receiver<()>>,
 }

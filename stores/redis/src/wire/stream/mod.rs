@@ -37,7 +37,7 @@ const BEFORE_GUESS: Duration = Duration::from_millis(500);
 pub(in super::super) enum Stream {
     Plain(Socket),
     #[cfg(feature = "tls-no-provider")]
-    Tls(tls::Session),
+    Tls(Box<tls::Session>),
 }
 
 pub(in super::super) async fn speaks_tls(address: &Address, dialer: Option<&Dialer>) -> bool {
@@ -69,7 +69,8 @@ async fn secure(
             false => pending().await,
         }
     };
-    first(handshake, guess).await.map(Stream::Tls)
+    let session = first(handshake, guess).await?;
+    Ok(Stream::Tls(Box::new(session)))
 }
 
 impl Stream {
