@@ -97,16 +97,12 @@ impl Code {
 }
 
 pub(super) fn of_server(error: &ErrorReply<'_>) -> StoreError {
-    sort(&error.code, &error.details)
+    let code = meaning(&error.code, &error.details);
+    StoreError::of_server(Code::of_word(code).kind(), code, &anonymous(&error.details))
 }
 
 pub(super) fn of_socket(error: &std::io::Error) -> StoreError {
     StoreError::disconnected(error.to_string())
-}
-
-fn sort(code: &str, details: &str) -> StoreError {
-    let code = meaning(code, details);
-    StoreError::of_server(Code::of_word(code).kind(), code, &anonymous(details))
 }
 
 /// Removes credentials: newer servers name the user who lacks a permission, and all repeat the arguments of an unknown
@@ -153,6 +149,10 @@ fn meaning<'a>(code: &'a str, details: &'a str) -> &'a str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn sort(code: &str, details: &str) -> StoreError {
+        of_server(&ErrorReply::new(format!("{code} {details}").as_bytes()))
+    }
 
     #[test]
     fn errors_are_sorted_by_what_can_be_done() {

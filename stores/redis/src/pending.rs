@@ -15,7 +15,6 @@ use crate::wire::Value;
 const RELOADS: u32 = 3;
 
 /// Replies come in the order in which the requests were written.
-#[derive(Debug)]
 pub(super) enum Awaited {
     Request(Sending),
     Both([Sending; 2]),
@@ -26,7 +25,6 @@ pub(super) enum Awaited {
     Auth,
 }
 
-#[derive(Debug)]
 pub(super) struct Sending {
     pub(super) request: Request,
     /// Whether another node redirected the request here with ASK, because this node is importing the slot.

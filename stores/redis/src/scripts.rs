@@ -168,7 +168,6 @@ const REST: &str = concat!(
     include_str!("scripts/write.lua"),
 );
 
-#[derive(Debug)]
 pub(crate) struct Scripts {
     all: [(String, String); 2],
     of_cluster: bool,

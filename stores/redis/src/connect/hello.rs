@@ -38,7 +38,8 @@ pub(super) async fn open(
     if name.is_some() {
         accept_primary(role)?;
     }
-    let takes_introductions = numbers(version(&reply)).is_some_and(|it| it >= INTRODUCTIONS);
+    let takes_introductions =
+        numbers(field(&reply, "version")).is_some_and(|it| it >= INTRODUCTIONS);
     Ok((connection, granted, takes_introductions))
 }
 
@@ -85,7 +86,7 @@ pub(in super::super) fn role<'a>(
     if let Value::Error(error) = reply {
         return Err(refusal(error));
     }
-    let version = version(reply);
+    let version = field(reply, "version");
     // A server that is compatible with Redis may have another kind of version; `probe.rs` shows whether it can be used.
     if numbers(version).is_some_and(|it| it < OLDEST) {
         return Err(ConnectError::Version(version.to_owned()));
@@ -102,10 +103,6 @@ pub(in super::super) fn role<'a>(
         )),
         _ => Ok(field(reply, "role")),
     }
-}
-
-fn version<'a>(reply: &'a Value<'_>) -> &'a str {
-    field(reply, "version")
 }
 
 fn field<'a>(reply: &'a Value<'_>, name: &str) -> &'a str {

@@ -7,7 +7,6 @@ const LARGEST: usize = 64 << 20;
 const MOST: u64 = 1 << 21;
 const LONGEST: usize = 64 << 10;
 
-#[derive(Debug)]
 pub(super) struct Frame {
     at: usize,
     /// How many bytes from `at` on are known to contain no end of a line.

@@ -10,7 +10,6 @@ use super::value::{Garbage, Value, parse};
 const SMALL: usize = 16 << 10;
 const KEPT: usize = 64 << 10;
 
-#[derive(Debug)]
 pub(in super::super) struct Inbox {
     buffer: Vec<u8>,
     start: usize,
