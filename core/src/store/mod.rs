@@ -1,7 +1,7 @@
 //! [`Store`]: the interface of all stores, and the types that stores and local queues share.
 //!
 //! `docs/protocol.md` has the rules. [`op`] has the operations, [`reply`] their replies and the messages, [`meta`] and
-//! [`id`] the identities, [`limits`] the constants, [`snapshot`] what an operator reads. Each store has a folder of its
+//! [`id`] the identities, [`limits`] the constants, [`reader`] what an operator reads. Each store has a folder of its
 //! own. Nothing here knows about handles, futures or guards.
 
 mod backoff;
@@ -17,7 +17,6 @@ mod reader;
 mod reply;
 mod server_state;
 mod shared_str;
-mod snapshot;
 
 pub use self::backoff::{Backoff, Trouble, jittered};
 pub(crate) use self::engine::of_several;
@@ -30,11 +29,10 @@ pub use self::memory::state::{Publish, State};
 pub use self::meta::{Meta, Owner, time_of};
 pub use self::op::{Lease, Mode, Op, Share, Signal, millis};
 pub use self::options::{Options, Replicas};
-pub use self::reader::{Described, KeyAt, Part, Position, Reader, Reading};
+pub use self::reader::{Described, Found, Page, Reader, Reading, Replica, Server, Snapshot};
 pub use self::reply::{HolderRecord, Message, NameRecord, Reply, TicketRecord};
 pub use self::server_state::ServerState;
 pub use self::shared_str::SharedStr;
-pub use self::snapshot::{KeyEnd, Replica, Server, Snapshot};
 pub use crate::address::{Address, DialedStream, Dialer, Secret};
 pub use crate::clock::Instant;
 pub use crate::credentials::{Granted, Source};

@@ -3,24 +3,21 @@
 
 use std::time::Duration;
 
-use auto_mutex_core::store::{Instant, Name};
+use auto_mutex_core::store::Name;
 use uuid::Uuid;
 
 use super::machine::Quorum;
-use super::wake_queue::wake_queue;
+use super::wake::wake_queue;
 
 /// The longest pause after a first collision; twice the duration of a round if that is longer.
 const FIRST: Duration = Duration::from_millis(4);
 const DOUBLINGS: u32 = 8;
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// How long after its release a member gives a head start to woken waiters.
 const SOON: Duration = Duration::from_millis(20);
 const HEAD_START: Duration = Duration::from_millis(2);
-/// How long a release is remembered, and for how many names.
 const REMEMBERED: (Duration, usize) = (Duration::from_secs(1), 1024);
 
-/// A small generator (xorshift64*).
 #[derive(Debug)]
 pub(super) struct Jitter(u64);
 
@@ -45,7 +42,6 @@ impl Jitter {
         from + Duration::from_micros(self.below(micros + 1))
     }
 
-    /// `round`: how long a round takes.
     pub(super) fn backoff(&mut self, collisions: u32, round: Duration) -> Duration {
         let doublings = collisions.clamp(1, DOUBLINGS) - 1;
         let whole = (FIRST.max(round * 2) * (1 << doublings)).min(LONGEST);
@@ -53,42 +49,33 @@ impl Jitter {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
-pub(super) struct LastRelease {
-    at: Instant,
-    /// When a node reported that it had woken a waiter.
-    woke: Option<Instant>,
-}
-
 impl Quorum {
-    /// Notes a release of this member; `queue`: the wake queue of the name.
+    /// `queue`: the wake queue of the name.
     pub(super) fn note_release(&mut self, queue: &Name) {
-        let (at, (remembered, names)) = (self.now, REMEMBERED);
+        let (now, (remembered, names)) = (self.nodes.now, REMEMBERED);
         if self.releases.len() >= names {
             self.releases
-                .retain(|_, release| release.at.until(at) < remembered);
+                .retain(|_, (at, _)| at.until(now) < remembered);
         }
         if self.releases.len() < names {
-            let new = LastRelease { at, woke: None };
-            self.releases.entry(queue.clone()).or_insert(new).at = at;
+            self.releases.entry(queue.clone()).or_insert((now, None)).0 = now;
         }
     }
 
     pub(super) fn note_woken(&mut self, queue: &Name, count: u64) {
-        if let Some(release) = self.releases.get_mut(queue) {
-            release.woke = (count > 0).then_some(self.now);
+        if let Some((_, woke)) = self.releases.get_mut(queue) {
+            *woke = (count > 0).then_some(self.nodes.now);
         }
     }
 
-    /// How long a new request waits, as a head start for waiters that this member's release has probably woken.
     pub(super) fn head_start(&mut self, name: &Name) -> Option<Duration> {
         if self.releases.is_empty() {
             return None;
         }
-        let release = self.releases.get(&wake_queue(name))?;
-        let was_awaited = release.woke?.until(self.now) < REMEMBERED.0;
+        let (at, woke) = *self.releases.get(&wake_queue(name))?;
+        let was_awaited = woke?.until(self.nodes.now) < REMEMBERED.0;
         let way = HEAD_START.max(self.took * 3);
-        let gives_way = was_awaited && release.at.until(self.now) < SOON;
+        let gives_way = was_awaited && at.until(self.nodes.now) < SOON;
         gives_way.then(|| self.jitter.between(way, way * 2))
     }
 }

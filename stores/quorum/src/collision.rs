@@ -5,83 +5,78 @@ use std::time::Duration;
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{HolderRecord, Mode, Reply, Request, StoreErrorKind};
 
-use super::job::{Job, Kind};
-use super::machine::Quorum;
-use super::ticket::find;
+use super::machine::{Job, Kind, Quorum};
+use super::nodes::Nodes;
+use super::ticket::{TicketState, find};
 use super::votes::{Vote, Votes, is_granted, most_frequent};
 
-/// How long a request begins new rounds while rounds collide, before it is answered.
 const PERSISTENCE: Duration = Duration::from_millis(200);
-/// How many rounds a request in `Mode::Try` makes at most while no member wins.
 const TRIES: u32 = 6;
-/// The range of the pause before a waiter retries although no release has woken it.
+/// A waiter looks after this pause although no release has woken it.
 const LOOK: (Duration, Duration) = (Duration::from_millis(750), Duration::from_millis(1250));
 
 const TOO_FEW_ADOPTED: &str =
     "too few servers have handed the lock over; the others grant nothing yet, or are slow";
 
-impl Quorum {
-    /// Handles a round in which too few nodes have granted: releases those grants.
-    pub(super) fn lost(&mut self, job: Job) {
-        let Some((ticket, state)) = find(&mut self.tickets, &job.request) else {
-            return self.answer(job.request, Ok(Reply::Gone));
-        };
-        let (enough, adopts) = (state.needed(), state.adopts.is_some());
-        let is_first = state.lease.counter <= 1;
-        // Enough nodes may still grant this adoption. Those that did no longer know the old ticket, so releasing the
-        // new one would leave none that holds the lock: the member repeats the request instead.
-        if adopts && self.nodes.len() - job.votes.count(refuses_adoption) >= enough {
-            let is_reached = self.nodes.up() >= enough && job.votes.trouble().is_none();
-            let error = match is_reached {
-                true => StoreError::new(StoreErrorKind::Busy, TOO_FEW_ADOPTED),
-                false => self.trouble(&job.votes, enough),
-            };
-            return self.end(job.request, Err(error));
-        }
-        for node in self.nodes.indices() {
-            let may_hold = match job.votes.of(node) {
-                Vote::Answered(reply) => is_granted(reply),
-                Vote::Unanswered | Vote::Failed(_) => true,
-                Vote::None => false,
-            };
-            if may_hold {
-                self.withdraw_from(node, ticket, 0);
-            }
-        }
-        if adopts {
-            return self.end(job.request, Ok(Reply::Gone));
-        }
-        // A node that has not answered when the round ends counts as unreachable.
-        let is_over = job.ends <= self.now;
-        let unanswered = if is_over { 0 } else { job.votes.unanswered() };
-        if job.votes.answered() + unanswered < enough {
-            let error = self.trouble(&job.votes, enough);
-            return self.end(job.request, Err(error));
-        }
-        if self.nodes.len() - job.votes.count(is_final) >= enough {
-            return self.after_collision(job);
-        }
-        let refusal = job.votes.replies().find(|reply| is_final(reply));
-        let result = match refusal.cloned().unwrap_or(Reply::Gone) {
-            // A store never answers a ticket's first request with "gone" or "refused".
-            Reply::Refused | Reply::Gone if is_first => {
-                let what = "the servers have lost the request";
-                Err(StoreError::new(StoreErrorKind::Busy, what))
-            }
-            reply => Ok(reply),
-        };
-        self.end(job.request, result);
+/// `None`: another round may succeed.
+pub(super) fn lost(
+    state: &mut TicketState,
+    nodes: &mut Nodes,
+    job: &Job,
+) -> Option<Result<Reply, StoreError>> {
+    let (votes, enough) = (&job.votes, state.needed());
+    let adopts = state.adopts.is_some();
+    // Enough nodes may still grant this adoption. Those that did no longer know the old ticket, so releasing the
+    // new one would leave none that holds the lock: the member repeats the request instead.
+    if adopts && nodes.len() - votes.count(refuses_adoption) >= enough {
+        let is_reached = nodes.up() >= enough && votes.trouble().is_none();
+        return Some(Err(match is_reached {
+            true => StoreError::new(StoreErrorKind::Busy, TOO_FEW_ADOPTED),
+            false => nodes.trouble(votes, enough),
+        }));
     }
+    for node in nodes.indices() {
+        let may_hold = match votes.of(node) {
+            Vote::Answered(Ok(reply)) => is_granted(reply),
+            Vote::Unanswered | Vote::Answered(Err(_)) => true,
+            Vote::None => false,
+        };
+        if may_hold {
+            state.withdraw_from(nodes, node, 0);
+        }
+    }
+    if adopts {
+        return Some(Ok(Reply::Gone));
+    }
+    // A node that has not answered when the round ends counts as unreachable.
+    let is_over = job.ends <= nodes.now;
+    let unanswered = if is_over { 0 } else { votes.unanswered() };
+    if votes.answered() + unanswered < enough {
+        return Some(Err(nodes.trouble(votes, enough)));
+    }
+    if nodes.len() - votes.count(is_final) >= enough {
+        return None;
+    }
+    let refusal = votes.replies().find(|reply| is_final(reply));
+    Some(match refusal.cloned().unwrap_or(Reply::Gone) {
+        // A store never answers a ticket's first request with "gone" or "refused".
+        Reply::Refused | Reply::Gone if state.lease.counter <= 1 => {
+            let what = "the servers have lost the request";
+            Err(StoreError::new(StoreErrorKind::Busy, what))
+        }
+        reply => Ok(reply),
+    })
+}
 
-    /// Handles a round that failed because other tickets hold the name, or because no member got enough nodes.
-    fn after_collision(&mut self, job: Job) {
+impl Quorum {
+    pub(super) fn after_collision(&mut self, job: Job) {
         let request = job.request;
         let (holder, is_held) = holder(&job.votes, self.nodes.majority());
-        let took = job.began.until(self.now);
-        let Some((_, state)) = find(&mut self.tickets, &request) else {
+        let took = job.began.until(self.nodes.now);
+        let Some(state) = find(&mut self.tickets, &request) else {
             return self.answer(request, Ok(Reply::Gone));
         };
-        let waited = state.asked.until(self.now);
+        let waited = state.asked.until(self.nodes.now);
         let persists = waited < PERSISTENCE.min(state.lease.hold / 4);
         if !is_held {
             state.collisions += 1;
@@ -128,19 +123,16 @@ impl Quorum {
 
     pub(super) fn pause(&mut self, request: Request, wait: Duration) {
         let mut job = self.new_job(request, Kind::Pause);
-        job.ends = self.now.after(wait);
-        if let Some((_, state)) = find(&mut self.tickets, &job.request) {
+        job.ends = self.nodes.now.after(wait);
+        if let Some(state) = find(&mut self.tickets, &job.request) {
             state.job = Some(job.number);
         }
         self.keep(job);
     }
 
-    /// Another member has released the name: if this job is a pause, the next round starts now.
     pub(super) fn end_pause(&mut self, number: u64) {
-        if self
-            .jobs
-            .get(&number)
-            .is_some_and(|job| job.kind == Kind::Pause)
+        let job = self.jobs.get(&number);
+        if job.is_some_and(|job| job.kind == Kind::Pause)
             && let Some(job) = self.take_job(number)
         {
             self.round(job.request);
@@ -152,7 +144,6 @@ fn refuses_adoption(reply: &Reply) -> bool {
     !is_granted(reply) && !matches!(reply, Reply::Busy { .. })
 }
 
-/// Whether another round could not change the reply.
 fn is_final(reply: &Reply) -> bool {
     matches!(
         reply,
@@ -160,7 +151,6 @@ fn is_final(reply: &Reply) -> bool {
     )
 }
 
-/// The holder that most nodes name, and whether a majority names it.
 fn holder(votes: &Votes, majority: usize) -> (Option<HolderRecord>, bool) {
     let holders = votes.replies().filter_map(|reply| match reply {
         Reply::Busy { holder } => holder.as_ref(),

@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use auto_mutex_core::ServerKind;
+use auto_mutex_core::store;
 use auto_mutex_core::store::{
-    Checked, Dialer, Driver, Engine, Layout, Opening, Options, Parsed, Reader, Scheme, Several,
-    Source, Store, invalid, parse, same_kind,
+    Checked, Dialer, Engine, Layout, Opening, Options, Parsed, Reader, Scheme, Several, Source,
+    Store, invalid, parse, same_kind,
 };
 
-use super::{Inspector, driver};
+use super::driver::Driver;
+use super::inspector::Inspector;
+use super::store::QuorumStore;
 
 inventory::submit! {
     Scheme { names: &["redlock"], parse: |_, rest| redlock(rest) }
@@ -20,7 +23,6 @@ inventory::submit! {
 
 const LARGEST: usize = 15;
 
-/// Independent servers, of which a majority decides.
 #[derive(Clone, Debug)]
 pub(crate) struct QuorumEndpoint {
     nodes: Vec<Arc<dyn Engine>>,
@@ -115,9 +117,15 @@ impl Engine for QuorumEndpoint {
         }
     }
 
-    fn unconnected(&self, opening: &Opening<'_>) -> (Arc<dyn Store>, Box<dyn Driver>) {
-        let (store, driver) = driver::unconnected(&self.nodes, opening);
-        (store, Box::new(driver))
+    fn unconnected(&self, opening: &Opening<'_>) -> (Arc<dyn Store>, Box<dyn store::Driver>) {
+        let opening = Opening {
+            is_voter: true,
+            ..*opening
+        };
+        let nodes = self.nodes.iter().map(|node| node.unconnected(&opening));
+        let (stores, drivers) = nodes.unzip();
+        let store = Arc::new(QuorumStore::new(stores));
+        (store.clone(), Box::new(Driver::new(store, drivers)))
     }
 
     fn reader(&self, options: &Options) -> Box<dyn Reader> {

@@ -1,4 +1,5 @@
-//! [`Quorum`]: one member's tickets and jobs, as a state machine without threads, sockets or clock.
+//! [`Quorum`]: one member's tickets, and a [`Job`] for each of its requests, as a state machine without threads, sockets
+//! or clock.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -6,78 +7,116 @@ use std::time::Duration;
 
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{
-    Answer, Events, GrantBlock, Instant, Message, Name, NameMap, Node, Op, Reply, Request,
-    StoreErrorKind, Ticket, TicketMap,
+    Answer, Events, GrantBlock, Instant, Message, Name, NameMap, Node, Op, Reply, Request, Ticket,
+    TicketMap,
 };
 
-use super::backoff::{Jitter, LastRelease};
-use super::job::Job;
+use super::backoff::Jitter;
 use super::nodes::Nodes;
 use super::store::Input;
 use super::ticket::TicketState;
 use super::votes::Votes;
 
-/// The number of tickets at which the first search for abandoned tickets begins.
 const SWEEP: usize = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Due {
     Job(u64),
-    /// The ticket was notified and released; now it leaves the other nodes too.
+    /// The notified ticket, which was released, leaves the other nodes too.
     Withdraw(Ticket),
+}
+
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) number: u64,
+    pub(super) request: Request,
+    pub(super) kind: Kind,
+    pub(super) votes: Votes,
+    /// The answers to a second request: the raise of a round, or the wake queue of a query.
+    pub(super) second: Votes,
+    /// What a round writes back; 0: not chosen yet.
+    pub(super) token: u64,
+    pub(super) began: Instant,
+    pub(super) ends: Instant,
+    grace: Option<Instant>,
+    due: Instant,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Round,
+    Pause,
+    Renew,
+    Listen,
+    Release { held: bool, enough: usize },
+    Query,
+}
+
+impl Job {
+    fn put(&mut self, node: usize, Answer { request, result }: Answer) {
+        if request.name != self.request.name {
+            return self.second.put(node, result);
+        }
+        if matches!(request.op, Op::Raise { .. }) {
+            self.second.put(node, result.clone());
+        }
+        // The answer to a raise is a newer one about the ticket.
+        self.votes.put(node, result);
+    }
+
+    pub(super) fn ask(&mut self, nodes: &mut Nodes, node: usize, op: Op) {
+        self.votes.ask(node);
+        nodes.send(node, self.number, &self.request.name, op);
+    }
+
+    /// The first call starts the time of grace.
+    pub(super) fn is_in_grace(&mut self, now: Instant, grace: Duration) -> bool {
+        *self.grace.get_or_insert(now.after(grace)) > now
+    }
 }
 
 pub(super) struct Quorum {
     pub(super) nodes: Nodes,
     pub(super) tickets: TicketMap<TicketState>,
-    /// The jobs, by number. A request to a node carries the number of the job that waits for the answer.
+    /// A request to a node carries the number of the job that waits for the answer.
     pub(super) jobs: HashMap<u64, Job>,
     pub(super) timers: BTreeSet<(Instant, Due)>,
-    pub(super) now: Instant,
     pub(super) jitter: Jitter,
-    /// This member's last releases, by wake queue.
-    pub(super) releases: NameMap<LastRelease>,
-    /// The duration of the last round that was won.
+    /// By wake queue: when this member last released, and when a node said that it had woken a waiter.
+    pub(super) releases: NameMap<(Instant, Option<Instant>)>,
     pub(super) took: Duration,
     pub(super) last_job: u64,
     events: Arc<dyn Events>,
     was_reached: bool,
-    was_connected: bool,
+    /// What was last reported to the member.
     connected: bool,
-    /// The block that was last reported to the member.
     closing: Option<GrantBlock>,
-    /// The number of tickets at which the next search for abandoned tickets begins.
     sweep_at: usize,
 }
 
 impl Quorum {
     pub(super) fn new(nodes: Nodes, events: Arc<dyn Events>) -> Self {
-        let mut quorum = Self {
+        let connected = nodes.are_connected();
+        if connected {
+            events.connected(Node::ONLY, false);
+        } else {
+            events.disconnected(Node::ONLY, nodes.disconnected());
+        }
+        Self {
+            was_reached: nodes.up() > 0,
             nodes,
             tickets: TicketMap::default(),
             jobs: HashMap::new(),
             timers: BTreeSet::new(),
-            now: Instant::now(),
             jitter: Jitter::new(),
             releases: NameMap::default(),
             took: Duration::ZERO,
             last_job: 0,
             events,
-            was_reached: false,
-            was_connected: false,
-            connected: false,
+            connected,
             closing: None,
             sweep_at: SWEEP,
-        };
-        quorum.was_reached = quorum.nodes.up() > 0;
-        quorum.connect();
-        if !quorum.connected {
-            // The first connection will be one after an outage: requests have failed by then.
-            quorum.was_connected = true;
-            let error = quorum.disconnected();
-            quorum.events.disconnected(Node::ONLY, error);
         }
-        quorum
     }
 
     pub(super) fn take(&mut self, input: Input) {
@@ -97,9 +136,12 @@ impl Quorum {
             Input::Told(node, name, message) => self.told(node, &name, message),
             Input::Up(node) => {
                 self.was_reached = true;
-                self.nodes.note_up(node, self.now);
+                self.nodes.note_up(node);
                 self.look_after_places(node);
-                self.connect();
+                if self.nodes.are_connected() && !self.connected {
+                    self.connected = true;
+                    self.events.connected(Node::ONLY, true);
+                }
                 self.listen_again(node);
             }
             Input::Closed(node, closing) => self.nodes.note_closed(node, closing),
@@ -107,7 +149,7 @@ impl Quorum {
             Input::StillDown(node, error) => {
                 self.nodes.note_down(node, error);
                 if !self.connected {
-                    let error = self.disconnected();
+                    let error = self.nodes.disconnected();
                     self.events.still_disconnected(Node::ONLY, error);
                 }
             }
@@ -115,18 +157,10 @@ impl Quorum {
         while let Some((node, answer)) = self.nodes.refused.pop() {
             self.answered(node, answer);
         }
-        let closing = self.nodes.closing(self.now);
+        let closing = self.nodes.closing();
         if closing != self.closing {
             self.closing = closing;
             self.events.closed(Node::ONLY, closing);
-        }
-    }
-
-    fn connect(&mut self) {
-        if self.nodes.are_connected() && !self.connected {
-            self.connected = true;
-            let again = std::mem::replace(&mut self.was_connected, true);
-            self.events.connected(Node::ONLY, again);
         }
     }
 
@@ -134,7 +168,7 @@ impl Quorum {
         self.nodes.note_down(node, error);
         if self.connected && !self.nodes.are_connected() {
             self.connected = false;
-            let error = self.disconnected();
+            let error = self.nodes.disconnected();
             self.events.disconnected(Node::ONLY, error);
         }
     }
@@ -146,17 +180,16 @@ impl Quorum {
             self.down(node, error.clone());
         }
         self.note(node, &answer);
-        let Answer { request, result } = answer;
-        if let Some(mut job) = self.take_job(request.id.0) {
-            job.put(node, (&request.name, &request.op), result);
+        if let Some(mut job) = self.take_job(answer.request.id.0) {
+            job.put(node, answer);
             self.decide(job);
         }
     }
 
     pub(super) fn tick(&mut self) {
-        self.nodes.retry(self.now);
+        self.nodes.retry();
         while let Some(&(at, due)) = self.timers.first()
-            && at <= self.now
+            && at <= self.nodes.now
         {
             self.timers.pop_first();
             match due {
@@ -170,7 +203,6 @@ impl Quorum {
         }
     }
 
-    /// When to call [`tick`](Self::tick) next.
     pub(super) fn next(&self) -> Option<Instant> {
         let timer = self.timers.first().map(|(at, _)| *at);
         timer.into_iter().chain(self.nodes.next_retry()).min()
@@ -180,7 +212,6 @@ impl Quorum {
         self.jobs.is_empty()
     }
 
-    /// The member sends no more requests, so tickets are withdrawn now instead of later.
     pub(super) fn close(&mut self) {
         for (at, due) in std::mem::take(&mut self.timers) {
             match due {
@@ -196,10 +227,10 @@ impl Quorum {
         }
     }
 
-    /// If there are many tickets, drops those that the member will not release.
+    /// Drops tickets that the member will not release.
     pub(super) fn sweep(&mut self) {
         if self.tickets.len() >= self.sweep_at {
-            let now = self.now;
+            let now = self.nodes.now;
             self.tickets.retain(|_, state| !state.is_forsaken(now));
             self.sweep_at = SWEEP.max(self.tickets.len() * 2);
         }
@@ -213,20 +244,48 @@ impl Quorum {
         self.events.told(name, message);
     }
 
-    fn disconnected(&self) -> StoreError {
-        StoreError::disconnected(self.nodes.cause(self.nodes.majority()))
-    }
-
-    pub(super) fn trouble(&self, votes: &Votes, enough: usize) -> StoreError {
-        let trouble = votes.trouble().cloned();
-        trouble.unwrap_or_else(|| self.unreachable(enough))
-    }
-
-    pub(super) fn unreachable(&self, enough: usize) -> StoreError {
-        if !self.connected {
-            return self.disconnected();
+    pub(super) fn new_job(&mut self, request: Request, kind: Kind) -> Job {
+        self.last_job += 1;
+        Job {
+            number: self.last_job,
+            request,
+            kind,
+            votes: Votes::new(self.nodes.len()),
+            second: Votes::default(),
+            token: 0,
+            began: self.nodes.now,
+            ends: Instant::NEVER,
+            grace: None,
+            due: Instant::NEVER,
         }
-        // Not a disconnection: the member would wait for a reconnect, although a majority is still connected.
-        StoreError::new(StoreErrorKind::Busy, self.nodes.cause(enough))
+    }
+
+    pub(super) fn keep(&mut self, mut job: Job) {
+        let grace = job.grace.filter(|grace| *grace > self.nodes.now);
+        job.due = grace.unwrap_or(Instant::NEVER).min(job.ends);
+        self.arm(job.due, Due::Job(job.number));
+        self.jobs.insert(job.number, job);
+    }
+
+    pub(super) fn take_job(&mut self, number: u64) -> Option<Job> {
+        let job = self.jobs.remove(&number)?;
+        self.timers.remove(&(job.due, Due::Job(number)));
+        Some(job)
+    }
+
+    pub(super) fn decide(&mut self, mut job: Job) {
+        let result = match job.kind {
+            Kind::Round => return self.decide_round(job),
+            Kind::Pause => return self.round(job.request),
+            Kind::Listen => self.listening_result(&job),
+            Kind::Renew => self.renewal_result(&job),
+            Kind::Release { held, enough } => self.release_result(&job.votes, held, enough),
+            Kind::Query => self.query_result(&mut job),
+        };
+        match result {
+            Some(result) if job.kind == Kind::Listen => self.end(job.request, result),
+            Some(result) => self.answer(job.request, result),
+            None => self.keep(job),
+        }
     }
 }

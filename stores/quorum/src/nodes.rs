@@ -5,53 +5,48 @@ use std::time::Duration;
 
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{
-    Answer, GrantBlock, Instant, LONGEST_LEASE, Name, Op, Request, RequestId, Store, Ticket,
-    TicketMap, not_yet, tell,
+    Answer, GrantBlock, Instant, LONGEST_LEASE, Name, Op, Request, RequestId, Store,
+    StoreErrorKind, Ticket, TicketMap, not_yet, tell,
 };
 
-use super::votes::majority;
+use super::votes::{Votes, majority};
 
-/// Takes the place of a job's number if no job waits for the answer.
+/// The number of no job.
 pub(super) const NOBODY: u64 = 0;
 
 pub(super) const MOST_PENDING: usize = 10_000;
-/// The delay before refused releases are sent again, and how many are sent at a time.
+/// The delay before refused releases are sent again, and how many at a time.
 const RETRY: (Duration, usize) = (Duration::from_millis(200), 100);
 
-/// A release that a node may not have executed.
 #[derive(Debug)]
 struct PendingRelease {
     name: Name,
     park_until: Instant,
-    /// Whether the release leaves a tombstone: a copy of an acquire, or of this release, may arrive at any time.
+    /// A copy of an acquire, or of this release, may arrive at any time.
     tomb: bool,
     used: u64,
-    /// When the ticket has expired on the node by itself. Never, if an acquire may still arrive at any time.
     until: Instant,
     in_flight: bool,
 }
 
 struct Node {
     store: Arc<dyn Store>,
-    /// Why the node is unreachable; `None` if it is reachable.
     down: Option<StoreError>,
     closing: Option<GrantBlock>,
     pending: TicketMap<PendingRelease>,
-    /// How many releases were dropped because too many were pending, since the node was last reachable.
+    /// Since the node was last reachable, because too many were pending.
     dropped: u64,
     retry: Option<Instant>,
-    /// Whether a request was submitted since the last flush.
     touched: bool,
 }
 
 pub(super) struct Nodes {
+    pub(super) now: Instant,
     all: Vec<Node>,
-    /// Answers that a store returned at once, because it takes no more requests.
     pub(super) refused: Vec<(usize, Answer)>,
 }
 
 impl Nodes {
-    /// `stores`: the store of each node, and whether it is connected already.
     pub(super) fn new(stores: Vec<(Arc<dyn Store>, bool)>) -> Self {
         let node = |(store, connected): (_, bool)| Node {
             store,
@@ -63,6 +58,7 @@ impl Nodes {
             touched: false,
         };
         Self {
+            now: Instant::now(),
             all: stores.into_iter().map(node).collect(),
             refused: Vec::new(),
         }
@@ -84,8 +80,15 @@ impl Nodes {
         self.all[node].down.is_none()
     }
 
+    pub(super) fn reachable(&self) -> impl Iterator<Item = usize> + use<> {
+        let up = self.indices().filter(|node| self.is_up(*node));
+        // A quorum has at most 15 nodes.
+        let up = up.fold(0u64, |set, node| set | 1 << node);
+        self.indices().filter(move |node| up >> node & 1 == 1)
+    }
+
     pub(super) fn up(&self) -> usize {
-        self.all.iter().filter(|node| node.down.is_none()).count()
+        self.reachable().count()
     }
 
     pub(super) fn are_connected(&self) -> bool {
@@ -96,11 +99,10 @@ impl Nodes {
         self.all[node].closing = closing;
     }
 
-    /// The block after which a majority of the nodes grants; `None` if a majority grants now, or cannot be reached.
-    pub(super) fn closing(&self, now: Instant) -> Option<GrantBlock> {
-        let up = self.all.iter().filter(|node| node.down.is_none());
-        let closing = up.filter_map(|node| node.closing);
-        let mut closing: Vec<_> = closing.filter(|closing| now < closing.until).collect();
+    /// After this, a majority of the nodes grants; `None` if one grants now, or cannot be reached.
+    pub(super) fn closing(&self) -> Option<GrantBlock> {
+        let closing = self.reachable().filter_map(|node| self.all[node].closing);
+        let mut closing: Vec<_> = closing.filter(|it| self.now < it.until).collect();
         closing.sort_by_key(|closing| closing.until);
         let open = self.up() - closing.len();
         let missing = self.majority().checked_sub(open + 1)?;
@@ -111,14 +113,30 @@ impl Nodes {
         self.all[node].down = Some(error);
     }
 
-    /// The node is reachable again: sends its pending releases.
-    pub(super) fn note_up(&mut self, node: usize, now: Instant) {
+    pub(super) fn note_up(&mut self, node: usize) {
         self.all[node].down = None;
         self.all[node].dropped = 0;
-        self.send_pending(node, now, usize::MAX);
+        self.send_pending(node, usize::MAX);
     }
 
-    pub(super) fn cause(&self, enough: usize) -> String {
+    pub(super) fn disconnected(&self) -> StoreError {
+        StoreError::disconnected(self.cause(self.majority()))
+    }
+
+    pub(super) fn unreachable(&self, enough: usize) -> StoreError {
+        if !self.are_connected() {
+            return self.disconnected();
+        }
+        // Not a disconnection: the member would wait for a reconnect, although a majority is still connected.
+        StoreError::new(StoreErrorKind::Busy, self.cause(enough))
+    }
+
+    pub(super) fn trouble(&self, votes: &Votes, enough: usize) -> StoreError {
+        let trouble = votes.trouble().cloned();
+        trouble.unwrap_or_else(|| self.unreachable(enough))
+    }
+
+    fn cause(&self, enough: usize) -> String {
         let (up, all) = (self.up(), self.len());
         let down = self.all.iter().find_map(|node| node.down.as_ref());
         let cause = down.map(|error| format!(": {error}")).unwrap_or_default();
@@ -132,7 +150,6 @@ impl Nodes {
         }
     }
 
-    /// Sends `op` to `node`. `job`: the number of the job that waits for the answer.
     pub(super) fn send(&mut self, node: usize, job: u64, name: &Name, op: Op) {
         let request = Request {
             name: name.clone(),
@@ -146,12 +163,11 @@ impl Nodes {
         }
     }
 
-    /// Sends a release if the node is reachable; otherwise keeps it as pending.
-    pub(super) fn release(&mut self, node: usize, job: u64, name: &Name, op: Op, now: Instant) {
+    pub(super) fn release(&mut self, node: usize, job: u64, name: &Name, op: Op) {
         if self.is_up(node) {
             self.send(node, job, name, op);
         } else {
-            self.add_pending(node, name, &op, Instant::NEVER, now);
+            self.add_pending(node, name, &op, Instant::NEVER);
         }
     }
 
@@ -159,23 +175,18 @@ impl Nodes {
         self.all[node].pending.remove(&ticket);
     }
 
-    /// The node refused a release, or its connection broke before it answered.
-    pub(super) fn note_unreleased(
-        &mut self,
-        node: usize,
-        name: &Name,
-        op: &Op,
-        error: &StoreError,
-        now: Instant,
-    ) {
-        if error.is_disconnected() {
-            return self.add_pending(node, name, op, Instant::NEVER, now);
+    pub(super) fn note_unreleased(&mut self, node: usize, name: &Name, op: &Op, refused: bool) {
+        let mut until = Instant::NEVER;
+        if refused {
+            until = self.now.after(LONGEST_LEASE);
+            let retry = self.now.after(RETRY.0);
+            self.all[node].retry.get_or_insert(retry);
         }
-        self.add_pending(node, name, op, now.after(LONGEST_LEASE), now);
-        self.all[node].retry.get_or_insert(now.after(RETRY.0));
+        self.add_pending(node, name, op, until);
     }
 
-    fn add_pending(&mut self, node: usize, name: &Name, op: &Op, until: Instant, now: Instant) {
+    fn add_pending(&mut self, node: usize, name: &Name, op: &Op, until: Instant) {
+        let now = self.now;
         let &Op::Release {
             ticket,
             park,
@@ -210,16 +221,27 @@ impl Nodes {
             pending.insert(ticket, release);
         } else {
             *dropped += 1;
-            note_dropped(node, *dropped);
+            let dropped = *dropped;
+            if dropped.is_power_of_two() {
+                tell(move || {
+                    tracing::warn!(
+                        node,
+                        dropped,
+                        "too many releases wait for this server of the quorum: the server keeps these locks until their leases end"
+                    );
+                });
+            }
         }
     }
 
-    /// Sends at most `most` pending releases. The others follow a little later.
-    fn send_pending(&mut self, node: usize, now: Instant, most: usize) {
-        let pending = &mut self.all[node].pending;
-        pending.retain(|_, release| now < release.until);
-        let mut waiting = pending.iter_mut().filter(|(_, release)| !release.in_flight);
-        let releases = waiting.by_ref().take(most).map(|(ticket, release)| {
+    fn send_pending(&mut self, node: usize, most: usize) {
+        let now = self.now;
+        let state = &mut self.all[node];
+        state.touched = true;
+        state.pending.retain(|_, release| now < release.until);
+        let pending = state.pending.iter_mut();
+        let mut waiting = pending.filter(|(_, release)| !release.in_flight);
+        for (ticket, release) in waiting.by_ref().take(most) {
             release.in_flight = true;
             let op = Op::Release {
                 ticket: *ticket,
@@ -227,30 +249,27 @@ impl Nodes {
                 tomb: release.tomb,
                 used: release.used,
             };
-            (release.name.clone(), op)
-        });
-        let releases: Vec<_> = releases.collect();
-        let retry = waiting.next().map(|_| now.after(RETRY.0));
-        self.all[node].retry = retry;
-        for (name, op) in releases {
-            self.send(node, NOBODY, &name, op);
+            let request = Request {
+                name: release.name.clone(),
+                op,
+                id: RequestId(NOBODY),
+            };
+            let refused = state.store.submit(request);
+            self.refused.extend(refused.map(|answer| (node, answer)));
         }
+        state.retry = waiting.next().map(|_| now.after(RETRY.0));
     }
 
-    pub(super) fn retry(&mut self, now: Instant) {
+    pub(super) fn retry(&mut self) {
+        let now = self.now;
         for node in self.indices() {
-            if self.all[node]
-                .retry
-                .take_if(|retry| *retry <= now)
-                .is_some()
-                && self.is_up(node)
-            {
-                self.send_pending(node, now, RETRY.1);
+            let due = self.all[node].retry.take_if(|retry| *retry <= now);
+            if due.is_some() && self.is_up(node) {
+                self.send_pending(node, RETRY.1);
             }
         }
     }
 
-    /// When to call [`retry`](Self::retry) next.
     pub(super) fn next_retry(&self) -> Option<Instant> {
         self.all.iter().filter_map(|node| node.retry).min()
     }
@@ -279,18 +298,5 @@ impl Nodes {
         for node in &self.all {
             node.store.close();
         }
-    }
-}
-
-/// Logs the first dropped release, and then each time when the number has doubled.
-fn note_dropped(node: usize, dropped: u64) {
-    if dropped.is_power_of_two() {
-        tell(move || {
-            tracing::warn!(
-                node,
-                dropped,
-                "too many releases wait for this server of the quorum: the server keeps these locks until their leases end"
-            );
-        });
     }
 }

@@ -18,14 +18,13 @@ pub(super) enum Input {
     Answered(usize, Answer),
     Told(usize, Name, Message),
     Up(usize),
-    /// The node grants nothing while the block lasts; `None`: it grants.
     Closed(usize, Option<GrantBlock>),
     Down(usize, StoreError),
     StillDown(usize, StoreError),
 }
 
 pub(crate) struct QuorumStore {
-    nodes: Vec<Arc<dyn Store>>,
+    pub(super) nodes: Vec<Arc<dyn Store>>,
     inbox: Mutex<Inbox>,
     changed: Notify,
 }
@@ -33,7 +32,6 @@ pub(crate) struct QuorumStore {
 #[derive(Debug, Default)]
 struct Inbox {
     inputs: VecDeque<Input>,
-    /// Whether the member sends no more requests.
     closed: bool,
 }
 
@@ -46,7 +44,7 @@ impl QuorumStore {
         }
     }
 
-    /// Takes all inputs so far. The flag is `false` once [`Store::close`] was called.
+    /// The flag is `false` once [`Store::close`] was called.
     pub(super) fn take(&self) -> (VecDeque<Input>, bool) {
         let mut inbox = lock(&self.inbox);
         (std::mem::take(&mut inbox.inputs), !inbox.closed)
@@ -64,7 +62,7 @@ impl Store for QuorumStore {
         if known.len() < majority(self.nodes.len()) {
             return Guarantees::unknown();
         }
-        // Any node may complete a second majority, so the weakest guarantee counts.
+        // Any node may complete a second majority.
         let mut guarantees = Guarantees::weakest(known.into_iter());
         guarantees.fifo = false;
         guarantees

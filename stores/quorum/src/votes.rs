@@ -3,16 +3,13 @@
 use auto_mutex_core::store::{Reply, Share, StoreErrorKind};
 use auto_mutex_core::{LockKind, StoreError};
 
-/// Returns the size of a majority. Any two majorities have a node in common.
+/// Any two majorities have a node in common.
 pub(super) fn majority(nodes: usize) -> usize {
     nodes / 2 + 1
 }
 
-/// How many nodes must have granted `share` before it is held.
-///
 /// If each holder of one unit needs `q` nodes, `capacity + 1` holders must need more units than all nodes have:
-/// `q * (capacity + 1) > capacity * nodes`. For a mutex, that's a majority. Readers and writers need a majority too: then
-/// each reader has a node in common with each writer.
+/// `q * (capacity + 1) > capacity * nodes`. Each reader must have a node in common with each writer.
 pub(super) fn needed(nodes: usize, share: &Share) -> usize {
     let majority = majority(nodes);
     if share.kind != LockKind::Semaphore {
@@ -26,9 +23,7 @@ pub(super) fn needed(nodes: usize, share: &Share) -> usize {
 pub(super) enum Vote {
     None,
     Unanswered,
-    Answered(Reply),
-    /// There is no reply: the request did not run, or it is unknown whether it ran.
-    Failed(StoreError),
+    Answered(Result<Reply, StoreError>),
 }
 
 #[derive(Debug, Default)]
@@ -48,14 +43,18 @@ impl Votes {
     }
 
     pub(super) fn put(&mut self, node: usize, result: Result<Reply, StoreError>) {
-        self.0[node] = match result {
-            Ok(reply) => Vote::Answered(reply),
-            Err(error) => Vote::Failed(error),
-        };
+        self.0[node] = Vote::Answered(result);
     }
 
     pub(super) fn of(&self, node: usize) -> &Vote {
         &self.0[node]
+    }
+
+    pub(super) fn reply(&self, node: usize) -> Option<&Reply> {
+        match &self.0[node] {
+            Vote::Answered(Ok(reply)) => Some(reply),
+            _ => None,
+        }
     }
 
     pub(super) fn count(&self, which: impl Fn(&Reply) -> bool) -> usize {
@@ -63,8 +62,10 @@ impl Votes {
     }
 
     pub(super) fn unanswered(&self) -> usize {
-        let unanswered = |vote: &&Vote| matches!(vote, Vote::Unanswered);
-        self.0.iter().filter(unanswered).count()
+        let votes = self.0.iter();
+        votes
+            .filter(|vote| matches!(vote, Vote::Unanswered))
+            .count()
     }
 
     pub(super) fn answered(&self) -> usize {
@@ -72,28 +73,24 @@ impl Votes {
     }
 
     pub(super) fn replies(&self) -> impl Iterator<Item = &Reply> + Clone {
+        (0..self.len()).filter_map(|node| self.reply(node))
+    }
+
+    pub(super) fn errors(&self) -> impl Iterator<Item = &StoreError> {
         self.0.iter().filter_map(|vote| match vote {
-            Vote::Answered(reply) => Some(reply),
+            Vote::Answered(Err(error)) => Some(error),
             _ => None,
         })
     }
 
-    pub(super) fn failed(&self) -> usize {
-        let failed = |vote: &&Vote| matches!(vote, Vote::Failed(_));
-        self.0.iter().filter(failed).count()
-    }
-
-    /// Returns an error that is neither a lost connection nor a busy server: the best cause to report.
+    /// The best cause to report: neither a lost connection nor a busy server.
     pub(super) fn trouble(&self) -> Option<&StoreError> {
-        let mut errors = self.0.iter().filter_map(|vote| match vote {
-            Vote::Failed(error) => Some(error),
-            _ => None,
-        });
-        errors.find(|error| !error.is_disconnected() && error.kind() != StoreErrorKind::Busy)
+        let is_cause =
+            |error: &&StoreError| !error.is_disconnected() && error.kind() != StoreErrorKind::Busy;
+        self.errors().find(is_cause)
     }
 }
 
-/// Returns an item with the most frequent `key`, and the number of items with that key.
 pub(super) fn most_frequent<T, K: PartialEq>(
     items: impl Iterator<Item = T> + Clone,
     key: impl Fn(&T) -> K,

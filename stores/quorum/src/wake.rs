@@ -3,86 +3,85 @@
 
 use std::time::Duration;
 
-use auto_mutex_core::store::{
-    Answer, Instant, Lease, Message, Mode, Name, Op, Reply, Share, Signal, Ticket,
-};
+use auto_mutex_core::store::{Instant, Lease, Message, Mode, Name, Op, Share, Signal, Ticket};
 
 use super::machine::Quorum;
-use super::nodes::NOBODY;
+use super::nodes::{NOBODY, Nodes};
 use super::release::release_op;
-use super::ticket::Phase;
-use super::wake_queue::wake_queue;
+use super::ticket::{Phase, TicketState};
 
-/// The minimum lifetime of a place in a wake queue. It is longer than the pause between two rounds.
+/// Longer than the pause between two rounds.
 const PLACE: Duration = Duration::from_secs(4);
 
-impl Quorum {
-    /// Makes sure that `ticket` is in the wake queue of `node`, after it has used up a signal that it got there.
-    pub(super) fn queue_on(&mut self, node: usize, ticket: Ticket) {
-        let Some(state) = self.tickets.get_mut(&ticket) else {
-            return;
-        };
-        let queue = state.join_wake_queue();
-        let place = state.lease.place.max(PLACE);
-        let on = &mut state.on[node];
+const SUFFIX: &str = "wake";
+
+pub(super) fn wake_queue(name: &Name) -> Name {
+    name.beside(SUFFIX)
+}
+
+/// Names of users never end in this way.
+pub(super) fn is_wake_queue(name: &Name) -> bool {
+    name.before(SUFFIX).is_some()
+}
+
+impl TicketState {
+    /// Uses up a signal that the ticket got there before.
+    pub(super) fn queue_on(&mut self, nodes: &mut Nodes, node: usize) {
+        let (ticket, queue) = (self.lease.ticket, self.join_wake_queue());
+        let place = self.lease.place.max(PLACE);
+        let on = &mut self.on[node];
         if let Some(used) = on.wake.take() {
             on.queued = None;
-            self.nodes
-                .send(node, NOBODY, &queue, release_op(ticket, false, used));
+            nodes.send(node, NOBODY, &queue, release_op(ticket, false, used));
         }
-        // A place is renewed after a third of its lifetime, so that it lasts until the next round.
-        let fresh = |since: Instant| since.until(self.now) < place / 3;
+        // Until the next round, a third of the lifetime may pass.
+        let fresh = |since: Instant| since.until(nodes.now) < place / 3;
         if on.queued.is_some_and(fresh) {
             return;
         }
-        on.queued = Some(self.now);
+        on.queued = Some(nodes.now);
         let op = Op::Acquire {
-            lease: Lease::of(ticket, state.lease.counter, place),
+            lease: Lease::of(ticket, self.lease.counter, place),
             share: Share {
-                units: state.share.units,
+                units: self.share.units,
                 ..Share::NOTIFICATION
             },
             mode: Mode::Queue,
-            meta: state.meta.clone(),
+            meta: self.meta.clone(),
         };
-        self.nodes.send(node, NOBODY, &queue, op);
+        nodes.send(node, NOBODY, &queue, op);
     }
 
-    /// Takes `ticket` out of its wake queue on all nodes. Signals that it got but has not `used` go to other waiters.
-    pub(super) fn leave_wake_queue(&mut self, ticket: Ticket, used: bool) {
-        let Some(state) = self.tickets.get_mut(&ticket) else {
+    /// Signals that the ticket got but has not `used` go to other waiters.
+    pub(super) fn leave_wake_queue(&mut self, nodes: &mut Nodes, used: bool) {
+        let Some(queue) = self.wake_queue.take() else {
             return;
         };
-        let Some(queue) = state.wake_queue.take() else {
-            return;
-        };
-        for node in self.nodes.indices() {
-            let on = &mut state.on[node];
+        for (node, on) in self.on.iter_mut().enumerate() {
             let wake = on.wake.take();
             if on.queued.take().is_some() || wake.is_some() {
                 let token = wake.filter(|_| used).unwrap_or(0);
-                self.nodes
-                    .send(node, NOBODY, &queue, release_op(ticket, false, token));
+                let op = release_op(self.lease.ticket, false, token);
+                nodes.send(node, NOBODY, &queue, op);
             }
         }
     }
+}
 
-    /// Wakes the first waiter for `name` on each reachable node.
+impl Quorum {
     pub(super) fn wake_one(&mut self, name: &Name) {
         let queue = wake_queue(name);
         self.note_release(&queue);
-        for node in self.nodes.indices() {
-            if self.nodes.is_up(node) {
-                let op = Op::Signal {
-                    ticket: Ticket::random(),
-                    signal: Signal::One,
-                };
-                self.nodes.send(node, NOBODY, &queue, op);
-            }
+        for node in self.nodes.reachable() {
+            let op = Op::Signal {
+                ticket: Ticket::random(),
+                signal: Signal::One,
+            };
+            self.nodes.send(node, NOBODY, &queue, op);
         }
     }
 
-    /// Makes the next round of each ticket renew its place on `node`. The node has reconnected, and may have been restarted.
+    /// The node has reconnected, and may have been restarted.
     pub(super) fn look_after_places(&mut self, node: usize) {
         for state in self.tickets.values_mut() {
             if let Some(since) = &mut state.on[node].queued {
@@ -91,29 +90,11 @@ impl Quorum {
         }
     }
 
-    pub(super) fn note_place(&mut self, node: usize, ticket: Ticket, answer: &Answer) {
-        if !matches!(answer.request.op, Op::Acquire { .. }) {
-            return;
-        }
-        match answer.result {
-            Ok(Reply::Granted { token, .. }) => self.woken(node, ticket, token),
-            Ok(Reply::Queued { .. }) => {}
-            _ => {
-                if let Some(state) = self.tickets.get_mut(&ticket) {
-                    state.on[node].queued = None;
-                }
-            }
-        }
-    }
-
-    /// `token`: that of the signal with which `node` wakes `ticket` after a release.
     pub(super) fn woken(&mut self, node: usize, ticket: Ticket, token: u64) {
-        let Some(state) = self.tickets.get_mut(&ticket) else {
+        let state = self.tickets.get_mut(&ticket);
+        let Some(state) = state.filter(|state| state.wake_queue.is_some()) else {
             return;
         };
-        if state.wake_queue.is_none() {
-            return;
-        }
         state.on[node].wake = Some(token);
         if std::mem::replace(&mut state.woken, true) || state.phase != Phase::Wanting {
             return;

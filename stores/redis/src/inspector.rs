@@ -2,23 +2,22 @@
 
 use std::time::{Duration, SystemTime};
 
-use auto_mutex_core::store::{
-    Described, KeyAt, KeyEnd, Name, NameRecord, Op, Part, Position, Reader, Reading, Replica,
-    Reply, Server, Snapshot,
-};
-use auto_mutex_core::{SetupError, StoreError};
-
 use super::command::KEY;
 use super::connect::error::{ConnectError, accept};
 use super::connect::facts::{Facts, number};
 use super::connect::{Connector, Ready};
-use super::error::{self, Code};
+use super::error::Code;
 use super::{Spec, reply, term};
-use crate::wire::{ErrorReply, Value};
+use crate::wire::Value;
+use auto_mutex_core::store::{
+    Described, Found, Name, NameRecord, Op, Page, Reader, Reading, Replica, Reply, Server, Snapshot,
+};
+use auto_mutex_core::{SetupError, StoreError};
 
 const PAGE: u64 = 1000;
 const ALL_KEYS: &str = "auto_mutex:*";
 
+/// A reader of one server. After a failover, it reads from the new primary.
 pub(crate) struct Inspector {
     connector: Connector,
     opened: Option<Ready>,
@@ -36,159 +35,105 @@ impl Inspector {
         }
     }
 
-    fn place(&self) -> String {
-        self.connector.place()
-    }
-
-    async fn scan(
-        &mut self,
-        pattern: &str,
-        position: &Position,
-        more: &[&str],
-    ) -> Result<Part<String>, SetupError> {
-        let mut question = redis::cmd("SCAN");
-        question.arg(&position.cursor).arg("MATCH").arg(pattern);
-        question.arg("COUNT").arg(PAGE).arg(more);
-        let found = self.with(async |_: &Connector, opened: &mut Ready| {
-            Ok(page(opened.connection.ask(&question).await?))
-        });
-        let (keys, next) = found.await?.map_err(|error| error.at(&self.place()))?;
-        Ok((keys, position.after(next, 1)))
-    }
-
-    async fn ends_of(&mut self, keys: &[String]) -> Result<Vec<i64>, SetupError> {
-        let mut questions = Vec::new();
-        for key in keys {
-            let mut question = redis::cmd("PTTL");
-            question.arg(key).write_packed_command(&mut questions);
-        }
-        let ends = self.with(async |_: &Connector, opened: &mut Ready| {
-            opened.connection.send(&questions).await?;
-            let mut ends = Vec::with_capacity(keys.len());
-            for _ in keys {
-                ends.push(match opened.connection.reply().await? {
-                    Value::Integer(end) => Ok(end),
-                    reply => accept(reply).map(|_| 0),
-                });
-            }
-            Ok(ends)
-        });
-        let ends: Result<_, _> = ends.await?.into_iter().collect();
-        ends.map_err(|error: ConnectError| error.at(&self.place()))
-    }
-
-    async fn inspect_once(&mut self, names: &[Name]) -> Result<Snapshot, SetupError> {
-        let mut questions = Vec::new();
-        redis::cmd("TIME").write_packed_command(&mut questions);
-        for name in names {
-            self.connector
-                .evaluate(name, &Op::Inspect, 0, &mut questions);
-        }
-        let found = self.with(async |_: &Connector, opened: &mut Ready| {
-            opened.connection.send(&questions).await?;
-            let now = time(opened.connection.reply().await?);
-            let mut states = Vec::with_capacity(names.len());
-            for _ in names {
-                states.push(record(&opened.connection.reply().await?));
-            }
-            Ok((now, states))
-        });
-        let (now, names) = found.await?;
-        let now = now.map_err(|error| error.at(&self.place()))?;
-        Ok(Snapshot { now, names })
-    }
-
-    /// Asks again on a new connection if one that was open before fails. Queries change nothing, so that's harmless.
+    /// Runs `ask` once more on a new connection if it fails on one that was open before, which may have ended. Queries
+    /// change nothing, so that's harmless.
     async fn with<T>(
         &mut self,
         mut ask: impl AsyncFnMut(&Connector, &mut Ready) -> Result<T, ConnectError>,
     ) -> Result<T, SetupError> {
-        let was_open = self.opened.is_some();
-        let mut asked = self.attempt(&mut ask).await;
+        let opened = self.opened.take();
+        let was_open = opened.is_some();
+        let mut asked = self.attempt(opened, &mut ask).await;
         if asked.is_err() && was_open {
-            self.opened = None;
-            asked = self.attempt(&mut ask).await;
+            asked = self.attempt(None, &mut ask).await;
         }
-        asked.map_err(|error| {
-            self.opened = None;
-            error.at(&self.place())
-        })
+        asked.map_err(|error| error.at(&self.connector.place()))
     }
 
     async fn attempt<T>(
         &mut self,
+        opened: Option<Ready>,
         ask: &mut impl AsyncFnMut(&Connector, &mut Ready) -> Result<T, ConnectError>,
     ) -> Result<T, ConnectError> {
-        let opened = match &mut self.opened {
-            Some(opened) => opened,
-            closed => {
-                let silence = self.connector.spec.connect_timeout;
-                closed.insert(self.connector.unsubscribed(silence).await?)
+        let connector = &self.connector;
+        let mut ready = match opened {
+            Some(ready) => ready,
+            None => {
+                connector
+                    .unsubscribed(connector.spec.connect_timeout)
+                    .await?
             }
         };
-        ask(&self.connector, opened).await
+        let answer = ask(connector, &mut ready).await?;
+        self.opened = Some(ready);
+        Ok(answer)
     }
 }
 
 impl Reader for Inspector {
     fn connect(&mut self) -> Reading<'_, Result<(), SetupError>> {
-        Box::pin(self.with(async |_: &Connector, _: &mut Ready| Ok(())))
+        Box::pin(self.with(async |_, _| Ok(())))
     }
 
-    fn names<'a>(
+    fn scan<'a>(
         &'a mut self,
-        pattern: &'a str,
-        position: &'a Position,
-    ) -> Reading<'a, Result<Part<Name>, SetupError>> {
-        Box::pin(async move {
-            let pattern = format!("{KEY}{pattern}}}");
-            let (keys, next) = self.scan(&pattern, position, &["TYPE", "string"]).await?;
-            Ok((keys.iter().filter_map(|key| name_of(key)).collect(), next))
-        })
+        _: usize,
+        pattern: Option<&'a str>,
+        cursor: &'a str,
+    ) -> Reading<'a, Result<Page, SetupError>> {
+        Box::pin(self.with(async move |connector, ready| {
+            let connection = &mut ready.connection;
+            let mut question = redis::cmd("SCAN");
+            question.arg(cursor).arg("COUNT").arg(PAGE).arg("MATCH");
+            match pattern {
+                Some(pattern) => {
+                    let keys = format!("{KEY}{pattern}}}");
+                    question.arg(keys).arg("TYPE").arg("string")
+                }
+                None => question.arg(ALL_KEYS),
+            };
+            let mut page = page(connection.ask(&question).await?)?;
+            page.server = connector.place();
+            if pattern.is_none() {
+                let mut questions = Vec::new();
+                for found in &page.keys {
+                    let mut end = redis::cmd("PTTL");
+                    end.arg(&found.key).write_packed_command(&mut questions);
+                }
+                connection.send(&questions).await?;
+                for found in &mut page.keys {
+                    let end = accept(connection.reply().await?)?;
+                    found.never_ends = end == Value::Integer(-1);
+                }
+            }
+            Ok(page)
+        }))
     }
 
     fn inspect<'a>(&'a mut self, names: &'a [Name]) -> Reading<'a, Result<Snapshot, SetupError>> {
-        Box::pin(async {
-            let snapshot = self.inspect_once(names).await?;
-            if !snapshot.names.iter().any(is_flushed) {
-                return Ok(snapshot);
+        Box::pin(self.with(async move |connector, ready| {
+            let connection = &mut ready.connection;
+            let mut questions = redis::cmd("TIME").get_packed_command();
+            for name in names {
+                connector.evaluate(name, &Op::Inspect, 0, &mut questions);
             }
-            self.opened = None;
-            self.inspect_once(names).await
-        })
-    }
-
-    fn keys<'a>(
-        &'a mut self,
-        position: &'a Position,
-    ) -> Reading<'a, Result<Part<KeyAt>, SetupError>> {
-        Box::pin(async {
-            let place = self.place();
-            let (keys, next) = self.scan(ALL_KEYS, position, &[]).await?;
-            let ends = self.ends_of(&keys).await?;
-            let keys = keys.into_iter().zip(ends).map(|(key, end)| {
-                let end = KeyEnd {
-                    name: name_of(&key),
-                    never: end == -1,
-                    key,
-                };
-                (place.clone(), end)
-            });
-            Ok((keys.collect(), next))
-        })
+            connection.send(&questions).await?;
+            let now = micros(&accept(connection.reply().await?)?);
+            let now = now.ok_or_else(ConnectError::nonsense)?;
+            let mut states = Vec::new();
+            for _ in names {
+                states.push(state(&connection.reply().await?)?);
+            }
+            Ok(Snapshot { now, names: states })
+        }))
     }
 
     fn describe(&mut self) -> Reading<'_, Vec<Described>> {
         Box::pin(async {
             let described = self.with(describe).await;
-            vec![described.map_err(|error| (self.place(), error))]
+            vec![described.map_err(|error| (self.connector.place(), error))]
         })
     }
-}
-
-/// Whether the server has lost the scripts. A new connection loads them again.
-fn is_flushed<T>(answer: &Result<T, StoreError>) -> bool {
-    matches!(answer, Err(error) if Code::of_error(error) == Code::NoScript)
 }
 
 async fn describe(connector: &Connector, opened: &mut Ready) -> Result<Server, ConnectError> {
@@ -216,34 +161,38 @@ async fn describe(connector: &Connector, opened: &mut Ready) -> Result<Server, C
     Ok(server)
 }
 
-/// The other keys of a name do not end with the brace.
+/// Returns the name, if `key` is the first key of a name. The other keys of a name do not end with the brace.
 fn name_of(key: &str) -> Option<Name> {
     Name::parse(key.strip_prefix(KEY)?.strip_suffix('}')?)
 }
 
-fn page(value: Value<'_>) -> Result<(Vec<String>, Option<String>), ConnectError> {
-    let value = accept(value)?;
-    let Some([cursor, Value::List(keys)]) = value.as_list() else {
+/// All keys of the library are text, so other keys are skipped.
+fn page(reply: Value<'_>) -> Result<Page, ConnectError> {
+    let reply = accept(reply)?;
+    let Some([cursor, Value::List(keys)]) = reply.as_list() else {
         return Err(ConnectError::nonsense());
     };
     let cursor = cursor.as_text().ok_or_else(ConnectError::nonsense)?;
-    // All keys of the library are text, so other keys are skipped.
-    let keys = keys.iter().filter_map(Value::as_text).map(str::to_owned);
-    let next = (cursor != "0").then(|| cursor.to_owned());
-    Ok((keys.collect(), next))
+    let keys = keys.iter().filter_map(Value::as_text).map(|key| Found {
+        key: key.to_owned(),
+        name: name_of(key),
+        never_ends: false,
+    });
+    Ok(Page {
+        server: String::new(),
+        keys: keys.collect(),
+        next: (cursor != "0").then(|| cursor.to_owned()),
+    })
 }
 
-fn record(value: &Value<'_>) -> Result<NameRecord, StoreError> {
-    match reply::parse(value, &Op::Inspect)? {
-        Reply::Info(record) => Ok(record),
-        _ => Err(error::of_server(&ErrorReply::new(
-            b"ERR the reply is not that of an inspection",
-        ))),
+/// Fails as a whole if the server has lost the scripts: a new connection loads them again.
+fn state(reply: &Value<'_>) -> Result<Result<NameRecord, StoreError>, ConnectError> {
+    match reply::parse(reply, &Op::Inspect) {
+        Ok(Reply::Info(record)) => Ok(Ok(record)),
+        Ok(_) => Ok(Err(reply::nonsense())),
+        Err(error) if Code::of_error(&error) == Code::NoScript => Err(ConnectError::of(error)),
+        Err(error) => Ok(Err(error)),
     }
-}
-
-fn time(value: Value<'_>) -> Result<u64, ConnectError> {
-    micros(&accept(value)?).ok_or_else(ConnectError::nonsense)
 }
 
 fn micros(value: &Value<'_>) -> Option<u64> {

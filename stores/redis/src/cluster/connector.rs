@@ -10,16 +10,12 @@ use super::epoch::epoch_keys;
 use super::primary::Primary;
 use super::slot::Slot;
 use super::topology::{Topology, shuffle};
-use crate::{Access, Driver, Guard, RedisEndpoint, Route, Scripts, Spec, TermKeys, probe_name};
+use crate::{Driver, Guard, RedisEndpoint, Route, Scripts, Spec, TermKeys, probe_name};
 
-/// Makes the connections of one member, and chooses the nodes to ask for the topology.
-#[derive(Clone)]
 pub(super) struct Connector {
-    seeds: Vec<Address>,
-    access: Access,
+    endpoint: ClusterEndpoint,
     replicas: Option<Replicas>,
-    pub(super) member: MemberId,
-    scripts: Arc<Scripts>,
+    member: MemberId,
     guard: Guard,
     pub(super) connect_timeout: Duration,
     next: u32,
@@ -28,19 +24,16 @@ pub(super) struct Connector {
 impl Connector {
     pub(super) fn new(endpoint: &ClusterEndpoint, options: &Options, member: MemberId) -> Self {
         Self {
-            seeds: endpoint.nodes.clone(),
-            access: endpoint.access.clone(),
+            endpoint: endpoint.clone(),
             replicas: options.replicas,
             member,
-            scripts: Scripts::of_cluster(),
             guard: Guard::of(options),
             connect_timeout: options.connect_timeout,
             next: 0,
         }
     }
 
-    /// Makes a node of `topology` that has no connection yet, and its driver. `is_new`: no node knows a ticket of this
-    /// client. `checks`: whether the first connection checks the node.
+    /// `is_new`: no node knows a ticket of this client. `checks`: whether the first connection checks the node.
     pub(super) fn primary(
         &mut self,
         address: Address,
@@ -65,8 +58,6 @@ impl Connector {
         (Arc::new(primary), driver)
     }
 
-    /// Returns the nodes to ask for the topology. The order is: connected primaries, `replicas`, the nodes in the URL,
-    /// other primaries.
     pub(super) fn candidates(
         &self,
         primaries: &[Arc<Primary>],
@@ -77,7 +68,7 @@ impl Connector {
         let mut groups = [
             up.into_iter().map(address).collect(),
             replicas.to_vec(),
-            self.seeds.clone(),
+            self.endpoint.nodes.clone(),
             down.into_iter().map(address).collect(),
         ];
         let mut all: Vec<Address> = Vec::new();
@@ -89,41 +80,30 @@ impl Connector {
                 }
             }
         }
-        all.into_iter().map(|one| self.endpoint(one)).collect()
+        let endpoint = |address| RedisEndpoint {
+            address,
+            access: self.endpoint.access.clone(),
+        };
+        all.into_iter().map(endpoint).collect()
     }
 
-    /// A reader of the node at `address`.
-    pub(super) fn inspector(&self, address: Address) -> crate::Inspector {
-        crate::Inspector::new(self.spec(&address, self.guard.clone()))
+    pub(super) fn inspector(&self, address: &Address) -> crate::Inspector {
+        crate::Inspector::new(self.spec(address, self.guard.clone()))
     }
 
     fn spec(&self, address: &Address, guard: Guard) -> Spec {
         let route = Route::Fixed(address.clone());
+        let (access, timeout) = (&self.endpoint.access, self.connect_timeout);
         Spec {
             replicas: self.replicas,
-            scripts: self.scripts.clone(),
-            ..Spec::new(
-                route,
-                &self.access,
-                self.member,
-                guard,
-                self.connect_timeout,
-            )
+            scripts: Scripts::of_cluster(),
+            ..Spec::new(route, access, self.member, guard, timeout)
         }
     }
 
-    /// Returns a name that only this member uses, in a slot that the node at `address` serves.
     fn probe(&self, topology: &Topology, address: &Address) -> Name {
-        // These are far more names than needed to hit any slot.
         let mut names = (0..1 << 20).map(|number| probe_name(self.member, number));
         let name = names.find(|name| topology.serves(address, Slot::of(name)));
         name.unwrap_or_else(|| probe_name(self.member, 0))
-    }
-
-    fn endpoint(&self, address: Address) -> RedisEndpoint {
-        RedisEndpoint {
-            address,
-            access: self.access.clone(),
-        }
     }
 }

@@ -1,15 +1,17 @@
 //! The engine of a Redis Cluster: [`ClusterEndpoint`].
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use auto_mutex_core::store::{
-    Address, Boxed, Checked, Dialer, Driver, Engine, Events, Layout, Opening, Options, Reader,
-    Scheme, Source, Store, invalid, same_kind,
+    Address, Checked, Dialer, Driver, Engine, Layout, Opening, Options, Reader, Scheme, Source,
+    Store, invalid, same_kind,
 };
 use auto_mutex_core::{ServerKind, SetupError};
 
-use super::{Inspector, Refresher, open};
+use super::connector::Connector;
+use super::inspector::Inspector;
+use super::refresher::Refresher;
+use super::store::ClusterStore;
 use crate::engine::{check, listed, meet};
 use crate::{Access, servers};
 
@@ -17,10 +19,9 @@ inventory::submit! {
     Scheme { names: &["redis-cluster"], parse: |_, rest| Ok(Arc::new(ClusterEndpoint::parse(rest)?)) }
 }
 
-/// A Redis Cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ClusterEndpoint {
-    /// Some of the nodes. The client learns the addresses of the other nodes from these.
+    /// Some of the nodes; they name the others.
     pub(crate) nodes: Vec<Address>,
     pub(crate) access: Access,
 }
@@ -72,21 +73,12 @@ impl Engine for ClusterEndpoint {
     }
 
     fn unconnected(&self, opening: &Opening<'_>) -> (Arc<dyn Store>, Box<dyn Driver>) {
-        let (store, refresher) = open::unconnected(self, opening.options, opening.member);
-        (store, Box::new(refresher))
+        let connector = Connector::new(self, opening.options, opening.member);
+        let store = Arc::new(ClusterStore::new(self.servers()));
+        (store.clone(), Box::new(Refresher::new(store, connector)))
     }
 
     fn reader(&self, options: &Options) -> Box<dyn Reader> {
         Box::new(Inspector::new(self, options))
-    }
-}
-
-impl Driver for Refresher {
-    fn open(&mut self, limit: Duration) -> Boxed<'_, Result<(), SetupError>> {
-        Box::pin(open::open(self, limit))
-    }
-
-    fn run(self: Box<Self>, events: Arc<dyn Events>) -> Boxed<'static, ()> {
-        Box::pin(Self::run(*self, events))
     }
 }

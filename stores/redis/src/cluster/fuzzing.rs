@@ -3,7 +3,7 @@
 use auto_mutex_core::store::Address;
 
 use super::epoch::epoch_keys;
-use super::redirector::Redirect;
+use super::redirector::redirect;
 use super::slot::Slot;
 use super::topology::Topology;
 use crate::fuzzing;
@@ -11,10 +11,8 @@ use crate::fuzzing;
 /// Error replies, including redirections.
 pub fn errors(bytes: &[u8]) {
     fuzzing::each_error(bytes, |error| {
-        if let Some(redirect) = Redirect::of(error, &asked()) {
-            if let Redirect::Moved(slot, _) = redirect {
-                assert!(slot.0 < Slot::COUNT);
-            }
+        if let Some((_, slot, _)) = redirect(error, &asked()) {
+            assert!(slot.0 < Slot::COUNT);
             let text = error.to_string();
             assert!(text.starts_with("MOVED ") || text.starts_with("ASK "));
         }

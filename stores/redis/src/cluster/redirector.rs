@@ -14,31 +14,17 @@ use super::store::{ClusterStore, busy};
 use super::topology::address;
 use crate::Code;
 
-/// The target of a redirect. The request was not executed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Redirect {
-    /// The slot has moved to this address.
-    Moved(Slot, Address),
-    /// The slot is being migrated to this address, and the name of the request is already there.
-    Ask(Address),
-}
-
-impl Redirect {
-    /// Reads `MOVED 3999 127.0.0.1:6381` or `ASK 3999 127.0.0.1:6381`, from the node at `asked`.
-    pub(super) fn of(error: &StoreError, asked: &Address) -> Option<Self> {
-        let code = Code::of_error(error);
-        if !matches!(code, Code::Moved | Code::Ask) {
-            return None;
-        }
-        let mut words = error.details().split(' ');
-        let slot = Slot::numbered(words.next()?.parse::<u16>().ok()?)?;
-        let (host, port) = words.next()?.rsplit_once(':')?;
-        let address = address(host, port.parse().ok()?, asked)?;
-        Some(match code {
-            Code::Moved => Self::Moved(slot, address),
-            _ => Self::Ask(address),
-        })
+/// Reads `MOVED 3999 127.0.0.1:6381` or `ASK 3999 127.0.0.1:6381`, from the node at `asked`: the slot has moved to this
+/// address, or it is being migrated there and the name of the request is there already. The request was not executed.
+pub(super) fn redirect(error: &StoreError, asked: &Address) -> Option<(Code, Slot, Address)> {
+    let code = Code::of_error(error);
+    if !matches!(code, Code::Moved | Code::Ask) {
+        return None;
     }
+    let mut words = error.details().split(' ');
+    let slot = Slot::numbered(words.next()?.parse::<u16>().ok()?)?;
+    let (host, port) = words.next()?.rsplit_once(':')?;
+    Some((code, slot, address(host, port.parse().ok()?, asked)?))
 }
 
 pub(super) struct Redirector {
@@ -48,12 +34,11 @@ pub(super) struct Redirector {
 }
 
 impl Redirector {
-    /// Handles a request that failed. A redirected request was certainly not executed, so it is sent to the other node.
-    /// The member handles all other errors.
+    /// A redirected request was certainly not executed, so it is sent to the other node.
     fn failed(&self, request: Request, error: StoreError) {
-        let refused = match Redirect::of(&error, &self.primary.address) {
-            Some(Redirect::Moved(slot, address)) => self.moved(slot, &address, request),
-            Some(Redirect::Ask(address)) => self.asked(address, request),
+        let refused = match redirect(&error, &self.primary.address) {
+            Some((Code::Moved, slot, address)) => self.moved(slot, &address, request),
+            Some((_, _, address)) => self.asked(address, request),
             None => return self.not_redirected(request, error),
         };
         if let Some(request) = refused {
@@ -61,7 +46,7 @@ impl Redirector {
         }
     }
 
-    /// Follows `MOVED`: the slot has moved to `address`. Returns the request if it cannot be sent there now.
+    /// Returns the request if it cannot be sent to `address` now.
     fn moved(&self, slot: Slot, address: &Address, request: Request) -> Option<Request> {
         self.store.schedule(|work| work.refresh = true);
         let map = self.store.map();
@@ -71,8 +56,6 @@ impl Redirector {
         }
     }
 
-    /// Follows `ASK`: the slot is being migrated to `address`, and the name is already there. Returns the request if it
-    /// cannot be sent there now.
     fn asked(&self, address: Address, request: Request) -> Option<Request> {
         let map = self.store.map();
         let Some(target) = map.find(&address) else {
@@ -90,29 +73,20 @@ impl Redirector {
     }
 
     fn not_redirected(&self, request: Request, error: StoreError) {
-        if Code::of_error(&error) == Code::ClusterDown {
-            self.refused(&error);
+        // Only the first refusal is reported: later ones must not shorten the pauses between surveys.
+        if Code::of_error(&error) == Code::ClusterDown
+            && !self.primary.refuses.swap(true, Ordering::AcqRel)
+        {
+            self.events.disconnected(self.primary.node, error.clone());
+            self.store.schedule(|work| work.refresh = true);
         }
         let name = error.is_disconnected().then(|| request.name.clone());
         self.events.answered(request.failed(error));
         // If another node serves the name by now, no event of that node would make the member resend the request.
         let node = name.map(|name| self.store.node(&name));
         if let Some(node) = node.filter(|node| *node != self.primary.node) {
-            self.ask_again(node);
+            self.store.schedule(|work| work.ask_again.extend([node]));
         }
-    }
-
-    /// Reports the node as disconnected until it serves again: it is connected, but serves nothing.
-    fn refused(&self, error: &StoreError) {
-        // Only the first refusal is reported. Later refusals must not shorten the pauses between surveys.
-        if !self.primary.refuses.swap(true, Ordering::AcqRel) {
-            self.events.disconnected(self.primary.node, error.clone());
-            self.store.schedule(|work| work.refresh = true);
-        }
-    }
-
-    fn ask_again(&self, node: Node) {
-        self.store.schedule(|work| work.ask_again.extend([node]));
     }
 }
 
@@ -124,16 +98,16 @@ impl Events for Redirector {
             result => {
                 self.events.answered(Answer { request, result });
                 if self.primary.refuses.swap(false, Ordering::AcqRel) {
-                    self.ask_again(self.primary.node);
+                    let node = self.primary.node;
+                    self.store.schedule(|work| work.ask_again.extend([node]));
                 }
             }
         }
     }
 
     fn told(&self, name: &Name, message: Message) {
-        // Every node forwards published messages, so the client gets several copies, some of them late. A grant is passed
-        // on from any node, because during a migration other nodes than the slot's owner grant too. Any other message is
-        // passed on from the slot's owner only, or from any node while the owner is not connected.
+        // Every node forwards published messages, so there are several copies, some of them late. During a migration other
+        // nodes than the slot's owner grant too; any other message counts from the owner only, while it is connected.
         let granted = matches!(message, Message::Grant { .. });
         let counts = || {
             let map = self.store.map();
@@ -155,7 +129,7 @@ impl Events for Redirector {
     }
 
     fn disconnected(&self, _: Node, error: StoreError) {
-        // If no attempt to connect has finished yet, the state stays `NEW`: the node may or may not be reachable.
+        // Otherwise it stays `NEW`: the node may or may not be reachable.
         if self.primary.is_up() {
             self.primary.set_up(false);
         }
@@ -184,14 +158,14 @@ mod tests {
     use super::*;
     use auto_mutex_core::store::StoreErrorKind;
 
-    fn read(text: &str) -> Option<Redirect> {
+    fn read(text: &str) -> Option<(Code, Slot, Address)> {
         let asked = Address::Tcp {
             host: "asked".to_owned(),
             port: 1,
         };
         let (code, rest) = text.split_once(' ').unwrap_or((text, ""));
         let error = StoreError::of_server(StoreErrorKind::Refused, code, rest);
-        Redirect::of(&error, &asked)
+        redirect(&error, &asked)
     }
 
     #[test]
@@ -200,11 +174,14 @@ mod tests {
             host: host.to_owned(),
             port: 6381,
         };
-        let moved = |host| Some(Redirect::Moved(Slot(3999), at(host)));
+        let moved = |host| Some((Code::Moved, Slot(3999), at(host)));
         assert_eq!(read("MOVED 3999 127.0.0.1:6381"), moved("127.0.0.1"));
         assert_eq!(read("MOVED 3999 :6381"), moved("asked"));
         assert_eq!(read("MOVED 3999 ::1:6381"), moved("::1"));
-        assert_eq!(read("ASK 3999 h:6381"), Some(Redirect::Ask(at("h"))));
+        assert_eq!(
+            read("ASK 3999 h:6381"),
+            Some((Code::Ask, Slot(3999), at("h")))
+        );
     }
 
     #[test]

@@ -2,10 +2,12 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use auto_mutex_core::store::{
-    Address, Backoff, Events, Instant, Node, Store as _, Trouble, jittered, not_yet, tell,
+    Address, Backoff, Boxed, Events, Instant, Node, Store as _, Trouble, engine, jittered, not_yet,
+    tell,
 };
 use auto_mutex_core::{SetupError, StoreError};
 use tokio::task::JoinSet;
@@ -16,39 +18,29 @@ use super::epoch::epoch_keys;
 use super::primary::Primary;
 use super::redirector::Redirector;
 use super::store::{ClusterStore, NOWHERE};
-use super::topology::{Topology, shuffle, slow, survey};
+use super::topology::{Topology, concerns_one_node, share, shuffle, slow, survey};
 use crate::wire::Limits;
 use crate::{Driver, Throttle};
 
-/// The pause between two surveys while the cluster is well.
 const CALM: Duration = Duration::from_secs(60);
-/// The first pause between other surveys; it doubles from there.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// How long a node may be silent. If all nodes were silent for this time, the next survey allows twice the time.
 const SILENCE: Duration = Duration::from_secs(1);
-/// The minimum time between the start of a survey and the start of one that `Work::refresh` requests.
 const LEAST: Duration = Duration::from_millis(50);
 /// How long all nodes must report a lower epoch before the client takes them for a new cluster. A minority that a
-/// partition has cut off may report a lower epoch too. But its nodes soon notice the partition, and report that the
-/// cluster is down.
+/// partition has cut off reports one too, but soon says that the cluster is down.
 const ANOTHER: Duration = Duration::from_secs(30);
 
 pub(crate) struct Refresher {
     store: Arc<ClusterStore>,
-    pub(super) connector: Connector,
+    connector: Connector,
     topology: Topology,
-    /// When the topology was requested.
     seen: Instant,
-    /// Since when all nodes that answer report a lower epoch than the topology.
     behind: Option<Instant>,
-    /// Drivers that do not run yet, and their nodes.
     new: Vec<(Arc<Primary>, Driver)>,
-    /// The survey in progress.
     surveys: JoinSet<()>,
-    /// When the next survey begins, and when the last one began.
     due: Instant,
     began: Instant,
-    /// The earliest time for a survey that `Work::refresh` requests.
     earliest: Instant,
     backoff: Backoff,
     warnings: Throttle,
@@ -76,39 +68,65 @@ impl Refresher {
         }
     }
 
-    /// Begins with the `topology` that set-up has found at `seen`, and connections to its nodes.
-    pub(super) fn begin(
-        &mut self,
-        topology: Topology,
-        seen: Instant,
-        new: Vec<(Arc<Primary>, Driver)>,
-    ) {
-        for (primary, _) in &new {
-            self.store.note_guarantees(primary.store.guarantees());
+    async fn connect(&mut self, limit: Duration) -> Result<(), SetupError> {
+        let seen = Instant::now();
+        let ends = seen.after(limit);
+        let candidates = self.connector.candidates(&[], &[]);
+        let share = share(limit, candidates.len());
+        let limits = || Limits::new(share.min(Instant::now().until(ends)), share);
+        let topology = survey(candidates, 0, limits).await?;
+        let mut opening = JoinSet::new();
+        let addresses: HashSet<_> = topology.primaries().collect();
+        for address in addresses {
+            let (primary, mut driver) =
+                self.connector
+                    .primary(address.clone(), &topology, true, true);
+            let limit = Instant::now().until(ends);
+            opening.spawn(async move {
+                let result = driver.open(limit).await;
+                (primary, driver, result)
+            });
         }
-        let primaries = new.iter().map(|(primary, _)| primary.clone()).collect();
-        let map = self.store.map().next(&topology, seen, primaries);
+        let mut failed = None;
+        while let Some(opened) = opening.join_next().await {
+            let Ok((primary, driver, result)) = opened else {
+                continue;
+            };
+            match result {
+                Ok(()) => {
+                    primary.opened();
+                    self.store.note_guarantees(primary.store.guarantees());
+                }
+                Err(error) if concerns_one_node(&error) => {
+                    let why = error.to_string();
+                    tell(move || {
+                        tracing::warn!(error = %why, "a node of the lock store cannot be reached");
+                    });
+                    primary.set_up(false);
+                    failed = Some(error);
+                }
+                Err(error) => return Err(error),
+            }
+            self.new.push((primary, driver));
+        }
+        let is_any_up = self.new.iter().any(|(primary, _)| primary.is_up());
+        if let Some(error) = failed.filter(|_| !is_any_up) {
+            return Err(error);
+        }
+        let primaries = self.new.iter().map(|(primary, _)| primary.clone());
+        let map = self.store.map().next(&topology, seen, primaries.collect());
         self.store.set_map(Arc::new(map));
-        (self.topology, self.seen, self.new) = (topology, seen, new);
+        (self.topology, self.seen) = (topology, seen);
         self.plan();
+        Ok(())
     }
 
-    /// Whether no topology was found yet.
     fn is_lost(&self) -> bool {
         self.store.map().primaries().is_empty()
     }
 
-    /// Runs until `Store::close` was called and all requests are answered. A cluster that was not found yet is reported as
-    /// disconnected before this function returns.
-    pub(crate) fn run(self, events: Arc<dyn Events>) -> impl Future<Output = ()> {
-        let is_lost = self.is_lost();
-        if is_lost {
-            events.disconnected(NOWHERE, not_yet());
-        }
-        self.drive(events, is_lost)
-    }
-
-    async fn drive(mut self, events: Arc<dyn Events>, mut is_lost: bool) {
+    async fn drive(mut self: Box<Self>, events: Arc<dyn Events>) {
+        let mut is_lost = self.is_lost();
         let mut running = JoinSet::new();
         loop {
             for (primary, driver) in self.new.drain(..) {
@@ -124,27 +142,24 @@ impl Refresher {
                 is_lost = false;
                 events.gone(NOWHERE);
             }
-            if self.store.is_closed() {
+            if self.store.closed.load(Ordering::Acquire) {
                 break;
             }
-            let has_work = self.store.has_work();
+            let has_work = self.store.has_work.notified();
+            let due = Instant::now().until(self.due);
             if !self.surveys.is_empty() {
                 has_work.await;
-            } else if timeout(Instant::now().until(self.due), has_work)
-                .await
-                .is_err()
-            {
+            } else if timeout(due, has_work).await.is_err() {
                 self.begin_survey();
             }
             self.work(&*events);
             while running.try_join_next().is_some() {}
         }
-        // Closes the connections to nodes that were added after `close` was called.
+        // Nodes may have been added after `close` was called.
         self.store.close();
         while running.join_next().await.is_some() {}
     }
 
-    /// Asks the nodes for the topology.
     fn begin_survey(&mut self) {
         let (map, replicas) = (self.store.map(), &self.topology.replicas);
         let candidates = self.connector.candidates(map.primaries(), replicas);
@@ -182,8 +197,7 @@ impl Refresher {
                 Err(_) if took >= self.backoff.silence() => Trouble::Silent,
                 _ => Trouble::Busy,
             });
-            // A survey that `Work::refresh` requests begins no sooner than after a pause as long as this survey. So a
-            // busy cluster is asked less often.
+            // A busy cluster is asked less often: the pause is at least as long as this survey took.
             self.earliest = self.began.after(LEAST).max(now.after(took));
             self.surveyed(result, events);
             self.plan();
@@ -216,13 +230,11 @@ impl Refresher {
         }
     }
 
-    /// Plans the next survey.
     fn plan(&mut self) {
         let map = self.store.map();
         let is_well = self.topology.works
             && map.is_complete()
             && map.primaries().iter().all(|primary| primary.is_well());
-        // The jitter keeps the members from asking all at the same time.
         let wait = if is_well && !self.stale {
             self.backoff.reset();
             jittered(CALM)
@@ -232,12 +244,11 @@ impl Refresher {
         self.due = Instant::now().after(wait);
     }
 
-    /// Makes the slot map match the topology, as far as the nodes are reachable, and connects to new nodes.
     fn redraw(&mut self, connect: &HashSet<Address>, events: &dyn Events) {
         let old = self.store.map();
         let mut primaries = old.primaries().to_vec();
-        // Of a cluster that was just found, one node is checked. Thousands of clients may start together, and the checks
-        // take most of the time of a new connection.
+        // Of a cluster that was just found, one node is checked: thousands of clients may start together, and the checks take
+        // most of the time of a new connection.
         let is_new = self.is_lost();
         let mut serving: Vec<_> = self.topology.primaries().collect();
         shuffle(&mut serving);
@@ -272,21 +283,31 @@ impl Refresher {
         }
     }
 
-    /// Makes the member resend its requests for `node`. This is needed if `node` took over slots from a node that does
-    /// not answer, or if an answer was lost.
+    /// Makes the member resend its requests for `node`, which took over slots, or whose answer was lost.
     fn ask_again(&self, node: Node, events: &dyn Events) {
         let map = self.store.map();
         let primary = map.primaries().iter().find(|primary| primary.node == node);
-        // Without a connection, this is not needed: the member resends its requests once the node is connected.
         if let Some(primary) = primary.filter(|primary| primary.is_up()) {
             events.connected(node, primary.connects_again());
         }
     }
 }
 
-/// Whether `topology` should replace the known one, whose epoch is `epoch`. A lower epoch means that the answering node
-/// is out of date. But if no node has reported `epoch` or a higher one for a long time, the cluster is a new one, whose
-/// epochs started again. `behind`: since when all answers have a lower epoch.
+impl engine::Driver for Refresher {
+    fn open(&mut self, limit: Duration) -> Boxed<'_, Result<(), SetupError>> {
+        Box::pin(self.connect(limit))
+    }
+
+    fn run(self: Box<Self>, events: Arc<dyn Events>) -> Boxed<'static, ()> {
+        if self.is_lost() {
+            events.disconnected(NOWHERE, not_yet());
+        }
+        Box::pin(self.drive(events))
+    }
+}
+
+/// Whether `topology` should replace the one with `epoch`. If no node has reported that epoch for a long time, the
+/// cluster is a new one, whose epochs started again. `behind`: since when all answers have a lower epoch.
 fn is_newer(topology: &Topology, epoch: u64, behind: &mut Option<Instant>, now: Instant) -> bool {
     if topology.epoch >= epoch {
         *behind = None;
@@ -305,7 +326,41 @@ fn is_newer(topology: &Topology, epoch: u64, behind: &mut Option<Instant>, now: 
 
 #[cfg(test)]
 mod tests {
+    use std::net::TcpListener;
+
     use super::*;
+    use auto_mutex_core::Config;
+    use auto_mutex_core::store::{self, MemberId};
+
+    /// Runs in tokio's paused time, which jumps to the next deadline if no node answers.
+    #[tokio::test(start_paused = true)]
+    async fn silent_nodes_share_the_connect_timeout() {
+        let silent: Vec<_> = (0..7)
+            .map(|_| TcpListener::bind("127.0.0.1:0").unwrap())
+            .collect();
+        let addresses: Vec<_> = silent
+            .iter()
+            .map(|listener| listener.local_addr().unwrap().to_string())
+            .collect();
+        let url = format!("redis-cluster://{}", addresses.join(","));
+        let limit = Duration::from_millis(600);
+        let config = Config::new(url).unwrap().connect_timeout(limit);
+        let settings = config.validate().unwrap();
+        let began = tokio::time::Instant::now();
+        let Err(error) = store::open(
+            &*settings.engine,
+            &settings.options(),
+            MemberId::random(),
+            false,
+        )
+        .await
+        .map(drop) else {
+            panic!("nothing answers there");
+        };
+        assert!(matches!(error, SetupError::Unreachable { .. }), "{error:?}");
+        let took = began.elapsed();
+        assert!(took < 2 * limit, "{took:?}");
+    }
 
     #[test]
     fn nodes_that_are_behind_are_believed_when_no_other_is_left() {
