@@ -31,35 +31,39 @@ mod hold;
 mod lock;
 mod names;
 mod sites;
-mod worker;
 
-use std::sync::OnceLock;
+use std::sync::{OnceLock, mpsc};
+use std::thread;
+
+use tokio::runtime::{Builder, Runtime};
 
 pub use self::hold::{Hold, Wait, Who};
 pub use self::lock::Lock;
 pub use self::names::{Key, Keys, Names};
 pub use self::sites::sites_json;
-use self::worker::Worker;
 use crate::client::Client;
 use crate::condvar::CONDVAR;
 use crate::config::{Config, Settings};
 use crate::error::{LockError, SetupError, StoreError, with_sources};
 use crate::handle::freed;
 use crate::name::{Name, is_escaped};
-use crate::store::Op;
 use crate::store::engine::Layout;
 use crate::store::limits::TOKENS_OF_A_GRANT;
+use crate::store::{Op, Reader};
 pub use crate::store::{Replica, Server};
 use crate::wait::block_on;
 
 /// The self-description of a server; or its address and the error, if the server cannot be asked.
 pub type ServerAnswer = Result<Server, (String, SetupError)>;
 
+type Job = Box<dyn FnOnce(&Runtime, &mut dyn Reader) + Send>;
+
 /// Reads the locks of a store, and breaks one hold at a time.
 ///
 /// An operator has a thread and connections of its own, which end when the operator is dropped.
 pub struct Operator {
-    worker: Worker,
+    /// Jobs for a thread with a runtime of its own: a caller inside a runtime must not block on another one.
+    jobs: mpsc::Sender<Job>,
     settings: Settings,
     /// Connected by the first kick, because a client writes to the store.
     client: OnceLock<Client>,
@@ -81,13 +85,40 @@ impl Operator {
         SetupError: From<C::Error>,
     {
         let settings = config.try_into()?.validate()?;
-        let worker = Worker::start(settings.engine.reader(&settings))?;
-        worker.run(async |reader| reader.connect().await)??;
-        Ok(Self {
-            worker,
+        let mut reader = settings.engine.reader(&settings);
+        let runtime = Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(SetupError::engine)?;
+        let (jobs, accepted) = mpsc::channel::<Job>();
+        thread::Builder::new()
+            .name("auto-mutex-operator".to_owned())
+            .spawn(move || {
+                for job in accepted {
+                    job(&runtime, &mut *reader);
+                }
+            })
+            .map_err(SetupError::engine)?;
+        let operator = Self {
+            jobs,
             settings,
             client: OnceLock::new(),
-        })
+        };
+        operator.run(async |reader| reader.connect().await)?;
+        Ok(operator)
+    }
+
+    /// Runs `job` on the operator's thread.
+    fn run<T: Send + 'static>(
+        &self,
+        job: impl AsyncFnOnce(&mut dyn Reader) -> Result<T, SetupError> + Send + 'static,
+    ) -> Result<T, SetupError> {
+        let (sender, result) = mpsc::sync_channel(1);
+        let sent = self.jobs.send(Box::new(move |runtime, reader| {
+            // `send` fails only if the caller no longer exists.
+            let _ = sender.send(runtime.block_on(job(reader)));
+        }));
+        let ended = || SetupError::engine("it has ended");
+        sent.map_err(|_| ended())?;
+        result.recv().map_err(|_| ended())?
     }
 
     /// The names that match `pattern`, in batches: those in use, and those that were used in about the last ten
@@ -113,19 +144,15 @@ impl Operator {
         let parsed: Vec<_> = names.iter().map(|name| parse(name.as_ref())).collect();
         let asked: Vec<Name> = parsed.iter().flatten().cloned().collect();
         let names = asked.clone();
-        let snapshot = self
-            .worker
-            .run(async move |reader| reader.inspect(&names).await)??;
+        let snapshot = self.run(async move |reader| reader.inspect(&names).await)?;
         let mut found = asked.iter().zip(snapshot.names).map(|(name, state)| {
             let record = state.map_err(|error| self.settings.lock_error(name, error))?;
             Ok(Lock::new(name, &record, snapshot.now))
         });
+        let unused = |name: &_| Ok(Lock::new(name, &Default::default(), snapshot.now));
         let states = parsed.into_iter().map(|name| {
-            name.and_then(|name| {
-                found
-                    .next()
-                    .unwrap_or_else(|| Ok(Lock::new(&name, &Default::default(), snapshot.now)))
-            })
+            let name = name?;
+            found.next().unwrap_or_else(|| unused(&name))
         });
         Ok(states.collect())
     }
@@ -164,7 +191,7 @@ impl Operator {
     ///
     /// [`SetupError::Engine`] if the background thread has ended.
     pub fn servers(&self) -> Result<Vec<ServerAnswer>, SetupError> {
-        self.worker.run(async |reader| reader.describe().await)
+        self.run(async |reader| Ok(reader.describe().await))
     }
 
     /// All keys with the prefix of this library, on all servers, in batches.

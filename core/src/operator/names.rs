@@ -2,24 +2,53 @@
 
 use super::Operator;
 use crate::error::SetupError;
-use crate::store::Position;
+use crate::store::Page;
+
+/// A scan of one server after the other.
+#[derive(Debug)]
+struct Scan<'a> {
+    operator: &'a Operator,
+    /// `None`: all keys.
+    pattern: Option<String>,
+    /// The index of the server, and its cursor; `None` at the end.
+    position: Option<(usize, String)>,
+}
+
+impl<'a> Scan<'a> {
+    fn new(operator: &'a Operator, pattern: Option<String>) -> Self {
+        Self {
+            operator,
+            pattern,
+            position: Some((0, "0".to_owned())),
+        }
+    }
+
+    fn next(&mut self) -> Option<Result<Page, SetupError>> {
+        let (server, cursor) = self.position.take()?;
+        let pattern = self.pattern.clone();
+        let page = self.operator.run(async move |reader| {
+            let page = reader.scan(server, pattern.as_deref(), &cursor).await?;
+            Ok((page, reader.servers()))
+        });
+        Some(page.map(|(mut page, servers)| {
+            let is_last = server + 1 >= servers;
+            self.position = match page.next.take() {
+                Some(cursor) => Some((server, cursor)),
+                None => (!is_last).then(|| (server + 1, "0".to_owned())),
+            };
+            page
+        }))
+    }
+}
 
 /// An iterator of batches of names: see [`Operator::names`]. It ends after an error.
 #[derive(Debug)]
 #[must_use = "an iterator asks for nothing before it is used"]
-pub struct Names<'a> {
-    operator: &'a Operator,
-    pattern: String,
-    position: Option<Position>,
-}
+pub struct Names<'a>(Scan<'a>);
 
 impl<'a> Names<'a> {
     pub(super) fn new(operator: &'a Operator, pattern: &str) -> Self {
-        Self {
-            operator,
-            pattern: pattern.to_owned(),
-            position: Some(Position::start()),
-        }
+        Self(Scan::new(operator, Some(pattern.to_owned())))
     }
 }
 
@@ -27,17 +56,12 @@ impl Iterator for Names<'_> {
     type Item = Result<Vec<String>, SetupError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let position = self.position.take()?;
-        let pattern = self.pattern.clone();
-        let page = self
-            .operator
-            .worker
-            .run(async move |reader| reader.names(&pattern, &position).await);
-        Some(page.flatten().map(|(names, next)| {
-            self.position = next;
+        let page = self.0.next()?;
+        Some(page.map(|page| {
+            let names = page.keys.into_iter().filter_map(|found| found.name);
             // Leaves out the names that clients probe when they connect. No name of a user begins with a colon.
-            let names = names.iter().filter(|name| !name.as_str().starts_with(':'));
-            names.map(ToString::to_string).collect()
+            let names = names.filter(|name| !name.as_str().starts_with(':'));
+            names.map(|name| name.to_string()).collect()
         }))
     }
 }
@@ -59,17 +83,11 @@ pub struct Key {
 /// An iterator of batches of keys: see [`Operator::keys`]. It ends after an error.
 #[derive(Debug)]
 #[must_use = "an iterator asks for nothing before it is used"]
-pub struct Keys<'a> {
-    operator: &'a Operator,
-    position: Option<Position>,
-}
+pub struct Keys<'a>(Scan<'a>);
 
 impl<'a> Keys<'a> {
     pub(super) fn new(operator: &'a Operator) -> Self {
-        Self {
-            operator,
-            position: Some(Position::start()),
-        }
+        Self(Scan::new(operator, None))
     }
 }
 
@@ -77,18 +95,13 @@ impl Iterator for Keys<'_> {
     type Item = Result<Vec<Key>, SetupError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let position = self.position.take()?;
-        let page = self
-            .operator
-            .worker
-            .run(async move |reader| reader.keys(&position).await);
-        Some(page.flatten().map(|(keys, next)| {
-            self.position = next;
-            let keys = keys.into_iter().map(|(server, found)| Key {
-                server,
+        let page = self.0.next()?;
+        Some(page.map(|Page { server, keys, .. }| {
+            let keys = keys.into_iter().map(|found| Key {
+                server: server.clone(),
                 key: found.key,
                 name: found.name.map(|name| name.to_string()),
-                never_ends: found.never,
+                never_ends: found.never_ends,
             });
             keys.collect()
         }))

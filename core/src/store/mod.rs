@@ -1,7 +1,7 @@
 //! [`Store`]: the interface of all stores, and the types that stores and local queues share.
 //!
 //! `docs/protocol.md` has the rules. [`op`] has the operations, [`reply`] their replies and the messages, [`meta`] and
-//! [`id`] the identities, [`limits`] the constants, [`snapshot`] what an operator reads. Each store has a folder of its
+//! [`id`] the identities, [`limits`] the constants, [`reader`] what an operator reads. Each store has a folder of its
 //! own. Nothing here knows about handles, futures or guards.
 
 mod backoff;
@@ -21,7 +21,6 @@ mod redis;
 mod reply;
 mod server_state;
 mod shared_str;
-mod snapshot;
 
 pub(crate) use self::engine::{Engine, open};
 #[cfg(test)]
@@ -31,12 +30,12 @@ pub(crate) use self::id::{MemberId, Ticket, TicketMap};
 pub(crate) use self::meta::{Meta, Owner, time_of};
 pub(crate) use self::op::{Lease, Mode, Op, Share, Signal};
 pub(crate) use self::quorum::of_urls;
-pub(crate) use self::reader::{Position, Reader};
+pub(crate) use self::reader::{Page, Reader};
+pub use self::reader::{Replica, Server};
 pub(crate) use self::redis::{rights, uses_database};
 pub(crate) use self::reply::{HolderRecord, Message, NameRecord, Reply, TicketRecord};
 pub(crate) use self::server_state::ServerState;
 pub(crate) use self::shared_str::SharedStr;
-pub use self::snapshot::{Replica, Server};
 use crate::error::StoreError;
 use crate::guarantees::Guarantees;
 use crate::name::Name;

@@ -96,8 +96,8 @@ impl Connector {
     }
 
     /// A reader of the node at `address`.
-    pub(super) fn inspector(&self, address: Address) -> redis::Inspector {
-        redis::Inspector::new(self.spec(&address, self.guard.clone()))
+    pub(super) fn inspector(&self, address: &Address) -> redis::Inspector {
+        redis::Inspector::new(self.spec(address, self.guard.clone()))
     }
 
     fn spec(&self, address: &Address, guard: Guard) -> Spec {

@@ -7,23 +7,16 @@ use super::topology::{Topology, concerns_one_node, survey};
 use crate::config::{Address, Settings};
 use crate::error::{SetupError, StoreError, with_sources};
 use crate::name::Name;
-use crate::store::reader::{Described, KeyAt, Part, Position, Reading};
+use crate::store::MemberId;
+use crate::store::reader::{Described, Page, Reader, Reading, Snapshot};
 use crate::store::redis::{self, Code};
-use crate::store::snapshot::{Page, Snapshot};
-use crate::store::{MemberId, NameRecord, Reader};
 use crate::wire::{Limits, USUAL_SILENCE};
 
-/// A primary, and its reader.
-struct Served {
-    address: Address,
-    inspector: redis::Inspector,
-}
-
-/// A reader of a cluster.
 pub(crate) struct Inspector {
     connector: Connector,
     topology: Topology,
-    nodes: Vec<Served>,
+    /// The primaries.
+    nodes: Vec<(Address, redis::Inspector)>,
 }
 
 impl Inspector {
@@ -37,83 +30,61 @@ impl Inspector {
 
     /// Asks the nodes which primary serves which slots, and keeps a reader for each primary.
     async fn refresh(&mut self) -> Result<(), SetupError> {
-        let known: Vec<_> = self.nodes.iter().map(|node| node.address.clone()).collect();
+        let known: Vec<_> = self.nodes.iter().map(|node| node.0.clone()).collect();
         let candidates = self.connector.candidates(&[], &known);
-        let limits = || Limits::new(self.connector.connect_timeout, USUAL_SILENCE);
-        let topology = survey(candidates, 0, limits).await?;
+        let timeout = self.connector.connect_timeout;
+        let limits = move || Limits::new(timeout, USUAL_SILENCE);
+        self.topology = survey(candidates, 0, limits).await?;
         let mut before = std::mem::take(&mut self.nodes);
-        for address in topology.primaries() {
-            if self.nodes.iter().any(|node| node.address == *address) {
+        for address in self.topology.primaries() {
+            if self.nodes.iter().any(|node| node.0 == *address) {
                 continue;
             }
-            let known = before.iter().position(|node| node.address == *address);
-            let inspector = match known {
-                Some(index) => before.swap_remove(index).inspector,
-                None => self.connector.inspector(address.clone()),
-            };
-            self.nodes.push(Served {
-                address: address.clone(),
-                inspector,
+            let known = before.iter().position(|node| node.0 == *address);
+            self.nodes.push(match known {
+                Some(index) => before.swap_remove(index),
+                None => (address.clone(), self.connector.inspector(address)),
             });
         }
-        self.topology = topology;
         Ok(())
     }
 
-    async fn states(&mut self, names: &[Name]) -> Result<Snapshot, SetupError> {
-        let mut snapshot = self.inspect_once(names).await?;
-        let moved: Vec<_> = (0..names.len())
-            .filter(|index| snapshot.names[*index].as_ref().is_err_and(is_unserved))
-            .collect();
-        if moved.is_empty() {
-            return Ok(snapshot);
-        }
-        self.refresh().await?;
-        let again: Vec<_> = moved.iter().map(|index| names[*index].clone()).collect();
-        let found = self.inspect_once(&again).await?;
-        for (index, state) in moved.into_iter().zip(found.names) {
-            snapshot.names[index] = state;
-        }
-        Ok(snapshot)
-    }
-
-    async fn inspect_once(&mut self, names: &[Name]) -> Result<Snapshot, SetupError> {
-        let unserved = || {
-            Err(StoreError::disconnected(
-                "no node serves the slot of the name",
-            ))
-        };
-        let mut found: Vec<Result<NameRecord, StoreError>> =
-            names.iter().map(|_| unserved()).collect();
+    async fn snapshot(&mut self, names: &[Name]) -> Result<Snapshot, SetupError> {
+        let unserved = StoreError::disconnected("no node serves the slot of the name");
         let mut now = 0;
-        for node in &mut self.nodes {
-            let indices: Vec<_> = (0..names.len())
-                .filter(|index| {
-                    let slot = Slot::of(&names[*index]);
-                    self.topology.serves(&node.address, slot)
-                })
-                .collect();
-            if indices.is_empty() {
-                continue;
+        let mut found = vec![Err(unserved.clone()); names.len()];
+        let mut left: Vec<_> = (0..names.len()).collect();
+        for again in [false, true] {
+            if again && !left.is_empty() {
+                self.refresh().await?;
             }
-            let own: Vec<_> = indices.iter().map(|index| names[*index].clone()).collect();
-            match node.inspector.inspect(&own).await {
-                Ok(snapshot) => {
-                    now = now.max(snapshot.now);
-                    for (index, state) in indices.into_iter().zip(snapshot.names) {
-                        found[index] = state;
-                    }
+            for (address, node) in &mut self.nodes {
+                let serves = |index: &&usize| {
+                    let slot = Slot::of(&names[**index]);
+                    self.topology.serves(address, slot)
+                };
+                let own: Vec<_> = left.iter().filter(serves).copied().collect();
+                if own.is_empty() {
+                    continue;
                 }
-                // This node is unreachable, or no longer a primary. Another node may serve its slots by now, so only its
-                // names fail.
-                Err(error) if concerns_one_node(&error) => {
-                    let cause = with_sources(&error);
-                    for index in indices {
-                        found[index] = Err(StoreError::disconnected(cause.as_str()));
+                let asked: Vec<_> = own.iter().map(|index| names[*index].clone()).collect();
+                let states = match node.inspect(&asked).await {
+                    Ok(snapshot) => {
+                        now = now.max(snapshot.now);
+                        snapshot.names
                     }
+                    // This node is unreachable, or no longer a primary. Another node may serve its slots by now, so only
+                    // its names fail.
+                    Err(error) if concerns_one_node(&error) => {
+                        vec![Err(StoreError::disconnected(with_sources(&error))); own.len()]
+                    }
+                    Err(error) => return Err(error),
+                };
+                for (index, state) in own.into_iter().zip(states) {
+                    found[index] = state;
                 }
-                Err(error) => return Err(error),
             }
+            left.retain(|index| found[*index].as_ref().is_err_and(is_unserved));
         }
         Ok(Snapshot { now, names: found })
     }
@@ -125,8 +96,8 @@ impl Reader for Inspector {
             self.refresh().await?;
             // One node is enough to start with.
             let mut connected = Ok(());
-            for node in &mut self.nodes {
-                connected = node.inspector.connect().await;
+            for (_, node) in &mut self.nodes {
+                connected = node.connect().await;
                 if connected.is_ok() {
                     break;
                 }
@@ -135,64 +106,43 @@ impl Reader for Inspector {
         })
     }
 
-    fn names<'a>(
+    fn servers(&self) -> usize {
+        self.nodes.len()
+    }
+
+    fn scan<'a>(
         &'a mut self,
-        pattern: &'a str,
-        position: &'a Position,
-    ) -> Reading<'a, Result<Part<Name>, SetupError>> {
-        Box::pin(async {
-            self.begin(position).await?;
-            let count = self.nodes.len();
-            let Some(node) = self.nodes.get_mut(position.server) else {
-                return Ok((Vec::new(), None));
+        server: usize,
+        pattern: Option<&'a str>,
+        cursor: &'a str,
+    ) -> Reading<'a, Result<Page, SetupError>> {
+        Box::pin(async move {
+            if server == 0 && cursor == "0" {
+                // Nodes may have been added or replaced.
+                self.refresh().await?;
+            }
+            let Some((_, node)) = self.nodes.get_mut(server) else {
+                return Ok(Page::default());
             };
-            let page = node.inspector.names(pattern, &position.cursor).await?;
-            Ok((page.items, position.after(page.next, count)))
+            match node.scan(0, pattern, cursor).await {
+                Err(SetupError::Unreachable { .. }) if pattern.is_none() => Ok(Page::default()),
+                page => page,
+            }
         })
     }
 
     fn inspect<'a>(&'a mut self, names: &'a [Name]) -> Reading<'a, Result<Snapshot, SetupError>> {
-        Box::pin(self.states(names))
-    }
-
-    fn keys<'a>(
-        &'a mut self,
-        position: &'a Position,
-    ) -> Reading<'a, Result<Part<KeyAt>, SetupError>> {
-        Box::pin(async {
-            self.begin(position).await?;
-            let count = self.nodes.len();
-            let Some(node) = self.nodes.get_mut(position.server) else {
-                return Ok((Vec::new(), None));
-            };
-            let page = match node.inspector.keys(&position.cursor).await {
-                Err(SetupError::Unreachable { .. }) => Page::empty(),
-                page => page?,
-            };
-            let place = node.inspector.place();
-            let keys = page.items.into_iter().map(|key| (place.clone(), key));
-            Ok((keys.collect(), position.after(page.next, count)))
-        })
+        Box::pin(self.snapshot(names))
     }
 
     fn describe(&mut self) -> Reading<'_, Vec<Described>> {
         Box::pin(async {
             let mut all = Vec::new();
-            for node in &mut self.nodes {
-                all.push(node.inspector.described().await);
+            for (_, node) in &mut self.nodes {
+                all.append(&mut node.describe().await);
             }
             all
         })
-    }
-}
-
-impl Inspector {
-    /// Begins a scan. It asks for the nodes again, because some may have been added or replaced.
-    async fn begin(&mut self, position: &Position) -> Result<(), SetupError> {
-        match position.is_start() {
-            true => self.refresh().await,
-            false => Ok(()),
-        }
     }
 }
 

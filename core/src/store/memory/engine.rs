@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Driver, Inspector, MemoryStore};
+use super::{Driver, MemoryStore, Space};
 use crate::config::{Dialer, Settings};
 use crate::credentials::Source;
 use crate::error::SetupError;
@@ -68,7 +68,8 @@ impl Engine for MemoryEndpoint {
     }
 
     fn reader(&self, _: &Settings) -> Box<dyn Reader> {
-        Box::new(Inspector::new(self.shared.as_deref()))
+        // Only its client can access an unnamed store, so the reader of one reads a new, empty store.
+        Box::new(Space::of(self.shared.as_deref()))
     }
 }
 

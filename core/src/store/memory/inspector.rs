@@ -1,73 +1,54 @@
-//! [`Inspector`]: reads the names of a memory store, and changes nothing.
+//! The [`Reader`] of a store in this process; and the patterns of names, as on a server.
 
 use std::future::ready;
 use std::sync::Arc;
 
 use super::Space;
-use crate::clock::Instant;
 use crate::error::SetupError;
 use crate::name::Name;
-use crate::store::reader::{Described, KeyAt, Part, Position, Reading};
-use crate::store::snapshot::Snapshot;
-use crate::store::{MemberId, NameRecord, Op, Reader, Reply};
+use crate::store::reader::{Described, Found, Page, Reader, Reading, Snapshot};
+use crate::store::{MemberId, Op, Reply};
 use crate::wait::lock;
 
-/// A reader of one store in this process.
-pub(super) struct Inspector(Arc<Space>);
-
-impl Inspector {
-    /// Makes a reader of the store called `shared`; `None`: of a new, empty store, because only its client can access an
-    /// unnamed store.
-    pub(super) fn new(shared: Option<&str>) -> Self {
-        Self(shared.map_or_else(Space::new, Space::named))
-    }
-
-    fn matching(&self, pattern: &str) -> Vec<Name> {
-        let inner = lock(&self.0.inner);
-        let names = inner.names.keys();
-        let names = names.filter(|name| matches(pattern.as_bytes(), name.as_str().as_bytes()));
-        names.cloned().collect()
-    }
-
-    fn snapshot(&self, names: &[Name]) -> Snapshot {
-        let mut inner = lock(&self.0.inner);
-        let now = self.0.clock.micros(Instant::now());
-        let nobody = MemberId::random();
-        let mut inspect = |name: &Name| {
-            let state = inner.names.get_mut(name)?;
-            match state.apply(now, nobody, &Op::Inspect, &mut |_, _| false) {
-                Reply::Info(record) => Some(record),
-                _ => None,
-            }
-        };
-        let records = names.iter().map(|name| inspect(name).unwrap_or_default());
-        let names: Vec<NameRecord> = records.collect();
-        Snapshot {
-            now,
-            names: names.into_iter().map(Ok).collect(),
-        }
-    }
-}
-
-impl Reader for Inspector {
+impl Reader for Arc<Space> {
     fn connect(&mut self) -> Reading<'_, Result<(), SetupError>> {
         Box::pin(ready(Ok(())))
     }
 
-    fn names<'a>(
+    fn scan<'a>(
         &'a mut self,
-        pattern: &'a str,
-        _: &'a Position,
-    ) -> Reading<'a, Result<Part<Name>, SetupError>> {
-        Box::pin(ready(Ok((self.matching(pattern), None))))
+        _: usize,
+        pattern: Option<&'a str>,
+        _: &'a str,
+    ) -> Reading<'a, Result<Page, SetupError>> {
+        let inner = lock(&self.inner);
+        let names = inner.names.keys().filter(|name| {
+            pattern.is_some_and(|it| matches(it.as_bytes(), name.as_str().as_bytes()))
+        });
+        let found = names.map(|name| Found {
+            key: String::new(),
+            name: Some(name.clone()),
+            never_ends: false,
+        });
+        let keys = found.collect();
+        Box::pin(ready(Ok(Page {
+            keys,
+            ..Page::default()
+        })))
     }
 
     fn inspect<'a>(&'a mut self, names: &'a [Name]) -> Reading<'a, Result<Snapshot, SetupError>> {
-        Box::pin(ready(Ok(self.snapshot(names))))
-    }
-
-    fn keys<'a>(&'a mut self, _: &'a Position) -> Reading<'a, Result<Part<KeyAt>, SetupError>> {
-        Box::pin(ready(Ok((Vec::new(), None))))
+        let mut inner = lock(&self.inner);
+        let (now, nobody) = (self.now(), MemberId::random());
+        let states = names.iter().map(|name| {
+            let state = inner.names.get_mut(name);
+            match state.map(|state| state.apply(now, nobody, &Op::Inspect, &mut |_, _| false)) {
+                Some(Reply::Info(record)) => Ok(record),
+                _ => Ok(Default::default()),
+            }
+        });
+        let names = states.collect();
+        Box::pin(ready(Ok(Snapshot { now, names })))
     }
 
     fn describe(&mut self) -> Reading<'_, Vec<Described>> {

@@ -1,7 +1,6 @@
 //! The memory store: locks within one process, the reference for every other store. The rules for a name are in
 //! [`state`]; this file has the map of names, the subscribed members and the clock.
 
-mod clock;
 mod engine;
 mod inspector;
 mod record;
@@ -13,11 +12,10 @@ mod tests;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
+use std::time::SystemTime;
 
 use tokio::sync::mpsc;
 
-use self::clock::Clock;
-use self::inspector::Inspector;
 use self::state::State;
 use super::{Answer, Events, MemberId, Message, Node, Request, Store};
 use crate::clock::Instant;
@@ -38,7 +36,9 @@ static SHARED: PerProcess<Shared> = PerProcess::new(Shared::default);
 #[derive(Debug)]
 struct Space {
     inner: Mutex<Inner>,
-    clock: Clock,
+    /// The time of the store is the wall clock at this moment, in microseconds, plus the monotonic time since.
+    epoch_us: u64,
+    started: Instant,
 }
 
 #[derive(Debug, Default)]
@@ -50,9 +50,14 @@ struct Inner {
 
 impl Space {
     fn new() -> Arc<Self> {
+        let epoch = SystemTime::now()
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .unwrap_or_default();
+        let epoch_us = u64::try_from(epoch.as_micros()).unwrap_or(0);
         Arc::new(Self {
             inner: Mutex::default(),
-            clock: Clock::start(LAST.load(Ordering::Acquire)),
+            epoch_us: epoch_us.max(LAST.load(Ordering::Acquire) + 1),
+            started: Instant::now(),
         })
     }
 
@@ -65,6 +70,17 @@ impl Space {
         let space = Self::new();
         shared.insert(name.to_owned(), Arc::downgrade(&space));
         space
+    }
+
+    fn of(shared: Option<&str>) -> Arc<Self> {
+        shared.map_or_else(Self::new, Self::named)
+    }
+
+    fn now(&self) -> u64 {
+        let nanos = Instant::now()
+            .as_nanos()
+            .saturating_sub(self.started.as_nanos());
+        self.epoch_us + nanos / 1000
     }
 }
 
@@ -81,7 +97,7 @@ pub(crate) struct MemoryStore {
 impl MemoryStore {
     /// Opens the store called `shared`, or a new one for this member alone, and subscribes `member`.
     pub(crate) fn open(shared: Option<&str>, member: MemberId) -> (Arc<Self>, Driver) {
-        let space = shared.map_or_else(Space::new, Space::named);
+        let space = Space::of(shared);
         let (sender, messages) = mpsc::unbounded_channel();
         lock(&space.inner).listeners.insert(member, sender);
         let store = Self { space, member };
@@ -115,7 +131,7 @@ impl Store for MemoryStore {
     fn submit(&self, request: Request) -> Option<Answer> {
         let mut inner = lock(&self.space.inner);
         // Under the lock: otherwise it could be before the previous operation's, as if the clock had been set back.
-        let now = self.space.clock.micros(Instant::now());
+        let now = self.space.now();
         let Inner {
             names, listeners, ..
         } = &mut *inner;

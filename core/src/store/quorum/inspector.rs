@@ -2,85 +2,92 @@
 
 use std::time::Duration;
 
-use super::merge::merged;
-use super::votes::majority;
+use super::merge::described;
+use super::votes::{Votes, majority};
 use super::wake_queue::{is_wake_queue, wake_queue};
 use crate::clock::Instant;
 use crate::error::{SetupError, StoreError};
 use crate::name::Name;
-use crate::store::reader::{Described, KeyAt, Part, Position, Reading};
-use crate::store::snapshot::Snapshot;
-use crate::store::{NameRecord, Reader};
+use crate::store::Reply;
+use crate::store::reader::{Described, Page, Reader, Reading, Snapshot};
 
+/// How long a server that could not be reached is left out.
 const PAUSE: Duration = Duration::from_secs(5);
 
-struct Watched {
-    reader: Box<dyn Reader>,
-    /// When to try this server again.
-    retry: Instant,
-}
-
-/// A reader of a quorum.
 pub(super) struct Inspector {
-    nodes: Vec<Watched>,
+    /// The servers, and when to try each again.
+    nodes: Vec<(Box<dyn Reader>, Instant)>,
     /// The last error of a server that could not be reached.
     trouble: Option<SetupError>,
 }
 
 impl Inspector {
     pub(super) fn new(nodes: impl IntoIterator<Item = Box<dyn Reader>>) -> Self {
-        let watched = |reader| Watched {
-            reader,
-            retry: Instant::START,
-        };
+        let nodes = nodes.into_iter().map(|reader| (reader, Instant::START));
         Self {
-            nodes: nodes.into_iter().map(watched).collect(),
+            nodes: nodes.collect(),
             trouble: None,
         }
     }
 
-    /// The names on the server at `position`, without wake queues, and without those that a server with a lower index has.
-    async fn page(&mut self, pattern: &str, position: &Position) -> Result<Part<Name>, SetupError> {
-        let alone = position.alone();
-        let ask = async |node: &mut dyn Reader| node.names(pattern, &alone).await;
-        let (mut names, next) = self.of_one(position.server, ask).await?.unwrap_or_default();
-        names.retain(|name| !is_wake_queue(name));
-        for before in 0..position.server {
-            let asked = &*names;
-            let ask = async |node: &mut dyn Reader| node.inspect(asked).await;
-            let Some(known) = self.of_one(before, ask).await? else {
-                continue;
-            };
-            let mut known = known.names.into_iter();
-            names.retain(|_| !matches!(known.next(), Some(Ok(state)) if state.exists));
+    /// Leaves out wake queues, and the names that a server with a lower index has.
+    async fn page(
+        &mut self,
+        server: usize,
+        pattern: Option<&str>,
+        cursor: &str,
+    ) -> Result<Page, SetupError> {
+        let ask = async |node: &mut dyn Reader| node.scan(0, pattern, cursor).await;
+        let mut page = self.of_one(server, ask).await?.unwrap_or_default();
+        for found in &mut page.keys {
+            // A wake queue does not count as a name: the state of the name that it belongs to includes it.
+            found.name.take_if(|name| is_wake_queue(name));
         }
-        let next = position.after(next.map(|next| next.cursor), self.nodes.len());
-        Ok((names, next))
+        if pattern.is_none() {
+            return Ok(page);
+        }
+        for before in 0..server {
+            let names = page.keys.iter().filter_map(|found| found.name.clone());
+            let names: Vec<_> = names.collect();
+            let ask = async |node: &mut dyn Reader| node.inspect(&names).await;
+            if let Some(known) = self.of_one(before, ask).await? {
+                let mut known = known.names.into_iter();
+                for found in &mut page.keys {
+                    let is_known =
+                        |_: &mut Name| matches!(known.next(), Some(Ok(state)) if state.exists);
+                    found.name.take_if(is_known);
+                }
+            }
+        }
+        Ok(page)
     }
 
-    async fn states(&mut self, names: &[Name]) -> Result<Snapshot, SetupError> {
-        let with_queues = names
-            .iter()
-            .flat_map(|name| [name.clone(), wake_queue(name)]);
-        let all: Vec<_> = with_queues.collect();
-        let mut found = self
+    async fn snapshot(&mut self, names: &[Name]) -> Result<Snapshot, SetupError> {
+        let queues = names.iter().map(wake_queue);
+        let all: Vec<_> = names.iter().cloned().chain(queues).collect();
+        let answers = self
             .of_majority(async |node: &mut dyn Reader| node.inspect(&all).await)
             .await?;
-        let now = found.iter().flatten().map(|snapshot| snapshot.now).max();
-        let mut at = |index: usize| {
-            let states = found.iter_mut().map(|snapshot| {
-                let state = snapshot.as_mut()?.names.get_mut(index)?;
-                Some(std::mem::replace(state, Ok(NameRecord::default())))
-            });
-            states.collect::<Vec<_>>()
-        };
-        let names = (0..names.len()).map(|index| {
-            let (states, beside) = (at(2 * index), at(2 * index + 1));
-            together(states, beside)
+        let mut now = 0;
+        let mut votes: Vec<_> = all.iter().map(|_| Votes::new(answers.len())).collect();
+        for (node, answer) in answers.into_iter().enumerate() {
+            let Some(snapshot) = answer else { continue };
+            now = now.max(snapshot.now);
+            for (votes, state) in votes.iter_mut().zip(snapshot.names) {
+                votes.put(node, state.map(Reply::Info));
+            }
+        }
+        let (votes, beside) = votes.split_at(names.len());
+        let states = votes.iter().zip(beside).map(|(votes, beside)| {
+            if votes.answered() >= majority(votes.len()) {
+                return Ok(described(votes, beside));
+            }
+            let few = || StoreError::disconnected("too few servers of the quorum have answered");
+            Err(votes.errors().next().cloned().unwrap_or_else(few))
         });
         Ok(Snapshot {
-            names: names.collect(),
-            now: now.unwrap_or_default(),
+            now,
+            names: states.collect(),
         })
     }
 
@@ -93,13 +100,11 @@ impl Inspector {
         for index in 0..self.nodes.len() {
             answers.push(self.of_one(index, &ask).await?);
         }
-        let answered = answers.iter().flatten().count();
-        if answered >= majority(answers.len()) {
+        if answers.iter().flatten().count() >= majority(answers.len()) {
             return Ok(answers);
         }
-        Err(self.trouble.clone().unwrap_or_else(|| SetupError::Engine {
-            reason: "the servers of the quorum were not asked".to_owned(),
-        }))
+        let unasked = || SetupError::engine("the servers of the quorum were not asked");
+        Err(self.trouble.clone().unwrap_or_else(unasked))
     }
 
     /// Returns the answer of one server; `None` if the server cannot be reached.
@@ -108,18 +113,17 @@ impl Inspector {
         index: usize,
         ask: impl AsyncFnOnce(&mut dyn Reader) -> Result<T, SetupError>,
     ) -> Result<Option<T>, SetupError> {
-        let node = &mut self.nodes[index];
-        if Instant::now() < node.retry {
+        let (reader, retry) = &mut self.nodes[index];
+        if Instant::now() < *retry {
             return Ok(None);
         }
-        match ask(&mut *node.reader).await {
-            Ok(answer) => Ok(Some(answer)),
+        match ask(&mut **reader).await {
             Err(error @ SetupError::Unreachable { .. }) => {
-                node.retry = Instant::now().after(PAUSE);
+                *retry = Instant::now().after(PAUSE);
                 self.trouble = Some(error);
                 Ok(None)
             }
-            Err(error) => Err(error),
+            answer => answer.map(Some),
         }
     }
 }
@@ -127,68 +131,36 @@ impl Inspector {
 impl Reader for Inspector {
     fn connect(&mut self) -> Reading<'_, Result<(), SetupError>> {
         Box::pin(async {
-            let connected = self
-                .of_majority(async |node: &mut dyn Reader| node.connect().await)
-                .await;
-            connected.map(drop)
+            self.of_majority(async |node: &mut dyn Reader| node.connect().await)
+                .await
+                .map(drop)
         })
     }
 
-    fn names<'a>(
+    fn servers(&self) -> usize {
+        self.nodes.len()
+    }
+
+    fn scan<'a>(
         &'a mut self,
-        pattern: &'a str,
-        position: &'a Position,
-    ) -> Reading<'a, Result<Part<Name>, SetupError>> {
-        Box::pin(self.page(pattern, position))
+        server: usize,
+        pattern: Option<&'a str>,
+        cursor: &'a str,
+    ) -> Reading<'a, Result<Page, SetupError>> {
+        Box::pin(self.page(server, pattern, cursor))
     }
 
     fn inspect<'a>(&'a mut self, names: &'a [Name]) -> Reading<'a, Result<Snapshot, SetupError>> {
-        Box::pin(self.states(names))
-    }
-
-    fn keys<'a>(
-        &'a mut self,
-        position: &'a Position,
-    ) -> Reading<'a, Result<Part<KeyAt>, SetupError>> {
-        Box::pin(async {
-            let node = &mut self.nodes[position.server].reader;
-            let (mut keys, next) = match node.keys(&position.alone()).await {
-                Err(SetupError::Unreachable { .. }) => Part::default(),
-                part => part?,
-            };
-            for (_, key) in &mut keys {
-                // A wake queue does not count as a name: the state of the name that it belongs to includes it.
-                key.name.take_if(|name| is_wake_queue(name));
-            }
-            let next = position.after(next.map(|next| next.cursor), self.nodes.len());
-            Ok((keys, next))
-        })
+        Box::pin(self.snapshot(names))
     }
 
     fn describe(&mut self) -> Reading<'_, Vec<Described>> {
         Box::pin(async {
             let mut all = Vec::new();
-            for node in &mut self.nodes {
-                all.append(&mut node.reader.describe().await);
+            for (node, _) in &mut self.nodes {
+                all.append(&mut node.describe().await);
             }
             all
         })
     }
-}
-
-type State = Option<Result<NameRecord, StoreError>>;
-
-/// Merges the states of a name, and of its wake queue.
-fn together(states: Vec<State>, beside: Vec<State>) -> Result<NameRecord, StoreError> {
-    let answered = states.iter().flatten().filter(|state| state.is_ok());
-    if answered.count() < majority(states.len()) {
-        let mut failed = states.into_iter().flatten().filter_map(Result::err);
-        let few = || StoreError::disconnected("too few servers of the quorum have answered");
-        return Err(failed.next().unwrap_or_else(few));
-    }
-    let known = |states: Vec<State>| {
-        let states = states.into_iter().map(|state| state.and_then(Result::ok));
-        states.collect::<Vec<_>>()
-    };
-    Ok(merged(known(states), known(beside)))
 }

@@ -39,24 +39,8 @@ pub(super) fn merge(votes: &Votes, beside: &Votes) -> Reply {
     }
 }
 
-/// Merges the states of a name, and of its wake queue. `None`: the node has not answered.
-pub(super) fn merged(
-    records: Vec<Option<NameRecord>>,
-    beside: Vec<Option<NameRecord>>,
-) -> NameRecord {
-    let voted = |records: Vec<Option<NameRecord>>| {
-        let mut votes = Votes::new(records.len());
-        for (node, record) in records.into_iter().enumerate() {
-            if let Some(record) = record {
-                votes.put(node, Ok(Reply::Info(record)));
-            }
-        }
-        votes
-    };
-    described(&voted(records), &voted(beside))
-}
-
-fn described(votes: &Votes, beside: &Votes) -> NameRecord {
+/// Merges the states of a name, and of its wake queue.
+pub(super) fn described(votes: &Votes, beside: &Votes) -> NameRecord {
     let holders = tickets(votes, |record| &record.holders);
     let mut waiters = tickets(votes, |record| &record.waiters);
     // In a wake queue, every ticket accepts a signal, whatever the kind of lock. So `takes` is copied from a holder.

@@ -85,7 +85,7 @@ impl Quorum {
         let released = free.len();
         let is_over = votes.unanswered() == 0;
         // A node that does not answer counts as a node that held the ticket.
-        let unknown = votes.failed();
+        let unknown = votes.errors().count();
         if !held {
             let is_done = is_over || votes.answered() >= enough;
             is_done.then_some(Ok(Reply::Cancelled))

@@ -78,18 +78,18 @@ impl Votes {
         })
     }
 
-    pub(super) fn failed(&self) -> usize {
-        let failed = |vote: &&Vote| matches!(vote, Vote::Failed(_));
-        self.0.iter().filter(failed).count()
+    pub(super) fn errors(&self) -> impl Iterator<Item = &StoreError> {
+        self.0.iter().filter_map(|vote| match vote {
+            Vote::Failed(error) => Some(error),
+            _ => None,
+        })
     }
 
     /// Returns an error that is neither a lost connection nor a busy server: the best cause to report.
     pub(super) fn trouble(&self) -> Option<&StoreError> {
-        let mut errors = self.0.iter().filter_map(|vote| match vote {
-            Vote::Failed(error) => Some(error),
-            _ => None,
-        });
-        errors.find(|error| !error.is_disconnected() && error.kind() != StoreErrorKind::Busy)
+        let is_cause =
+            |error: &&StoreError| !error.is_disconnected() && error.kind() != StoreErrorKind::Busy;
+        self.errors().find(is_cause)
     }
 }
 

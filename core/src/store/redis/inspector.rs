@@ -8,14 +8,13 @@ use super::command::{self, KEY};
 use super::connect::error::{ConnectError, accept};
 use super::connect::facts::{Facts, number};
 use super::connect::{Connector, Ready};
-use super::error::{self, Code};
+use super::error::Code;
 use super::{Spec, reply, term};
 use crate::error::{SetupError, StoreError};
 use crate::name::Name;
-use crate::store::reader::{Described, KeyAt, Part, Position, Reading};
-use crate::store::snapshot::{KeyEnd, Page, Replica, Server, Snapshot};
-use crate::store::{NameRecord, Op, Reader, Reply};
-use crate::wire::{ErrorReply, Value};
+use crate::store::reader::{Described, Found, Page, Reader, Reading, Replica, Server, Snapshot};
+use crate::store::{NameRecord, Op, Reply};
+use crate::wire::Value;
 
 const PAGE: u64 = 1000;
 const ALL_KEYS: &str = "auto_mutex:*";
@@ -38,225 +37,103 @@ impl Inspector {
         }
     }
 
-    pub(in crate::store) fn place(&self) -> String {
-        self.connector.place()
-    }
-
-    pub(in crate::store) async fn connect(&mut self) -> Result<(), SetupError> {
-        self.with(async |_: &Connector, _: &mut Ready| Ok(())).await
-    }
-
-    /// Returns the next names that match `pattern`. The first cursor is `0`. As with SCAN, a name may be returned twice.
-    pub(in crate::store) async fn names(
-        &mut self,
-        pattern: &str,
-        cursor: &str,
-    ) -> Result<Page<Name>, SetupError> {
-        let pattern = format!("{KEY}{pattern}}}");
-        let page = self.scan(&pattern, cursor, &["TYPE", "string"]).await?;
-        Ok(Page {
-            items: page.items.iter().filter_map(|key| name_of(key)).collect(),
-            next: page.next,
-        })
-    }
-
-    pub(in crate::store) async fn keys(
-        &mut self,
-        cursor: &str,
-    ) -> Result<Page<KeyEnd>, SetupError> {
-        let page = self.scan(ALL_KEYS, cursor, &[]).await?;
-        let mut questions = Vec::new();
-        for key in &page.items {
-            redis::cmd("PTTL")
-                .arg(key)
-                .write_packed_command(&mut questions);
-        }
-        let ends = self.numbers(&questions, page.items.len()).await?;
-        let keys = page.items.into_iter().zip(ends);
-        Ok(Page {
-            items: keys
-                .map(|(key, end)| KeyEnd {
-                    name: name_of(&key),
-                    never: end == -1,
-                    key,
-                })
-                .collect(),
-            next: page.next,
-        })
-    }
-
-    fn evaluate(&self, name: &Name, op: &Op, out: &mut Vec<u8>) {
-        let Connector {
-            scripts, member, ..
-        } = &self.connector;
-        command::evaluate(&mut Cmd::new(), scripts, *member, name, &[op], 0)
-            .write_packed_command(out);
-    }
-
-    async fn scan(
-        &mut self,
-        pattern: &str,
-        cursor: &str,
-        more: &[&str],
-    ) -> Result<Page<String>, SetupError> {
-        let mut question = redis::cmd("SCAN");
-        question.arg(cursor).arg("MATCH").arg(pattern);
-        question.arg("COUNT").arg(PAGE).arg(more);
-        let mut found = Err(ConnectError::nonsense());
-        self.ask(&question.get_packed_command(), 1, |_, value| {
-            found = page(value)
-        })
-        .await?;
-        found.map_err(|error| error.at(&self.place()))
-    }
-
-    /// Sends `questions`, whose replies are numbers. Fails if a reply is an error, for example because of a missing right.
-    async fn numbers(&mut self, questions: &[u8], count: usize) -> Result<Vec<i64>, SetupError> {
-        let (mut numbers, mut refused) = (vec![0; count], None);
-        self.ask(questions, count, |index, value| match value {
-            Value::Integer(number) => numbers[index] = *number,
-            Value::Error(error) => refused = Some(error::of_server(error)),
-            _ => {}
-        })
-        .await?;
-        match refused {
-            Some(error) => Err(ConnectError::of(error).at(&self.place())),
-            None => Ok(numbers),
-        }
-    }
-
-    pub(in crate::store) async fn inspect(
-        &mut self,
-        names: &[Name],
-    ) -> Result<Snapshot, SetupError> {
-        let snapshot = self.inspect_once(names).await?;
-        if !snapshot.names.iter().any(is_flushed) {
-            return Ok(snapshot);
-        }
-        self.opened = None;
-        self.inspect_once(names).await
-    }
-
-    async fn inspect_once(&mut self, names: &[Name]) -> Result<Snapshot, SetupError> {
-        let mut questions = Vec::new();
-        redis::cmd("TIME").write_packed_command(&mut questions);
-        for name in names {
-            self.evaluate(name, &Op::Inspect, &mut questions);
-        }
-        let mut now = Err(ConnectError::nonsense());
-        let mut states = vec![Ok(NameRecord::default()); names.len()];
-        self.ask(&questions, names.len() + 1, |index, value| {
-            match index.checked_sub(1) {
-                None => now = time(value),
-                Some(index) => states[index] = record(value),
-            }
-        })
-        .await?;
-        Ok(Snapshot {
-            now: now.map_err(|error| error.at(&self.place()))?,
-            names: states,
-        })
-    }
-
-    /// Asks the server to describe itself.
-    pub(in crate::store) async fn described(&mut self) -> Described {
-        let described = self.server().await;
-        described.map_err(|error| (self.place(), error))
-    }
-
-    async fn server(&mut self) -> Result<Server, SetupError> {
-        self.with(describe).await
-    }
-
-    async fn ask(
-        &mut self,
-        questions: &[u8],
-        count: usize,
-        mut read: impl FnMut(usize, &Value<'_>),
-    ) -> Result<(), SetupError> {
-        self.with(async |_: &Connector, opened: &mut Ready| {
-            opened.connection.send(questions).await?;
-            for index in 0..count {
-                read(index, &opened.connection.reply().await?);
-            }
-            Ok(())
-        })
-        .await
-    }
-
     /// Runs `ask` once more on a new connection if it fails on one that was open before, which may have ended. Queries
     /// change nothing, so that's harmless.
     async fn with<T>(
         &mut self,
         mut ask: impl AsyncFnMut(&Connector, &mut Ready) -> Result<T, ConnectError>,
     ) -> Result<T, SetupError> {
-        let was_open = self.opened.is_some();
-        let mut asked = self.attempt(&mut ask).await;
+        let opened = self.opened.take();
+        let was_open = opened.is_some();
+        let mut asked = self.attempt(opened, &mut ask).await;
         if asked.is_err() && was_open {
-            self.opened = None;
-            asked = self.attempt(&mut ask).await;
+            asked = self.attempt(None, &mut ask).await;
         }
-        asked.map_err(|error| {
-            self.opened = None;
-            error.at(&self.place())
-        })
+        asked.map_err(|error| error.at(&self.connector.place()))
     }
 
     async fn attempt<T>(
         &mut self,
+        opened: Option<Ready>,
         ask: &mut impl AsyncFnMut(&Connector, &mut Ready) -> Result<T, ConnectError>,
     ) -> Result<T, ConnectError> {
-        let opened = match &mut self.opened {
-            Some(opened) => opened,
-            closed => {
-                let silence = self.connector.connect_timeout;
-                closed.insert(self.connector.unsubscribed(silence).await?)
-            }
+        let connector = &self.connector;
+        let mut ready = match opened {
+            Some(ready) => ready,
+            None => connector.unsubscribed(connector.connect_timeout).await?,
         };
-        ask(&self.connector, opened).await
+        let answer = ask(connector, &mut ready).await?;
+        self.opened = Some(ready);
+        Ok(answer)
     }
 }
 
 impl Reader for Inspector {
     fn connect(&mut self) -> Reading<'_, Result<(), SetupError>> {
-        Box::pin(Self::connect(self))
+        Box::pin(self.with(async |_, _| Ok(())))
     }
 
-    fn names<'a>(
+    fn scan<'a>(
         &'a mut self,
-        pattern: &'a str,
-        position: &'a Position,
-    ) -> Reading<'a, Result<Part<Name>, SetupError>> {
-        Box::pin(async {
-            let Page { items, next } = Self::names(self, pattern, &position.cursor).await?;
-            Ok((items, position.after(next, 1)))
-        })
+        _: usize,
+        pattern: Option<&'a str>,
+        cursor: &'a str,
+    ) -> Reading<'a, Result<Page, SetupError>> {
+        Box::pin(self.with(async move |connector, ready| {
+            let connection = &mut ready.connection;
+            let mut question = redis::cmd("SCAN");
+            question.arg(cursor).arg("COUNT").arg(PAGE).arg("MATCH");
+            match pattern {
+                Some(pattern) => {
+                    let keys = format!("{KEY}{pattern}}}");
+                    question.arg(keys).arg("TYPE").arg("string")
+                }
+                None => question.arg(ALL_KEYS),
+            };
+            let mut page = page(connection.ask(&question).await?)?;
+            page.server = connector.place();
+            if pattern.is_none() {
+                let mut questions = Vec::new();
+                for found in &page.keys {
+                    let mut end = redis::cmd("PTTL");
+                    end.arg(&found.key).write_packed_command(&mut questions);
+                }
+                connection.send(&questions).await?;
+                for found in &mut page.keys {
+                    let end = accept(connection.reply().await?)?;
+                    found.never_ends = end == Value::Integer(-1);
+                }
+            }
+            Ok(page)
+        }))
     }
 
     fn inspect<'a>(&'a mut self, names: &'a [Name]) -> Reading<'a, Result<Snapshot, SetupError>> {
-        Box::pin(Self::inspect(self, names))
-    }
-
-    fn keys<'a>(
-        &'a mut self,
-        position: &'a Position,
-    ) -> Reading<'a, Result<Part<KeyAt>, SetupError>> {
-        Box::pin(async {
-            let place = self.place();
-            let Page { items, next } = Self::keys(self, &position.cursor).await?;
-            let keys = items.into_iter().map(|key| (place.clone(), key));
-            Ok((keys.collect(), position.after(next, 1)))
-        })
+        Box::pin(self.with(async move |connector, ready| {
+            let (connection, scripts) = (&mut ready.connection, &connector.scripts);
+            let mut questions = redis::cmd("TIME").get_packed_command();
+            for name in names {
+                let (member, op) = (connector.member, &Op::Inspect);
+                command::evaluate(&mut Cmd::new(), scripts, member, name, &[op], 0)
+                    .write_packed_command(&mut questions);
+            }
+            connection.send(&questions).await?;
+            let now = micros(&accept(connection.reply().await?)?);
+            let now = now.ok_or_else(ConnectError::nonsense)?;
+            let mut states = Vec::new();
+            for _ in names {
+                states.push(state(&connection.reply().await?)?);
+            }
+            Ok(Snapshot { now, names: states })
+        }))
     }
 
     fn describe(&mut self) -> Reading<'_, Vec<Described>> {
-        Box::pin(async { vec![self.described().await] })
+        Box::pin(async {
+            let described = self.with(describe).await;
+            vec![described.map_err(|error| (self.connector.place(), error))]
+        })
     }
-}
-
-/// Whether the server has lost the scripts. A new connection loads them again.
-fn is_flushed<T>(answer: &Result<T, StoreError>) -> bool {
-    matches!(answer, Err(error) if Code::of_error(error) == Code::NoScript)
 }
 
 async fn describe(connector: &Connector, opened: &mut Ready) -> Result<Server, ConnectError> {
@@ -290,36 +167,33 @@ fn name_of(key: &str) -> Option<Name> {
     Name::parse(key.strip_prefix(KEY)?.strip_suffix('}')?)
 }
 
-fn page(value: &Value<'_>) -> Result<Page<String>, ConnectError> {
-    let value = accept(value.clone())?;
-    let Some([cursor, Value::List(keys)]) = value.as_list() else {
+/// All keys of the library are text, so other keys are skipped.
+fn page(reply: Value<'_>) -> Result<Page, ConnectError> {
+    let reply = accept(reply)?;
+    let Some([cursor, Value::List(keys)]) = reply.as_list() else {
         return Err(ConnectError::nonsense());
     };
     let cursor = cursor.as_text().ok_or_else(ConnectError::nonsense)?;
+    let keys = keys.iter().filter_map(Value::as_text).map(|key| Found {
+        key: key.to_owned(),
+        name: name_of(key),
+        never_ends: false,
+    });
     Ok(Page {
-        // All keys of the library are text, so other keys are skipped.
-        items: keys
-            .iter()
-            .filter_map(Value::as_text)
-            .map(str::to_owned)
-            .collect(),
+        server: String::new(),
+        keys: keys.collect(),
         next: (cursor != "0").then(|| cursor.to_owned()),
     })
 }
 
-fn record(value: &Value<'_>) -> Result<NameRecord, StoreError> {
-    match reply::parse(value, &Op::Inspect)? {
-        Reply::Info(record) => Ok(record),
-        _ => Err(error::of_server(&ErrorReply::new(
-            b"ERR the reply is not that of an inspection",
-        ))),
+/// Fails as a whole if the server has lost the scripts: a new connection loads them again.
+fn state(reply: &Value<'_>) -> Result<Result<NameRecord, StoreError>, ConnectError> {
+    match reply::parse(reply, &Op::Inspect) {
+        Ok(Reply::Info(record)) => Ok(Ok(record)),
+        Ok(_) => Ok(Err(reply::nonsense())),
+        Err(error) if Code::of_error(&error) == Code::NoScript => Err(ConnectError::of(error)),
+        Err(error) => Ok(Err(error)),
     }
-}
-
-/// Like [`micros`], but fails if the reply is an error or malformed.
-fn time(value: &Value<'_>) -> Result<u64, ConnectError> {
-    let value = accept(value.clone())?;
-    micros(&value).ok_or_else(ConnectError::nonsense)
 }
 
 fn micros(value: &Value<'_>) -> Option<u64> {
