@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use super::collision::lost;
 use super::job::{Job, Kind};
 use super::machine::Quorum;
 use super::ticket::{Phase, TicketState, find};
@@ -36,12 +37,15 @@ impl Quorum {
         if state.job.is_some() {
             return state.later.push_back(request);
         }
-        state.begin(&request.op, self.now);
+        if let Some(lease) = request.op.lease() {
+            state.lease = lease;
+        }
+        (state.asked, state.rounds) = (self.nodes.now, 0);
         if state.listens() {
-            return self.listen(request, ticket);
+            return self.listen(request);
         }
         if let Phase::Held(_) = state.phase {
-            return self.renew(request, ticket);
+            return self.renew(request);
         }
         // A store never answers a ticket's first request with "gone" or "refused", so that always makes a round.
         if state.is_worn() && state.lease.counter > 1 {
@@ -60,12 +64,12 @@ impl Quorum {
         let Some(ticket) = request.op.ticket() else {
             return;
         };
-        let is_over = match &result {
-            Ok(reply) => !matches!(reply, Reply::Granted { .. } | Reply::Queued { .. }),
-            Err(_) => false,
-        };
+        let goes_on = matches!(
+            result,
+            Err(_) | Ok(Reply::Granted { .. } | Reply::Queued { .. })
+        );
         self.answer(request, result);
-        if is_over {
+        if !goes_on {
             return self.withdraw(ticket);
         }
         if let Some(state) = self.tickets.get_mut(&ticket) {
@@ -81,53 +85,42 @@ impl Quorum {
 
     pub(super) fn round(&mut self, request: Request) {
         let mut job = self.new_job(request, Kind::Round);
-        let Some((ticket, state)) = find(&mut self.tickets, &job.request) else {
+        let Some(state) = find(&mut self.tickets, &job.request) else {
             return self.answer(job.request, Ok(Reply::Gone));
         };
+        let nodes = &mut self.nodes;
         let enough = state.needed();
-        let usable = |node: &usize| self.nodes.is_up(*node) && !state.on[*node].tombed;
-        let usable: Vec<_> = self.nodes.indices().filter(usable).collect();
+        let usable = |node: &usize| !state.on[*node].tombed;
+        let usable: Vec<_> = nodes.reachable().filter(usable).collect();
         if usable.len() < enough {
-            let error = self.unreachable(enough);
+            let error = nodes.unreachable(enough);
             return self.end(job.request, Err(error));
         }
         state.rounds += 1;
         state.woken = false;
         state.job = Some(job.number);
-        job.ends = self.now.after(state.lease.hold);
-        let queues = state.wake_queue.is_some();
+        job.ends = nodes.now.after(state.lease.hold);
         for node in usable {
-            if queues {
-                self.queue_on(node, ticket);
+            if state.wake_queue.is_some() {
+                state.queue_on(nodes, node);
             }
             job.votes.ask(node);
-            self.acquire_on(node, ticket, job.number);
+            state.acquire_on(nodes, node, job.number);
         }
         self.keep(job);
     }
 
-    pub(super) fn acquire_on(&mut self, node: usize, ticket: Ticket, job: u64) {
-        let Some(state) = self.tickets.get_mut(&ticket) else {
-            return;
-        };
-        let on = &mut state.on[node];
-        (on.open, on.lost, on.acquired) = (true, false, state.lease.counter);
-        on.unanswered += 1;
-        let op = state.acquire();
-        self.nodes.send(node, job, &state.name, op);
-    }
-
     pub(super) fn decide_round(&mut self, mut job: Job) {
-        let Some((_, state)) = find(&mut self.tickets, &job.request) else {
+        let Some(state) = find(&mut self.tickets, &job.request) else {
             return self.answer(job.request, Ok(Reply::Gone));
         };
-        let (enough, majority) = (state.needed(), self.nodes.majority());
-        let is_owned = !state.share.owner.is_empty();
-        let is_over = job.ends <= self.now;
+        let nodes = &mut self.nodes;
+        let (enough, majority, now) = (state.needed(), nodes.majority(), nodes.now);
+        let is_over = job.ends <= now;
         let granted = job.votes.count(is_granted);
         let (unanswered, answered) = (job.votes.unanswered(), job.votes.answered());
         let possible = granted + unanswered >= enough;
-        let took = job.began.until(self.now);
+        let took = job.began.until(now);
         let grace = (took * 3).clamp(GRACE.0, GRACE.1);
         if !is_over && granted >= enough {
             let tokens = job.votes.replies().filter_map(token_of);
@@ -137,25 +130,27 @@ impl Quorum {
                 return self.won(job.request, token);
             }
             // Holders of one owner share a token, so no new one is chosen while a majority may still give the same.
+            let is_owned = !state.share.owner.is_empty();
             let waits = is_owned && job.token == 0 && same + unanswered >= majority;
-            if !waits || !job.is_in_grace(self.now, grace) {
-                self.raise(&mut job);
+            if !waits || !job.is_in_grace(now, grace) {
+                let ticket = state.lease.ticket;
+                self.raise(&mut job, ticket);
             }
         } else if is_over
             || !possible && (answered >= majority || unanswered == 0)
-            || answered >= majority && answered > granted && !job.is_in_grace(self.now, grace)
+            || answered >= majority && answered > granted && !job.is_in_grace(now, grace)
         {
-            return self.lost(job);
+            return match lost(state, nodes, &job) {
+                Some(result) => self.end(job.request, result),
+                None => self.after_collision(job),
+            };
         }
         self.keep(job);
     }
 
     /// Writes a greater token to the nodes that have granted different ones. A node that has already given it to another
     /// ticket answers with its next token; then a still greater one is written.
-    fn raise(&mut self, job: &mut Job) {
-        let Some(ticket) = job.request.op.ticket() else {
-            return;
-        };
+    fn raise(&mut self, job: &mut Job, ticket: Ticket) {
         if job.second.unanswered() == 0 {
             let tokens = job.votes.replies().filter_map(token_of);
             let highest = tokens.max().unwrap_or(0);
@@ -179,13 +174,13 @@ impl Quorum {
     }
 
     fn won(&mut self, request: Request, token: u64) {
-        let Some((ticket, state)) = find(&mut self.tickets, &request) else {
+        let Some(state) = find(&mut self.tickets, &request) else {
             return;
         };
         state.phase = Phase::Held(token);
         state.collisions = 0;
         let may_share = state.wake_queue.is_some() && state.share.units < state.share.capacity;
-        self.leave_wake_queue(ticket, true);
+        state.leave_wake_queue(&mut self.nodes, true);
         // The units that are left may be enough for another waiter.
         if may_share {
             self.wake_one(&request.name);

@@ -1,100 +1,56 @@
 //! Applies an answer or a message to the state of a ticket at one node, whichever job waits for the answer.
 
 use super::machine::Quorum;
-use super::nodes::NOBODY;
+use super::nodes::{NOBODY, Nodes};
 use super::ticket::{Phase, TicketState, find};
-use super::wake_queue::is_wake_queue;
+use super::wake::is_wake_queue;
+use crate::error::StoreError;
 use crate::name::Name;
-use crate::store::{Answer, Lease, Message, Op, Reply, Request, Ticket};
+use crate::store::{Answer, Message, Op, Reply, Request};
 
 impl Quorum {
-    pub(super) fn note(&mut self, node: usize, answer: &Answer) {
-        let Answer { request, result } = answer;
+    pub(super) fn note(&mut self, node: usize, Answer { request, result }: &Answer) {
         match (&request.op, result) {
             // A release in a wake queue is not repeated, because places there expire within seconds.
             (Op::Release { .. }, _) if is_wake_queue(&request.name) => {}
             (Op::Release { ticket, .. }, Ok(_)) => self.nodes.note_released(node, *ticket),
-            (Op::Release { .. }, Err(_)) => self.note_unreleased(node, answer),
+            (Op::Release { .. }, Err(error)) => self.note_unreleased(node, request, error),
             (Op::Signal { .. }, Ok(Reply::Signalled { count })) => {
                 self.note_woken(&request.name, *count);
             }
-            _ => {
-                let known = find(&mut self.tickets, request);
-                match known.map(|(ticket, state)| (ticket, state.name == request.name)) {
-                    Some((ticket, true)) => self.note_ticket(node, ticket, answer),
-                    Some((ticket, false)) => self.note_place(node, ticket, answer),
-                    None => {}
+            (op, result) => {
+                let Some(state) = find(&mut self.tickets, request) else {
+                    return;
+                };
+                if state.name == request.name {
+                    state.note(&mut self.nodes, node, op, result);
+                } else if matches!(op, Op::Acquire { .. }) {
+                    match result {
+                        Ok(Reply::Granted { token, .. }) => {
+                            let ticket = state.lease.ticket;
+                            self.woken(node, ticket, *token);
+                        }
+                        Ok(Reply::Queued { .. }) => {}
+                        _ => state.on[node].queued = None,
+                    }
                 }
             }
         }
     }
 
-    fn note_ticket(&mut self, node: usize, ticket: Ticket, answer: &Answer) {
-        let Answer { request, result } = answer;
-        let Some(state) = self.tickets.get_mut(&ticket) else {
-            return;
-        };
-        let listens = state.listens();
-        let on = &mut state.on[node];
-        if matches!(request.op, Op::Acquire { .. } | Op::Adopt { .. }) {
-            on.unanswered = on.unanswered.saturating_sub(1);
-        }
-        match (&request.op, result) {
-            (_, Ok(Reply::Granted { token, signal })) if listens => {
-                let signal = signal.clone().unwrap_or_default();
-                self.notified(node, ticket, (*token, signal), None);
-            }
-            (_, Ok(Reply::Granted { token, .. })) if on.open => {
-                self.keep_up(node, ticket, *token);
-            }
-            // An answer to an older request than the last acquire is outdated.
-            (
-                Op::Touch {
-                    lease: Lease { counter, .. },
-                    ..
-                },
-                Ok(Reply::Gone),
-            ) if *counter >= on.acquired => {
-                on.open = false;
-            }
-            (Op::Acquire { .. } | Op::Adopt { .. }, Err(error)) => {
-                on.late |= error.is_disconnected();
-            }
-            (_, Ok(Reply::Granted { .. } | Reply::Queued { .. })) => {}
-            // The node refused the ticket, and no other acquire is in flight.
-            (Op::Acquire { .. } | Op::Adopt { .. }, Ok(_)) if on.unanswered == 0 => {
-                on.open = false;
-            }
-            _ => {}
-        }
-    }
-
     /// `node` refused a release, or its connection broke before it answered.
-    fn note_unreleased(&mut self, node: usize, answer: &Answer) {
-        let (Op::Release { ticket, .. }, Err(error)) = (&answer.request.op, &answer.result) else {
-            return;
-        };
-        let mut op = answer.request.op.clone();
-        if let Op::Release { tomb, .. } = &mut op {
+    fn note_unreleased(&mut self, node: usize, request: &Request, error: &StoreError) {
+        let mut op = request.op.clone();
+        if let Op::Release { ticket, tomb, .. } = &mut op {
             // A copy of the acquire may still arrive, so the next release must leave a tombstone.
             *tomb |= error.is_disconnected();
             if let Some(state) = self.tickets.get_mut(ticket) {
                 state.on[node].tombed |= *tomb;
             }
         }
-        let Request { name, .. } = &answer.request;
-        self.nodes.note_unreleased(node, name, &op, error, self.now);
-    }
-
-    /// `node` granted after enough other nodes had granted: raises its token to the token that the others have.
-    fn keep_up(&mut self, node: usize, ticket: Ticket, granted: u64) {
-        if let Some(state) = self.tickets.get(&ticket)
-            && let Phase::Held(token) = state.phase
-            && granted < token
-        {
-            let op = Op::Raise { ticket, token };
-            self.nodes.send(node, NOBODY, &state.name, op);
-        }
+        let refused = !error.is_disconnected();
+        self.nodes
+            .note_unreleased(node, &request.name, &op, refused);
     }
 
     pub(super) fn told(&mut self, node: usize, name: &Name, message: Message) {
@@ -106,34 +62,71 @@ impl Quorum {
         let Some(state) = self.tickets.get_mut(&ticket) else {
             return;
         };
-        let passes_on = match message {
+        let passes_on = match &message {
             Message::Grant { token, .. } if *name != state.name => {
-                return self.woken(node, ticket, token);
+                return self.woken(node, ticket, *token);
             }
-            Message::Grant {
-                token, ref signal, ..
-            } => {
+            Message::Grant { token, signal, .. } => {
                 let signal = signal.clone().unwrap_or_default();
-                return self.notified(node, ticket, (token, signal), Some(message));
+                state.notified(&mut self.nodes, node, *token, signal)
             }
             Message::Near { .. } | Message::Ask { .. } => state.phase == Phase::Listening,
             // Each node reports the loss, but the member must get only one message.
             Message::Lost { .. } => {
-                let lost = |state: &TicketState| state.on.iter().filter(|on| on.lost).count();
-                let before = lost(state);
-                state.on[node].lost = true;
-                before < majority && lost(state) >= majority
+                let is_new = !std::mem::replace(&mut state.on[node].lost, true);
+                is_new && state.on.iter().filter(|on| on.lost).count() == majority
             }
-            Message::Probe { .. } => false,
             Message::Refresh { .. } => {
                 state.on[node].refreshed += 1;
-                let first = state.on[node].refreshed > state.refreshed;
-                state.refreshed = state.refreshed.max(state.on[node].refreshed);
-                first
+                let before = state.refreshed;
+                state.refreshed = before.max(state.on[node].refreshed);
+                state.refreshed > before
             }
+            Message::Probe { .. } => false,
         };
         if passes_on {
             self.tell(name, message);
+        }
+    }
+}
+
+impl TicketState {
+    fn note(
+        &mut self,
+        nodes: &mut Nodes,
+        node: usize,
+        op: &Op,
+        result: &Result<Reply, StoreError>,
+    ) {
+        let listens = self.listens();
+        let on = &mut self.on[node];
+        let acquires = matches!(op, Op::Acquire { .. } | Op::Adopt { .. });
+        if acquires {
+            on.unanswered = on.unanswered.saturating_sub(1);
+        }
+        match (op, result) {
+            (_, Ok(Reply::Granted { token, signal })) if listens => {
+                self.notified(nodes, node, *token, signal.clone().unwrap_or_default());
+            }
+            (_, Ok(Reply::Granted { token: granted, .. })) => {
+                // The node granted after enough others had: its token is raised to the one that they have.
+                if on.open
+                    && let Phase::Held(token) = self.phase
+                    && *granted < token
+                {
+                    let ticket = self.lease.ticket;
+                    nodes.send(node, NOBODY, &self.name, Op::Raise { ticket, token });
+                }
+            }
+            // An answer to an older request than the last acquire is outdated.
+            (Op::Touch { lease, .. }, Ok(Reply::Gone)) if lease.counter >= on.acquired => {
+                on.open = false;
+            }
+            (_, Err(error)) if acquires => on.late |= error.is_disconnected(),
+            (_, Ok(Reply::Queued { .. })) => {}
+            // The node refused the ticket, and no other acquire is in flight.
+            (_, Ok(_)) if acquires && on.unanswered == 0 => on.open = false,
+            _ => {}
         }
     }
 }

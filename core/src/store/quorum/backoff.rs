@@ -6,7 +6,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use super::machine::Quorum;
-use super::wake_queue::wake_queue;
+use super::wake::wake_queue;
 use crate::clock::Instant;
 use crate::name::Name;
 
@@ -64,7 +64,7 @@ pub(super) struct LastRelease {
 impl Quorum {
     /// Notes a release of this member; `queue`: the wake queue of the name.
     pub(super) fn note_release(&mut self, queue: &Name) {
-        let (at, (remembered, names)) = (self.now, REMEMBERED);
+        let (at, (remembered, names)) = (self.nodes.now, REMEMBERED);
         if self.releases.len() >= names {
             self.releases
                 .retain(|_, release| release.at.until(at) < remembered);
@@ -77,7 +77,7 @@ impl Quorum {
 
     pub(super) fn note_woken(&mut self, queue: &Name, count: u64) {
         if let Some(release) = self.releases.get_mut(queue) {
-            release.woke = (count > 0).then_some(self.now);
+            release.woke = (count > 0).then_some(self.nodes.now);
         }
     }
 
@@ -87,9 +87,9 @@ impl Quorum {
             return None;
         }
         let release = self.releases.get(&wake_queue(name))?;
-        let was_awaited = release.woke?.until(self.now) < REMEMBERED.0;
+        let was_awaited = release.woke?.until(self.nodes.now) < REMEMBERED.0;
         let way = HEAD_START.max(self.took * 3);
-        let gives_way = was_awaited && release.at.until(self.now) < SOON;
+        let gives_way = was_awaited && release.at.until(self.nodes.now) < SOON;
         gives_way.then(|| self.jitter.between(way, way * 2))
     }
 }

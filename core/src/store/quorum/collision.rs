@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use super::job::{Job, Kind};
 use super::machine::Quorum;
-use super::ticket::find;
+use super::nodes::Nodes;
+use super::ticket::{TicketState, find};
 use super::votes::{Vote, Votes, is_granted, most_frequent};
 use crate::error::{StoreError, StoreErrorKind};
 use crate::store::{HolderRecord, Mode, Reply, Request};
@@ -19,68 +20,67 @@ const LOOK: (Duration, Duration) = (Duration::from_millis(750), Duration::from_m
 const TOO_FEW_ADOPTED: &str =
     "too few servers have handed the lock over; the others grant nothing yet, or are slow";
 
-impl Quorum {
-    /// Handles a round in which too few nodes have granted: releases those grants.
-    pub(super) fn lost(&mut self, job: Job) {
-        let Some((ticket, state)) = find(&mut self.tickets, &job.request) else {
-            return self.answer(job.request, Ok(Reply::Gone));
-        };
-        let (enough, adopts) = (state.needed(), state.adopts.is_some());
-        let is_first = state.lease.counter <= 1;
-        // Enough nodes may still grant this adoption. Those that did no longer know the old ticket, so releasing the
-        // new one would leave none that holds the lock: the member repeats the request instead.
-        if adopts && self.nodes.len() - job.votes.count(refuses_adoption) >= enough {
-            let is_reached = self.nodes.up() >= enough && job.votes.trouble().is_none();
-            let error = match is_reached {
-                true => StoreError::new(StoreErrorKind::Busy, TOO_FEW_ADOPTED),
-                false => self.trouble(&job.votes, enough),
-            };
-            return self.end(job.request, Err(error));
-        }
-        for node in self.nodes.indices() {
-            let may_hold = match job.votes.of(node) {
-                Vote::Answered(reply) => is_granted(reply),
-                Vote::Unanswered | Vote::Failed(_) => true,
-                Vote::None => false,
-            };
-            if may_hold {
-                self.withdraw_from(node, ticket, 0);
-            }
-        }
-        if adopts {
-            return self.end(job.request, Ok(Reply::Gone));
-        }
-        // A node that has not answered when the round ends counts as unreachable.
-        let is_over = job.ends <= self.now;
-        let unanswered = if is_over { 0 } else { job.votes.unanswered() };
-        if job.votes.answered() + unanswered < enough {
-            let error = self.trouble(&job.votes, enough);
-            return self.end(job.request, Err(error));
-        }
-        if self.nodes.len() - job.votes.count(is_final) >= enough {
-            return self.after_collision(job);
-        }
-        let refusal = job.votes.replies().find(|reply| is_final(reply));
-        let result = match refusal.cloned().unwrap_or(Reply::Gone) {
-            // A store never answers a ticket's first request with "gone" or "refused".
-            Reply::Refused | Reply::Gone if is_first => {
-                let what = "the servers have lost the request";
-                Err(StoreError::new(StoreErrorKind::Busy, what))
-            }
-            reply => Ok(reply),
-        };
-        self.end(job.request, result);
+/// Releases the grants of a round in which too few nodes have granted. Returns the answer; `None`: another round may
+/// succeed.
+pub(super) fn lost(
+    state: &mut TicketState,
+    nodes: &mut Nodes,
+    job: &Job,
+) -> Option<Result<Reply, StoreError>> {
+    let (votes, enough) = (&job.votes, state.needed());
+    let adopts = state.adopts.is_some();
+    // Enough nodes may still grant this adoption. Those that did no longer know the old ticket, so releasing the
+    // new one would leave none that holds the lock: the member repeats the request instead.
+    if adopts && nodes.len() - votes.count(refuses_adoption) >= enough {
+        let is_reached = nodes.up() >= enough && votes.trouble().is_none();
+        return Some(Err(match is_reached {
+            true => StoreError::new(StoreErrorKind::Busy, TOO_FEW_ADOPTED),
+            false => nodes.trouble(votes, enough),
+        }));
     }
+    for node in nodes.indices() {
+        let may_hold = match votes.of(node) {
+            Vote::Answered(reply) => is_granted(reply),
+            Vote::Unanswered | Vote::Failed(_) => true,
+            Vote::None => false,
+        };
+        if may_hold {
+            state.withdraw_from(nodes, node, 0);
+        }
+    }
+    if adopts {
+        return Some(Ok(Reply::Gone));
+    }
+    // A node that has not answered when the round ends counts as unreachable.
+    let is_over = job.ends <= nodes.now;
+    let unanswered = if is_over { 0 } else { votes.unanswered() };
+    if votes.answered() + unanswered < enough {
+        return Some(Err(nodes.trouble(votes, enough)));
+    }
+    if nodes.len() - votes.count(is_final) >= enough {
+        return None;
+    }
+    let refusal = votes.replies().find(|reply| is_final(reply));
+    Some(match refusal.cloned().unwrap_or(Reply::Gone) {
+        // A store never answers a ticket's first request with "gone" or "refused".
+        Reply::Refused | Reply::Gone if state.lease.counter <= 1 => {
+            let what = "the servers have lost the request";
+            Err(StoreError::new(StoreErrorKind::Busy, what))
+        }
+        reply => Ok(reply),
+    })
+}
 
+impl Quorum {
     /// Handles a round that failed because other tickets hold the name, or because no member got enough nodes.
-    fn after_collision(&mut self, job: Job) {
+    pub(super) fn after_collision(&mut self, job: Job) {
         let request = job.request;
         let (holder, is_held) = holder(&job.votes, self.nodes.majority());
-        let took = job.began.until(self.now);
-        let Some((_, state)) = find(&mut self.tickets, &request) else {
+        let took = job.began.until(self.nodes.now);
+        let Some(state) = find(&mut self.tickets, &request) else {
             return self.answer(request, Ok(Reply::Gone));
         };
-        let waited = state.asked.until(self.now);
+        let waited = state.asked.until(self.nodes.now);
         let persists = waited < PERSISTENCE.min(state.lease.hold / 4);
         if !is_held {
             state.collisions += 1;
@@ -127,8 +127,8 @@ impl Quorum {
 
     pub(super) fn pause(&mut self, request: Request, wait: Duration) {
         let mut job = self.new_job(request, Kind::Pause);
-        job.ends = self.now.after(wait);
-        if let Some((_, state)) = find(&mut self.tickets, &job.request) {
+        job.ends = self.nodes.now.after(wait);
+        if let Some(state) = find(&mut self.tickets, &job.request) {
             state.job = Some(job.number);
         }
         self.keep(job);
@@ -136,10 +136,8 @@ impl Quorum {
 
     /// Another member has released the name: if this job is a pause, the next round starts now.
     pub(super) fn end_pause(&mut self, number: u64) {
-        if self
-            .jobs
-            .get(&number)
-            .is_some_and(|job| job.kind == Kind::Pause)
+        let job = self.jobs.get(&number);
+        if job.is_some_and(|job| job.kind == Kind::Pause)
             && let Some(job) = self.take_job(number)
         {
             self.round(job.request);

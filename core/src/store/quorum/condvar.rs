@@ -7,65 +7,56 @@ use std::time::Duration;
 
 use super::job::{Job, Kind};
 use super::machine::Quorum;
-use super::nodes::NOBODY;
+use super::nodes::{NOBODY, Nodes};
 use super::ticket::{Phase, TicketState, find};
 use super::votes::{Vote, Votes, is_granted};
 use crate::error::StoreError;
-use crate::store::{Message, Op, Reply, Request, Ticket};
+use crate::store::{Message, Op, Reply, Request};
 
 impl Quorum {
-    pub(super) fn listen(&mut self, request: Request, ticket: Ticket) {
+    pub(super) fn listen(&mut self, request: Request) {
         let touches = matches!(request.op, Op::Touch { .. });
         let mut job = self.new_job(request, Kind::Listen);
-        for node in self.nodes.indices() {
-            let Some(state) = self.tickets.get_mut(&ticket) else {
-                return;
-            };
-            state.job = Some(job.number);
-            let left = matches!(state.phase, Phase::Notified(by, _) if by != node);
-            if left || !self.nodes.is_up(node) {
+        let Some(state) = find(&mut self.tickets, &job.request) else {
+            return;
+        };
+        let nodes = &mut self.nodes;
+        state.job = Some(job.number);
+        for node in nodes.reachable() {
+            if matches!(state.phase, Phase::Notified(by, _) if by != node) {
                 continue;
             }
-            if touches && !state.on[node].open {
-                // It doesn't count, because it may have given a notification to other waiters meanwhile.
-                self.acquire_on(node, ticket, NOBODY);
-                continue;
-            }
-            if touches {
-                let op = state.touch(0);
-                self.ask(&mut job, node, op);
-            } else {
+            if !touches {
                 job.votes.ask(node);
-                self.acquire_on(node, ticket, job.number);
+                state.acquire_on(nodes, node, job.number);
+            } else if state.on[node].open {
+                job.ask(nodes, node, state.touch(0));
+            } else {
+                // It doesn't count, because it may have given a notification to other waiters meanwhile.
+                state.acquire_on(nodes, node, NOBODY);
             }
         }
-        if let Some(state) = self.tickets.get_mut(&ticket)
-            && state.phase == Phase::Wanting
-        {
+        if state.phase == Phase::Wanting {
             state.phase = Phase::Listening;
         }
         self.decide(job);
     }
 
-    pub(super) fn decide_listening(&mut self, job: Job) {
-        let Some((_, state)) = find(&mut self.tickets, &job.request) else {
-            return self.answer(job.request, Ok(Reply::Gone));
+    pub(super) fn listening_result(&mut self, job: &Job) -> Option<Result<Reply, StoreError>> {
+        let Some(state) = find(&mut self.tickets, &job.request) else {
+            return Some(Ok(Reply::Gone));
         };
         let Some(node) = notified_by(state, &job.votes) else {
-            return match self.waiting_result(&job.votes) {
-                Some(result) => self.end(job.request, result),
-                None => self.keep(job),
-            };
+            return self.waiting_result(&job.votes);
         };
-        let result = match job.votes.of(node) {
-            Vote::Unanswered => return self.keep(job),
+        Some(match job.votes.of(node) {
+            Vote::Unanswered => return None,
             // The node didn't accept the claim, so the notification may go to another waiter. The ticket can't wait on:
             // it no longer renews its places on the other nodes.
             Vote::Answered(reply) if place(reply).is_some() => Ok(Reply::Gone),
             Vote::Answered(reply) => Ok(reply.clone()),
-            Vote::Failed(_) | Vote::None => Err(self.unreachable(self.nodes.majority())),
-        };
-        self.end(job.request, result);
+            Vote::Failed(_) | Vote::None => Err(self.nodes.unreachable(self.nodes.majority())),
+        })
     }
 
     /// Returns the answer while no node has notified the ticket; `None` while too few nodes have answered.
@@ -87,34 +78,7 @@ impl Quorum {
             let refusal = votes.replies().find(|reply| place(reply).is_none());
             return Some(Ok(refusal.cloned().unwrap_or(Reply::Gone)));
         }
-        Some(Err(self.trouble(votes, majority)))
-    }
-
-    pub(super) fn notified(
-        &mut self,
-        node: usize,
-        ticket: Ticket,
-        (token, signal): (u64, Arc<str>),
-        message: Option<Message>,
-    ) {
-        let Some(state) = self.tickets.get_mut(&ticket) else {
-            return;
-        };
-        match &state.phase {
-            Phase::Listening => {
-                state.phase = Phase::Notified(node, signal);
-                let name = state.name.clone();
-                if let Some(message) = message {
-                    self.tell(&name, message);
-                }
-            }
-            Phase::Notified(by, _) if *by == node => {}
-            Phase::Notified(_, known) => {
-                let used = if *known == signal { token } else { 0 };
-                self.withdraw_from(node, ticket, used);
-            }
-            Phase::Wanting | Phase::Held(_) => {}
-        }
+        Some(Err(self.nodes.trouble(votes, majority)))
     }
 
     /// `node` is connected again: a ticket that waits there may have missed its notification.
@@ -124,6 +88,30 @@ impl Quorum {
         for (&ticket, state) in waiting {
             self.tell(&state.name, Message::Ask { ticket });
         }
+    }
+}
+
+impl TicketState {
+    /// `node` has notified the ticket. Returns whether it is the first.
+    pub(super) fn notified(
+        &mut self,
+        nodes: &mut Nodes,
+        node: usize,
+        token: u64,
+        signal: Arc<str>,
+    ) -> bool {
+        match &self.phase {
+            Phase::Listening => {
+                self.phase = Phase::Notified(node, signal);
+                return true;
+            }
+            Phase::Notified(by, known) if *by != node => {
+                let used = if *known == signal { token } else { 0 };
+                self.withdraw_from(nodes, node, used);
+            }
+            _ => {}
+        }
+        false
     }
 }
 

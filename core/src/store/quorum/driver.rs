@@ -133,7 +133,7 @@ impl Driver {
         loop {
             let (inputs, open) = self.store.take();
             let idle = inputs.is_empty();
-            quorum.now = Instant::now();
+            quorum.nodes.now = Instant::now();
             for input in inputs {
                 quorum.take(input);
             }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::merge::described;
 use super::votes::{Votes, majority};
-use super::wake_queue::{is_wake_queue, wake_queue};
+use super::wake::{is_wake_queue, wake_queue};
 use crate::clock::Instant;
 use crate::error::{SetupError, StoreError};
 use crate::name::Name;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::machine::{Due, Quorum};
+use super::nodes::Nodes;
 use super::votes::Votes;
 use crate::clock::Instant;
 use crate::error::StoreError;
@@ -61,6 +62,11 @@ impl Job {
         }
     }
 
+    pub(super) fn ask(&mut self, nodes: &mut Nodes, node: usize, op: Op) {
+        self.votes.ask(node);
+        nodes.send(node, self.number, &self.request.name, op);
+    }
+
     /// Whether the job still waits for slow nodes. The first call starts this time of grace.
     pub(super) fn is_in_grace(&mut self, now: Instant, grace: Duration) -> bool {
         *self.grace.get_or_insert(now.after(grace)) > now
@@ -77,20 +83,15 @@ impl Quorum {
             votes: Votes::new(self.nodes.len()),
             second: Votes::default(),
             token: 0,
-            began: self.now,
+            began: self.nodes.now,
             ends: Instant::NEVER,
             grace: None,
             due: Instant::NEVER,
         }
     }
 
-    pub(super) fn ask(&mut self, job: &mut Job, node: usize, op: Op) {
-        job.votes.ask(node);
-        self.nodes.send(node, job.number, &job.request.name, op);
-    }
-
     pub(super) fn keep(&mut self, mut job: Job) {
-        let grace = job.grace.filter(|grace| *grace > self.now);
+        let grace = job.grace.filter(|grace| *grace > self.nodes.now);
         job.due = grace.unwrap_or(Instant::NEVER).min(job.ends);
         self.arm(job.due, Due::Job(job.number));
         self.jobs.insert(job.number, job);
@@ -106,12 +107,13 @@ impl Quorum {
         let result = match job.kind {
             Kind::Round => return self.decide_round(job),
             Kind::Pause => return self.round(job.request),
-            Kind::Listen => return self.decide_listening(job),
+            Kind::Listen => self.listening_result(&job),
             Kind::Renew => self.renewal_result(&job),
             Kind::Release { held, enough } => self.release_result(&job.votes, held, enough),
             Kind::Query => self.query_result(&mut job),
         };
         match result {
+            Some(result) if job.kind == Kind::Listen => self.end(job.request, result),
             Some(result) => self.answer(job.request, result),
             None => self.keep(job),
         }

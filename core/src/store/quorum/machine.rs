@@ -9,9 +9,8 @@ use super::job::Job;
 use super::nodes::Nodes;
 use super::store::Input;
 use super::ticket::TicketState;
-use super::votes::Votes;
 use crate::clock::Instant;
-use crate::error::{StoreError, StoreErrorKind};
+use crate::error::StoreError;
 use crate::name::{Name, NameMap};
 use crate::store::{
     Answer, Events, GrantBlock, Message, Node, Op, Reply, Request, Ticket, TicketMap,
@@ -33,7 +32,6 @@ pub(super) struct Quorum {
     /// The jobs, by number. A request to a node carries the number of the job that waits for the answer.
     pub(super) jobs: HashMap<u64, Job>,
     pub(super) timers: BTreeSet<(Instant, Due)>,
-    pub(super) now: Instant,
     pub(super) jitter: Jitter,
     /// This member's last releases, by wake queue.
     pub(super) releases: NameMap<LastRelease>,
@@ -41,8 +39,9 @@ pub(super) struct Quorum {
     pub(super) took: Duration,
     pub(super) last_job: u64,
     events: Arc<dyn Events>,
+    /// Whether any node was ever reachable.
     was_reached: bool,
-    was_connected: bool,
+    /// What was last reported to the member.
     connected: bool,
     /// The block that was last reported to the member.
     closing: Option<GrantBlock>,
@@ -52,32 +51,27 @@ pub(super) struct Quorum {
 
 impl Quorum {
     pub(super) fn new(nodes: Nodes, events: Arc<dyn Events>) -> Self {
-        let mut quorum = Self {
+        let connected = nodes.are_connected();
+        if connected {
+            events.connected(Node::ONLY, false);
+        } else {
+            events.disconnected(Node::ONLY, nodes.disconnected());
+        }
+        Self {
+            was_reached: nodes.up() > 0,
             nodes,
             tickets: TicketMap::default(),
             jobs: HashMap::new(),
             timers: BTreeSet::new(),
-            now: Instant::now(),
             jitter: Jitter::new(),
             releases: NameMap::default(),
             took: Duration::ZERO,
             last_job: 0,
             events,
-            was_reached: false,
-            was_connected: false,
-            connected: false,
+            connected,
             closing: None,
             sweep_at: SWEEP,
-        };
-        quorum.was_reached = quorum.nodes.up() > 0;
-        quorum.connect();
-        if !quorum.connected {
-            // The first connection will be one after an outage: requests have failed by then.
-            quorum.was_connected = true;
-            let error = quorum.disconnected();
-            quorum.events.disconnected(Node::ONLY, error);
         }
-        quorum
     }
 
     pub(super) fn take(&mut self, input: Input) {
@@ -97,9 +91,13 @@ impl Quorum {
             Input::Told(node, name, message) => self.told(node, &name, message),
             Input::Up(node) => {
                 self.was_reached = true;
-                self.nodes.note_up(node, self.now);
+                self.nodes.note_up(node);
                 self.look_after_places(node);
-                self.connect();
+                if self.nodes.are_connected() && !self.connected {
+                    self.connected = true;
+                    // Requests have failed by then.
+                    self.events.connected(Node::ONLY, true);
+                }
                 self.listen_again(node);
             }
             Input::Closed(node, closing) => self.nodes.note_closed(node, closing),
@@ -107,7 +105,7 @@ impl Quorum {
             Input::StillDown(node, error) => {
                 self.nodes.note_down(node, error);
                 if !self.connected {
-                    let error = self.disconnected();
+                    let error = self.nodes.disconnected();
                     self.events.still_disconnected(Node::ONLY, error);
                 }
             }
@@ -115,18 +113,10 @@ impl Quorum {
         while let Some((node, answer)) = self.nodes.refused.pop() {
             self.answered(node, answer);
         }
-        let closing = self.nodes.closing(self.now);
+        let closing = self.nodes.closing();
         if closing != self.closing {
             self.closing = closing;
             self.events.closed(Node::ONLY, closing);
-        }
-    }
-
-    fn connect(&mut self) {
-        if self.nodes.are_connected() && !self.connected {
-            self.connected = true;
-            let again = std::mem::replace(&mut self.was_connected, true);
-            self.events.connected(Node::ONLY, again);
         }
     }
 
@@ -134,7 +124,7 @@ impl Quorum {
         self.nodes.note_down(node, error);
         if self.connected && !self.nodes.are_connected() {
             self.connected = false;
-            let error = self.disconnected();
+            let error = self.nodes.disconnected();
             self.events.disconnected(Node::ONLY, error);
         }
     }
@@ -154,9 +144,9 @@ impl Quorum {
     }
 
     pub(super) fn tick(&mut self) {
-        self.nodes.retry(self.now);
+        self.nodes.retry();
         while let Some(&(at, due)) = self.timers.first()
-            && at <= self.now
+            && at <= self.nodes.now
         {
             self.timers.pop_first();
             match due {
@@ -199,7 +189,7 @@ impl Quorum {
     /// If there are many tickets, drops those that the member will not release.
     pub(super) fn sweep(&mut self) {
         if self.tickets.len() >= self.sweep_at {
-            let now = self.now;
+            let now = self.nodes.now;
             self.tickets.retain(|_, state| !state.is_forsaken(now));
             self.sweep_at = SWEEP.max(self.tickets.len() * 2);
         }
@@ -211,22 +201,5 @@ impl Quorum {
 
     pub(super) fn tell(&self, name: &Name, message: Message) {
         self.events.told(name, message);
-    }
-
-    fn disconnected(&self) -> StoreError {
-        StoreError::disconnected(self.nodes.cause(self.nodes.majority()))
-    }
-
-    pub(super) fn trouble(&self, votes: &Votes, enough: usize) -> StoreError {
-        let trouble = votes.trouble().cloned();
-        trouble.unwrap_or_else(|| self.unreachable(enough))
-    }
-
-    pub(super) fn unreachable(&self, enough: usize) -> StoreError {
-        if !self.connected {
-            return self.disconnected();
-        }
-        // Not a disconnection: the member would wait for a reconnect, although a majority is still connected.
-        StoreError::new(StoreErrorKind::Busy, self.nodes.cause(enough))
     }
 }

@@ -11,7 +11,7 @@
 //!   the size of a majority.
 //! - `ticket.rs`, `answers.rs`: the state of one ticket, and how an answer changes that state.
 //! - `acquire.rs`: a round. `collision.rs`: what follows a round that got no majority. `wake.rs`: waiting for a
-//!   release; `wake_queue.rs`: where. `backoff.rs`: the pauses between rounds.
+//!   release. `backoff.rs`: the pauses between rounds.
 //! - `inspector.rs`: reads names, and changes nothing.
 //! - `renew.rs`, `release.rs`, `condvar.rs`, `query.rs`: the other requests.
 
@@ -40,7 +40,6 @@ mod tests;
 mod ticket;
 mod votes;
 mod wake;
-mod wake_queue;
 
 pub(crate) use self::engine::of_urls;
 use self::inspector::Inspector;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::votes::majority;
+use super::votes::{Votes, majority};
 use crate::clock::Instant;
-use crate::error::StoreError;
+use crate::error::{StoreError, StoreErrorKind};
 use crate::name::Name;
 use crate::store::limits::LONGEST_LEASE;
 use crate::store::{Answer, GrantBlock, Op, Request, RequestId, Store, Ticket, TicketMap, not_yet};
@@ -45,6 +45,7 @@ struct Node {
 }
 
 pub(super) struct Nodes {
+    pub(super) now: Instant,
     all: Vec<Node>,
     /// Answers that a store returned at once, because it takes no more requests.
     pub(super) refused: Vec<(usize, Answer)>,
@@ -63,6 +64,7 @@ impl Nodes {
             touched: false,
         };
         Self {
+            now: Instant::now(),
             all: stores.into_iter().map(node).collect(),
             refused: Vec::new(),
         }
@@ -84,8 +86,16 @@ impl Nodes {
         self.all[node].down.is_none()
     }
 
+    /// The nodes that are up now, even if one goes down meanwhile.
+    pub(super) fn reachable(&self) -> impl Iterator<Item = usize> + use<> {
+        let up = self.indices().filter(|node| self.is_up(*node));
+        // A quorum has at most 15 nodes.
+        let up = up.fold(0u64, |set, node| set | 1 << node);
+        self.indices().filter(move |node| up >> node & 1 == 1)
+    }
+
     pub(super) fn up(&self) -> usize {
-        self.all.iter().filter(|node| node.down.is_none()).count()
+        self.reachable().count()
     }
 
     pub(super) fn are_connected(&self) -> bool {
@@ -97,10 +107,9 @@ impl Nodes {
     }
 
     /// The block after which a majority of the nodes grants; `None` if a majority grants now, or cannot be reached.
-    pub(super) fn closing(&self, now: Instant) -> Option<GrantBlock> {
-        let up = self.all.iter().filter(|node| node.down.is_none());
-        let closing = up.filter_map(|node| node.closing);
-        let mut closing: Vec<_> = closing.filter(|closing| now < closing.until).collect();
+    pub(super) fn closing(&self) -> Option<GrantBlock> {
+        let closing = self.reachable().filter_map(|node| self.all[node].closing);
+        let mut closing: Vec<_> = closing.filter(|it| self.now < it.until).collect();
         closing.sort_by_key(|closing| closing.until);
         let open = self.up() - closing.len();
         let missing = self.majority().checked_sub(open + 1)?;
@@ -112,13 +121,30 @@ impl Nodes {
     }
 
     /// The node is reachable again: sends its pending releases.
-    pub(super) fn note_up(&mut self, node: usize, now: Instant) {
+    pub(super) fn note_up(&mut self, node: usize) {
         self.all[node].down = None;
         self.all[node].dropped = 0;
-        self.send_pending(node, now, usize::MAX);
+        self.send_pending(node, usize::MAX);
     }
 
-    pub(super) fn cause(&self, enough: usize) -> String {
+    pub(super) fn disconnected(&self) -> StoreError {
+        StoreError::disconnected(self.cause(self.majority()))
+    }
+
+    pub(super) fn unreachable(&self, enough: usize) -> StoreError {
+        if !self.are_connected() {
+            return self.disconnected();
+        }
+        // Not a disconnection: the member would wait for a reconnect, although a majority is still connected.
+        StoreError::new(StoreErrorKind::Busy, self.cause(enough))
+    }
+
+    pub(super) fn trouble(&self, votes: &Votes, enough: usize) -> StoreError {
+        let trouble = votes.trouble().cloned();
+        trouble.unwrap_or_else(|| self.unreachable(enough))
+    }
+
+    fn cause(&self, enough: usize) -> String {
         let (up, all) = (self.up(), self.len());
         let down = self.all.iter().find_map(|node| node.down.as_ref());
         let cause = down.map(|error| format!(": {error}")).unwrap_or_default();
@@ -147,11 +173,11 @@ impl Nodes {
     }
 
     /// Sends a release if the node is reachable; otherwise keeps it as pending.
-    pub(super) fn release(&mut self, node: usize, job: u64, name: &Name, op: Op, now: Instant) {
+    pub(super) fn release(&mut self, node: usize, job: u64, name: &Name, op: Op) {
         if self.is_up(node) {
             self.send(node, job, name, op);
         } else {
-            self.add_pending(node, name, &op, Instant::NEVER, now);
+            self.add_pending(node, name, &op, Instant::NEVER);
         }
     }
 
@@ -160,22 +186,18 @@ impl Nodes {
     }
 
     /// The node refused a release, or its connection broke before it answered.
-    pub(super) fn note_unreleased(
-        &mut self,
-        node: usize,
-        name: &Name,
-        op: &Op,
-        error: &StoreError,
-        now: Instant,
-    ) {
-        if error.is_disconnected() {
-            return self.add_pending(node, name, op, Instant::NEVER, now);
+    pub(super) fn note_unreleased(&mut self, node: usize, name: &Name, op: &Op, refused: bool) {
+        let mut until = Instant::NEVER;
+        if refused {
+            until = self.now.after(LONGEST_LEASE);
+            let retry = self.now.after(RETRY.0);
+            self.all[node].retry.get_or_insert(retry);
         }
-        self.add_pending(node, name, op, now.after(LONGEST_LEASE), now);
-        self.all[node].retry.get_or_insert(now.after(RETRY.0));
+        self.add_pending(node, name, op, until);
     }
 
-    fn add_pending(&mut self, node: usize, name: &Name, op: &Op, until: Instant, now: Instant) {
+    fn add_pending(&mut self, node: usize, name: &Name, op: &Op, until: Instant) {
+        let now = self.now;
         let &Op::Release {
             ticket,
             park,
@@ -210,12 +232,22 @@ impl Nodes {
             pending.insert(ticket, release);
         } else {
             *dropped += 1;
-            note_dropped(node, *dropped);
+            let dropped = *dropped;
+            if dropped.is_power_of_two() {
+                wait::tell(move || {
+                    tracing::warn!(
+                        node,
+                        dropped,
+                        "too many releases wait for this server of the quorum: the server keeps these locks until their leases end"
+                    );
+                });
+            }
         }
     }
 
     /// Sends at most `most` pending releases. The others follow a little later.
-    fn send_pending(&mut self, node: usize, now: Instant, most: usize) {
+    fn send_pending(&mut self, node: usize, most: usize) {
+        let now = self.now;
         let pending = &mut self.all[node].pending;
         pending.retain(|_, release| now < release.until);
         let mut waiting = pending.iter_mut().filter(|(_, release)| !release.in_flight);
@@ -237,15 +269,12 @@ impl Nodes {
         }
     }
 
-    pub(super) fn retry(&mut self, now: Instant) {
+    pub(super) fn retry(&mut self) {
+        let now = self.now;
         for node in self.indices() {
-            if self.all[node]
-                .retry
-                .take_if(|retry| *retry <= now)
-                .is_some()
-                && self.is_up(node)
-            {
-                self.send_pending(node, now, RETRY.1);
+            let due = self.all[node].retry.take_if(|retry| *retry <= now);
+            if due.is_some() && self.is_up(node) {
+                self.send_pending(node, RETRY.1);
             }
         }
     }
@@ -279,18 +308,5 @@ impl Nodes {
         for node in &self.all {
             node.store.close();
         }
-    }
-}
-
-/// Logs the first dropped release, and then each time when the number has doubled.
-fn note_dropped(node: usize, dropped: u64) {
-    if dropped.is_power_of_two() {
-        wait::tell(move || {
-            tracing::warn!(
-                node,
-                dropped,
-                "too many releases wait for this server of the quorum: the server keeps these locks until their leases end"
-            );
-        });
     }
 }

@@ -7,7 +7,7 @@ use super::job::{Job, Kind};
 use super::machine::Quorum;
 use super::merge::merge;
 use super::votes::Votes;
-use super::wake_queue::wake_queue;
+use super::wake::wake_queue;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::store::{Op, Reply, Request, Signal};
 
@@ -32,12 +32,9 @@ impl Quorum {
         if asks_beside {
             job.second = Votes::new(self.nodes.len());
         }
-        for node in self.nodes.indices() {
-            if !self.nodes.is_up(node) {
-                continue;
-            }
+        for node in self.nodes.reachable() {
             let op = job.request.op.clone();
-            self.ask(&mut job, node, op);
+            job.ask(&mut self.nodes, node, op);
             if asks_beside {
                 job.second.ask(node);
                 self.nodes.send(node, job.number, &queue, Op::Inspect);
@@ -54,7 +51,7 @@ impl Quorum {
         let is_complete = job.votes.unanswered() + job.second.unanswered() == 0;
         // A notification is complete once a majority has it.
         let is_done = is_answered && matches!(job.request.op, Op::Signal { .. });
-        let waits = !is_answered || job.is_in_grace(self.now, GRACE);
+        let waits = !is_answered || job.is_in_grace(self.nodes.now, GRACE);
         if is_possible && !is_complete && !is_done && waits {
             return None;
         }
@@ -64,7 +61,7 @@ impl Quorum {
         if is_answered {
             return Some(Ok(merge(&job.votes, &job.second)));
         }
-        let error = self.unreachable(majority);
+        let error = self.nodes.unreachable(majority);
         // Not `Busy`: the member would send the operation again, and some nodes may have executed it.
         let error = match job.request.op {
             Op::Force { .. } | Op::Kick { .. } | Op::Delete if !error.is_disconnected() => {

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::job::Kind;
 use super::machine::{Due, Quorum};
-use super::nodes::NOBODY;
-use super::ticket::Phase;
+use super::nodes::{NOBODY, Nodes};
+use super::ticket::{Phase, TicketState};
 use super::votes::Votes;
 use crate::error::StoreError;
 use crate::store::{Op, Reply, Request, Ticket};
@@ -19,11 +19,14 @@ impl Quorum {
             return;
         };
         self.end_requests(ticket);
-        self.leave_wake_queue(ticket, false);
-        let state = self.tickets.get(&ticket);
-        let listens = state.is_some_and(|state| state.listens());
+        let mut state = self.tickets.remove(&ticket);
+        if let Some(state) = &mut state {
+            state.leave_wake_queue(&mut self.nodes, false);
+        }
+        let listens = state.as_ref().is_some_and(TicketState::listens);
+        let phase = state.as_ref().map(|state| &state.phase);
         // Whether the ticket was held and not only requested, and which node sent the notification that was used.
-        let (held, used_from) = match (state.map(|state| &state.phase), &request.op) {
+        let (held, used_from) = match (phase, &request.op) {
             (None | Some(Phase::Held(_)), _) => (true, None),
             (Some(Phase::Notified(by, _)), Op::Release { used: 1.., .. }) => (true, Some(*by)),
             _ => (false, None),
@@ -32,8 +35,7 @@ impl Quorum {
         let mut job = self.new_job(request, Kind::Release { held, enough });
         for node in self.nodes.indices() {
             let is_up = self.nodes.is_up(node);
-            let state = self.tickets.get_mut(&ticket);
-            let is_late = match state.map(|state| &mut state.on[node]) {
+            let is_late = match state.as_mut().map(|state| &mut state.on[node]) {
                 Some(on) if !on.may_hold() => continue,
                 Some(_) if used_from.is_some_and(|by| by != node) => continue,
                 Some(on) => on.release(is_up),
@@ -49,15 +51,15 @@ impl Quorum {
                 job.votes.put(node, Err(error));
             }
             let name = &job.request.name;
-            self.nodes.release(node, job.number, name, op, self.now);
+            self.nodes.release(node, job.number, name, op);
         }
         if !listens {
             self.wake_one(&job.request.name);
         }
-        match used_from {
+        if let Some(state) = state.filter(|_| used_from.is_some()) {
             // The ticket is kept for a while, because the other nodes may be about to report the same notification.
-            Some(_) => self.arm(self.now.after(LATER), Due::Withdraw(ticket)),
-            None => drop(self.tickets.remove(&ticket)),
+            self.arm(self.nodes.now.after(LATER), Due::Withdraw(ticket));
+            self.tickets.insert(ticket, state);
         }
         self.decide(job);
     }
@@ -94,7 +96,7 @@ impl Quorum {
             let free = free[released / 2];
             Some(Ok(Reply::Released { free }))
         } else if is_over && released + unknown >= enough {
-            Some(Err(self.trouble(votes, enough)))
+            Some(Err(self.nodes.trouble(votes, enough)))
         } else {
             let is_gone = released + unknown + votes.unanswered() < enough;
             is_gone.then_some(Ok(Reply::Gone))
@@ -103,22 +105,23 @@ impl Quorum {
 
     /// Releases `ticket` on all nodes where it may hold or wait, and forgets the ticket.
     pub(super) fn withdraw(&mut self, ticket: Ticket) {
-        self.leave_wake_queue(ticket, false);
-        for node in self.nodes.indices() {
-            self.withdraw_from(node, ticket, 0);
-        }
         self.end_requests(ticket);
-        self.tickets.remove(&ticket);
+        if let Some(mut state) = self.tickets.remove(&ticket) {
+            state.leave_wake_queue(&mut self.nodes, false);
+            for node in self.nodes.indices() {
+                state.withdraw_from(&mut self.nodes, node, 0);
+            }
+        }
     }
+}
 
+impl TicketState {
     /// `used`: the token of the notification that was used, or 0.
-    pub(super) fn withdraw_from(&mut self, node: usize, ticket: Ticket, used: u64) {
-        if let Some(state) = self.tickets.get_mut(&ticket)
-            && state.on[node].may_hold()
-        {
-            let tomb = state.on[node].release(self.nodes.is_up(node));
-            let op = release_op(ticket, tomb, used);
-            self.nodes.release(node, NOBODY, &state.name, op, self.now);
+    pub(super) fn withdraw_from(&mut self, nodes: &mut Nodes, node: usize, used: u64) {
+        if self.on[node].may_hold() {
+            let tomb = self.on[node].release(nodes.is_up(node));
+            let op = release_op(self.lease.ticket, tomb, used);
+            nodes.release(node, NOBODY, &self.name, op);
         }
     }
 }

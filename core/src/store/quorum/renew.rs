@@ -7,31 +7,24 @@ use super::nodes::NOBODY;
 use super::ticket::{Phase, find};
 use super::votes::is_granted;
 use crate::error::StoreError;
-use crate::store::{Op, Reply, Request, Ticket};
+use crate::store::{Op, Reply, Request};
 
 impl Quorum {
-    pub(super) fn renew(&mut self, request: Request, ticket: Ticket) {
+    pub(super) fn renew(&mut self, request: Request) {
         let units = kept_units(&request);
-        let Some(state) = self.tickets.get(&ticket) else {
+        let mut job = self.new_job(request, Kind::Renew);
+        let Some(state) = find(&mut self.tickets, &job.request) else {
             return;
         };
         if state.open() < state.needed() {
-            return self.answer(request, Ok(Reply::Gone));
+            return self.answer(job.request, Ok(Reply::Gone));
         }
-        let mut job = self.new_job(request, Kind::Renew);
-        for node in self.nodes.indices() {
-            let Some(state) = self.tickets.get(&ticket) else {
-                return;
-            };
-            if !self.nodes.is_up(node) {
-                continue;
-            }
+        for node in self.nodes.reachable() {
             if state.on[node].open {
-                let op = state.touch(units);
-                self.ask(&mut job, node, op);
+                job.ask(&mut self.nodes, node, state.touch(units));
             } else if !state.on[node].tombed {
                 // The node does not count in this renewal: since the last renewal, another ticket may have held the name there.
-                self.acquire_on(node, ticket, NOBODY);
+                state.acquire_on(&mut self.nodes, node, NOBODY);
             }
         }
         self.decide(job);
@@ -39,7 +32,7 @@ impl Quorum {
 
     /// Returns the answer to a renewal. Only nodes that have held the ticket without a gap count.
     pub(super) fn renewal_result(&mut self, job: &Job) -> Option<Result<Reply, StoreError>> {
-        let Some((_, state)) = find(&mut self.tickets, &job.request) else {
+        let Some(state) = find(&mut self.tickets, &job.request) else {
             return Some(Ok(Reply::Gone));
         };
         let Phase::Held(token) = state.phase else {
@@ -60,7 +53,7 @@ impl Quorum {
             state.phase = Phase::Wanting;
             return Some(Ok(Reply::Gone));
         }
-        (votes.unanswered() == 0).then(|| Err(self.trouble(votes, enough)))
+        (votes.unanswered() == 0).then(|| Err(self.nodes.trouble(votes, enough)))
     }
 }
 

@@ -92,7 +92,7 @@ pub(super) fn quorum(nodes: usize) -> (Quorum, Vec<Arc<Stub>>, Arc<Recorder>) {
     let nodes = Nodes::new(stubs.iter().map(connected).collect());
     let recorder = Arc::new(Recorder::default());
     let mut quorum = Quorum::new(nodes, recorder.clone());
-    quorum.now = Instant::START.after(Duration::from_secs(1000));
+    quorum.nodes.now = Instant::START.after(Duration::from_secs(1000));
     (quorum, stubs, recorder)
 }
 
@@ -138,7 +138,7 @@ impl Rig {
     }
 
     fn execute(&mut self, node: usize, request: &Request) -> Reply {
-        let micros = self.quorum.now.as_nanos() / 1000;
+        let micros = self.quorum.nodes.now.as_nanos() / 1000;
         let state = self.names[node]
             .entry(request.name.to_string())
             .or_default();
@@ -199,7 +199,7 @@ impl Rig {
     }
 
     fn pass(&mut self, time: Duration) {
-        self.quorum.now = self.quorum.now.after(time);
+        self.quorum.nodes.now = self.quorum.nodes.now.after(time);
         // The message has no effect, because its ticket is unknown. But `take` runs the timers that are due.
         self.take(Input::Told(
             0,
@@ -221,7 +221,7 @@ impl Rig {
 
     /// Returns the state of the name on `node`.
     fn inspect(&mut self, node: usize) -> NameRecord {
-        let micros = self.quorum.now.as_nanos() / 1000;
+        let micros = self.quorum.nodes.now.as_nanos() / 1000;
         let state = self.names[node].get_mut("m");
         let reply = state.map(|state| state.apply(micros, self.id, &Op::Inspect, &mut |_, _| true));
         match reply {
@@ -461,7 +461,7 @@ fn what_was_handed_over_is_forgotten() {
 #[test]
 fn nodes_that_are_down_are_not_open() {
     let mut rig = Rig::new(5);
-    let until = rig.quorum.now.after(Duration::from_secs(9));
+    let until = rig.quorum.nodes.now.after(Duration::from_secs(9));
     let closing = GrantBlock {
         until,
         cause: Cause::Restart,
@@ -591,19 +591,19 @@ fn what_was_asked_while_a_wait_ended_is_answered() {
 fn what_is_missing_is_said_as_it_is() {
     let mut rig = Rig::new(5);
     assert_eq!(
-        rig.quorum.unreachable(3).to_string(),
+        rig.quorum.nodes.unreachable(3).to_string(),
         "fewer than 3 of 5 servers have answered"
     );
     rig.down(4);
     assert_eq!(
-        rig.quorum.unreachable(3).to_string(),
+        rig.quorum.nodes.unreachable(3).to_string(),
         "fewer than 3 of 5 servers have answered, and 4 can be reached: cut"
     );
     for node in [2, 3] {
         rig.down(node);
     }
     assert_eq!(
-        rig.quorum.unreachable(3).to_string(),
+        rig.quorum.nodes.unreachable(3).to_string(),
         "2 of 5 servers can be reached, 3 are needed: cut"
     );
 }
@@ -647,7 +647,7 @@ fn shares_of_one_owner_have_one_token_although_a_node_lags_behind() {
 #[test]
 fn releases_that_are_too_many_to_keep_are_counted() {
     let (mut quorum, _, _) = quorum(3);
-    let (nodes, now) = (&mut quorum.nodes, quorum.now);
+    let nodes = &mut quorum.nodes;
     nodes.note_down(0, StoreError::disconnected("cut"));
     let name = Name::from_escaped("m");
     for _ in 0..MOST_PENDING + 2 {
@@ -657,9 +657,9 @@ fn releases_that_are_too_many_to_keep_are_counted() {
             tomb: true,
             used: 0,
         };
-        nodes.release(0, NOBODY, &name, release, now);
+        nodes.release(0, NOBODY, &name, release);
     }
     assert_eq!(nodes.dropped(0), 2);
-    nodes.note_up(0, now);
+    nodes.note_up(0);
     assert_eq!(nodes.dropped(0), 0);
 }

@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::nodes::Nodes;
 use super::votes::needed;
-use super::wake_queue::wake_queue;
+use super::wake::wake_queue;
 use crate::clock::Instant;
 use crate::name::Name;
 use crate::store::{Lease, Mode, Op, Request, Share, SharedStr, Ticket, TicketMap};
@@ -122,13 +123,6 @@ impl TicketState {
         })
     }
 
-    pub(super) fn begin(&mut self, op: &Op, now: Instant) {
-        if let Some(lease) = op.lease() {
-            self.lease = lease;
-        }
-        (self.asked, self.rounds) = (now, 0);
-    }
-
     /// How many nodes must have granted the ticket before it is held.
     pub(super) fn needed(&self) -> usize {
         needed(self.on.len(), &self.share)
@@ -157,7 +151,15 @@ impl TicketState {
         self.on.iter().any(|on| on.tombed)
     }
 
-    pub(super) fn acquire(&self) -> Op {
+    /// `job`: the number of the job that waits for the answer.
+    pub(super) fn acquire_on(&mut self, nodes: &mut Nodes, node: usize, job: u64) {
+        let on = &mut self.on[node];
+        (on.open, on.lost, on.acquired) = (true, false, self.lease.counter);
+        on.unanswered += 1;
+        nodes.send(node, job, &self.name, self.acquire());
+    }
+
+    fn acquire(&self) -> Op {
         let lease = self.lease;
         let meta = self.meta.clone();
         match self.adopts {
@@ -190,7 +192,6 @@ impl TicketState {
 pub(super) fn find<'a>(
     tickets: &'a mut TicketMap<TicketState>,
     request: &Request,
-) -> Option<(Ticket, &'a mut TicketState)> {
-    let ticket = request.op.ticket()?;
-    Some((ticket, tickets.get_mut(&ticket)?))
+) -> Option<&'a mut TicketState> {
+    tickets.get_mut(&request.op.ticket()?)
 }

@@ -4,80 +4,82 @@
 use std::time::Duration;
 
 use super::machine::Quorum;
-use super::nodes::NOBODY;
+use super::nodes::{NOBODY, Nodes};
 use super::release::release_op;
-use super::ticket::Phase;
-use super::wake_queue::wake_queue;
+use super::ticket::{Phase, TicketState};
 use crate::clock::Instant;
 use crate::name::Name;
-use crate::store::{Answer, Lease, Message, Mode, Op, Reply, Share, Signal, Ticket};
+use crate::store::{Lease, Message, Mode, Op, Share, Signal, Ticket};
 
 /// The minimum lifetime of a place in a wake queue. It is longer than the pause between two rounds.
 const PLACE: Duration = Duration::from_secs(4);
 
-impl Quorum {
-    /// Makes sure that `ticket` is in the wake queue of `node`, after it has used up a signal that it got there.
-    pub(super) fn queue_on(&mut self, node: usize, ticket: Ticket) {
-        let Some(state) = self.tickets.get_mut(&ticket) else {
-            return;
-        };
-        let queue = state.join_wake_queue();
-        let place = state.lease.place.max(PLACE);
-        let on = &mut state.on[node];
+const SUFFIX: &str = "wake";
+
+pub(super) fn wake_queue(name: &Name) -> Name {
+    name.beside(SUFFIX)
+}
+
+/// Whether `name` is the name of a [`wake_queue`]. Names of users never end in this way.
+pub(super) fn is_wake_queue(name: &Name) -> bool {
+    name.before(SUFFIX).is_some()
+}
+
+impl TicketState {
+    /// Makes sure that the ticket is in the wake queue of `node`, after it has used up a signal that it got there.
+    pub(super) fn queue_on(&mut self, nodes: &mut Nodes, node: usize) {
+        let (ticket, queue) = (self.lease.ticket, self.join_wake_queue());
+        let place = self.lease.place.max(PLACE);
+        let on = &mut self.on[node];
         if let Some(used) = on.wake.take() {
             on.queued = None;
-            self.nodes
-                .send(node, NOBODY, &queue, release_op(ticket, false, used));
+            nodes.send(node, NOBODY, &queue, release_op(ticket, false, used));
         }
         // A place is renewed after a third of its lifetime, so that it lasts until the next round.
-        let fresh = |since: Instant| since.until(self.now) < place / 3;
+        let fresh = |since: Instant| since.until(nodes.now) < place / 3;
         if on.queued.is_some_and(fresh) {
             return;
         }
-        on.queued = Some(self.now);
+        on.queued = Some(nodes.now);
         let op = Op::Acquire {
-            lease: Lease::of(ticket, state.lease.counter, place),
+            lease: Lease::of(ticket, self.lease.counter, place),
             share: Share {
-                units: state.share.units,
+                units: self.share.units,
                 ..Share::NOTIFICATION
             },
             mode: Mode::Queue,
-            meta: state.meta.clone(),
+            meta: self.meta.clone(),
         };
-        self.nodes.send(node, NOBODY, &queue, op);
+        nodes.send(node, NOBODY, &queue, op);
     }
 
-    /// Takes `ticket` out of its wake queue on all nodes. Signals that it got but has not `used` go to other waiters.
-    pub(super) fn leave_wake_queue(&mut self, ticket: Ticket, used: bool) {
-        let Some(state) = self.tickets.get_mut(&ticket) else {
+    /// Takes the ticket out of its wake queue on all nodes. Signals that it got but has not `used` go to other waiters.
+    pub(super) fn leave_wake_queue(&mut self, nodes: &mut Nodes, used: bool) {
+        let Some(queue) = self.wake_queue.take() else {
             return;
         };
-        let Some(queue) = state.wake_queue.take() else {
-            return;
-        };
-        for node in self.nodes.indices() {
-            let on = &mut state.on[node];
+        for (node, on) in self.on.iter_mut().enumerate() {
             let wake = on.wake.take();
             if on.queued.take().is_some() || wake.is_some() {
                 let token = wake.filter(|_| used).unwrap_or(0);
-                self.nodes
-                    .send(node, NOBODY, &queue, release_op(ticket, false, token));
+                let op = release_op(self.lease.ticket, false, token);
+                nodes.send(node, NOBODY, &queue, op);
             }
         }
     }
+}
 
+impl Quorum {
     /// Wakes the first waiter for `name` on each reachable node.
     pub(super) fn wake_one(&mut self, name: &Name) {
         let queue = wake_queue(name);
         self.note_release(&queue);
-        for node in self.nodes.indices() {
-            if self.nodes.is_up(node) {
-                let op = Op::Signal {
-                    ticket: Ticket::random(),
-                    signal: Signal::One,
-                };
-                self.nodes.send(node, NOBODY, &queue, op);
-            }
+        for node in self.nodes.reachable() {
+            let op = Op::Signal {
+                ticket: Ticket::random(),
+                signal: Signal::One,
+            };
+            self.nodes.send(node, NOBODY, &queue, op);
         }
     }
 
@@ -86,21 +88,6 @@ impl Quorum {
         for state in self.tickets.values_mut() {
             if let Some(since) = &mut state.on[node].queued {
                 *since = Instant::START;
-            }
-        }
-    }
-
-    pub(super) fn note_place(&mut self, node: usize, ticket: Ticket, answer: &Answer) {
-        if !matches!(answer.request.op, Op::Acquire { .. }) {
-            return;
-        }
-        match answer.result {
-            Ok(Reply::Granted { token, .. }) => self.woken(node, ticket, token),
-            Ok(Reply::Queued { .. }) => {}
-            _ => {
-                if let Some(state) = self.tickets.get_mut(&ticket) {
-                    state.on[node].queued = None;
-                }
             }
         }
     }

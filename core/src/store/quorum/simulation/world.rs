@@ -188,7 +188,7 @@ impl World {
     /// Passes events to a member, and the member's requests to the network.
     pub(super) fn feed(&mut self, index: usize, input: Option<Input>) {
         let member = &mut self.members[index];
-        member.quorum.now = self.now;
+        member.quorum.nodes.now = self.now;
         let mut inputs: Vec<_> = input.into_iter().collect();
         loop {
             for input in inputs.drain(..) {
