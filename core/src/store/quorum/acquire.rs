@@ -162,7 +162,7 @@ impl Quorum {
         let token = job.token;
         for node in self.nodes.indices() {
             let lower = match job.votes.of(node) {
-                Vote::Answered(reply) => token_of(reply).is_some_and(|given| given < token),
+                Vote::Answered(Ok(reply)) => token_of(reply).is_some_and(|given| given < token),
                 _ => false,
             };
             if lower && matches!(job.second.of(node), Vote::None) {

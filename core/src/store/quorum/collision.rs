@@ -40,8 +40,8 @@ pub(super) fn lost(
     }
     for node in nodes.indices() {
         let may_hold = match votes.of(node) {
-            Vote::Answered(reply) => is_granted(reply),
-            Vote::Unanswered | Vote::Failed(_) => true,
+            Vote::Answered(Ok(reply)) => is_granted(reply),
+            Vote::Unanswered | Vote::Answered(Err(_)) => true,
             Vote::None => false,
         };
         if may_hold {

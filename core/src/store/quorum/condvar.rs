@@ -53,9 +53,11 @@ impl Quorum {
             Vote::Unanswered => return None,
             // The node didn't accept the claim, so the notification may go to another waiter. The ticket can't wait on:
             // it no longer renews its places on the other nodes.
-            Vote::Answered(reply) if place(reply).is_some() => Ok(Reply::Gone),
-            Vote::Answered(reply) => Ok(reply.clone()),
-            Vote::Failed(_) | Vote::None => Err(self.nodes.unreachable(self.nodes.majority())),
+            Vote::Answered(Ok(reply)) if place(reply).is_some() => Ok(Reply::Gone),
+            Vote::Answered(Ok(reply)) => Ok(reply.clone()),
+            Vote::Answered(Err(_)) | Vote::None => {
+                Err(self.nodes.unreachable(self.nodes.majority()))
+            }
         })
     }
 
@@ -120,7 +122,7 @@ fn notified_by(state: &TicketState, votes: &Votes) -> Option<usize> {
         return Some(by);
     }
     let granted =
-        |node: &usize| matches!(votes.of(*node), Vote::Answered(reply) if is_granted(reply));
+        |node: &usize| matches!(votes.of(*node), Vote::Answered(Ok(reply)) if is_granted(reply));
     (0..state.on.len()).find(granted)
 }
 

@@ -25,13 +25,8 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 /// Runs the nodes and their quorum. Its drop calls [`Store::close`], also when the runtime ends.
 pub(super) struct Driver {
     store: Arc<QuorumStore>,
-    nodes: Vec<NodeDriver>,
-}
-
-struct NodeDriver {
-    store: Arc<dyn Store>,
-    driver: Box<dyn engine::Driver>,
-    is_connected: bool,
+    /// The driver of each node, and whether the node is connected.
+    nodes: Vec<(Box<dyn engine::Driver>, bool)>,
 }
 
 /// Makes the stores of the nodes, without connections.
@@ -43,47 +38,35 @@ pub(super) fn unconnected(
         is_voter: true,
         ..*opening
     };
-    let unconnected = |node: &Arc<dyn Engine>| {
-        let (store, driver) = node.unconnected(&opening);
-        NodeDriver {
-            store,
-            driver,
-            is_connected: false,
-        }
-    };
-    let nodes: Vec<_> = nodes.iter().map(unconnected).collect();
-    let stores = nodes.iter().map(|node| node.store.clone()).collect();
+    let nodes = nodes.iter().map(|node| node.unconnected(&opening));
+    let (stores, drivers): (Vec<_>, Vec<_>) = nodes.unzip();
     let store = Arc::new(QuorumStore::new(stores));
+    let nodes = drivers.into_iter().map(|driver| (driver, false)).collect();
     (store.clone(), Driver { store, nodes })
 }
 
 /// Opens a majority of the nodes within `limit`, and other nodes that connect soon after.
-async fn open_majority(nodes: &mut [NodeDriver], limit: Duration) -> Result<(), SetupError> {
+async fn open_majority(
+    nodes: &mut [(Box<dyn engine::Driver>, bool)],
+    limit: Duration,
+) -> Result<(), SetupError> {
     let majority = majority(nodes.len());
-    let mut opening: Vec<_> = nodes
-        .iter_mut()
-        .map(|node| {
-            let is_connected = &mut node.is_connected;
-            let open = node.driver.open(limit);
-            Some(Box::pin(async {
-                open.await.map(|()| *is_connected = true)
-            }))
-        })
-        .collect();
+    let opening = nodes.iter_mut().map(|(driver, is_connected)| {
+        let open = driver.open(limit);
+        Box::pin(async { open.await.map(|()| *is_connected = true) })
+    });
+    let mut opening: Vec<_> = opening.collect();
     let mut next = async || {
         poll_fn(|cx| {
-            let mut left = false;
-            for slot in &mut opening {
-                let Some(open) = slot else { continue };
-                if let Poll::Ready(opened) = open.as_mut().poll(cx) {
-                    *slot = None;
+            for index in 0..opening.len() {
+                if let Poll::Ready(opened) = opening[index].as_mut().poll(cx) {
+                    drop(opening.swap_remove(index));
                     return Poll::Ready(Some(opened));
                 }
-                left = true;
             }
-            match left {
-                true => Poll::Pending,
-                false => Poll::Ready(None),
+            match opening.is_empty() {
+                true => Poll::Ready(None),
+                false => Poll::Pending,
             }
         })
         .await
@@ -113,20 +96,18 @@ impl engine::Driver for Driver {
         Box::pin(open_majority(&mut self.nodes, limit))
     }
 
-    fn run(mut self: Box<Self>, events: Arc<dyn Events>) -> Boxed<'static, ()> {
-        let stores = self.nodes.iter();
-        let stores = stores.map(|node| (node.store.clone(), node.is_connected));
+    fn run(self: Box<Self>, events: Arc<dyn Events>) -> Boxed<'static, ()> {
+        let connected = self.nodes.iter().map(|node| node.1);
+        let stores = self.store.nodes.iter().cloned().zip(connected);
         let quorum = Quorum::new(Nodes::new(stores.collect()), events);
-        let nodes = std::mem::take(&mut self.nodes);
-        let drivers = nodes.into_iter().map(|node| node.driver).collect();
-        Box::pin(self.drive(quorum, drivers))
+        Box::pin(self.drive(quorum))
     }
 }
 
 impl Driver {
-    async fn drive(self, mut quorum: Quorum, drivers: Vec<Box<dyn engine::Driver>>) {
+    async fn drive(mut self: Box<Self>, mut quorum: Quorum) {
         let mut running = JoinSet::new();
-        for (node, driver) in drivers.into_iter().enumerate() {
+        for (node, (driver, _)) in self.nodes.drain(..).enumerate() {
             let store = self.store.clone();
             running.spawn(driver.run(Arc::new(Listener { node, store })));
         }

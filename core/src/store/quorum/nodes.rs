@@ -248,10 +248,12 @@ impl Nodes {
     /// Sends at most `most` pending releases. The others follow a little later.
     fn send_pending(&mut self, node: usize, most: usize) {
         let now = self.now;
-        let pending = &mut self.all[node].pending;
-        pending.retain(|_, release| now < release.until);
-        let mut waiting = pending.iter_mut().filter(|(_, release)| !release.in_flight);
-        let releases = waiting.by_ref().take(most).map(|(ticket, release)| {
+        let state = &mut self.all[node];
+        state.touched = true;
+        state.pending.retain(|_, release| now < release.until);
+        let pending = state.pending.iter_mut();
+        let mut waiting = pending.filter(|(_, release)| !release.in_flight);
+        for (ticket, release) in waiting.by_ref().take(most) {
             release.in_flight = true;
             let op = Op::Release {
                 ticket: *ticket,
@@ -259,14 +261,15 @@ impl Nodes {
                 tomb: release.tomb,
                 used: release.used,
             };
-            (release.name.clone(), op)
-        });
-        let releases: Vec<_> = releases.collect();
-        let retry = waiting.next().map(|_| now.after(RETRY.0));
-        self.all[node].retry = retry;
-        for (name, op) in releases {
-            self.send(node, NOBODY, &name, op);
+            let request = Request {
+                name: release.name.clone(),
+                op,
+                id: RequestId(NOBODY),
+            };
+            let refused = state.store.submit(request);
+            self.refused.extend(refused.map(|answer| (node, answer)));
         }
+        state.retry = waiting.next().map(|_| now.after(RETRY.0));
     }
 
     pub(super) fn retry(&mut self) {

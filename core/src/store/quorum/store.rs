@@ -26,7 +26,7 @@ pub(super) enum Input {
 }
 
 pub(crate) struct QuorumStore {
-    nodes: Vec<Arc<dyn Store>>,
+    pub(super) nodes: Vec<Arc<dyn Store>>,
     inbox: Mutex<Inbox>,
     changed: Notify,
 }

@@ -26,9 +26,7 @@ pub(super) fn needed(nodes: usize, share: &Share) -> usize {
 pub(super) enum Vote {
     None,
     Unanswered,
-    Answered(Reply),
-    /// There is no reply: the request did not run, or it is unknown whether it ran.
-    Failed(StoreError),
+    Answered(Result<Reply, StoreError>),
 }
 
 #[derive(Debug, Default)]
@@ -48,10 +46,7 @@ impl Votes {
     }
 
     pub(super) fn put(&mut self, node: usize, result: Result<Reply, StoreError>) {
-        self.0[node] = match result {
-            Ok(reply) => Vote::Answered(reply),
-            Err(error) => Vote::Failed(error),
-        };
+        self.0[node] = Vote::Answered(result);
     }
 
     pub(super) fn of(&self, node: usize) -> &Vote {
@@ -63,8 +58,10 @@ impl Votes {
     }
 
     pub(super) fn unanswered(&self) -> usize {
-        let unanswered = |vote: &&Vote| matches!(vote, Vote::Unanswered);
-        self.0.iter().filter(unanswered).count()
+        let votes = self.0.iter();
+        votes
+            .filter(|vote| matches!(vote, Vote::Unanswered))
+            .count()
     }
 
     pub(super) fn answered(&self) -> usize {
@@ -73,14 +70,14 @@ impl Votes {
 
     pub(super) fn replies(&self) -> impl Iterator<Item = &Reply> + Clone {
         self.0.iter().filter_map(|vote| match vote {
-            Vote::Answered(reply) => Some(reply),
+            Vote::Answered(Ok(reply)) => Some(reply),
             _ => None,
         })
     }
 
     pub(super) fn errors(&self) -> impl Iterator<Item = &StoreError> {
         self.0.iter().filter_map(|vote| match vote {
-            Vote::Failed(error) => Some(error),
+            Vote::Answered(Err(error)) => Some(error),
             _ => None,
         })
     }
