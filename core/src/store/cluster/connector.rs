@@ -11,18 +11,16 @@ use super::topology::{Topology, shuffle};
 use crate::config::{Address, Replicas, Settings};
 use crate::name::Name;
 use crate::store::redis::{
-    self, Access, Driver, Guard, RedisEndpoint, Route, Scripts, Spec, TermKeys, probe_name,
+    self, Driver, Guard, RedisEndpoint, Route, Scripts, Spec, TermKeys, probe_name,
 };
 use crate::store::{MemberId, Node};
 
 /// Makes the connections of one member, and chooses the nodes to ask for the topology.
-#[derive(Clone)]
 pub(super) struct Connector {
-    seeds: Vec<Address>,
-    access: Access,
+    /// Its nodes are those in the URL.
+    endpoint: ClusterEndpoint,
     replicas: Option<Replicas>,
-    pub(super) member: MemberId,
-    scripts: Arc<Scripts>,
+    member: MemberId,
     guard: Guard,
     pub(super) connect_timeout: Duration,
     next: u32,
@@ -31,11 +29,9 @@ pub(super) struct Connector {
 impl Connector {
     pub(super) fn new(endpoint: &ClusterEndpoint, settings: &Settings, member: MemberId) -> Self {
         Self {
-            seeds: endpoint.nodes.clone(),
-            access: endpoint.access.clone(),
+            endpoint: endpoint.clone(),
             replicas: settings.replicas,
             member,
-            scripts: Scripts::of_cluster(),
             guard: Guard::of(settings),
             connect_timeout: settings.connect_timeout,
             next: 0,
@@ -80,7 +76,7 @@ impl Connector {
         let mut groups = [
             up.into_iter().map(address).collect(),
             replicas.to_vec(),
-            self.seeds.clone(),
+            self.endpoint.nodes.clone(),
             down.into_iter().map(address).collect(),
         ];
         let mut all: Vec<Address> = Vec::new();
@@ -92,7 +88,11 @@ impl Connector {
                 }
             }
         }
-        all.into_iter().map(|one| self.endpoint(one)).collect()
+        let endpoint = |address| RedisEndpoint {
+            address,
+            access: self.endpoint.access.clone(),
+        };
+        all.into_iter().map(endpoint).collect()
     }
 
     /// A reader of the node at `address`.
@@ -102,16 +102,11 @@ impl Connector {
 
     fn spec(&self, address: &Address, guard: Guard) -> Spec {
         let route = Route::Fixed(address.clone());
+        let (access, timeout) = (&self.endpoint.access, self.connect_timeout);
         Spec {
             replicas: self.replicas,
-            scripts: self.scripts.clone(),
-            ..Spec::new(
-                route,
-                &self.access,
-                self.member,
-                guard,
-                self.connect_timeout,
-            )
+            scripts: Scripts::of_cluster(),
+            ..Spec::new(route, access, self.member, guard, timeout)
         }
     }
 
@@ -121,12 +116,5 @@ impl Connector {
         let mut names = (0..1 << 20).map(|number| probe_name(self.member, number));
         let name = names.find(|name| topology.serves(address, Slot::of(name)));
         name.unwrap_or_else(|| probe_name(self.member, 0))
-    }
-
-    fn endpoint(&self, address: Address) -> RedisEndpoint {
-        RedisEndpoint {
-            address,
-            access: self.access.clone(),
-        }
     }
 }

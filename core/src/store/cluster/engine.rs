@@ -1,15 +1,17 @@
 //! The engine of a Redis Cluster: [`ClusterEndpoint`].
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use super::{Inspector, Refresher, open};
+use super::connector::Connector;
+use super::inspector::Inspector;
+use super::refresher::Refresher;
+use super::store::ClusterStore;
 use crate::config::{Address, Dialer, Settings};
 use crate::credentials::{ServerKind, Source};
 use crate::error::SetupError;
-use crate::store::engine::{Boxed, Driver, Engine, Layout, Opening, Scheme, invalid, same_kind};
+use crate::store::engine::{Driver, Engine, Layout, Opening, Scheme, invalid, same_kind};
 use crate::store::redis::{Access, listed, meet, servers};
-use crate::store::{Events, Reader, Store};
+use crate::store::{Reader, Store};
 
 inventory::submit! {
     Scheme { names: &["redis-cluster"], parse: |_, rest| Ok(Arc::new(ClusterEndpoint::parse(rest)?)) }
@@ -66,21 +68,12 @@ impl Engine for ClusterEndpoint {
     }
 
     fn unconnected(&self, opening: &Opening<'_>) -> (Arc<dyn Store>, Box<dyn Driver>) {
-        let (store, refresher) = open::unconnected(self, opening.settings, opening.member);
-        (store, Box::new(refresher))
+        let connector = Connector::new(self, opening.settings, opening.member);
+        let store = Arc::new(ClusterStore::new(self.servers()));
+        (store.clone(), Box::new(Refresher::new(store, connector)))
     }
 
     fn reader(&self, settings: &Settings) -> Box<dyn Reader> {
         Box::new(Inspector::new(self, settings))
-    }
-}
-
-impl Driver for Refresher {
-    fn open(&mut self, limit: Duration) -> Boxed<'_, Result<(), SetupError>> {
-        Box::pin(open::open(self, limit))
-    }
-
-    fn run(self: Box<Self>, events: Arc<dyn Events>) -> Boxed<'static, ()> {
-        Box::pin(Self::run(*self, events))
     }
 }

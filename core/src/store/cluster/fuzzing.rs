@@ -1,7 +1,7 @@
 //! Entry points for the fuzzers: they read input as it comes from a cluster. See `crate::fuzzing`.
 
 use super::epoch::epoch_keys;
-use super::redirector::Redirect;
+use super::redirector::redirect;
 use super::slot::Slot;
 use super::topology::Topology;
 use crate::config::Address;
@@ -9,10 +9,8 @@ use crate::store::redis::fuzzing;
 
 pub(crate) fn errors(bytes: &[u8]) {
     fuzzing::errors(bytes, |error| {
-        if let Some(redirect) = Redirect::of(error, &asked()) {
-            if let Redirect::Moved(slot, _) = redirect {
-                assert!(slot.0 < Slot::COUNT);
-            }
+        if let Some((_, slot, _)) = redirect(error, &asked()) {
+            assert!(slot.0 < Slot::COUNT);
             let text = error.to_string();
             assert!(text.starts_with("MOVED ") || text.starts_with("ASK "));
         }

@@ -6,8 +6,7 @@
 //! - `refresher.rs`: keeps the slot map and the connections up to date. `topology.rs`: reads the topology that a node
 //!   reports.
 //! - `inspector.rs`: reads names, and changes nothing.
-//! - `engine.rs`: the engine. `open.rs`: makes the first connections. `connector.rs`: makes each connection. `epoch.rs`: the keys for the term
-//!   notes of each node.
+//! - `engine.rs`: the engine. `connector.rs`: makes each connection. `epoch.rs`: the keys for the term notes of each node.
 //!
 //! This folder contains neither the lock rules nor the protocol of one node: see `store/redis`.
 
@@ -17,7 +16,6 @@ mod epoch;
 #[cfg(any(test, fuzzing))]
 pub(super) mod fuzzing;
 mod inspector;
-mod open;
 mod primary;
 mod redirector;
 mod refresher;
@@ -30,5 +28,3 @@ mod tests;
 mod topology;
 
 pub(crate) use self::engine::ClusterEndpoint;
-use self::inspector::Inspector;
-use self::refresher::Refresher;

@@ -13,31 +13,17 @@ use crate::name::Name;
 use crate::store::redis::Code;
 use crate::store::{Answer, Events, GrantBlock, Message, Node, Request, Store as _};
 
-/// The target of a redirect. The request was not executed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Redirect {
-    /// The slot has moved to this address.
-    Moved(Slot, Address),
-    /// The slot is being migrated to this address, and the name of the request is already there.
-    Ask(Address),
-}
-
-impl Redirect {
-    /// Reads `MOVED 3999 127.0.0.1:6381` or `ASK 3999 127.0.0.1:6381`, from the node at `asked`.
-    pub(super) fn of(error: &StoreError, asked: &Address) -> Option<Self> {
-        let code = Code::of_error(error);
-        if !matches!(code, Code::Moved | Code::Ask) {
-            return None;
-        }
-        let mut words = error.details().split(' ');
-        let slot = Slot::numbered(words.next()?.parse::<u16>().ok()?)?;
-        let (host, port) = words.next()?.rsplit_once(':')?;
-        let address = address(host, port.parse().ok()?, asked)?;
-        Some(match code {
-            Code::Moved => Self::Moved(slot, address),
-            _ => Self::Ask(address),
-        })
+/// Reads `MOVED 3999 127.0.0.1:6381` or `ASK 3999 127.0.0.1:6381`, from the node at `asked`: the slot has moved to this
+/// address, or it is being migrated there and the name of the request is there already. The request was not executed.
+pub(super) fn redirect(error: &StoreError, asked: &Address) -> Option<(Code, Slot, Address)> {
+    let code = Code::of_error(error);
+    if !matches!(code, Code::Moved | Code::Ask) {
+        return None;
     }
+    let mut words = error.details().split(' ');
+    let slot = Slot::numbered(words.next()?.parse::<u16>().ok()?)?;
+    let (host, port) = words.next()?.rsplit_once(':')?;
+    Some((code, slot, address(host, port.parse().ok()?, asked)?))
 }
 
 pub(super) struct Redirector {
@@ -50,9 +36,9 @@ impl Redirector {
     /// Handles a request that failed. A redirected request was certainly not executed, so it is sent to the other node.
     /// The member handles all other errors.
     fn failed(&self, request: Request, error: StoreError) {
-        let refused = match Redirect::of(&error, &self.primary.address) {
-            Some(Redirect::Moved(slot, address)) => self.moved(slot, &address, request),
-            Some(Redirect::Ask(address)) => self.asked(address, request),
+        let refused = match redirect(&error, &self.primary.address) {
+            Some((Code::Moved, slot, address)) => self.moved(slot, &address, request),
+            Some((_, _, address)) => self.asked(address, request),
             None => return self.not_redirected(request, error),
         };
         if let Some(request) = refused {
@@ -89,8 +75,13 @@ impl Redirector {
     }
 
     fn not_redirected(&self, request: Request, error: StoreError) {
-        if Code::of_error(&error) == Code::ClusterDown {
-            self.refused(&error);
+        // The node is connected, but serves nothing. Only the first refusal is reported. Later refusals must not shorten the
+        // pauses between surveys.
+        if Code::of_error(&error) == Code::ClusterDown
+            && !self.primary.refuses.swap(true, Ordering::AcqRel)
+        {
+            self.events.disconnected(self.primary.node, error.clone());
+            self.store.schedule(|work| work.refresh = true);
         }
         let name = error.is_disconnected().then(|| request.name.clone());
         self.events.answered(request.failed(error));
@@ -98,15 +89,6 @@ impl Redirector {
         let node = name.map(|name| self.store.node(&name));
         if let Some(node) = node.filter(|node| *node != self.primary.node) {
             self.ask_again(node);
-        }
-    }
-
-    /// Reports the node as disconnected until it serves again: it is connected, but serves nothing.
-    fn refused(&self, error: &StoreError) {
-        // Only the first refusal is reported. Later refusals must not shorten the pauses between surveys.
-        if !self.primary.refuses.swap(true, Ordering::AcqRel) {
-            self.events.disconnected(self.primary.node, error.clone());
-            self.store.schedule(|work| work.refresh = true);
         }
     }
 
@@ -183,14 +165,14 @@ mod tests {
     use super::*;
     use crate::error::StoreErrorKind;
 
-    fn read(text: &str) -> Option<Redirect> {
+    fn read(text: &str) -> Option<(Code, Slot, Address)> {
         let asked = Address::Tcp {
             host: "asked".to_owned(),
             port: 1,
         };
         let (code, rest) = text.split_once(' ').unwrap_or((text, ""));
         let error = StoreError::of_server(StoreErrorKind::Refused, code, rest);
-        Redirect::of(&error, &asked)
+        redirect(&error, &asked)
     }
 
     #[test]
@@ -199,11 +181,14 @@ mod tests {
             host: host.to_owned(),
             port: 6381,
         };
-        let moved = |host| Some(Redirect::Moved(Slot(3999), at(host)));
+        let moved = |host| Some((Code::Moved, Slot(3999), at(host)));
         assert_eq!(read("MOVED 3999 127.0.0.1:6381"), moved("127.0.0.1"));
         assert_eq!(read("MOVED 3999 :6381"), moved("asked"));
         assert_eq!(read("MOVED 3999 ::1:6381"), moved("::1"));
-        assert_eq!(read("ASK 3999 h:6381"), Some(Redirect::Ask(at("h"))));
+        assert_eq!(
+            read("ASK 3999 h:6381"),
+            Some((Code::Ask, Slot(3999), at("h")))
+        );
     }
 
     #[test]

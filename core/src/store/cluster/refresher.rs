@@ -12,11 +12,12 @@ use super::epoch::epoch_keys;
 use super::primary::Primary;
 use super::redirector::Redirector;
 use super::store::{ClusterStore, NOWHERE};
-use super::topology::{Topology, shuffle, slow, survey};
+use super::topology::{Topology, concerns_one_node, share, shuffle, slow, survey};
 use crate::clock::Instant;
 use crate::config::Address;
 use crate::error::{SetupError, StoreError};
 use crate::store::backoff::{Backoff, Trouble, jittered};
+use crate::store::engine::{self, Boxed};
 use crate::store::redis::{Driver, Throttle};
 use crate::store::{Events, Node, Store as _, not_yet};
 use crate::wait;
@@ -37,7 +38,7 @@ const ANOTHER: Duration = Duration::from_secs(30);
 
 pub(crate) struct Refresher {
     store: Arc<ClusterStore>,
-    pub(super) connector: Connector,
+    connector: Connector,
     topology: Topology,
     /// When the topology was requested.
     seen: Instant,
@@ -78,21 +79,58 @@ impl Refresher {
         }
     }
 
-    /// Begins with the `topology` that set-up has found at `seen`, and connections to its nodes.
-    pub(super) fn begin(
-        &mut self,
-        topology: Topology,
-        seen: Instant,
-        new: Vec<(Arc<Primary>, Driver)>,
-    ) {
-        for (primary, _) in &new {
-            self.store.note_guarantees(primary.store.guarantees());
+    /// Finds the nodes that serve slots, connects to them and checks them, within `limit`.
+    async fn connect(&mut self, limit: Duration) -> Result<(), SetupError> {
+        let seen = Instant::now();
+        let ends = seen.after(limit);
+        let candidates = self.connector.candidates(&[], &[]);
+        let share = share(limit, candidates.len());
+        let limits = || Limits::new(share.min(Instant::now().until(ends)), share);
+        let topology = survey(candidates, 0, limits).await?;
+        let mut opening = JoinSet::new();
+        let addresses: HashSet<_> = topology.primaries().collect();
+        for address in addresses {
+            let (primary, mut driver) =
+                self.connector
+                    .primary(address.clone(), &topology, true, true);
+            let limit = Instant::now().until(ends);
+            opening.spawn(async move {
+                let result = driver.open(limit).await;
+                (primary, driver, result)
+            });
         }
-        let primaries = new.iter().map(|(primary, _)| primary.clone()).collect();
-        let map = self.store.map().next(&topology, seen, primaries);
+        let mut failed = None;
+        while let Some(opened) = opening.join_next().await {
+            let Ok((primary, driver, result)) = opened else {
+                continue;
+            };
+            match result {
+                Ok(()) => {
+                    primary.opened();
+                    self.store.note_guarantees(primary.store.guarantees());
+                }
+                Err(error) if concerns_one_node(&error) => {
+                    let why = error.to_string();
+                    wait::tell(move || {
+                        tracing::warn!(error = %why, "a node of the lock store cannot be reached");
+                    });
+                    primary.set_up(false);
+                    failed = Some(error);
+                }
+                Err(error) => return Err(error),
+            }
+            self.new.push((primary, driver));
+        }
+        let is_any_up = self.new.iter().any(|(primary, _)| primary.is_up());
+        if let Some(error) = failed.filter(|_| !is_any_up) {
+            return Err(error);
+        }
+        let primaries = self.new.iter().map(|(primary, _)| primary.clone());
+        let map = self.store.map().next(&topology, seen, primaries.collect());
         self.store.set_map(Arc::new(map));
-        (self.topology, self.seen, self.new) = (topology, seen, new);
+        (self.topology, self.seen) = (topology, seen);
         self.plan();
+        Ok(())
     }
 
     /// Whether no topology was found yet.
@@ -100,17 +138,7 @@ impl Refresher {
         self.store.map().primaries().is_empty()
     }
 
-    /// Runs until `Store::close` was called and all requests are answered. A cluster that was not found yet is reported as
-    /// disconnected before this function returns.
-    pub(crate) fn run(self, events: Arc<dyn Events>) -> impl Future<Output = ()> {
-        let is_lost = self.is_lost();
-        if is_lost {
-            events.disconnected(NOWHERE, not_yet());
-        }
-        self.drive(events, is_lost)
-    }
-
-    async fn drive(mut self, events: Arc<dyn Events>, mut is_lost: bool) {
+    async fn drive(mut self: Box<Self>, events: Arc<dyn Events>, mut is_lost: bool) {
         let mut running = JoinSet::new();
         loop {
             for (primary, driver) in self.new.drain(..) {
@@ -286,6 +314,21 @@ impl Refresher {
     }
 }
 
+impl engine::Driver for Refresher {
+    /// If only some nodes are reachable, [`run`](engine::Driver::run) connects to the others later.
+    fn open(&mut self, limit: Duration) -> Boxed<'_, Result<(), SetupError>> {
+        Box::pin(self.connect(limit))
+    }
+
+    fn run(self: Box<Self>, events: Arc<dyn Events>) -> Boxed<'static, ()> {
+        let is_lost = self.is_lost();
+        if is_lost {
+            events.disconnected(NOWHERE, not_yet());
+        }
+        Box::pin(self.drive(events, is_lost))
+    }
+}
+
 /// Whether `topology` should replace the known one, whose epoch is `epoch`. A lower epoch means that the answering node
 /// is out of date. But if no node has reported `epoch` or a higher one for a long time, the cluster is a new one, whose
 /// epochs started again. `behind`: since when all answers have a lower epoch.
@@ -307,7 +350,34 @@ fn is_newer(topology: &Topology, epoch: u64, behind: &mut Option<Instant>, now: 
 
 #[cfg(test)]
 mod tests {
+    use std::net::TcpListener;
+
     use super::*;
+    use crate::config::Config;
+    use crate::store::MemberId;
+
+    /// Runs in tokio's paused time, which jumps to the next deadline if no node answers.
+    #[tokio::test(start_paused = true)]
+    async fn silent_nodes_share_the_connect_timeout() {
+        let silent: Vec<_> = (0..7)
+            .map(|_| TcpListener::bind("127.0.0.1:0").unwrap())
+            .collect();
+        let addresses: Vec<_> = silent
+            .iter()
+            .map(|listener| listener.local_addr().unwrap().to_string())
+            .collect();
+        let url = format!("redis-cluster://{}", addresses.join(","));
+        let limit = Duration::from_millis(600);
+        let config = Config::new(url).unwrap().connect_timeout(limit);
+        let settings = config.validate().unwrap();
+        let began = tokio::time::Instant::now();
+        let Err(error) = engine::open(&settings, MemberId::random()).await.map(drop) else {
+            panic!("nothing answers there");
+        };
+        assert!(matches!(error, SetupError::Unreachable { .. }), "{error:?}");
+        let took = began.elapsed();
+        assert!(took < 2 * limit, "{took:?}");
+    }
 
     #[test]
     fn nodes_that_are_behind_are_believed_when_no_other_is_left() {

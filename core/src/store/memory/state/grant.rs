@@ -16,12 +16,6 @@ struct Offer {
     joins: bool,
 }
 
-struct Shared {
-    /// The units of the holder with the most units.
-    units: u64,
-    token: u64,
-}
-
 impl State {
     /// The last step of every operation: grants to waiters, and notifies the first waiters that remain.
     pub(super) fn grant(&mut self, step: &mut Step<'_, '_>) {
@@ -64,19 +58,19 @@ impl State {
 
     /// Grants the shared hold of `owner` to its waiters, regardless of their places.
     fn grant_to_owner(&mut self, step: &mut Step<'_, '_>, owner: &SharedStr) {
-        let Some(shared) = self.shared(owner) else {
+        let Some((units, token)) = self.shared(owner) else {
             return;
         };
-        let mut waiting: Vec<_> = self.queue.iter().chain(&self.quiet).collect();
+        let waiting = self.queue.iter().chain(&self.quiet);
+        let mut waiting: Vec<_> = waiting.map(|(&place, &ticket)| (place, ticket)).collect();
         waiting.sort_unstable();
-        let waiting: Vec<_> = waiting.into_iter().map(|(_, &ticket)| ticket).collect();
-        for ticket in waiting {
-            let record = self.records.get(&ticket);
-            if record.is_some_and(|record| {
-                record.owner == *owner && u64::from(record.units) <= shared.units
-            }) {
+        for (_, ticket) in waiting {
+            if let Some(record) = self.records.get(&ticket)
+                && record.owner == *owner
+                && u64::from(record.units) <= units
+            {
                 let offer = Offer {
-                    token: shared.token,
+                    token,
                     signal: None,
                     joins: true,
                 };
@@ -91,10 +85,10 @@ impl State {
         let mut token = now.max(self.token + 1);
         let mut signal = None;
         let mut joins = false;
-        if let Some(shared) = self.shared(&record.owner)
-            && u64::from(record.units) <= shared.units
+        if let Some((units, shared)) = self.shared(&record.owner)
+            && u64::from(record.units) <= units
         {
-            token = shared.token;
+            token = shared;
             joins = true;
         } else if record.takes && !self.signals.is_empty() {
             let first = self.signals.first_key_value();
@@ -157,21 +151,15 @@ impl State {
         (!owner.is_empty()).then(|| owner.clone())
     }
 
-    /// The hold that other tickets of `owner` may share.
-    fn shared(&self, owner: &SharedStr) -> Option<Shared> {
+    /// The hold that other tickets of `owner` may share: the units of the holder with the most, and the token.
+    fn shared(&self, owner: &SharedStr) -> Option<(u64, u64)> {
         if owner.is_empty() {
             return None;
         }
         self.holders()
             .filter(|record| record.owner == *owner && !record.is_parked())
-            .map(|record| Shared {
-                units: record.weight(),
-                token: record.token,
-            })
-            .reduce(|one, other| Shared {
-                units: one.units.max(other.units),
-                token: one.token.max(other.token),
-            })
+            .map(|record| (record.weight(), record.token))
+            .reduce(|one, other| (one.0.max(other.0), one.1.max(other.1)))
     }
 
     pub(super) fn forget_if_empty(&mut self) {

@@ -5,7 +5,6 @@ mod answer;
 mod grant;
 mod operations;
 mod prune;
-mod signal;
 #[cfg(repository)]
 #[cfg(test)]
 mod tests;
@@ -148,28 +147,36 @@ impl State {
         };
         self.prune(now, releasing);
         self.clock = now;
-        match op {
+        let reply = match op {
             Op::Acquire {
                 lease,
                 share,
                 mode,
                 meta,
-            } => self.acquire(&mut step, *lease, share, *mode, meta),
-            Op::Touch { lease, units } => self.touch(&mut step, *lease, *units),
+            } => return self.acquire(&mut step, *lease, share, *mode, meta),
             &Op::Release {
                 ticket,
                 park,
                 tomb,
                 used,
-            } => self.release(&mut step, (ticket, used), park, tomb),
-            Op::Adopt { old, lease, meta } => self.adopt(&mut step, *old, *lease, meta),
-            Op::Force { owner } => self.force(&mut step, owner),
-            Op::Kick { token } => self.kick(&mut step, *token),
+            } => return self.release(&mut step, (ticket, used), park, tomb),
+            Op::Delete => return self.delete(&mut step),
+            Op::Touch { lease, units } => self.touch(&step, *lease, *units),
+            Op::Adopt { old, lease, meta } => self.adopt(&step, *old, *lease, meta),
+            Op::Force { owner } => self.drop_holders(&mut step, |record| {
+                owner.is_empty() || record.owner == *owner
+            }),
+            // Only holders of one owner have the same token, because they share a hold.
+            Op::Kick { token } => self.drop_holders(&mut step, |record| record.token == *token),
             Op::Refresh { owner, expire } => self.refresh(&mut step, owner, *expire),
-            Op::Raise { ticket, token } => self.raise(&mut step, *ticket, *token),
-            Op::Signal { ticket, signal } => self.signal(&mut step, *ticket, signal),
-            Op::Delete => self.delete(&mut step),
+            Op::Raise { ticket, token } => self.raise(*ticket, *token),
+            Op::Signal { ticket, signal } => self.signal(now, *ticket, signal),
             Op::Inspect | Op::Probe { .. } => unreachable!("answered above"),
+        };
+        self.grant(&mut step);
+        match (reply, op.ticket()) {
+            (None, Some(ticket)) => self.status_of(&step, ticket),
+            (reply, _) => reply.unwrap_or(Reply::Gone),
         }
     }
 }
