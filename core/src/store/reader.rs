@@ -13,21 +13,19 @@ use crate::name::Name;
 
 pub(crate) type Reading<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
-/// The self-description of a server; or its address and the error, if the server cannot be asked.
+/// An error comes with the address of its server.
 pub(crate) type Described = Result<Server, (String, SetupError)>;
 
 pub(crate) trait Reader: Send {
-    /// Connects to the servers. At least one node of a cluster must be reachable, and a majority of a quorum.
+    /// At least one node of a cluster must be reachable, and a majority of a quorum.
     fn connect(&mut self) -> Reading<'_, Result<(), SetupError>>;
 
-    /// How many servers a scan visits, one after the other.
     fn servers(&self) -> usize {
         1
     }
 
-    /// The next keys on this server: the first keys of the names that match `pattern`, a pattern of SCAN. `None`: all
-    /// keys of the library, and an unreachable server is left out if there are others. The first cursor is `0`. A scan
-    /// may return a key twice.
+    /// The first keys of the names that match `pattern`. `None`: all keys of the library, without those of an unreachable
+    /// server if there are others. The first cursor is `0`. A scan may return a key twice.
     fn scan<'a>(
         &'a mut self,
         server: usize,
@@ -37,29 +35,25 @@ pub(crate) trait Reader: Send {
 
     fn inspect<'a>(&'a mut self, names: &'a [Name]) -> Reading<'a, Result<Snapshot, SetupError>>;
 
-    /// Asks each server to describe itself.
     fn describe(&mut self) -> Reading<'_, Vec<Described>>;
 }
 
-/// A part of the scan of one server.
 #[derive(Debug, Default)]
 pub(crate) struct Page {
     pub(crate) server: String,
     pub(crate) keys: Vec<Found>,
-    /// The cursor of the next part; `None` at the end.
+    /// `None` at the end.
     pub(crate) next: Option<String>,
 }
 
-/// A key with the prefix of this library.
 #[derive(Debug)]
 pub(crate) struct Found {
     pub(crate) key: String,
-    /// The name, if this is the first key of a name.
     pub(crate) name: Option<Name>,
     pub(crate) never_ends: bool,
 }
 
-/// The state of some names, and the store's time when it read that state, in microseconds.
+/// With the store's time in microseconds.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     pub(crate) now: u64,

@@ -15,9 +15,8 @@ use crate::store::redis::{
 };
 use crate::store::{MemberId, Node};
 
-/// Makes the connections of one member, and chooses the nodes to ask for the topology.
+/// Also chooses the nodes to ask for the topology.
 pub(super) struct Connector {
-    /// Its nodes are those in the URL.
     endpoint: ClusterEndpoint,
     replicas: Option<Replicas>,
     member: MemberId,
@@ -38,8 +37,7 @@ impl Connector {
         }
     }
 
-    /// Makes a node of `topology` that has no connection yet, and its driver. `is_new`: no node knows a ticket of this
-    /// client. `checks`: whether the first connection checks the node.
+    /// `is_new`: no node knows a ticket of this client. `checks`: whether the first connection checks the node.
     pub(super) fn primary(
         &mut self,
         address: Address,
@@ -64,8 +62,7 @@ impl Connector {
         (Arc::new(primary), driver)
     }
 
-    /// Returns the nodes to ask for the topology. The order is: connected primaries, `replicas`, the nodes in the URL,
-    /// other primaries.
+    /// The nodes to ask for the topology, the best ones first.
     pub(super) fn candidates(
         &self,
         primaries: &[Arc<Primary>],
@@ -95,7 +92,6 @@ impl Connector {
         all.into_iter().map(endpoint).collect()
     }
 
-    /// A reader of the node at `address`.
     pub(super) fn inspector(&self, address: &Address) -> redis::Inspector {
         redis::Inspector::new(self.spec(address, self.guard.clone()))
     }
@@ -110,9 +106,7 @@ impl Connector {
         }
     }
 
-    /// Returns a name that only this member uses, in a slot that the node at `address` serves.
     fn probe(&self, topology: &Topology, address: &Address) -> Name {
-        // These are far more names than needed to hit any slot.
         let mut names = (0..1 << 20).map(|number| probe_name(self.member, number));
         let name = names.find(|name| topology.serves(address, Slot::of(name)));
         name.unwrap_or_else(|| probe_name(self.member, 0))

@@ -17,10 +17,9 @@ inventory::submit! {
     Scheme { names: &["redis-cluster"], parse: |_, rest| Ok(Arc::new(ClusterEndpoint::parse(rest)?)) }
 }
 
-/// A Redis Cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ClusterEndpoint {
-    /// Some of the nodes. The client learns the addresses of the other nodes from these.
+    /// Some of the nodes; they name the others.
     pub(crate) nodes: Vec<Address>,
     pub(crate) access: Access,
 }

@@ -7,15 +7,14 @@ use super::topology::Topology;
 use crate::config::Address;
 use crate::store::redis::EPOCH;
 
-/// The number of keys per node. One key is not enough, because a key whose slot is being migrated cannot be used.
+/// One key is not enough, because a key whose slot is being migrated cannot be used.
 const SPARE: usize = 3;
 
-/// Chooses the keys for the term notes of the node at `address`. All members of a cluster choose the same keys. The
-/// choice does not follow the order of slot numbers, so it seldom changes when a few slots move.
+/// All members of a cluster choose the same keys. The choice does not follow the order of slot numbers, so it seldom
+/// changes when a few slots move.
 pub(super) fn epoch_keys(topology: &Topology, address: &Address) -> Vec<String> {
     let mut slots: Vec<Slot> = topology.slots_of(address).collect();
     if slots.len() > SPARE {
-        // A node has thousands of slots, so only the chosen ones are sorted.
         slots.select_nth_unstable_by_key(SPARE, rank);
         slots.truncate(SPARE);
     }
@@ -23,13 +22,11 @@ pub(super) fn epoch_keys(topology: &Topology, address: &Address) -> Vec<String> 
     slots.into_iter().map(key).collect()
 }
 
-/// Returns the slot's rank; the slots with the lowest ranks are chosen. With the product alone, slot 0 would always come
-/// first; the XOR prevents this.
+/// With the product alone, slot 0 would always come first; the XOR prevents this.
 fn rank(slot: &Slot) -> u16 {
     (slot.0 ^ 0x2545).wrapping_mul(40503)
 }
 
-/// Returns a key that is in `slot` and belongs to no lock.
 fn key(slot: Slot) -> String {
     /// For each slot, a number whose text hashes to the slot.
     static TAGS: LazyLock<Vec<u32>> = LazyLock::new(|| {

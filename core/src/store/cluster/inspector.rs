@@ -15,7 +15,6 @@ use crate::wire::{Limits, USUAL_SILENCE};
 pub(crate) struct Inspector {
     connector: Connector,
     topology: Topology,
-    /// The primaries.
     nodes: Vec<(Address, redis::Inspector)>,
 }
 
@@ -28,7 +27,6 @@ impl Inspector {
         }
     }
 
-    /// Asks the nodes which primary serves which slots, and keeps a reader for each primary.
     async fn refresh(&mut self) -> Result<(), SetupError> {
         let known: Vec<_> = self.nodes.iter().map(|node| node.0.clone()).collect();
         let candidates = self.connector.candidates(&[], &known);
@@ -73,8 +71,7 @@ impl Inspector {
                         now = now.max(snapshot.now);
                         snapshot.names
                     }
-                    // This node is unreachable, or no longer a primary. Another node may serve its slots by now, so only
-                    // its names fail.
+                    // Another node may serve its slots by now, so only its names fail.
                     Err(error) if concerns_one_node(&error) => {
                         vec![Err(StoreError::disconnected(with_sources(&error))); own.len()]
                     }
@@ -94,7 +91,6 @@ impl Reader for Inspector {
     fn connect(&mut self) -> Reading<'_, Result<(), SetupError>> {
         Box::pin(async {
             self.refresh().await?;
-            // One node is enough to start with.
             let mut connected = Ok(());
             for (_, node) in &mut self.nodes {
                 connected = node.connect().await;
@@ -118,7 +114,6 @@ impl Reader for Inspector {
     ) -> Reading<'a, Result<Page, SetupError>> {
         Box::pin(async move {
             if server == 0 && cursor == "0" {
-                // Nodes may have been added or replaced.
                 self.refresh().await?;
             }
             let Some((_, node)) = self.nodes.get_mut(server) else {
@@ -146,7 +141,7 @@ impl Reader for Inspector {
     }
 }
 
-/// Whether the error means that the node does not serve the slot at present. Another node may serve it.
+/// Whether another node may serve the slot.
 fn is_unserved(error: &StoreError) -> bool {
     let code = Code::of_error(error);
     error.is_disconnected() || code == Code::ClusterDown || code.is_elsewhere()

@@ -12,7 +12,6 @@ use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use crate::wait::lock;
 
-/// No attempt to connect has finished yet.
 const NEW: u8 = 0;
 const UP: u8 = 1;
 const DOWN: u8 = 2;
@@ -20,16 +19,14 @@ const DOWN: u8 = 2;
 /// How long a node without slots is kept after the last request for a slot that it was importing.
 const KEPT: Duration = Duration::from_secs(60);
 
-/// A node that serves slots, or soon will.
 #[derive(Debug)]
 pub(super) struct Primary {
-    /// A unique id that is never reused.
+    /// Never reused.
     pub(super) node: Node,
     pub(super) address: Address,
     pub(super) store: Arc<Pipeline>,
     pub(super) epoch: TermKeys,
     link: AtomicU8,
-    /// Whether the node answers that the cluster is down.
     pub(super) refuses: AtomicBool,
     /// Whether the member may have sent requests here that it must resend on a new connection.
     had_requests: AtomicBool,
@@ -51,13 +48,12 @@ impl Primary {
         }
     }
 
-    /// Notes that the node was connected at set-up, before there were requests.
+    /// The node was connected at set-up, before there were requests.
     pub(super) fn opened(&self) {
         self.had_requests.store(false, Ordering::Relaxed);
         self.set_up(true);
     }
 
-    /// Notes that the node is connected, or that it is not: the connection was lost, or an attempt to connect has failed.
     pub(super) fn set_up(&self, up: bool) {
         self.link
             .store(if up { UP } else { DOWN }, Ordering::Release);
@@ -67,12 +63,10 @@ impl Primary {
         self.link.load(Ordering::Acquire) == UP
     }
 
-    /// Whether the node is connected and serves requests.
     pub(super) fn is_well(&self) -> bool {
         self.is_up() && !self.refuses.load(Ordering::Acquire)
     }
 
-    /// The state of the node. A node that is connected but answers that the cluster is down counts as disconnected.
     pub(super) fn servers(&self) -> Vec<ServerState> {
         let mut servers = self.store.servers();
         for server in &mut servers {
@@ -84,17 +78,15 @@ impl Primary {
         servers
     }
 
-    /// Whether no attempt to connect has finished yet.
     pub(super) fn is_new(&self) -> bool {
         self.link.load(Ordering::Acquire) == NEW
     }
 
-    /// Notes a connection. Returns whether the node had a connection or requests before.
+    /// Whether the node had a connection or requests before.
     pub(super) fn connects_again(&self) -> bool {
         self.had_requests.swap(true, Ordering::Relaxed)
     }
 
-    /// Keeps the node for a while even without slots, because it got a request for a slot that it is importing.
     pub(super) fn want(&self) {
         *lock(&self.wanted) = Instant::now().after(KEPT);
     }

@@ -33,8 +33,7 @@ pub(super) struct Redirector {
 }
 
 impl Redirector {
-    /// Handles a request that failed. A redirected request was certainly not executed, so it is sent to the other node.
-    /// The member handles all other errors.
+    /// A redirected request was certainly not executed, so it is sent to the other node.
     fn failed(&self, request: Request, error: StoreError) {
         let refused = match redirect(&error, &self.primary.address) {
             Some((Code::Moved, slot, address)) => self.moved(slot, &address, request),
@@ -46,7 +45,7 @@ impl Redirector {
         }
     }
 
-    /// Follows `MOVED`: the slot has moved to `address`. Returns the request if it cannot be sent there now.
+    /// Returns the request if it cannot be sent to `address` now.
     fn moved(&self, slot: Slot, address: &Address, request: Request) -> Option<Request> {
         self.store.schedule(|work| work.refresh = true);
         let map = self.store.map();
@@ -56,8 +55,6 @@ impl Redirector {
         }
     }
 
-    /// Follows `ASK`: the slot is being migrated to `address`, and the name is already there. Returns the request if it
-    /// cannot be sent there now.
     fn asked(&self, address: Address, request: Request) -> Option<Request> {
         let map = self.store.map();
         let Some(target) = map.find(&address) else {
@@ -75,8 +72,7 @@ impl Redirector {
     }
 
     fn not_redirected(&self, request: Request, error: StoreError) {
-        // The node is connected, but serves nothing. Only the first refusal is reported. Later refusals must not shorten the
-        // pauses between surveys.
+        // Only the first refusal is reported: later ones must not shorten the pauses between surveys.
         if Code::of_error(&error) == Code::ClusterDown
             && !self.primary.refuses.swap(true, Ordering::AcqRel)
         {
@@ -112,9 +108,8 @@ impl Events for Redirector {
     }
 
     fn told(&self, name: &Name, message: Message) {
-        // Every node forwards published messages, so the client gets several copies, some of them late. A grant is passed
-        // on from any node, because during a migration other nodes than the slot's owner grant too. Any other message is
-        // passed on from the slot's owner only, or from any node while the owner is not connected.
+        // Every node forwards published messages, so there are several copies, some of them late. During a migration other
+        // nodes than the slot's owner grant too; any other message counts from the owner only, while it is connected.
         let granted = matches!(message, Message::Grant { .. });
         let counts = || {
             let map = self.store.map();
@@ -136,7 +131,7 @@ impl Events for Redirector {
     }
 
     fn disconnected(&self, _: Node, error: StoreError) {
-        // If no attempt to connect has finished yet, the state stays `NEW`: the node may or may not be reachable.
+        // Otherwise it stays `NEW`: the node may or may not be reachable.
         if self.primary.is_up() {
             self.primary.set_up(false);
         }

@@ -25,33 +25,26 @@ use crate::wire::Limits;
 
 /// The pause between two surveys while the cluster is well.
 const CALM: Duration = Duration::from_secs(60);
-/// The first pause between other surveys; it doubles from there.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// How long a node may be silent. If all nodes were silent for this time, the next survey allows twice the time.
 const SILENCE: Duration = Duration::from_secs(1);
-/// The minimum time between the start of a survey and the start of one that `Work::refresh` requests.
+/// The minimum time from the start of a survey to one that `Work::refresh` requests.
 const LEAST: Duration = Duration::from_millis(50);
 /// How long all nodes must report a lower epoch before the client takes them for a new cluster. A minority that a
-/// partition has cut off may report a lower epoch too. But its nodes soon notice the partition, and report that the
-/// cluster is down.
+/// partition has cut off reports one too, but soon says that the cluster is down.
 const ANOTHER: Duration = Duration::from_secs(30);
 
 pub(crate) struct Refresher {
     store: Arc<ClusterStore>,
     connector: Connector,
     topology: Topology,
-    /// When the topology was requested.
     seen: Instant,
-    /// Since when all nodes that answer report a lower epoch than the topology.
+    /// Since when all nodes that answer report a lower epoch.
     behind: Option<Instant>,
-    /// Drivers that do not run yet, and their nodes.
     new: Vec<(Arc<Primary>, Driver)>,
-    /// The survey in progress.
     surveys: JoinSet<()>,
-    /// When the next survey begins, and when the last one began.
     due: Instant,
     began: Instant,
-    /// The earliest time for a survey that `Work::refresh` requests.
     earliest: Instant,
     backoff: Backoff,
     warnings: Throttle,
@@ -79,7 +72,6 @@ impl Refresher {
         }
     }
 
-    /// Finds the nodes that serve slots, connects to them and checks them, within `limit`.
     async fn connect(&mut self, limit: Duration) -> Result<(), SetupError> {
         let seen = Instant::now();
         let ends = seen.after(limit);
@@ -133,7 +125,6 @@ impl Refresher {
         Ok(())
     }
 
-    /// Whether no topology was found yet.
     fn is_lost(&self) -> bool {
         self.store.map().primaries().is_empty()
     }
@@ -169,12 +160,10 @@ impl Refresher {
             self.work(&*events);
             while running.try_join_next().is_some() {}
         }
-        // Closes the connections to nodes that were added after `close` was called.
         self.store.close();
         while running.join_next().await.is_some() {}
     }
 
-    /// Asks the nodes for the topology.
     fn begin_survey(&mut self) {
         let (map, replicas) = (self.store.map(), &self.topology.replicas);
         let candidates = self.connector.candidates(map.primaries(), replicas);
@@ -212,8 +201,7 @@ impl Refresher {
                 Err(_) if took >= self.backoff.silence() => Trouble::Silent,
                 _ => Trouble::Busy,
             });
-            // A survey that `Work::refresh` requests begins no sooner than after a pause as long as this survey. So a
-            // busy cluster is asked less often.
+            // A busy cluster is asked less often: the pause is at least as long as this survey took.
             self.earliest = self.began.after(LEAST).max(now.after(took));
             self.surveyed(result, events);
             self.plan();
@@ -246,13 +234,11 @@ impl Refresher {
         }
     }
 
-    /// Plans the next survey.
     fn plan(&mut self) {
         let map = self.store.map();
         let is_well = self.topology.works
             && map.is_complete()
             && map.primaries().iter().all(|primary| primary.is_well());
-        // The jitter keeps the members from asking all at the same time.
         let wait = if is_well && !self.stale {
             self.backoff.reset();
             jittered(CALM)
@@ -262,12 +248,11 @@ impl Refresher {
         self.due = Instant::now().after(wait);
     }
 
-    /// Makes the slot map match the topology, as far as the nodes are reachable, and connects to new nodes.
     fn redraw(&mut self, connect: &HashSet<Address>, events: &dyn Events) {
         let old = self.store.map();
         let mut primaries = old.primaries().to_vec();
-        // Of a cluster that was just found, one node is checked. Thousands of clients may start together, and the checks
-        // take most of the time of a new connection.
+        // Of a cluster that was just found, one node is checked: thousands of clients may start together, and the checks take
+        // most of the time of a new connection.
         let is_new = self.is_lost();
         let mut serving: Vec<_> = self.topology.primaries().collect();
         shuffle(&mut serving);
@@ -302,12 +287,10 @@ impl Refresher {
         }
     }
 
-    /// Makes the member resend its requests for `node`. This is needed if `node` took over slots from a node that does
-    /// not answer, or if an answer was lost.
+    /// Makes the member resend its requests for `node`, which took over slots, or whose answer was lost.
     fn ask_again(&self, node: Node, events: &dyn Events) {
         let map = self.store.map();
         let primary = map.primaries().iter().find(|primary| primary.node == node);
-        // Without a connection, this is not needed: the member resends its requests once the node is connected.
         if let Some(primary) = primary.filter(|primary| primary.is_up()) {
             events.connected(node, primary.connects_again());
         }
@@ -315,7 +298,7 @@ impl Refresher {
 }
 
 impl engine::Driver for Refresher {
-    /// If only some nodes are reachable, [`run`](engine::Driver::run) connects to the others later.
+    /// If only some nodes are reachable, `run` connects to the others later.
     fn open(&mut self, limit: Duration) -> Boxed<'_, Result<(), SetupError>> {
         Box::pin(self.connect(limit))
     }
@@ -329,9 +312,8 @@ impl engine::Driver for Refresher {
     }
 }
 
-/// Whether `topology` should replace the known one, whose epoch is `epoch`. A lower epoch means that the answering node
-/// is out of date. But if no node has reported `epoch` or a higher one for a long time, the cluster is a new one, whose
-/// epochs started again. `behind`: since when all answers have a lower epoch.
+/// Whether `topology` should replace the one with `epoch`. If no node has reported that epoch for a long time, the
+/// cluster is a new one, whose epochs started again. `behind`: since when all answers have a lower epoch.
 fn is_newer(topology: &Topology, epoch: u64, behind: &mut Option<Instant>, now: Instant) -> bool {
     if topology.epoch >= epoch {
         *behind = None;

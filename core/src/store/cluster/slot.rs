@@ -2,24 +2,20 @@
 
 use crate::name::Name;
 
-/// A hash slot of the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Slot(pub(super) u16);
 
 impl Slot {
     pub(super) const COUNT: u16 = 16384;
 
-    /// The slot of the keys of `name`, whose hash tag is the name.
     pub(super) fn of(name: &Name) -> Self {
         Self::of_tag(name.as_str())
     }
 
-    /// The slot of keys with this hash tag.
     pub(super) fn of_tag(tag: &str) -> Self {
         Self(crc16(tag.as_bytes()) % Self::COUNT)
     }
 
-    /// The slot with this number, if it is in range.
     pub(super) fn numbered(number: impl TryInto<u16>) -> Option<Self> {
         let number = number.try_into().ok()?;
         (number < Self::COUNT).then_some(Self(number))

@@ -10,22 +10,20 @@ use crate::clock::Instant;
 use crate::config::Address;
 use crate::store::Node;
 
-/// A map from slot to primary. It is immutable: a change makes a new map.
+/// Immutable: a change makes a new map.
 #[derive(Clone, Debug)]
 pub(super) struct SlotMap {
     /// For each slot, an index of `primaries`.
     slots: Vec<u16>,
     /// Includes primaries without a slot.
     primaries: Vec<Arc<Primary>>,
-    /// The slots that a redirect has moved since the last survey, and when.
     moved: HashMap<Slot, Instant>,
 }
 
 const NOBODY: u16 = u16::MAX;
 
 impl SlotMap {
-    /// Makes a map in which no slot is served. An index of `primaries` fits `u16`, because there are at most as many
-    /// primaries as slots.
+    /// An index of `primaries` fits `u16`, because there are at most as many primaries as slots.
     pub(super) fn new(primaries: Vec<Arc<Primary>>) -> Self {
         Self {
             slots: vec![NOBODY; usize::from(Slot::COUNT)],
@@ -34,9 +32,8 @@ impl SlotMap {
         }
     }
 
-    /// Returns the map for `topology`, which was requested at `seen`, corrected by later redirects. A new node gets its
-    /// slots once it is connected or known to be unreachable; until then the old node keeps them. Primaries that are no
-    /// longer needed are left out.
+    /// The map for `topology`, which was requested at `seen`, corrected by later redirects. A new node gets its slots once
+    /// it is connected or known to be unreachable; until then the old node keeps them.
     pub(super) fn next(
         &self,
         topology: &Topology,
@@ -72,8 +69,7 @@ impl SlotMap {
         map
     }
 
-    /// The nodes that took over slots from nodes that are disconnected or no longer in the map. The requests that are
-    /// pending at those nodes get no answer.
+    /// The nodes that took over slots from lost nodes, where pending requests get no answer.
     pub(super) fn taken_over(&self, old: &Self) -> HashSet<Node> {
         let changed = (0..Slot::COUNT).map(Slot).filter_map(|slot| {
             let (before, now) = (old.primary(slot)?, self.primary(slot)?);
@@ -98,7 +94,6 @@ impl SlotMap {
             .find(|primary| primary.address == *address)
     }
 
-    /// Assigns the slots to `primary`, which must be in this map.
     pub(super) fn set(&mut self, slots: impl IntoIterator<Item = Slot>, primary: &Arc<Primary>) {
         let Some(index) = self.index(primary) else {
             return;
@@ -108,7 +103,6 @@ impl SlotMap {
         }
     }
 
-    /// Assigns the slots to the same primaries as in `other`, if `other` has a primary for them.
     fn copy(&mut self, slots: impl IntoIterator<Item = Slot>, other: &Self) {
         for slot in slots {
             if let Some(primary) = other.primary(slot) {
@@ -117,29 +111,25 @@ impl SlotMap {
         }
     }
 
-    /// Notes a redirect of the slot to `to`.
     pub(super) fn note_moved(&mut self, slot: Slot, to: &Arc<Primary>, now: Instant) {
         self.set([slot], to);
         self.moved.insert(slot, now);
     }
 
-    /// Returns when a redirect moved the slot; `None` if no redirect did since the last survey.
+    /// When a redirect moved the slot, if one did since the last survey.
     pub(super) fn moved_at(&self, slot: Slot) -> Option<Instant> {
         self.moved.get(&slot).copied()
     }
 
-    /// Whether every slot is served.
     pub(super) fn is_complete(&self) -> bool {
         !self.slots.contains(&NOBODY)
     }
 
-    /// Whether `primary` serves the slot.
     pub(super) fn is_at(&self, slot: Slot, primary: &Arc<Primary>) -> bool {
         self.primary(slot)
             .is_some_and(|other| Arc::ptr_eq(other, primary))
     }
 
-    /// Whether `primary` serves any slot.
     fn serves(&self, primary: &Arc<Primary>) -> bool {
         let index = self.index(primary);
         index.is_some_and(|index| self.slots.contains(&index))

@@ -20,17 +20,14 @@ use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::wait::lock;
 
-/// The node of names whose slot no node serves at present.
+/// Takes the place of the node of names whose slot no node serves.
 pub(super) const NOWHERE: Node = Node(u32::MAX);
-/// The minimum time between two moves of a slot by redirects: two nodes that disagree must not pass a request back
-/// and forth for ever.
+/// The minimum time between two moves of a slot: two nodes that disagree must not pass a request back and forth for ever.
 const MOVE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// A member's access to a cluster.
 #[derive(Debug)]
 pub(crate) struct ClusterStore {
     map: Mutex<Arc<SlotMap>>,
-    /// The servers, as in the URL.
     seeds: String,
     /// Those of the nodes that were checked.
     guarantees: Mutex<Guarantees>,
@@ -39,23 +36,17 @@ pub(crate) struct ClusterStore {
     has_work: Notify,
 }
 
-/// Work for the refresher.
 #[derive(Debug, Default)]
 pub(super) struct Work {
-    /// The slot map may be out of date.
     pub(super) refresh: bool,
-    /// A connection was made or lost.
     pub(super) changed: bool,
     /// Nodes for whose names the member should resend all requests.
     pub(super) ask_again: HashSet<Node>,
-    /// Nodes that need a connection.
     pub(super) connect: HashSet<Address>,
-    /// The result of the last survey.
     pub(super) surveyed: Option<Result<Topology, SetupError>>,
 }
 
 impl ClusterStore {
-    /// `seeds`: the servers, as in the URL.
     pub(super) fn new(seeds: String) -> Self {
         Self {
             seeds,
@@ -67,7 +58,6 @@ impl ClusterStore {
         }
     }
 
-    /// Notes the guarantees of a node, if it was checked.
     pub(super) fn note_guarantees(&self, of_node: Guarantees) {
         let mut guarantees = lock(&self.guarantees);
         *guarantees = Guarantees::weakest_known([guarantees.clone(), of_node].into_iter());
@@ -85,7 +75,6 @@ impl ClusterStore {
         self.closed.load(Ordering::Acquire)
     }
 
-    /// Adds work for the refresher.
     pub(super) fn schedule(&self, add: impl FnOnce(&mut Work)) {
         add(&mut lock(&self.work));
         self.has_work.notify_one();
@@ -95,16 +84,14 @@ impl ClusterStore {
         std::mem::take(&mut *lock(&self.work))
     }
 
-    /// Completes when there is work.
     pub(super) async fn has_work(&self) {
         self.has_work.notified().await;
     }
 
-    /// Sends `request` to `to`, because `from` has answered that the slot moved there. Returns the request if it must wait.
+    /// Returns the request if it must wait.
     ///
     /// All pending requests for the slot are at `from`, which answers them in order. So the first redirected request is
-    /// the oldest, and overtakes none of them. Other threads see `to` in the map only after that request was submitted
-    /// to `to`.
+    /// the oldest. Other threads see `to` in the map only after that request was submitted to `to`.
     pub(super) fn follow_move(
         &self,
         slot: Slot,
@@ -154,8 +141,7 @@ impl Store for ClusterStore {
             if self.is_closed() {
                 return Some(answer);
             }
-            // The node refuses the request, because it no longer serves any slot. A new map was set before, so the slot
-            // is looked up again.
+            // The node no longer serves any slot. A new map was set before.
             last = Some(primary.clone());
             request = answer.request;
         }
@@ -195,7 +181,7 @@ impl Store for ClusterStore {
     }
 }
 
-/// The answer to a request that was not executed.
+/// The request was not executed.
 pub(super) fn busy(request: Request, why: &StoreError) -> Answer {
     request.failed(why.as_kind(StoreErrorKind::Busy))
 }

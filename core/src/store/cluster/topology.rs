@@ -15,28 +15,22 @@ use crate::wire::{Limits, Value};
 
 /// How many nodes are asked at the same time.
 const ABREAST: usize = 3;
-/// How many nodes are asked at most.
 const MOST: usize = 12;
-/// How many answers are enough, even if none of them reports a cluster that is up.
+/// So many answers are enough, even if none of them reports a cluster that is up.
 const ENOUGH: usize = 3;
 
-/// The primaries and their slots, as one node reports them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Topology {
-    /// First and last slot, and the primary that serves them.
     pub(super) ranges: Vec<(Slot, Slot, Address)>,
     pub(super) replicas: Vec<Address>,
     /// Whether the node reports that the cluster is up.
     pub(super) works: bool,
-    /// The configuration epoch that the node reports.
     pub(super) epoch: u64,
 }
 
 impl Topology {
-    /// The commands to send; [`read`](Self::read) takes the replies.
     pub(super) const QUESTIONS: [&[&str]; 2] = [&["CLUSTER", "SLOTS"], &["CLUSTER", "INFO"]];
 
-    /// Reads the reply to the command with this index, from the node at `asked`.
     pub(super) fn read(&mut self, index: usize, reply: &Value<'_>, asked: &Address) {
         match (index, reply) {
             (0, Value::List(ranges)) => {
@@ -59,13 +53,11 @@ impl Topology {
         }
     }
 
-    /// The slots that the primary at `address` serves.
     pub(super) fn slots_of(&self, address: &Address) -> impl Iterator<Item = Slot> {
         let ranges = self.ranges.iter().filter(move |range| range.2 == *address);
         ranges.flat_map(|(first, last, _)| (first.0..=last.0).map(Slot))
     }
 
-    /// Whether the primary at `address` serves the slot.
     pub(super) fn serves(&self, address: &Address, slot: Slot) -> bool {
         let mut ranges = self.ranges.iter();
         ranges.any(|(first, last, at)| (first.0..=last.0).contains(&slot.0) && at == address)
@@ -76,7 +68,7 @@ impl Topology {
         self.ranges.iter().map(|range| &range.2)
     }
 
-    /// Reads first and last slot, the primary, its replicas. Ignores malformed ranges.
+    /// Ignores malformed ranges.
     fn range(&mut self, range: &Value<'_>, asked: &Address) {
         let Some(
             [
@@ -104,14 +96,13 @@ impl Topology {
     }
 }
 
-/// Reads the address of a node from its host, port, id and metadata.
 fn node(value: &Value<'_>, asked: &Address) -> Option<Address> {
     let words = value.as_list()?;
     let [host, Value::Integer(port), ..] = words else {
         return None;
     };
     let host = match host {
-        // The node's host name is unknown; the metadata may have its address.
+        // The host name is unknown; the metadata may have the address.
         Value::Text(b"?") => words.get(3).and_then(ip).unwrap_or_default(),
         Value::Text(host) => std::str::from_utf8(host).ok()?,
         _ => "",
@@ -119,7 +110,6 @@ fn node(value: &Value<'_>, asked: &Address) -> Option<Address> {
     address(host, (*port).try_into().ok()?, asked)
 }
 
-/// The value of `ip` in a map or a list of pairs.
 fn ip<'a>(more: &Value<'a>) -> Option<&'a str> {
     let of = |key: &Value<'a>, value: &Value<'a>| match (key, value) {
         (Value::Text(b"ip"), Value::Text(ip)) => std::str::from_utf8(ip).ok(),
@@ -134,7 +124,7 @@ fn ip<'a>(more: &Value<'a>) -> Option<&'a str> {
     }
 }
 
-/// Returns the address of a node that the node at `asked` has named. If `host` is empty, both nodes have the same host.
+/// `host`: as the node at `asked` has named it; empty if both have the same host.
 pub(super) fn address(host: &str, port: u16, asked: &Address) -> Option<Address> {
     let host = match (host, asked) {
         ("", Address::Tcp { host, .. }) => host,
@@ -146,10 +136,8 @@ pub(super) fn address(host: &str, port: u16, asked: &Address) -> Option<Address>
 }
 
 /// Asks `candidates` in order, until one reports a cluster that is up, with `epoch` or a higher one. Otherwise returns
-/// the answer with the highest epoch. `limits` returns the limits of a node that is asked now.
-///
-/// The survey asks another node only if an answer is slow or not good enough. So it usually asks one node of a healthy
-/// cluster, which matters when thousands of clients start together.
+/// the answer with the highest epoch. Another node is asked only if an answer is slow or not good enough: thousands of
+/// clients may start together.
 pub(super) async fn survey(
     candidates: Vec<RedisEndpoint>,
     epoch: u64,
@@ -195,20 +183,18 @@ pub(super) async fn survey(
     best.ok_or_else(|| worst.unwrap_or_else(nobody))
 }
 
-/// Returns the part of `limit` that each of the candidates may take, so that a survey asks all of them within `limit`
-/// even if none answers.
+/// The time for each candidate, so that a survey ends within `limit` even if none answers.
 pub(super) fn share(limit: Duration, candidates: usize) -> Duration {
     let rounds = candidates.min(MOST).div_ceil(ABREAST).max(1);
     limit / rounds as u32
 }
 
-/// Returns after what time a survey asks another node as well. The survey still waits for the first node, until `silence`
-/// is over.
+/// After this time a survey asks another node as well, but still waits for the first.
 pub(super) fn slow(silence: Duration) -> Duration {
     silence / 4
 }
 
-/// Whether the error is about this node only: another node may answer.
+/// Whether another node may answer.
 pub(super) fn concerns_one_node(error: &SetupError) -> bool {
     matches!(
         error,
@@ -234,7 +220,7 @@ fn nobody() -> SetupError {
     }
 }
 
-/// Shuffles the items, so that the members of a cluster do not all ask the same node.
+/// Keeps the members of a cluster from all asking the same node.
 pub(super) fn shuffle<T>(items: &mut [T]) {
     for last in (1..items.len()).rev() {
         let chosen = Uuid::new_v4().as_u128() % (last as u128 + 1);

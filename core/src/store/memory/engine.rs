@@ -16,7 +16,7 @@ inventory::submit! {
     Scheme { names: &["memory"], parse: |_, name| Ok(Arc::new(MemoryEndpoint::parse(name)?)) }
 }
 
-/// A store in this process. All clients with the same name in `shared` use one store; `None`: a store of one client.
+/// All clients with the same name in `shared` use one store; `None`: a store of one client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct MemoryEndpoint {
     shared: Option<String>,
@@ -50,7 +50,6 @@ impl Engine for MemoryEndpoint {
     }
 
     fn is_same_store(&self, other: &dyn Engine) -> bool {
-        // Without a name, each client has a store of its own.
         self.shared.is_some() && same_kind(other) == Some(self)
     }
 

@@ -56,7 +56,7 @@ impl Reader for Arc<Space> {
     }
 }
 
-/// Whether `text` matches `pattern`, as on a server: `*`, `?`, `[a-z]`, `[^a]`, and `\` before one of them.
+/// `*`, `?`, `[a-z]`, `[^a]`, and `\` before one of them.
 fn matches<'a>(mut pattern: &'a [u8], mut text: &'a [u8]) -> bool {
     // The pattern after the last star, and the text after the part that the star stands for.
     let mut retry: Option<(&'a [u8], &'a [u8])> = None;
@@ -75,7 +75,6 @@ fn matches<'a>(mut pattern: &'a [u8], mut text: &'a [u8]) -> bool {
     }
 }
 
-/// Matches the first character of `text`; returns the rest of both.
 fn one<'a>(pattern: &'a [u8], text: &'a [u8]) -> Option<(&'a [u8], &'a [u8])> {
     let (found, text) = text.split_first()?;
     let (first, rest) = pattern.split_first()?;
@@ -91,7 +90,7 @@ fn one<'a>(pattern: &'a [u8], text: &'a [u8]) -> Option<(&'a [u8], &'a [u8])> {
     is_match.then_some((rest, text))
 }
 
-/// Whether a class has `found`, and the pattern after it. `pattern` begins after the bracket.
+/// `pattern` begins after the bracket.
 fn class(pattern: &[u8], found: u8) -> (bool, &[u8]) {
     let (is_negated, mut rest) = match pattern {
         [b'^', rest @ ..] => (true, rest),

@@ -1,5 +1,4 @@
-//! The memory store: locks within one process, the reference for every other store. The rules for a name are in
-//! [`state`]; this file has the map of names, the subscribed members and the clock.
+//! The memory store: locks within one process, the reference for every other store. The rules for a name are in [`state`].
 
 mod engine;
 mod inspector;
@@ -25,10 +24,9 @@ use crate::process::PerProcess;
 use crate::sync::{Mutex, PoisonError};
 use crate::wait::lock;
 
-/// Idle names are swept after this many operations, or after more if there are many names.
+/// After this many operations, or more if there are many names.
 const SWEEP_EVERY: usize = 4096;
 
-/// The shared stores of a process, while any client has them open.
 type Shared = std::sync::Mutex<HashMap<String, Weak<Space>>>;
 
 static SHARED: PerProcess<Shared> = PerProcess::new(Shared::default);
@@ -36,7 +34,7 @@ static SHARED: PerProcess<Shared> = PerProcess::new(Shared::default);
 #[derive(Debug)]
 struct Space {
     inner: Mutex<Inner>,
-    /// The time of the store is the wall clock at this moment, in microseconds, plus the monotonic time since.
+    /// The wall clock at this moment, in microseconds; the monotonic time since is added.
     epoch_us: u64,
     started: Instant,
 }
@@ -95,7 +93,7 @@ pub(crate) struct MemoryStore {
 }
 
 impl MemoryStore {
-    /// Opens the store called `shared`, or a new one for this member alone, and subscribes `member`.
+    /// `None`: a store for this member alone.
     pub(crate) fn open(shared: Option<&str>, member: MemberId) -> (Arc<Self>, Driver) {
         let space = Space::of(shared);
         let (sender, messages) = mpsc::unbounded_channel();
@@ -141,7 +139,7 @@ impl Store for MemoryStore {
                 .get(&member)
                 .is_some_and(|listener| listener.send((name.clone(), message)).is_ok())
         };
-        // Looks the name up first, so that it is cloned only if it must be inserted.
+        // The name is cloned only if it must be inserted.
         let reply = match names.get_mut(name) {
             Some(state) => state.apply(now, self.member, &request.op, &mut publish),
             None => {
@@ -160,7 +158,6 @@ impl Store for MemoryStore {
     }
 
     fn close(&self) {
-        // This drops the sender, so the driver ends.
         lock(&self.space.inner).listeners.remove(&self.member);
     }
 }
@@ -168,7 +165,6 @@ impl Store for MemoryStore {
 impl Inner {
     fn count(&mut self, now: u64) {
         self.operations += 1;
-        // The limit grows with the number of names, so that the cost per operation does not.
         if self.operations as usize >= SWEEP_EVERY.max(self.names.len() / 4) {
             self.operations = 0;
             self.names.retain(|_, state| {

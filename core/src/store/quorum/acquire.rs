@@ -11,12 +11,12 @@ use super::votes::{Vote, Votes, is_granted, most_frequent};
 use crate::error::StoreError;
 use crate::store::{Mode, Op, Reply, Request, Ticket};
 
-/// How long a round waits for slow nodes after others have refused: three times its duration so far, within this range.
+/// Three times the duration of the round so far, within this range.
 const GRACE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(500));
 /// How far the written token is ahead of the granted ones, in microseconds. A node that grants late is raised to it, and
 /// all nodes give the same next token until their clocks reach it.
 const AHEAD: u64 = 10_000;
-/// The most that is added to [`AHEAD`] at random, so that two members rarely write the same token.
+/// Added to [`AHEAD`] at random, so that two members rarely write the same token.
 const SPREAD: u64 = 1_000;
 
 impl Quorum {
@@ -59,7 +59,7 @@ impl Quorum {
         }
     }
 
-    /// Ends a ticket's job. Without a grant or a place, the ticket leaves all nodes; otherwise its next request starts.
+    /// Without a grant or a place, the ticket leaves all nodes; otherwise its next request starts.
     pub(super) fn end(&mut self, request: Request, result: Result<Reply, StoreError>) {
         let Some(ticket) = request.op.ticket() else {
             return;
@@ -148,8 +148,7 @@ impl Quorum {
         self.keep(job);
     }
 
-    /// Writes a greater token to the nodes that have granted different ones. A node that has already given it to another
-    /// ticket answers with its next token; then a still greater one is written.
+    /// A node that has already given this token to another ticket answers with its next; then a still greater one is written.
     fn raise(&mut self, job: &mut Job, ticket: Ticket) {
         if job.second.unanswered() == 0 {
             let tokens = job.votes.replies().filter_map(token_of);

@@ -38,7 +38,6 @@ impl Quorum {
         }
     }
 
-    /// `node` refused a release, or its connection broke before it answered.
     fn note_unreleased(&mut self, node: usize, request: &Request, error: &StoreError) {
         let mut op = request.op.clone();
         if let Op::Release { ticket, tomb, .. } = &mut op {
@@ -55,7 +54,7 @@ impl Quorum {
 
     pub(super) fn told(&mut self, node: usize, name: &Name, message: Message) {
         let Some(ticket) = message.ticket() else {
-            // Each node passes the probe on. The member ignores a probe that it has already received.
+            // The member ignores a probe that it has already received.
             return self.tell(name, message);
         };
         let majority = self.nodes.majority();
@@ -71,7 +70,7 @@ impl Quorum {
                 state.notified(&mut self.nodes, node, *token, signal)
             }
             Message::Near { .. } | Message::Ask { .. } => state.phase == Phase::Listening,
-            // Each node reports the loss, but the member must get only one message.
+            // Each node reports the loss, the member gets one message.
             Message::Lost { .. } => {
                 let is_new = !std::mem::replace(&mut state.on[node].lost, true);
                 is_new && state.on.iter().filter(|on| on.lost).count() == majority

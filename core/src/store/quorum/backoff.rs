@@ -15,13 +15,10 @@ const FIRST: Duration = Duration::from_millis(4);
 const DOUBLINGS: u32 = 8;
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// How long after its release a member gives a head start to woken waiters.
 const SOON: Duration = Duration::from_millis(20);
 const HEAD_START: Duration = Duration::from_millis(2);
-/// How long a release is remembered, and for how many names.
 const REMEMBERED: (Duration, usize) = (Duration::from_secs(1), 1024);
 
-/// A small generator (xorshift64*).
 #[derive(Debug)]
 pub(super) struct Jitter(u64);
 
@@ -46,7 +43,6 @@ impl Jitter {
         from + Duration::from_micros(self.below(micros + 1))
     }
 
-    /// `round`: how long a round takes.
     pub(super) fn backoff(&mut self, collisions: u32, round: Duration) -> Duration {
         let doublings = collisions.clamp(1, DOUBLINGS) - 1;
         let whole = (FIRST.max(round * 2) * (1 << doublings)).min(LONGEST);
@@ -57,12 +53,11 @@ impl Jitter {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LastRelease {
     at: Instant,
-    /// When a node reported that it had woken a waiter.
     woke: Option<Instant>,
 }
 
 impl Quorum {
-    /// Notes a release of this member; `queue`: the wake queue of the name.
+    /// `queue`: the wake queue of the name.
     pub(super) fn note_release(&mut self, queue: &Name) {
         let (at, (remembered, names)) = (self.nodes.now, REMEMBERED);
         if self.releases.len() >= names {
@@ -81,7 +76,6 @@ impl Quorum {
         }
     }
 
-    /// How long a new request waits, as a head start for waiters that this member's release has probably woken.
     pub(super) fn head_start(&mut self, name: &Name) -> Option<Duration> {
         if self.releases.is_empty() {
             return None;

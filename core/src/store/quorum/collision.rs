@@ -10,18 +10,16 @@ use super::votes::{Vote, Votes, is_granted, most_frequent};
 use crate::error::{StoreError, StoreErrorKind};
 use crate::store::{HolderRecord, Mode, Reply, Request};
 
-/// How long a request begins new rounds while rounds collide, before it is answered.
+/// How long a request begins new rounds before it is answered.
 const PERSISTENCE: Duration = Duration::from_millis(200);
-/// How many rounds a request in `Mode::Try` makes at most while no member wins.
 const TRIES: u32 = 6;
-/// The range of the pause before a waiter retries although no release has woken it.
+/// A waiter looks after this pause although no release has woken it.
 const LOOK: (Duration, Duration) = (Duration::from_millis(750), Duration::from_millis(1250));
 
 const TOO_FEW_ADOPTED: &str =
     "too few servers have handed the lock over; the others grant nothing yet, or are slow";
 
-/// Releases the grants of a round in which too few nodes have granted. Returns the answer; `None`: another round may
-/// succeed.
+/// `None`: another round may succeed.
 pub(super) fn lost(
     state: &mut TicketState,
     nodes: &mut Nodes,
@@ -72,7 +70,6 @@ pub(super) fn lost(
 }
 
 impl Quorum {
-    /// Handles a round that failed because other tickets hold the name, or because no member got enough nodes.
     pub(super) fn after_collision(&mut self, job: Job) {
         let request = job.request;
         let (holder, is_held) = holder(&job.votes, self.nodes.majority());
@@ -134,7 +131,6 @@ impl Quorum {
         self.keep(job);
     }
 
-    /// Another member has released the name: if this job is a pause, the next round starts now.
     pub(super) fn end_pause(&mut self, number: u64) {
         let job = self.jobs.get(&number);
         if job.is_some_and(|job| job.kind == Kind::Pause)
@@ -149,7 +145,6 @@ fn refuses_adoption(reply: &Reply) -> bool {
     !is_granted(reply) && !matches!(reply, Reply::Busy { .. })
 }
 
-/// Whether another round could not change the reply.
 fn is_final(reply: &Reply) -> bool {
     matches!(
         reply,
@@ -157,7 +152,6 @@ fn is_final(reply: &Reply) -> bool {
     )
 }
 
-/// The holder that most nodes name, and whether a majority names it.
 fn holder(votes: &Votes, majority: usize) -> (Option<HolderRecord>, bool) {
     let holders = votes.replies().filter_map(|reply| match reply {
         Reply::Busy { holder } => holder.as_ref(),

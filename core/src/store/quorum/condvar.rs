@@ -61,7 +61,6 @@ impl Quorum {
         })
     }
 
-    /// Returns the answer while no node has notified the ticket; `None` while too few nodes have answered.
     fn waiting_result(&self, votes: &Votes) -> Option<Result<Reply, StoreError>> {
         let majority = self.nodes.majority();
         let places = votes.replies().filter_map(place);
@@ -94,7 +93,7 @@ impl Quorum {
 }
 
 impl TicketState {
-    /// `node` has notified the ticket. Returns whether it is the first.
+    /// Returns whether `node` is the first.
     pub(super) fn notified(
         &mut self,
         nodes: &mut Nodes,
@@ -126,7 +125,6 @@ fn notified_by(state: &TicketState, votes: &Votes) -> Option<usize> {
     (0..state.on.len()).find(granted)
 }
 
-/// The place of a waiter, and after what time it should ask again.
 fn place(reply: &Reply) -> Option<(u64, Duration)> {
     match reply {
         Reply::Queued {

@@ -17,19 +17,17 @@ use crate::error::SetupError;
 use crate::store::engine::{self, Boxed, Engine, Opening};
 use crate::store::{Events, Store};
 
-/// How long the driver waits for the other nodes once a majority is connected.
+/// How long a slow node has once a majority is connected.
 const GRACE: Duration = Duration::from_millis(500);
-/// How long slow nodes have to answer the last requests.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// Runs the nodes and their quorum. Its drop calls [`Store::close`], also when the runtime ends.
+/// Its drop calls [`Store::close`], also when the runtime ends.
 pub(super) struct Driver {
     store: Arc<QuorumStore>,
-    /// The driver of each node, and whether the node is connected.
+    /// With whether the node is connected.
     nodes: Vec<(Box<dyn engine::Driver>, bool)>,
 }
 
-/// Makes the stores of the nodes, without connections.
 pub(super) fn unconnected(
     nodes: &[Arc<dyn Engine>],
     opening: &Opening<'_>,
@@ -45,7 +43,6 @@ pub(super) fn unconnected(
     (store.clone(), Driver { store, nodes })
 }
 
-/// Opens a majority of the nodes within `limit`, and other nodes that connect soon after.
 async fn open_majority(
     nodes: &mut [(Box<dyn engine::Driver>, bool)],
     limit: Duration,
@@ -91,7 +88,6 @@ async fn open_majority(
 }
 
 impl engine::Driver for Driver {
-    /// A majority must connect within `limit`; the others may connect later.
     fn open(&mut self, limit: Duration) -> Boxed<'_, Result<(), SetupError>> {
         Box::pin(open_majority(&mut self.nodes, limit))
     }
@@ -127,7 +123,7 @@ impl Driver {
                 break;
             }
             if !idle {
-                // Handles new requests first: the member may have sent some when it got the events.
+                // New requests go first: the member may have sent some when it got the events.
                 continue;
             }
             match quorum.next() {

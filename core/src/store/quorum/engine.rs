@@ -15,7 +15,6 @@ inventory::submit! {
 
 const LARGEST: usize = 15;
 
-/// Independent servers, of which a majority decides.
 #[derive(Clone, Debug)]
 pub(crate) struct QuorumEndpoint {
     nodes: Vec<Arc<dyn Engine>>,
@@ -36,7 +35,6 @@ fn redlock(rest: &str) -> Result<Arc<dyn Engine>, SetupError> {
     )
 }
 
-/// The quorum of the servers at these URLs.
 pub(crate) fn of_urls<U: AsRef<str>>(
     urls: impl IntoIterator<Item = U>,
 ) -> Result<Arc<dyn Engine>, SetupError> {

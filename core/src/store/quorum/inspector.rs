@@ -15,9 +15,7 @@ use crate::store::reader::{Described, Page, Reader, Reading, Snapshot};
 const PAUSE: Duration = Duration::from_secs(5);
 
 pub(super) struct Inspector {
-    /// The servers, and when to try each again.
     nodes: Vec<(Box<dyn Reader>, Instant)>,
-    /// The last error of a server that could not be reached.
     trouble: Option<SetupError>,
 }
 
@@ -30,7 +28,7 @@ impl Inspector {
         }
     }
 
-    /// Leaves out wake queues, and the names that a server with a lower index has.
+    /// Leaves out the names that a server with a lower index has.
     async fn page(
         &mut self,
         server: usize,
@@ -40,7 +38,7 @@ impl Inspector {
         let ask = async |node: &mut dyn Reader| node.scan(0, pattern, cursor).await;
         let mut page = self.of_one(server, ask).await?.unwrap_or_default();
         for found in &mut page.keys {
-            // A wake queue does not count as a name: the state of the name that it belongs to includes it.
+            // The state of a name includes its wake queue.
             found.name.take_if(|name| is_wake_queue(name));
         }
         if pattern.is_none() {
@@ -91,7 +89,6 @@ impl Inspector {
         })
     }
 
-    /// Returns the answers of all servers; an error unless a majority answers.
     async fn of_majority<T>(
         &mut self,
         ask: impl AsyncFn(&mut dyn Reader) -> Result<T, SetupError>,

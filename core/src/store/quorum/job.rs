@@ -15,32 +15,25 @@ pub(super) struct Job {
     pub(super) number: u64,
     pub(super) request: Request,
     pub(super) kind: Kind,
-    /// The answer of each node.
     pub(super) votes: Votes,
-    /// Each node's answer to a second request: the raise of a round, or the wake queue of a query.
+    /// The answers to a second request: the raise of a round, or the wake queue of a query.
     pub(super) second: Votes,
-    /// The token that a round writes back; 0: not chosen yet.
+    /// What a round writes back; 0: not chosen yet.
     pub(super) token: u64,
     pub(super) began: Instant,
     /// When the job is decided, with whatever answers have come.
     pub(super) ends: Instant,
-    /// Until when the job waits for slow nodes, once others have answered.
     grace: Option<Instant>,
     due: Instant,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// All nodes are asked to grant a ticket.
     Round,
     Pause,
     Renew,
     Listen,
-    Release {
-        /// Whether the ticket was held, and not only requested.
-        held: bool,
-        enough: usize,
-    },
+    Release { held: bool, enough: usize },
     Query,
 }
 
@@ -67,7 +60,7 @@ impl Job {
         nodes.send(node, self.number, &self.request.name, op);
     }
 
-    /// Whether the job still waits for slow nodes. The first call starts this time of grace.
+    /// The first call starts the time of grace.
     pub(super) fn is_in_grace(&mut self, now: Instant, grace: Duration) -> bool {
         *self.grace.get_or_insert(now.after(grace)) > now
     }

@@ -16,36 +16,30 @@ use crate::store::{
     Answer, Events, GrantBlock, Message, Node, Op, Reply, Request, Ticket, TicketMap,
 };
 
-/// The number of tickets at which the first search for abandoned tickets begins.
 const SWEEP: usize = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Due {
     Job(u64),
-    /// The ticket was notified and released; now it leaves the other nodes too.
+    /// The notified ticket, which was released, leaves the other nodes too.
     Withdraw(Ticket),
 }
 
 pub(super) struct Quorum {
     pub(super) nodes: Nodes,
     pub(super) tickets: TicketMap<TicketState>,
-    /// The jobs, by number. A request to a node carries the number of the job that waits for the answer.
+    /// A request to a node carries the number of the job that waits for the answer.
     pub(super) jobs: HashMap<u64, Job>,
     pub(super) timers: BTreeSet<(Instant, Due)>,
     pub(super) jitter: Jitter,
-    /// This member's last releases, by wake queue.
     pub(super) releases: NameMap<LastRelease>,
-    /// The duration of the last round that was won.
     pub(super) took: Duration,
     pub(super) last_job: u64,
     events: Arc<dyn Events>,
-    /// Whether any node was ever reachable.
     was_reached: bool,
     /// What was last reported to the member.
     connected: bool,
-    /// The block that was last reported to the member.
     closing: Option<GrantBlock>,
-    /// The number of tickets at which the next search for abandoned tickets begins.
     sweep_at: usize,
 }
 
@@ -160,7 +154,6 @@ impl Quorum {
         }
     }
 
-    /// When to call [`tick`](Self::tick) next.
     pub(super) fn next(&self) -> Option<Instant> {
         let timer = self.timers.first().map(|(at, _)| *at);
         timer.into_iter().chain(self.nodes.next_retry()).min()
@@ -170,7 +163,6 @@ impl Quorum {
         self.jobs.is_empty()
     }
 
-    /// The member sends no more requests, so tickets are withdrawn now instead of later.
     pub(super) fn close(&mut self) {
         for (at, due) in std::mem::take(&mut self.timers) {
             match due {
@@ -186,7 +178,7 @@ impl Quorum {
         }
     }
 
-    /// If there are many tickets, drops those that the member will not release.
+    /// Drops tickets that the member will not release.
     pub(super) fn sweep(&mut self) {
         if self.tickets.len() >= self.sweep_at {
             let now = self.nodes.now;

@@ -4,7 +4,7 @@
 use super::votes::{Votes, majority, most_frequent};
 use crate::store::{NameRecord, Reply, TicketRecord};
 
-/// Merges the answers to a query. `beside`: the answers about the wake queue, which contains the waiters of the name.
+/// `beside`: the answers about the wake queue, where the waiters of the name are.
 pub(super) fn merge(votes: &Votes, beside: &Votes) -> Reply {
     let Some(first) = votes.replies().next() else {
         return Reply::Gone;
@@ -39,11 +39,10 @@ pub(super) fn merge(votes: &Votes, beside: &Votes) -> Reply {
     }
 }
 
-/// Merges the states of a name, and of its wake queue.
 pub(super) fn described(votes: &Votes, beside: &Votes) -> NameRecord {
     let holders = tickets(votes, |record| &record.holders);
     let mut waiters = tickets(votes, |record| &record.waiters);
-    // In a wake queue, every ticket accepts a signal, whatever the kind of lock. So `takes` is copied from a holder.
+    // In a wake queue, every ticket accepts a signal, whatever the kind of lock.
     let takes = holders.first().is_some_and(|holder| holder.takes);
     let beside = tickets(beside, |record| &record.waiters).into_iter();
     waiters.extend(beside.map(|waiter| TicketRecord { takes, ..waiter }));
@@ -66,7 +65,7 @@ fn silent(votes: &Votes) -> usize {
     votes.len() - votes.answered()
 }
 
-/// The greatest number that a majority reports or exceeds. A silent node counts as agreeing.
+/// The greatest number that a majority reports or exceeds.
 fn agreed(votes: &Votes, number: fn(&Reply) -> Option<u64>) -> u64 {
     let mut numbers: Vec<_> = votes.replies().filter_map(number).collect();
     numbers.sort_unstable_by(|a, b| b.cmp(a));
@@ -91,7 +90,6 @@ fn info(reply: &Reply) -> Option<&NameRecord> {
     }
 }
 
-/// Those that a majority has, in order of token, each with its longest remaining time.
 fn tickets(votes: &Votes, which: fn(&NameRecord) -> &Vec<TicketRecord>) -> Vec<TicketRecord> {
     let mut all: Vec<Vec<&TicketRecord>> = Vec::new();
     for ticket in votes.replies().filter_map(info).flat_map(which) {

@@ -11,48 +11,45 @@ use crate::store::limits::LONGEST_LEASE;
 use crate::store::{Answer, GrantBlock, Op, Request, RequestId, Store, Ticket, TicketMap, not_yet};
 use crate::wait;
 
-/// Takes the place of a job's number if no job waits for the answer.
+/// The number of no job.
 pub(super) const NOBODY: u64 = 0;
 
 pub(super) const MOST_PENDING: usize = 10_000;
-/// The delay before refused releases are sent again, and how many are sent at a time.
+/// The delay before refused releases are sent again, and how many at a time.
 const RETRY: (Duration, usize) = (Duration::from_millis(200), 100);
 
-/// A release that a node may not have executed.
 #[derive(Debug)]
 struct PendingRelease {
     name: Name,
     park_until: Instant,
-    /// Whether the release leaves a tombstone: a copy of an acquire, or of this release, may arrive at any time.
+    /// A copy of an acquire, or of this release, may arrive at any time.
     tomb: bool,
     used: u64,
-    /// When the ticket has expired on the node by itself. Never, if an acquire may still arrive at any time.
+    /// When the ticket has expired on the node by itself.
     until: Instant,
     in_flight: bool,
 }
 
 struct Node {
     store: Arc<dyn Store>,
-    /// Why the node is unreachable; `None` if it is reachable.
     down: Option<StoreError>,
     closing: Option<GrantBlock>,
     pending: TicketMap<PendingRelease>,
-    /// How many releases were dropped because too many were pending, since the node was last reachable.
+    /// Since the node was last reachable, because too many were pending.
     dropped: u64,
     retry: Option<Instant>,
-    /// Whether a request was submitted since the last flush.
     touched: bool,
 }
 
 pub(super) struct Nodes {
     pub(super) now: Instant,
     all: Vec<Node>,
-    /// Answers that a store returned at once, because it takes no more requests.
+    /// Answers of stores that take no more requests.
     pub(super) refused: Vec<(usize, Answer)>,
 }
 
 impl Nodes {
-    /// `stores`: the store of each node, and whether it is connected already.
+    /// With whether each is connected already.
     pub(super) fn new(stores: Vec<(Arc<dyn Store>, bool)>) -> Self {
         let node = |(store, connected): (_, bool)| Node {
             store,
@@ -86,7 +83,6 @@ impl Nodes {
         self.all[node].down.is_none()
     }
 
-    /// The nodes that are up now, even if one goes down meanwhile.
     pub(super) fn reachable(&self) -> impl Iterator<Item = usize> + use<> {
         let up = self.indices().filter(|node| self.is_up(*node));
         // A quorum has at most 15 nodes.
@@ -106,7 +102,7 @@ impl Nodes {
         self.all[node].closing = closing;
     }
 
-    /// The block after which a majority of the nodes grants; `None` if a majority grants now, or cannot be reached.
+    /// After this, a majority of the nodes grants; `None` if one grants now, or cannot be reached.
     pub(super) fn closing(&self) -> Option<GrantBlock> {
         let closing = self.reachable().filter_map(|node| self.all[node].closing);
         let mut closing: Vec<_> = closing.filter(|it| self.now < it.until).collect();
@@ -120,7 +116,6 @@ impl Nodes {
         self.all[node].down = Some(error);
     }
 
-    /// The node is reachable again: sends its pending releases.
     pub(super) fn note_up(&mut self, node: usize) {
         self.all[node].down = None;
         self.all[node].dropped = 0;
@@ -158,7 +153,6 @@ impl Nodes {
         }
     }
 
-    /// Sends `op` to `node`. `job`: the number of the job that waits for the answer.
     pub(super) fn send(&mut self, node: usize, job: u64, name: &Name, op: Op) {
         let request = Request {
             name: name.clone(),
@@ -172,7 +166,6 @@ impl Nodes {
         }
     }
 
-    /// Sends a release if the node is reachable; otherwise keeps it as pending.
     pub(super) fn release(&mut self, node: usize, job: u64, name: &Name, op: Op) {
         if self.is_up(node) {
             self.send(node, job, name, op);
@@ -185,7 +178,6 @@ impl Nodes {
         self.all[node].pending.remove(&ticket);
     }
 
-    /// The node refused a release, or its connection broke before it answered.
     pub(super) fn note_unreleased(&mut self, node: usize, name: &Name, op: &Op, refused: bool) {
         let mut until = Instant::NEVER;
         if refused {
@@ -245,7 +237,7 @@ impl Nodes {
         }
     }
 
-    /// Sends at most `most` pending releases. The others follow a little later.
+    /// What is left follows a little later.
     fn send_pending(&mut self, node: usize, most: usize) {
         let now = self.now;
         let state = &mut self.all[node];
@@ -282,7 +274,6 @@ impl Nodes {
         }
     }
 
-    /// When to call [`retry`](Self::retry) next.
     pub(super) fn next_retry(&self) -> Option<Instant> {
         self.all.iter().filter_map(|node| node.retry).min()
     }

@@ -11,7 +11,6 @@ use super::wake::wake_queue;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::store::{Op, Reply, Request, Signal};
 
-/// How long a query waits for the other nodes once a majority has answered.
 const GRACE: Duration = Duration::from_millis(100);
 
 impl Quorum {
@@ -25,7 +24,7 @@ impl Quorum {
             let error = StoreError::new(StoreErrorKind::Unsupported, what);
             return self.answer(request, Err(error));
         }
-        // The waiters are in the wake queue of the name, not in the queue of the name itself.
+        // The waiters of the name are there.
         let asks_beside = matches!(request.op, Op::Inspect | Op::Delete);
         let queue = wake_queue(&request.name);
         let mut job = self.new_job(request, Kind::Query);

@@ -10,7 +10,7 @@ use super::votes::Votes;
 use crate::error::StoreError;
 use crate::store::{Op, Reply, Request, Ticket};
 
-/// After a notification was used, how long the other nodes have to report the same notification.
+/// How long the other nodes have to report a notification that was used.
 const LATER: Duration = Duration::from_millis(250);
 
 impl Quorum {
@@ -25,7 +25,6 @@ impl Quorum {
         }
         let listens = state.as_ref().is_some_and(TicketState::listens);
         let phase = state.as_ref().map(|state| &state.phase);
-        // Whether the ticket was held and not only requested, and which node sent the notification that was used.
         let (held, used_from) = match (phase, &request.op) {
             (None | Some(Phase::Held(_)), _) => (true, None),
             (Some(Phase::Notified(by, _)), Op::Release { used: 1.., .. }) => (true, Some(*by)),
@@ -57,14 +56,14 @@ impl Quorum {
             self.wake_one(&job.request.name);
         }
         if let Some(state) = state.filter(|_| used_from.is_some()) {
-            // The ticket is kept for a while, because the other nodes may be about to report the same notification.
+            // The other nodes may be about to report the same notification.
             self.arm(self.nodes.now.after(LATER), Due::Withdraw(ticket));
             self.tickets.insert(ticket, state);
         }
         self.decide(job);
     }
 
-    /// Answers the pending requests of `ticket`, which its release overtakes.
+    /// The release of `ticket` overtakes its pending requests.
     pub(super) fn end_requests(&mut self, ticket: Ticket) {
         let Some(state) = self.tickets.get_mut(&ticket) else {
             return;
@@ -76,7 +75,7 @@ impl Quorum {
         }
     }
 
-    /// Returns the answer to a release that `enough` nodes must have executed; `None` while the answer is unknown.
+    /// `enough` nodes must have executed the release.
     pub(super) fn release_result(
         &self,
         votes: &Votes,
@@ -86,7 +85,7 @@ impl Quorum {
         let mut free: Vec<_> = votes.replies().filter_map(free_of).collect();
         let released = free.len();
         let is_over = votes.unanswered() == 0;
-        // A node that does not answer counts as a node that held the ticket.
+        // A silent node counts as one that held the ticket.
         let unknown = votes.errors().count();
         if !held {
             let is_done = is_over || votes.answered() >= enough;
@@ -103,7 +102,6 @@ impl Quorum {
         }
     }
 
-    /// Releases `ticket` on all nodes where it may hold or wait, and forgets the ticket.
     pub(super) fn withdraw(&mut self, ticket: Ticket) {
         self.end_requests(ticket);
         if let Some(mut state) = self.tickets.remove(&ticket) {
@@ -116,7 +114,7 @@ impl Quorum {
 }
 
 impl TicketState {
-    /// `used`: the token of the notification that was used, or 0.
+    /// `used`: the token of the notification that was used.
     pub(super) fn withdraw_from(&mut self, nodes: &mut Nodes, node: usize, used: u64) {
         if self.on[node].may_hold() {
             let tomb = self.on[node].release(nodes.is_up(node));

@@ -23,14 +23,14 @@ impl Quorum {
             if state.on[node].open {
                 job.ask(&mut self.nodes, node, state.touch(units));
             } else if !state.on[node].tombed {
-                // The node does not count in this renewal: since the last renewal, another ticket may have held the name there.
+                // It doesn't count in this renewal: another ticket may have held the name there.
                 state.acquire_on(&mut self.nodes, node, NOBODY);
             }
         }
         self.decide(job);
     }
 
-    /// Returns the answer to a renewal. Only nodes that have held the ticket without a gap count.
+    /// Only nodes that have held the ticket without a gap count.
     pub(super) fn renewal_result(&mut self, job: &Job) -> Option<Result<Reply, StoreError>> {
         let Some(state) = find(&mut self.tickets, &job.request) else {
             return Some(Ok(Reply::Gone));
@@ -57,7 +57,7 @@ impl Quorum {
     }
 }
 
-/// The maximum number of units that the holder keeps; 0: it keeps all.
+/// 0: it keeps all.
 fn kept_units(request: &Request) -> u32 {
     match request.op {
         Op::Touch { units, .. } => units,

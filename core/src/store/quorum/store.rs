@@ -19,7 +19,6 @@ pub(super) enum Input {
     Answered(usize, Answer),
     Told(usize, Name, Message),
     Up(usize),
-    /// The node grants nothing while the block lasts; `None`: it grants.
     Closed(usize, Option<GrantBlock>),
     Down(usize, StoreError),
     StillDown(usize, StoreError),
@@ -34,7 +33,6 @@ pub(crate) struct QuorumStore {
 #[derive(Debug, Default)]
 struct Inbox {
     inputs: VecDeque<Input>,
-    /// Whether the member sends no more requests.
     closed: bool,
 }
 
@@ -47,7 +45,7 @@ impl QuorumStore {
         }
     }
 
-    /// Takes all inputs so far. The flag is `false` once [`Store::close`] was called.
+    /// The flag is `false` once [`Store::close`] was called.
     pub(super) fn take(&self) -> (VecDeque<Input>, bool) {
         let mut inbox = lock(&self.inbox);
         (std::mem::take(&mut inbox.inputs), !inbox.closed)
@@ -65,7 +63,7 @@ impl Store for QuorumStore {
         if known.len() < majority(self.nodes.len()) {
             return Guarantees::unknown();
         }
-        // Any node may complete a second majority, so the weakest guarantee counts.
+        // Any node may complete a second majority.
         Guarantees {
             fifo: false,
             ..Guarantees::weakest(known.into_iter())

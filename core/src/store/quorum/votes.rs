@@ -3,16 +3,13 @@
 use crate::error::{LockKind, StoreError, StoreErrorKind};
 use crate::store::{Reply, Share};
 
-/// Returns the size of a majority. Any two majorities have a node in common.
+/// Any two majorities have a node in common.
 pub(super) fn majority(nodes: usize) -> usize {
     nodes / 2 + 1
 }
 
-/// How many nodes must have granted `share` before it is held.
-///
 /// If each holder of one unit needs `q` nodes, `capacity + 1` holders must need more units than all nodes have:
-/// `q * (capacity + 1) > capacity * nodes`. For a mutex, that's a majority. Readers and writers need a majority too: then
-/// each reader has a node in common with each writer.
+/// `q * (capacity + 1) > capacity * nodes`. Each reader must have a node in common with each writer.
 pub(super) fn needed(nodes: usize, share: &Share) -> usize {
     let majority = majority(nodes);
     if share.kind != LockKind::Semaphore {
@@ -82,7 +79,7 @@ impl Votes {
         })
     }
 
-    /// Returns an error that is neither a lost connection nor a busy server: the best cause to report.
+    /// The best cause to report: neither a lost connection nor a busy server.
     pub(super) fn trouble(&self) -> Option<&StoreError> {
         let is_cause =
             |error: &&StoreError| !error.is_disconnected() && error.kind() != StoreErrorKind::Busy;
@@ -90,7 +87,7 @@ impl Votes {
     }
 }
 
-/// Returns an item with the most frequent `key`, and the number of items with that key.
+/// With the number of items that have this key.
 pub(super) fn most_frequent<T, K: PartialEq>(
     items: impl Iterator<Item = T> + Clone,
     key: impl Fn(&T) -> K,

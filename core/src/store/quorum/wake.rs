@@ -11,7 +11,7 @@ use crate::clock::Instant;
 use crate::name::Name;
 use crate::store::{Lease, Message, Mode, Op, Share, Signal, Ticket};
 
-/// The minimum lifetime of a place in a wake queue. It is longer than the pause between two rounds.
+/// Longer than the pause between two rounds.
 const PLACE: Duration = Duration::from_secs(4);
 
 const SUFFIX: &str = "wake";
@@ -20,13 +20,13 @@ pub(super) fn wake_queue(name: &Name) -> Name {
     name.beside(SUFFIX)
 }
 
-/// Whether `name` is the name of a [`wake_queue`]. Names of users never end in this way.
+/// Names of users never end in this way.
 pub(super) fn is_wake_queue(name: &Name) -> bool {
     name.before(SUFFIX).is_some()
 }
 
 impl TicketState {
-    /// Makes sure that the ticket is in the wake queue of `node`, after it has used up a signal that it got there.
+    /// Uses up a signal that the ticket got there before.
     pub(super) fn queue_on(&mut self, nodes: &mut Nodes, node: usize) {
         let (ticket, queue) = (self.lease.ticket, self.join_wake_queue());
         let place = self.lease.place.max(PLACE);
@@ -35,7 +35,7 @@ impl TicketState {
             on.queued = None;
             nodes.send(node, NOBODY, &queue, release_op(ticket, false, used));
         }
-        // A place is renewed after a third of its lifetime, so that it lasts until the next round.
+        // Until the next round, a third of the lifetime may pass.
         let fresh = |since: Instant| since.until(nodes.now) < place / 3;
         if on.queued.is_some_and(fresh) {
             return;
@@ -53,7 +53,7 @@ impl TicketState {
         nodes.send(node, NOBODY, &queue, op);
     }
 
-    /// Takes the ticket out of its wake queue on all nodes. Signals that it got but has not `used` go to other waiters.
+    /// Signals that the ticket got but has not `used` go to other waiters.
     pub(super) fn leave_wake_queue(&mut self, nodes: &mut Nodes, used: bool) {
         let Some(queue) = self.wake_queue.take() else {
             return;
@@ -70,7 +70,6 @@ impl TicketState {
 }
 
 impl Quorum {
-    /// Wakes the first waiter for `name` on each reachable node.
     pub(super) fn wake_one(&mut self, name: &Name) {
         let queue = wake_queue(name);
         self.note_release(&queue);
@@ -83,7 +82,7 @@ impl Quorum {
         }
     }
 
-    /// Makes the next round of each ticket renew its place on `node`. The node has reconnected, and may have been restarted.
+    /// The node has reconnected, and may have been restarted.
     pub(super) fn look_after_places(&mut self, node: usize) {
         for state in self.tickets.values_mut() {
             if let Some(since) = &mut state.on[node].queued {
@@ -92,7 +91,7 @@ impl Quorum {
         }
     }
 
-    /// `token`: that of the signal with which `node` wakes `ticket` after a release.
+    /// `token`: that of the signal.
     pub(super) fn woken(&mut self, node: usize, ticket: Ticket, token: u64) {
         let Some(state) = self.tickets.get_mut(&ticket) else {
             return;

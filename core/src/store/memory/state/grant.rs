@@ -12,12 +12,10 @@ use crate::store::{Message, SharedStr, Ticket};
 struct Offer {
     token: u64,
     signal: Option<(u64, Arc<str>)>,
-    /// Whether the waiter would share the hold of its owner.
     joins: bool,
 }
 
 impl State {
-    /// The last step of every operation: grants to waiters, and notifies the first waiters that remain.
     pub(super) fn grant(&mut self, step: &mut Step<'_, '_>) {
         let mut owners: Vec<_> = step
             .own
@@ -56,7 +54,7 @@ impl State {
         self.forget_if_empty();
     }
 
-    /// Grants the shared hold of `owner` to its waiters, regardless of their places.
+    /// Regardless of their places.
     fn grant_to_owner(&mut self, step: &mut Step<'_, '_>, owner: &SharedStr) {
         let Some((units, token)) = self.shared(owner) else {
             return;
@@ -79,7 +77,6 @@ impl State {
         }
     }
 
-    /// The grant for the first waiter; `None` if there is no room for it.
     fn offer(&self, now: u64, ticket: Ticket) -> Option<Offer> {
         let record = self.records.get(&ticket)?;
         let mut token = now.max(self.token + 1);
@@ -103,7 +100,7 @@ impl State {
         })
     }
 
-    /// Grants `offer` to `ticket`. Returns `false`, without a grant, if the waiter is unlikely to claim it.
+    /// `false`, without a grant, if the waiter is unlikely to claim it.
     fn give(&mut self, step: &mut Step<'_, '_>, ticket: Ticket, offer: Offer) -> bool {
         let Some(record) = self.records.get_mut(&ticket) else {
             return false;
@@ -151,7 +148,7 @@ impl State {
         (!owner.is_empty()).then(|| owner.clone())
     }
 
-    /// The hold that other tickets of `owner` may share: the units of the holder with the most, and the token.
+    /// The units of the holder of `owner` with the most, and the token.
     fn shared(&self, owner: &SharedStr) -> Option<(u64, u64)> {
         if owner.is_empty() {
             return None;
@@ -172,7 +169,6 @@ impl State {
         }
     }
 
-    /// Whether there is any signal, available or held.
     pub(super) fn has_signals(&self) -> bool {
         !self.signals.is_empty() || self.holders().any(|record| record.signal.is_some())
     }
@@ -181,7 +177,7 @@ impl State {
         self.used_by(self.held.iter())
     }
 
-    /// The units that the holders in `held` use. Holders of one owner together use as many as the one with the most units.
+    /// Holders of one owner together use as many as the one with the most units.
     pub(super) fn used_by<'a>(&self, held: impl Iterator<Item = &'a (u64, Ticket)>) -> u64 {
         let mut used = 0;
         let mut shared = HashMap::new();

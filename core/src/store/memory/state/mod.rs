@@ -16,23 +16,22 @@ use super::record::Record;
 use crate::store::limits::{KEPT_MS, SIGNALS_KEPT_MS};
 use crate::store::{MemberId, Message, Op, Reply, Ticket, TicketMap};
 
-/// Sends a message to a member; `false` if the member does not listen.
+/// `false` if the member does not listen.
 pub(crate) type Publish<'a> = dyn FnMut(MemberId, Message) -> bool + 'a;
 
-/// The fields are explained in the table in `docs/protocol.md`; times are in microseconds.
+/// See the table in `docs/protocol.md`; times are in microseconds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     token: u64,
     capacity: Option<u32>,
     places: u64,
     clock: u64,
-    /// Whether the name was used, and not deleted afterwards.
     known: bool,
-    /// The available signals, by number. A signal that is given back keeps its number, and so its order.
+    /// A signal that is given back keeps its number, and so its order.
     signals: BTreeMap<u64, Arc<str>>,
     last_signal: u64,
     records: TicketMap<Record>,
-    /// The end of each lease. Holders are few (a mutex has one), so a vector suffices.
+    /// Few (a mutex has one), so a vector suffices.
     held: Vec<(u64, Ticket)>,
     queue: BTreeMap<u64, Ticket>,
     quiet: BTreeMap<u64, Ticket>,
@@ -41,10 +40,8 @@ pub(crate) struct State {
 
 struct Step<'a, 'p> {
     now: u64,
-    /// Nothing is granted before this time.
     grants_from: u64,
     member: MemberId,
-    /// The ticket whose member gets the reply.
     own: Option<Ticket>,
     publish: &'a mut Publish<'p>,
 }
@@ -60,12 +57,10 @@ impl State {
         self.token
     }
 
-    /// Whether only the fencing token is left.
     pub(crate) fn is_idle(&self) -> bool {
         self.records.is_empty() && self.gone.is_empty() && self.signals.is_empty()
     }
 
-    /// When the state may be dropped: some time after its last lease, place or tombstone has ended.
     pub(crate) fn kept_until(&self) -> u64 {
         let leases = self.held.iter().map(|held| held.0);
         let ends = leases
@@ -92,7 +87,7 @@ impl State {
         waiters.map(Record::place_ends)
     }
 
-    /// Frees the memory that an idle name does not need: there may be a million idle names.
+    /// There may be a million idle names.
     pub(crate) fn shrink(&mut self) {
         if self.is_idle() {
             *self = Self {

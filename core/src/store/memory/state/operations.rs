@@ -1,4 +1,4 @@
-//! The operations on a ticket or on the whole name. They run after prune, and call grant where it is needed.
+//! What each operation does after prune. Most leave the grant to their caller.
 
 use std::time::Duration;
 
@@ -65,7 +65,7 @@ impl State {
         }
     }
 
-    /// Grants to a new ticket and returns its token, if it is the only ticket and may be granted. Otherwise queues the ticket.
+    /// Returns the token if the ticket is the only one and may be granted.
     #[inline]
     fn take_in(
         &mut self,
@@ -89,7 +89,6 @@ impl State {
         granted.then_some(self.token)
     }
 
-    /// The reply to an acquire that can neither be granted nor queued.
     fn refusal(&self, ticket: Ticket, share: &Share) -> Option<Reply> {
         let record = self.records.get(&ticket);
         if share.units > share.capacity && !share.takes() {
@@ -106,7 +105,7 @@ impl State {
             })
     }
 
-    /// Like the other operations that do not grant themselves, returns `None` for the status of the ticket.
+    /// `None`: the status of the ticket after the grant.
     pub(super) fn touch(&mut self, step: &Step<'_, '_>, lease: Lease, units: u32) -> Option<Reply> {
         let known = self.renew(step, lease);
         if units > 0
@@ -250,7 +249,6 @@ impl State {
         Some(Reply::Told { holders })
     }
 
-    /// Raises a holder's token to `token` or more, to a value that no other grant has.
     pub(super) fn raise(&mut self, ticket: Ticket, token: u64) -> Option<Reply> {
         let record = self.records.get_mut(&ticket);
         let holder = record.filter(|record| record.token > 0 && !record.is_parked());
@@ -301,7 +299,7 @@ impl State {
         Reply::Deleted { existed }
     }
 
-    /// Renews the lease or the place of a ticket; `false` if the ticket is unknown or parked.
+    /// `false` if the ticket is unknown or parked.
     pub(super) fn renew(&mut self, step: &Step<'_, '_>, lease: Lease) -> bool {
         let ticket = lease.ticket;
         let now = step.now;
@@ -331,7 +329,6 @@ impl State {
         true
     }
 
-    /// Whether this operation would claim the grant of `ticket`, but may not because the store grants nothing now.
     pub(super) fn is_unclaimed(&self, step: &Step<'_, '_>, ticket: Ticket) -> bool {
         let is_provisional = |record: &Record| record.flag == Flag::Provisional;
         // The first test is nearly always false, and avoids the lookup.
