@@ -110,9 +110,7 @@ impl Hold {
             who: Who::of(ticket, capacity),
         }
     }
-}
 
-impl Hold {
     /// Whether `token` belongs to this grant: it is the token of this hold, or of a hold to which the process passed
     /// the lock on.
     #[must_use]

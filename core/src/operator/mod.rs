@@ -128,7 +128,7 @@ impl Operator {
     /// and `\` makes the next character a plain one. Names are written as in errors: spaces, braces, `%` and all
     /// characters beyond ASCII are percent-encoded.
     pub fn names(&self, pattern: &str) -> Names<'_> {
-        Names::new(self, pattern)
+        Names::new(self, Some(pattern))
     }
 
     /// The state of each of these locks, in their order. A name that is not in use is a lock without holders.
@@ -196,7 +196,7 @@ impl Operator {
 
     /// All keys with the prefix of this library, on all servers, in batches.
     pub fn keys(&self) -> Keys<'_> {
-        Keys::new(self)
+        Keys(Names::new(self, None))
     }
 
     /// The servers, as in the URL, without credentials.

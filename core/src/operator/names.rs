@@ -4,26 +4,27 @@ use super::Operator;
 use crate::error::SetupError;
 use crate::store::Page;
 
-/// A scan of one server after the other.
+/// An iterator of batches of names: see [`Operator::names`]. It ends after an error.
 #[derive(Debug)]
-struct Scan<'a> {
+#[must_use = "an iterator asks for nothing before it is used"]
+pub struct Names<'a> {
     operator: &'a Operator,
-    /// `None`: all keys.
+    /// `None`: all keys, for [`Keys`].
     pattern: Option<String>,
     /// The index of the server, and its cursor; `None` at the end.
     position: Option<(usize, String)>,
 }
 
-impl<'a> Scan<'a> {
-    fn new(operator: &'a Operator, pattern: Option<String>) -> Self {
+impl<'a> Names<'a> {
+    pub(super) fn new(operator: &'a Operator, pattern: Option<&str>) -> Self {
         Self {
             operator,
-            pattern,
+            pattern: pattern.map(str::to_owned),
             position: Some((0, "0".to_owned())),
         }
     }
 
-    fn next(&mut self) -> Option<Result<Page, SetupError>> {
+    fn page(&mut self) -> Option<Result<Page, SetupError>> {
         let (server, cursor) = self.position.take()?;
         let pattern = self.pattern.clone();
         let page = self.operator.run(async move |reader| {
@@ -31,24 +32,11 @@ impl<'a> Scan<'a> {
             Ok((page, reader.servers()))
         });
         Some(page.map(|(mut page, servers)| {
-            let is_last = server + 1 >= servers;
-            self.position = match page.next.take() {
-                Some(cursor) => Some((server, cursor)),
-                None => (!is_last).then(|| (server + 1, "0".to_owned())),
-            };
+            let next = page.next.take().map(|cursor| (server, cursor));
+            let first = || (server + 1 < servers).then(|| (server + 1, "0".to_owned()));
+            self.position = next.or_else(first);
             page
         }))
-    }
-}
-
-/// An iterator of batches of names: see [`Operator::names`]. It ends after an error.
-#[derive(Debug)]
-#[must_use = "an iterator asks for nothing before it is used"]
-pub struct Names<'a>(Scan<'a>);
-
-impl<'a> Names<'a> {
-    pub(super) fn new(operator: &'a Operator, pattern: &str) -> Self {
-        Self(Scan::new(operator, Some(pattern.to_owned())))
     }
 }
 
@@ -56,8 +44,7 @@ impl Iterator for Names<'_> {
     type Item = Result<Vec<String>, SetupError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let page = self.0.next()?;
-        Some(page.map(|page| {
+        Some(self.page()?.map(|page| {
             let names = page.keys.into_iter().filter_map(|found| found.name);
             // Leaves out the names that clients probe when they connect. No name of a user begins with a colon.
             let names = names.filter(|name| !name.as_str().starts_with(':'));
@@ -83,20 +70,13 @@ pub struct Key {
 /// An iterator of batches of keys: see [`Operator::keys`]. It ends after an error.
 #[derive(Debug)]
 #[must_use = "an iterator asks for nothing before it is used"]
-pub struct Keys<'a>(Scan<'a>);
-
-impl<'a> Keys<'a> {
-    pub(super) fn new(operator: &'a Operator) -> Self {
-        Self(Scan::new(operator, None))
-    }
-}
+pub struct Keys<'a>(pub(super) Names<'a>);
 
 impl Iterator for Keys<'_> {
     type Item = Result<Vec<Key>, SetupError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let page = self.0.next()?;
-        Some(page.map(|Page { server, keys, .. }| {
+        Some(self.0.page()?.map(|Page { server, keys, .. }| {
             let keys = keys.into_iter().map(|found| Key {
                 server: server.clone(),
                 key: found.key,

@@ -1,7 +1,5 @@
 //! [`sites_json`]: the annotated functions of this program, for the command `auto-mutex sites`.
 
-use std::fmt::Write as _;
-
 use crate::site::sites;
 
 /// The list of [`sites`] as JSON: `{"schema_version":1,"sites":[{"name","attribute","options","function","module","file",
@@ -15,53 +13,39 @@ use crate::site::sites;
 pub fn sites_json() -> String {
     let mut json = r#"{"schema_version":1,"sites":["#.to_owned();
     for (index, site) in sites().into_iter().enumerate() {
-        if index > 0 {
-            json.push(',');
-        }
-        json.push('{');
-        for (key, value) in [
-            ("name", site.name().as_str()),
+        let comma = if index > 0 { "," } else { "" };
+        let name = site.name();
+        let fields = [
+            ("name", name.as_str()),
             ("attribute", site.attribute()),
             ("options", site.options()),
             ("function", site.function()),
             ("module", site.module()),
             ("file", site.file()),
-        ] {
-            string(&mut json, key);
-            json.push(':');
-            string(&mut json, value);
-            json.push(',');
-        }
-        // Writing to a String cannot fail.
-        let _ = write!(json, r#""line":{}}}"#, site.line());
+        ];
+        let fields = fields.map(|(key, value)| format!(r#""{key}":"{}""#, escaped(value)));
+        let (fields, line) = (fields.join(","), site.line());
+        json.push_str(&format!(r#"{comma}{{{fields},"line":{line}}}"#));
     }
     json.push_str("]}");
     json
 }
 
-fn string(out: &mut String, text: &str) {
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            c if c.is_control() => {
-                let _ = write!(out, "\\u{:04x}", u32::from(c));
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
+fn escaped(text: &str) -> String {
+    let escape = |c: char| match c {
+        '"' | '\\' => format!("\\{c}"),
+        c if c.is_control() => format!("\\u{:04x}", u32::from(c)),
+        c => c.to_string(),
+    };
+    text.chars().map(escape).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::string;
+    use super::escaped;
 
     #[test]
     fn texts_are_escaped() {
-        let mut out = String::new();
-        string(&mut out, "a\"b\\c\nü");
-        assert_eq!(out, r#""a\"b\\c\u000aü""#);
+        assert_eq!(escaped("a\"b\\c\nü"), r#"a\"b\\c\u000aü"#);
     }
 }

@@ -84,12 +84,8 @@ impl Redirector {
         // If another node serves the name by now, no event of that node would make the member resend the request.
         let node = name.map(|name| self.store.node(&name));
         if let Some(node) = node.filter(|node| *node != self.primary.node) {
-            self.ask_again(node);
+            self.store.schedule(|work| work.ask_again.extend([node]));
         }
-    }
-
-    fn ask_again(&self, node: Node) {
-        self.store.schedule(|work| work.ask_again.extend([node]));
     }
 }
 
@@ -101,7 +97,8 @@ impl Events for Redirector {
             result => {
                 self.events.answered(Answer { request, result });
                 if self.primary.refuses.swap(false, Ordering::AcqRel) {
-                    self.ask_again(self.primary.node);
+                    let node = self.primary.node;
+                    self.store.schedule(|work| work.ask_again.extend([node]));
                 }
             }
         }

@@ -20,6 +20,7 @@ use crate::store::backoff::{Backoff, Trouble, jittered};
 use crate::store::engine::{self, Boxed};
 use crate::store::redis::{Driver, Throttle};
 use crate::store::{Events, Node, Store as _, not_yet};
+use crate::sync::atomic::Ordering;
 use crate::wait;
 use crate::wire::Limits;
 
@@ -145,21 +146,20 @@ impl Refresher {
                 is_lost = false;
                 events.gone(NOWHERE);
             }
-            if self.store.is_closed() {
+            if self.store.closed.load(Ordering::Acquire) {
                 break;
             }
-            let has_work = self.store.has_work();
+            let has_work = self.store.has_work.notified();
+            let due = Instant::now().until(self.due);
             if !self.surveys.is_empty() {
                 has_work.await;
-            } else if timeout(Instant::now().until(self.due), has_work)
-                .await
-                .is_err()
-            {
+            } else if timeout(due, has_work).await.is_err() {
                 self.begin_survey();
             }
             self.work(&*events);
             while running.try_join_next().is_some() {}
         }
+        // Nodes may have been added after `close` was called.
         self.store.close();
         while running.join_next().await.is_some() {}
     }

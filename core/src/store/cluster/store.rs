@@ -31,9 +31,9 @@ pub(crate) struct ClusterStore {
     seeds: String,
     /// Those of the nodes that were checked.
     guarantees: Mutex<Guarantees>,
-    closed: AtomicBool,
+    pub(super) closed: AtomicBool,
     work: Mutex<Work>,
-    has_work: Notify,
+    pub(super) has_work: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -71,10 +71,6 @@ impl ClusterStore {
         *lock(&self.map) = map;
     }
 
-    pub(super) fn is_closed(&self) -> bool {
-        self.closed.load(Ordering::Acquire)
-    }
-
     pub(super) fn schedule(&self, add: impl FnOnce(&mut Work)) {
         add(&mut lock(&self.work));
         self.has_work.notify_one();
@@ -82,10 +78,6 @@ impl ClusterStore {
 
     pub(super) fn take_work(&self) -> Work {
         std::mem::take(&mut *lock(&self.work))
-    }
-
-    pub(super) async fn has_work(&self) {
-        self.has_work.notified().await;
     }
 
     /// Returns the request if it must wait.
@@ -138,7 +130,7 @@ impl Store for ClusterStore {
                 return Some(busy(request, &StoreError::disconnected(why)));
             }
             let answer = primary.store.submit(request)?;
-            if self.is_closed() {
+            if self.closed.load(Ordering::Acquire) {
                 return Some(answer);
             }
             // The node no longer serves any slot. A new map was set before.

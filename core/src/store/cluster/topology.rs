@@ -9,6 +9,7 @@ use uuid::Uuid;
 use super::slot::Slot;
 use crate::config::Address;
 use crate::error::{SetupError, StoreError};
+use crate::store::engine::invalid;
 use crate::store::redis;
 use crate::store::redis::RedisEndpoint;
 use crate::wire::{Limits, Value};
@@ -168,19 +169,17 @@ pub(super) async fn survey(
                 }
                 answers += 1;
             }
-            Some(Ok(Err(error))) => {
-                if worst.as_ref().is_none_or(concerns_one_node) {
-                    worst = Some(error);
-                }
+            Some(Ok(Err(error))) if worst.as_ref().is_none_or(concerns_one_node) => {
+                worst = Some(error);
             }
-            Some(Err(_)) => {}
+            Some(_) => {}
             None => break,
         }
         if answers == ENOUGH {
             break;
         }
     }
-    best.ok_or_else(|| worst.unwrap_or_else(nobody))
+    best.ok_or_else(|| worst.unwrap_or_else(|| invalid("it names no node")))
 }
 
 /// The time for each candidate, so that a survey ends within `limit` even if none answers.
@@ -212,12 +211,6 @@ async fn ask(candidate: RedisEndpoint, limits: Limits) -> Result<Topology, Setup
         return Err(SetupError::Unreachable { address, source });
     }
     Ok(topology)
-}
-
-fn nobody() -> SetupError {
-    SetupError::InvalidUrl {
-        reason: "it names no node".to_owned(),
-    }
 }
 
 /// Keeps the members of a cluster from all asking the same node.

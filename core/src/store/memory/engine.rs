@@ -1,16 +1,13 @@
 //! The engine of stores in this process: [`MemoryEndpoint`].
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use super::{Driver, MemoryStore, Space};
+use super::{MemoryStore, Space};
 use crate::config::{Dialer, Settings};
 use crate::credentials::Source;
 use crate::error::SetupError;
-use crate::store::engine::{
-    self, Boxed, Engine, Layout, Opening, Scheme, decode, invalid, same_kind,
-};
-use crate::store::{Events, Reader, Store};
+use crate::store::engine::{Driver, Engine, Layout, Opening, Scheme, decode, invalid, same_kind};
+use crate::store::{Reader, Store};
 
 inventory::submit! {
     Scheme { names: &["memory"], parse: |_, name| Ok(Arc::new(MemoryEndpoint::parse(name)?)) }
@@ -61,7 +58,7 @@ impl Engine for MemoryEndpoint {
         Ok(Arc::new(self.clone()))
     }
 
-    fn unconnected(&self, opening: &Opening<'_>) -> (Arc<dyn Store>, Box<dyn engine::Driver>) {
+    fn unconnected(&self, opening: &Opening<'_>) -> (Arc<dyn Store>, Box<dyn Driver>) {
         let (store, driver) = MemoryStore::open(self.shared.as_deref(), opening.member);
         (store, Box::new(driver))
     }
@@ -69,15 +66,5 @@ impl Engine for MemoryEndpoint {
     fn reader(&self, _: &Settings) -> Box<dyn Reader> {
         // Only its client can access an unnamed store, so the reader of one reads a new, empty store.
         Box::new(Space::of(self.shared.as_deref()))
-    }
-}
-
-impl engine::Driver for Driver {
-    fn open(&mut self, _: Duration) -> Boxed<'_, Result<(), SetupError>> {
-        Box::pin(async { Ok(()) })
-    }
-
-    fn run(self: Box<Self>, events: Arc<dyn Events>) -> Boxed<'static, ()> {
-        Box::pin(Self::run(*self, events))
     }
 }

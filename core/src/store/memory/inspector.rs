@@ -77,15 +77,12 @@ fn matches<'a>(mut pattern: &'a [u8], mut text: &'a [u8]) -> bool {
 
 fn one<'a>(pattern: &'a [u8], text: &'a [u8]) -> Option<(&'a [u8], &'a [u8])> {
     let (found, text) = text.split_first()?;
-    let (first, rest) = pattern.split_first()?;
-    let (is_match, rest) = match first {
-        b'?' => (true, rest),
-        b'[' => class(rest, *found),
-        b'\\' => match rest.split_first() {
-            Some((escaped, rest)) => (escaped == found, rest),
-            None => (*found == b'\\', rest),
-        },
-        first => (first == found, rest),
+    let (is_match, rest) = match pattern {
+        [] => return None,
+        [b'?', rest @ ..] => (true, rest),
+        [b'[', rest @ ..] => class(rest, *found),
+        [b'\\', escaped, rest @ ..] => (escaped == found, rest),
+        [first, rest @ ..] => (first == found, rest),
     };
     is_match.then_some((rest, text))
 }
@@ -98,25 +95,18 @@ fn class(pattern: &[u8], found: u8) -> (bool, &[u8]) {
     };
     let mut has = false;
     loop {
-        rest = match rest {
+        let (one, other, after) = match rest {
             [] => break,
             [b']', after @ ..] => {
                 rest = after;
                 break;
             }
-            [b'\\', escaped, after @ ..] => {
-                has |= *escaped == found;
-                after
-            }
-            [first, b'-', last, after @ ..] => {
-                has |= (*first.min(last)..=*first.max(last)).contains(&found);
-                after
-            }
-            [plain, after @ ..] => {
-                has |= *plain == found;
-                after
-            }
+            [b'\\', escaped, after @ ..] => (escaped, escaped, after),
+            [first, b'-', last, after @ ..] => (first, last, after),
+            [plain, after @ ..] => (plain, plain, after),
         };
+        has |= (*one.min(other)..=*one.max(other)).contains(&found);
+        rest = after;
     }
     (has != is_negated, rest)
 }

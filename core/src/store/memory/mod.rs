@@ -9,15 +9,18 @@ pub(crate) mod state;
 mod tests;
 
 use std::collections::HashMap;
+use std::future::ready;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use tokio::sync::mpsc;
 
 use self::state::State;
+use super::engine::Boxed;
 use super::{Answer, Events, MemberId, Message, Node, Request, Store};
 use crate::clock::Instant;
+use crate::error::SetupError;
 use crate::guarantees::Guarantees;
 use crate::name::{Name, NameMap};
 use crate::process::PerProcess;
@@ -86,6 +89,9 @@ impl Space {
 /// ahead of the clock; a later store starts its clock beyond them.
 static LAST: AtomicU64 = AtomicU64::new(0);
 
+/// The messages for one member.
+pub(crate) type Driver = mpsc::UnboundedReceiver<(Name, Message)>;
+
 #[derive(Debug)]
 pub(crate) struct MemoryStore {
     space: Arc<Space>,
@@ -96,10 +102,10 @@ impl MemoryStore {
     /// `None`: a store for this member alone.
     pub(crate) fn open(shared: Option<&str>, member: MemberId) -> (Arc<Self>, Driver) {
         let space = Space::of(shared);
-        let (sender, messages) = mpsc::unbounded_channel();
+        let (sender, driver) = mpsc::unbounded_channel();
         lock(&space.inner).listeners.insert(member, sender);
         let store = Self { space, member };
-        (Arc::new(store), Driver { messages })
+        (Arc::new(store), driver)
     }
 
     /// Whether nothing but fencing tokens is left.
@@ -175,16 +181,17 @@ impl Inner {
     }
 }
 
-#[derive(Debug)]
-pub(crate) struct Driver {
-    messages: mpsc::UnboundedReceiver<(Name, Message)>,
-}
+impl super::engine::Driver for Driver {
+    fn open(&mut self, _: Duration) -> Boxed<'_, Result<(), SetupError>> {
+        Box::pin(ready(Ok(())))
+    }
 
-impl Driver {
-    pub(crate) async fn run(mut self, events: Arc<dyn Events>) {
-        events.connected(Node::ONLY, false);
-        while let Some((name, message)) = self.messages.recv().await {
-            events.told(&name, message);
-        }
+    fn run(mut self: Box<Self>, events: Arc<dyn Events>) -> Boxed<'static, ()> {
+        Box::pin(async move {
+            events.connected(Node::ONLY, false);
+            while let Some((name, message)) = self.recv().await {
+                events.told(&name, message);
+            }
+        })
     }
 }

@@ -160,11 +160,9 @@ impl Quorum {
         }
         let token = job.token;
         for node in self.nodes.indices() {
-            let lower = match job.votes.of(node) {
-                Vote::Answered(Ok(reply)) => token_of(reply).is_some_and(|given| given < token),
-                _ => false,
-            };
-            if lower && matches!(job.second.of(node), Vote::None) {
+            let given = job.votes.reply(node).and_then(token_of);
+            let is_lower = given.is_some_and(|given| given < token);
+            if is_lower && matches!(job.second.of(node), Vote::None) {
                 job.second.ask(node);
                 let op = Op::Raise { ticket, token };
                 self.nodes.send(node, job.number, &job.request.name, op);

@@ -7,7 +7,6 @@ use uuid::Uuid;
 
 use super::machine::Quorum;
 use super::wake::wake_queue;
-use crate::clock::Instant;
 use crate::name::Name;
 
 /// The longest pause after a first collision; twice the duration of a round if that is longer.
@@ -50,29 +49,22 @@ impl Jitter {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
-pub(super) struct LastRelease {
-    at: Instant,
-    woke: Option<Instant>,
-}
-
 impl Quorum {
     /// `queue`: the wake queue of the name.
     pub(super) fn note_release(&mut self, queue: &Name) {
-        let (at, (remembered, names)) = (self.nodes.now, REMEMBERED);
+        let (now, (remembered, names)) = (self.nodes.now, REMEMBERED);
         if self.releases.len() >= names {
             self.releases
-                .retain(|_, release| release.at.until(at) < remembered);
+                .retain(|_, (at, _)| at.until(now) < remembered);
         }
         if self.releases.len() < names {
-            let new = LastRelease { at, woke: None };
-            self.releases.entry(queue.clone()).or_insert(new).at = at;
+            self.releases.entry(queue.clone()).or_insert((now, None)).0 = now;
         }
     }
 
     pub(super) fn note_woken(&mut self, queue: &Name, count: u64) {
-        if let Some(release) = self.releases.get_mut(queue) {
-            release.woke = (count > 0).then_some(self.nodes.now);
+        if let Some((_, woke)) = self.releases.get_mut(queue) {
+            *woke = (count > 0).then_some(self.nodes.now);
         }
     }
 
@@ -80,10 +72,10 @@ impl Quorum {
         if self.releases.is_empty() {
             return None;
         }
-        let release = self.releases.get(&wake_queue(name))?;
-        let was_awaited = release.woke?.until(self.nodes.now) < REMEMBERED.0;
+        let (at, woke) = *self.releases.get(&wake_queue(name))?;
+        let was_awaited = woke?.until(self.nodes.now) < REMEMBERED.0;
         let way = HEAD_START.max(self.took * 3);
-        let gives_way = was_awaited && release.at.until(self.nodes.now) < SOON;
+        let gives_way = was_awaited && at.until(self.nodes.now) < SOON;
         gives_way.then(|| self.jitter.between(way, way * 2))
     }
 }

@@ -120,9 +120,7 @@ fn notified_by(state: &TicketState, votes: &Votes) -> Option<usize> {
     if let Phase::Notified(by, _) = state.phase {
         return Some(by);
     }
-    let granted =
-        |node: &usize| matches!(votes.of(*node), Vote::Answered(Ok(reply)) if is_granted(reply));
-    (0..state.on.len()).find(granted)
+    (0..votes.len()).find(|node| votes.reply(*node).is_some_and(is_granted))
 }
 
 fn place(reply: &Reply) -> Option<(u64, Duration)> {

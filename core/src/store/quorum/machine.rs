@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::backoff::{Jitter, LastRelease};
+use super::backoff::Jitter;
 use super::job::Job;
 use super::nodes::Nodes;
 use super::store::Input;
@@ -32,7 +32,8 @@ pub(super) struct Quorum {
     pub(super) jobs: HashMap<u64, Job>,
     pub(super) timers: BTreeSet<(Instant, Due)>,
     pub(super) jitter: Jitter,
-    pub(super) releases: NameMap<LastRelease>,
+    /// By wake queue: when this member last released, and when a node said that it had woken a waiter.
+    pub(super) releases: NameMap<(Instant, Option<Instant>)>,
     pub(super) took: Duration,
     pub(super) last_job: u64,
     events: Arc<dyn Events>,

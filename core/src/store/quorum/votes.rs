@@ -50,6 +50,13 @@ impl Votes {
         &self.0[node]
     }
 
+    pub(super) fn reply(&self, node: usize) -> Option<&Reply> {
+        match &self.0[node] {
+            Vote::Answered(Ok(reply)) => Some(reply),
+            _ => None,
+        }
+    }
+
     pub(super) fn count(&self, which: impl Fn(&Reply) -> bool) -> usize {
         self.replies().filter(|reply| which(reply)).count()
     }
@@ -66,10 +73,7 @@ impl Votes {
     }
 
     pub(super) fn replies(&self) -> impl Iterator<Item = &Reply> + Clone {
-        self.0.iter().filter_map(|vote| match vote {
-            Vote::Answered(Ok(reply)) => Some(reply),
-            _ => None,
-        })
+        (0..self.len()).filter_map(|node| self.reply(node))
     }
 
     pub(super) fn errors(&self) -> impl Iterator<Item = &StoreError> {

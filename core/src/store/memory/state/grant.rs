@@ -9,11 +9,8 @@ use crate::store::limits::{CLAIM_MS, NEAR};
 use crate::store::memory::record::Flag;
 use crate::store::{Message, SharedStr, Ticket};
 
-struct Offer {
-    token: u64,
-    signal: Option<(u64, Arc<str>)>,
-    joins: bool,
-}
+/// The token of a grant, and the signal that is granted instead of units.
+type Offer = (u64, Option<(u64, Arc<str>)>);
 
 impl State {
     pub(super) fn grant(&mut self, step: &mut Step<'_, '_>) {
@@ -67,41 +64,31 @@ impl State {
                 && record.owner == *owner
                 && u64::from(record.units) <= units
             {
-                let offer = Offer {
-                    token,
-                    signal: None,
-                    joins: true,
-                };
-                self.give(step, ticket, offer);
+                self.give(step, ticket, (token, None));
             }
         }
     }
 
     fn offer(&self, now: u64, ticket: Ticket) -> Option<Offer> {
         let record = self.records.get(&ticket)?;
-        let mut token = now.max(self.token + 1);
-        let mut signal = None;
-        let mut joins = false;
-        if let Some((units, shared)) = self.shared(&record.owner)
+        if let Some((units, token)) = self.shared(&record.owner)
             && u64::from(record.units) <= units
         {
-            token = shared;
-            joins = true;
-        } else if record.takes && !self.signals.is_empty() {
-            let first = self.signals.first_key_value();
-            signal = first.map(|(&number, text)| (number, text.clone()));
-        } else if self.used() + u64::from(record.units) > u64::from(self.capacity.unwrap_or(0)) {
-            return None;
+            return Some((token, None));
         }
-        Some(Offer {
-            token,
-            signal,
-            joins,
-        })
+        let token = now.max(self.token + 1);
+        if record.takes
+            && let Some((&number, text)) = self.signals.first_key_value()
+        {
+            return Some((token, Some((number, text.clone()))));
+        }
+        let used = self.used() + u64::from(record.units);
+        (used <= u64::from(self.capacity.unwrap_or(0))).then_some((token, None))
     }
 
     /// `false`, without a grant, if the waiter is unlikely to claim it.
     fn give(&mut self, step: &mut Step<'_, '_>, ticket: Ticket, offer: Offer) -> bool {
+        let (token, signal) = offer;
         let Some(record) = self.records.get_mut(&ticket) else {
             return false;
         };
@@ -112,16 +99,17 @@ impl State {
             record.hold_ms.min(CLAIM_MS)
         };
         if !own {
+            // An older token is that of a hold which the ticket joins.
+            let is_new = token > self.token;
             // If the waiter is dead, a grant of the whole capacity keeps all others waiting until it expires.
-            let alone =
-                !offer.joins && offer.signal.is_none() && Some(record.units) == self.capacity;
+            let alone = is_new && signal.is_none() && Some(record.units) == self.capacity;
             let silent = step.now.saturating_sub(record.heard.max(record.told)) > CLAIM_MS * 1000;
             let message = Message::Grant {
                 ticket,
-                token: offer.token,
+                token,
                 counter: record.counter,
                 hold: Duration::from_millis(hold_ms),
-                signal: offer.signal.as_ref().map(|signal| signal.1.clone()),
+                signal: signal.as_ref().map(|signal| signal.1.clone()),
             };
             if alone && silent && record.member != step.member
                 || !(step.publish)(record.member, message)
@@ -131,12 +119,12 @@ impl State {
             }
         }
         record.flag = if own { Flag::Plain } else { Flag::Provisional };
-        record.token = offer.token;
-        if let Some((number, _)) = &offer.signal {
+        record.token = token;
+        if let Some((number, _)) = &signal {
             self.signals.remove(number);
         }
-        record.signal = offer.signal;
-        self.token = self.token.max(offer.token);
+        record.signal = signal;
+        self.token = self.token.max(token);
         self.held.push((step.now + hold_ms * 1000, ticket));
         self.queue.remove(&record.place);
         self.quiet.remove(&record.place);
