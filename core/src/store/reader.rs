@@ -42,7 +42,6 @@ pub(crate) trait Reader: Send {
 pub(crate) struct Page {
     pub(crate) server: String,
     pub(crate) keys: Vec<Found>,
-    /// `None` at the end.
     pub(crate) next: Option<String>,
 }
 

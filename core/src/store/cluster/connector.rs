@@ -15,7 +15,6 @@ use crate::store::redis::{
 };
 use crate::store::{MemberId, Node};
 
-/// Also chooses the nodes to ask for the topology.
 pub(super) struct Connector {
     endpoint: ClusterEndpoint,
     replicas: Option<Replicas>,
@@ -62,7 +61,6 @@ impl Connector {
         (Arc::new(primary), driver)
     }
 
-    /// The nodes to ask for the topology, the best ones first.
     pub(super) fn candidates(
         &self,
         primaries: &[Arc<Primary>],

@@ -30,7 +30,6 @@ pub(super) struct Primary {
     pub(super) refuses: AtomicBool,
     /// Whether the member may have sent requests here that it must resend on a new connection.
     had_requests: AtomicBool,
-    /// Until when the node is kept even if it serves no slot.
     wanted: Mutex<Instant>,
 }
 

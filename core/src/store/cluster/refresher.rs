@@ -24,12 +24,10 @@ use crate::sync::atomic::Ordering;
 use crate::wait;
 use crate::wire::Limits;
 
-/// The pause between two surveys while the cluster is well.
 const CALM: Duration = Duration::from_secs(60);
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// How long a node may be silent. If all nodes were silent for this time, the next survey allows twice the time.
 const SILENCE: Duration = Duration::from_secs(1);
-/// The minimum time from the start of a survey to one that `Work::refresh` requests.
 const LEAST: Duration = Duration::from_millis(50);
 /// How long all nodes must report a lower epoch before the client takes them for a new cluster. A minority that a
 /// partition has cut off reports one too, but soon says that the cluster is down.
@@ -40,7 +38,6 @@ pub(crate) struct Refresher {
     connector: Connector,
     topology: Topology,
     seen: Instant,
-    /// Since when all nodes that answer report a lower epoch.
     behind: Option<Instant>,
     new: Vec<(Arc<Primary>, Driver)>,
     surveys: JoinSet<()>,
@@ -298,7 +295,6 @@ impl Refresher {
 }
 
 impl engine::Driver for Refresher {
-    /// If only some nodes are reachable, `run` connects to the others later.
     fn open(&mut self, limit: Duration) -> Boxed<'_, Result<(), SetupError>> {
         Box::pin(self.connect(limit))
     }

@@ -13,9 +13,7 @@ use crate::store::Node;
 /// Immutable: a change makes a new map.
 #[derive(Clone, Debug)]
 pub(super) struct SlotMap {
-    /// For each slot, an index of `primaries`.
     slots: Vec<u16>,
-    /// Includes primaries without a slot.
     primaries: Vec<Arc<Primary>>,
     moved: HashMap<Slot, Instant>,
 }
@@ -116,7 +114,6 @@ impl SlotMap {
         self.moved.insert(slot, now);
     }
 
-    /// When a redirect moved the slot, if one did since the last survey.
     pub(super) fn moved_at(&self, slot: Slot) -> Option<Instant> {
         self.moved.get(&slot).copied()
     }

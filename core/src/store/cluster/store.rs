@@ -29,7 +29,6 @@ const MOVE_INTERVAL: Duration = Duration::from_secs(1);
 pub(crate) struct ClusterStore {
     map: Mutex<Arc<SlotMap>>,
     seeds: String,
-    /// Those of the nodes that were checked.
     guarantees: Mutex<Guarantees>,
     pub(super) closed: AtomicBool,
     work: Mutex<Work>,
@@ -173,7 +172,6 @@ impl Store for ClusterStore {
     }
 }
 
-/// The request was not executed.
 pub(super) fn busy(request: Request, why: &StoreError) -> Answer {
     request.failed(why.as_kind(StoreErrorKind::Busy))
 }

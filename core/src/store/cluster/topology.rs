@@ -14,7 +14,6 @@ use crate::store::redis;
 use crate::store::redis::RedisEndpoint;
 use crate::wire::{Limits, Value};
 
-/// How many nodes are asked at the same time.
 const ABREAST: usize = 3;
 const MOST: usize = 12;
 /// So many answers are enough, even if none of them reports a cluster that is up.
@@ -24,7 +23,6 @@ const ENOUGH: usize = 3;
 pub(super) struct Topology {
     pub(super) ranges: Vec<(Slot, Slot, Address)>,
     pub(super) replicas: Vec<Address>,
-    /// Whether the node reports that the cluster is up.
     pub(super) works: bool,
     pub(super) epoch: u64,
 }

@@ -89,7 +89,6 @@ impl Space {
 /// ahead of the clock; a later store starts its clock beyond them.
 static LAST: AtomicU64 = AtomicU64::new(0);
 
-/// The messages for one member.
 pub(crate) type Driver = mpsc::UnboundedReceiver<(Name, Message)>;
 
 #[derive(Debug)]
@@ -108,7 +107,6 @@ impl MemoryStore {
         (Arc::new(store), driver)
     }
 
-    /// Whether nothing but fencing tokens is left.
     #[cfg(all(test, shuttle))]
     pub(crate) fn is_idle(&self) -> bool {
         lock(&self.space.inner).names.values().all(State::is_idle)

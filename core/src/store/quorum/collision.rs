@@ -2,15 +2,13 @@
 
 use std::time::Duration;
 
-use super::job::{Job, Kind};
-use super::machine::Quorum;
+use super::machine::{Job, Kind, Quorum};
 use super::nodes::Nodes;
 use super::ticket::{TicketState, find};
 use super::votes::{Vote, Votes, is_granted, most_frequent};
 use crate::error::{StoreError, StoreErrorKind};
 use crate::store::{HolderRecord, Mode, Reply, Request};
 
-/// How long a request begins new rounds before it is answered.
 const PERSISTENCE: Duration = Duration::from_millis(200);
 const TRIES: u32 = 6;
 /// A waiter looks after this pause although no release has woken it.

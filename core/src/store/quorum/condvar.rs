@@ -5,8 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::job::{Job, Kind};
-use super::machine::Quorum;
+use super::machine::{Job, Kind, Quorum};
 use super::nodes::{NOBODY, Nodes};
 use super::ticket::{Phase, TicketState, find};
 use super::votes::{Vote, Votes, is_granted};

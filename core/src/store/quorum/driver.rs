@@ -17,14 +17,12 @@ use crate::error::SetupError;
 use crate::store::engine::{self, Boxed, Engine, Opening};
 use crate::store::{Events, Store};
 
-/// How long a slow node has once a majority is connected.
 const GRACE: Duration = Duration::from_millis(500);
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// Its drop calls [`Store::close`], also when the runtime ends.
 pub(super) struct Driver {
     store: Arc<QuorumStore>,
-    /// With whether the node is connected.
     nodes: Vec<(Box<dyn engine::Driver>, bool)>,
 }
 

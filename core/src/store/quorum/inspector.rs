@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::merge::described;
+use super::query::described;
 use super::votes::{Votes, majority};
 use super::wake::{is_wake_queue, wake_queue};
 use crate::clock::Instant;

@@ -1,14 +1,15 @@
-//! [`Quorum`]: one member's tickets and jobs, as a state machine without threads, sockets or clock.
+//! [`Quorum`]: one member's tickets, and a [`Job`] for each of its requests, as a state machine without threads, sockets
+//! or clock.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::backoff::Jitter;
-use super::job::Job;
 use super::nodes::Nodes;
 use super::store::Input;
 use super::ticket::TicketState;
+use super::votes::Votes;
 use crate::clock::Instant;
 use crate::error::StoreError;
 use crate::name::{Name, NameMap};
@@ -23,6 +24,61 @@ pub(super) enum Due {
     Job(u64),
     /// The notified ticket, which was released, leaves the other nodes too.
     Withdraw(Ticket),
+}
+
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) number: u64,
+    pub(super) request: Request,
+    pub(super) kind: Kind,
+    pub(super) votes: Votes,
+    /// The answers to a second request: the raise of a round, or the wake queue of a query.
+    pub(super) second: Votes,
+    /// What a round writes back; 0: not chosen yet.
+    pub(super) token: u64,
+    pub(super) began: Instant,
+    pub(super) ends: Instant,
+    grace: Option<Instant>,
+    due: Instant,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Round,
+    Pause,
+    Renew,
+    Listen,
+    Release { held: bool, enough: usize },
+    Query,
+}
+
+impl Job {
+    pub(super) fn put(
+        &mut self,
+        node: usize,
+        (name, op): (&Name, &Op),
+        result: Result<Reply, StoreError>,
+    ) {
+        match op {
+            _ if *name != self.request.name => self.second.put(node, result),
+            Op::Raise { .. } => {
+                self.second.put(node, result.clone());
+                // The newer answer about the ticket replaces the older one.
+                self.votes.put(node, result);
+            }
+            _ => self.votes.put(node, result),
+        }
+    }
+
+    pub(super) fn ask(&mut self, nodes: &mut Nodes, node: usize, op: Op) {
+        self.votes.ask(node);
+        nodes.send(node, self.number, &self.request.name, op);
+    }
+
+    /// The first call starts the time of grace.
+    pub(super) fn is_in_grace(&mut self, now: Instant, grace: Duration) -> bool {
+        *self.grace.get_or_insert(now.after(grace)) > now
+    }
 }
 
 pub(super) struct Quorum {
@@ -90,7 +146,6 @@ impl Quorum {
                 self.look_after_places(node);
                 if self.nodes.are_connected() && !self.connected {
                     self.connected = true;
-                    // Requests have failed by then.
                     self.events.connected(Node::ONLY, true);
                 }
                 self.listen_again(node);
@@ -194,5 +249,50 @@ impl Quorum {
 
     pub(super) fn tell(&self, name: &Name, message: Message) {
         self.events.told(name, message);
+    }
+
+    pub(super) fn new_job(&mut self, request: Request, kind: Kind) -> Job {
+        self.last_job += 1;
+        Job {
+            number: self.last_job,
+            request,
+            kind,
+            votes: Votes::new(self.nodes.len()),
+            second: Votes::default(),
+            token: 0,
+            began: self.nodes.now,
+            ends: Instant::NEVER,
+            grace: None,
+            due: Instant::NEVER,
+        }
+    }
+
+    pub(super) fn keep(&mut self, mut job: Job) {
+        let grace = job.grace.filter(|grace| *grace > self.nodes.now);
+        job.due = grace.unwrap_or(Instant::NEVER).min(job.ends);
+        self.arm(job.due, Due::Job(job.number));
+        self.jobs.insert(job.number, job);
+    }
+
+    pub(super) fn take_job(&mut self, number: u64) -> Option<Job> {
+        let job = self.jobs.remove(&number)?;
+        self.timers.remove(&(job.due, Due::Job(number)));
+        Some(job)
+    }
+
+    pub(super) fn decide(&mut self, mut job: Job) {
+        let result = match job.kind {
+            Kind::Round => return self.decide_round(job),
+            Kind::Pause => return self.round(job.request),
+            Kind::Listen => self.listening_result(&job),
+            Kind::Renew => self.renewal_result(&job),
+            Kind::Release { held, enough } => self.release_result(&job.votes, held, enough),
+            Kind::Query => self.query_result(&mut job),
+        };
+        match result {
+            Some(result) if job.kind == Kind::Listen => self.end(job.request, result),
+            Some(result) => self.answer(job.request, result),
+            None => self.keep(job),
+        }
     }
 }

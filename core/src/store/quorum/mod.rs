@@ -9,13 +9,10 @@ mod condvar;
 mod driver;
 mod engine;
 mod inspector;
-mod job;
 mod machine;
-mod merge;
 mod nodes;
 mod query;
 mod release;
-mod renew;
 #[cfg(repository)]
 #[cfg(test)]
 mod simulation;

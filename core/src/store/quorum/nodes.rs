@@ -25,7 +25,6 @@ struct PendingRelease {
     /// A copy of an acquire, or of this release, may arrive at any time.
     tomb: bool,
     used: u64,
-    /// When the ticket has expired on the node by itself.
     until: Instant,
     in_flight: bool,
 }
@@ -44,12 +43,10 @@ struct Node {
 pub(super) struct Nodes {
     pub(super) now: Instant,
     all: Vec<Node>,
-    /// Answers of stores that take no more requests.
     pub(super) refused: Vec<(usize, Answer)>,
 }
 
 impl Nodes {
-    /// With whether each is connected already.
     pub(super) fn new(stores: Vec<(Arc<dyn Store>, bool)>) -> Self {
         let node = |(store, connected): (_, bool)| Node {
             store,
@@ -237,7 +234,6 @@ impl Nodes {
         }
     }
 
-    /// What is left follows a little later.
     fn send_pending(&mut self, node: usize, most: usize) {
         let now = self.now;
         let state = &mut self.all[node];

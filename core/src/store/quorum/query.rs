@@ -1,15 +1,13 @@
-//! Operations that concern no ticket's lease, like inspect or a forced release: merged ([`merge`]) once a majority of
-//! the connected nodes has answered.
+//! Operations that concern no ticket's lease, like inspect or a forced release. Their answers are merged once a majority of
+//! the connected nodes has answered: the majority counts, and a silent node agrees with every answer.
 
 use std::time::Duration;
 
-use super::job::{Job, Kind};
-use super::machine::Quorum;
-use super::merge::merge;
-use super::votes::Votes;
+use super::machine::{Job, Kind, Quorum};
+use super::votes::{Votes, majority, most_frequent};
 use super::wake::wake_queue;
 use crate::error::{StoreError, StoreErrorKind};
-use crate::store::{Op, Reply, Request, Signal};
+use crate::store::{NameRecord, Op, Reply, Request, Signal, TicketRecord};
 
 const GRACE: Duration = Duration::from_millis(100);
 
@@ -70,4 +68,116 @@ impl Quorum {
         };
         Some(Err(job.votes.trouble().cloned().unwrap_or(error)))
     }
+}
+
+/// `beside`: the answers about the wake queue, where the waiters of the name are.
+fn merge(votes: &Votes, beside: &Votes) -> Reply {
+    let Some(first) = votes.replies().next() else {
+        return Reply::Gone;
+    };
+    let holders = agreed(votes, number);
+    match first {
+        Reply::Freed { .. } => Reply::Freed { holders },
+        Reply::Told { .. } => Reply::Told { holders },
+        Reply::Signalled { .. } => Reply::Signalled {
+            count: votes.replies().filter_map(number).max().unwrap_or(0),
+        },
+        Reply::Deleted { .. } | Reply::InUse { .. } => {
+            let is_agreed = |which: fn(&Reply) -> bool| {
+                let count = votes.count(which);
+                count > 0 && count + silent(votes) >= majority(votes.len())
+            };
+            match is_agreed(|reply| matches!(reply, Reply::InUse { .. })) {
+                true => Reply::InUse {
+                    holders,
+                    waiters: tickets(beside, |record| &record.waiters).len() as u64,
+                },
+                false => Reply::Deleted {
+                    existed: is_agreed(|reply| matches!(reply, Reply::Deleted { existed: true })),
+                },
+            }
+        }
+        Reply::Info(_) => Reply::Info(described(votes, beside)),
+        other => other.clone(),
+    }
+}
+
+pub(super) fn described(votes: &Votes, beside: &Votes) -> NameRecord {
+    let holders = tickets(votes, |record| &record.holders);
+    let mut waiters = tickets(votes, |record| &record.waiters);
+    // In a wake queue, every ticket accepts a signal, whatever the kind of lock.
+    let takes = holders.first().is_some_and(|holder| holder.takes);
+    let beside = tickets(beside, |record| &record.waiters).into_iter();
+    waiters.extend(beside.map(|waiter| TicketRecord { takes, ..waiter }));
+    waiters.sort_by_key(|waiter| waiter.since);
+    NameRecord {
+        token: agreed(votes, |reply| Some(info(reply)?.token)),
+        capacity: votes
+            .replies()
+            .filter_map(info)
+            .find_map(|record| record.capacity),
+        used: agreed(votes, |reply| Some(info(reply)?.used)),
+        signals: agreed(votes, |reply| Some(info(reply)?.signals)),
+        exists: agreed(votes, |reply| Some(u64::from(info(reply)?.exists))) > 0,
+        holders,
+        waiters,
+    }
+}
+
+fn silent(votes: &Votes) -> usize {
+    votes.len() - votes.answered()
+}
+
+/// The greatest number that a majority reports or exceeds.
+fn agreed(votes: &Votes, number: fn(&Reply) -> Option<u64>) -> u64 {
+    let mut numbers: Vec<_> = votes.replies().filter_map(number).collect();
+    numbers.sort_unstable_by(|a, b| b.cmp(a));
+    let index = majority(votes.len()).saturating_sub(silent(votes) + 1);
+    numbers.get(index).copied().unwrap_or(0)
+}
+
+fn number(reply: &Reply) -> Option<u64> {
+    match reply {
+        Reply::Freed { holders } | Reply::Told { holders } | Reply::InUse { holders, .. } => {
+            Some(*holders)
+        }
+        Reply::Signalled { count } => Some(*count),
+        _ => None,
+    }
+}
+
+fn info(reply: &Reply) -> Option<&NameRecord> {
+    match reply {
+        Reply::Info(record) => Some(record),
+        _ => None,
+    }
+}
+
+fn tickets(votes: &Votes, which: fn(&NameRecord) -> &Vec<TicketRecord>) -> Vec<TicketRecord> {
+    let mut all: Vec<Vec<&TicketRecord>> = Vec::new();
+    for ticket in votes.replies().filter_map(info).flat_map(which) {
+        match all
+            .iter_mut()
+            .find(|known| known[0].ticket == ticket.ticket)
+        {
+            Some(known) => known.push(ticket),
+            None => all.push(vec![ticket]),
+        }
+    }
+    all.retain(|known| known.len() + silent(votes) >= majority(votes.len()));
+    let mut tickets: Vec<_> = all.into_iter().filter_map(|known| one_of(&known)).collect();
+    tickets.sort_by_key(|ticket| ticket.token);
+    tickets
+}
+
+/// The most frequent token is the quorum's; `since` is that of the first node that received the ticket.
+fn one_of(known: &[&TicketRecord]) -> Option<TicketRecord> {
+    let (ticket, _) = most_frequent(known.iter(), |ticket| ticket.token)?;
+    let left = known.iter().map(|ticket| ticket.left).max();
+    let since = known.iter().map(|ticket| ticket.since).min();
+    Some(TicketRecord {
+        left: left.unwrap_or_default(),
+        since: since.unwrap_or_default(),
+        ..(**ticket).clone()
+    })
 }

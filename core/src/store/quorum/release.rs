@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use super::job::Kind;
-use super::machine::{Due, Quorum};
+use super::machine::{Due, Kind, Quorum};
 use super::nodes::{NOBODY, Nodes};
 use super::ticket::{Phase, TicketState};
 use super::votes::Votes;
@@ -63,7 +62,6 @@ impl Quorum {
         self.decide(job);
     }
 
-    /// The release of `ticket` overtakes its pending requests.
     pub(super) fn end_requests(&mut self, ticket: Ticket) {
         let Some(state) = self.tickets.get_mut(&ticket) else {
             return;
@@ -75,7 +73,6 @@ impl Quorum {
         }
     }
 
-    /// `enough` nodes must have executed the release.
     pub(super) fn release_result(
         &self,
         votes: &Votes,
@@ -114,7 +111,6 @@ impl Quorum {
 }
 
 impl TicketState {
-    /// `used`: the token of the notification that was used.
     pub(super) fn withdraw_from(&mut self, nodes: &mut Nodes, node: usize, used: u64) {
         if self.on[node].may_hold() {
             let tomb = self.on[node].release(nodes.is_up(node));

@@ -18,7 +18,6 @@ const SILENT: Duration = Duration::from_secs(2);
 pub(super) struct TicketState {
     pub(super) name: Name,
     pub(super) share: Share,
-    /// The ticket whose hold this ticket takes over.
     pub(super) adopts: Option<Ticket>,
     pub(super) mode: Mode,
     pub(super) meta: SharedStr,
@@ -41,7 +40,6 @@ pub(super) struct TicketState {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     Wanting,
-    /// With this token.
     Held(u64),
     Listening,
     /// By this node, with a signal of this text.
@@ -60,7 +58,6 @@ pub(super) struct OnNode {
     pub(super) acquired: u64,
     /// When its place in the wake queue of the node was last renewed.
     pub(super) queued: Option<Instant>,
-    /// The token of the signal that woke it.
     pub(super) wake: Option<u64>,
     pub(super) lost: bool,
     pub(super) refreshed: u32,

@@ -91,7 +91,6 @@ impl Votes {
     }
 }
 
-/// With the number of items that have this key.
 pub(super) fn most_frequent<T, K: PartialEq>(
     items: impl Iterator<Item = T> + Clone,
     key: impl Fn(&T) -> K,

@@ -91,14 +91,11 @@ impl Quorum {
         }
     }
 
-    /// `token`: that of the signal.
     pub(super) fn woken(&mut self, node: usize, ticket: Ticket, token: u64) {
-        let Some(state) = self.tickets.get_mut(&ticket) else {
+        let state = self.tickets.get_mut(&ticket);
+        let Some(state) = state.filter(|state| state.wake_queue.is_some()) else {
             return;
         };
-        if state.wake_queue.is_none() {
-            return;
-        }
         state.on[node].wake = Some(token);
         if std::mem::replace(&mut state.woken, true) || state.phase != Phase::Wanting {
             return;

@@ -51,7 +51,6 @@ impl State {
         self.forget_if_empty();
     }
 
-    /// Regardless of their places.
     fn grant_to_owner(&mut self, step: &mut Step<'_, '_>, owner: &SharedStr) {
         let Some((units, token)) = self.shared(owner) else {
             return;
