@@ -127,7 +127,8 @@ impl Refresher {
         self.store.map().primaries().is_empty()
     }
 
-    async fn drive(mut self: Box<Self>, events: Arc<dyn Events>, mut is_lost: bool) {
+    async fn drive(mut self: Box<Self>, events: Arc<dyn Events>) {
+        let mut is_lost = self.is_lost();
         let mut running = JoinSet::new();
         loop {
             for (primary, driver) in self.new.drain(..) {
@@ -300,11 +301,10 @@ impl engine::Driver for Refresher {
     }
 
     fn run(self: Box<Self>, events: Arc<dyn Events>) -> Boxed<'static, ()> {
-        let is_lost = self.is_lost();
-        if is_lost {
+        if self.is_lost() {
             events.disconnected(NOWHERE, not_yet());
         }
-        Box::pin(self.drive(events, is_lost))
+        Box::pin(self.drive(events))
     }
 }
 

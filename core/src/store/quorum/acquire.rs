@@ -22,9 +22,10 @@ const SPREAD: u64 = 1_000;
 
 impl Quorum {
     pub(super) fn ticket_asked(&mut self, request: Request) {
-        let Some(ticket) = request.op.ticket() else {
+        let Some(lease) = request.op.lease() else {
             return;
         };
+        let ticket = lease.ticket;
         if !self.tickets.contains_key(&ticket) {
             let Some(state) = TicketState::new(&request, self.nodes.len()) else {
                 return self.answer(request, Ok(Reply::Gone));
@@ -38,10 +39,7 @@ impl Quorum {
         if state.job.is_some() {
             return state.later.push_back(request);
         }
-        if let Some(lease) = request.op.lease() {
-            state.lease = lease;
-        }
-        (state.asked, state.rounds) = (self.nodes.now, 0);
+        (state.lease, state.asked, state.rounds) = (lease, self.nodes.now, 0);
         if state.listens() {
             return self.listen(request);
         }
@@ -53,8 +51,7 @@ impl Quorum {
             return self.end(request, Ok(Reply::Refused));
         }
         let is_new = state.mode == Mode::Queue && state.wake_queue.is_none();
-        let head_start = self.head_start(&request.name).filter(|_| is_new);
-        match head_start {
+        match self.head_start(&request.name).filter(|_| is_new) {
             Some(head_start) => self.pause(request, head_start),
             None => self.round(request),
         }

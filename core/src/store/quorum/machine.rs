@@ -53,21 +53,15 @@ pub(super) enum Kind {
 }
 
 impl Job {
-    pub(super) fn put(
-        &mut self,
-        node: usize,
-        (name, op): (&Name, &Op),
-        result: Result<Reply, StoreError>,
-    ) {
-        match op {
-            _ if *name != self.request.name => self.second.put(node, result),
-            Op::Raise { .. } => {
-                self.second.put(node, result.clone());
-                // The newer answer about the ticket replaces the older one.
-                self.votes.put(node, result);
-            }
-            _ => self.votes.put(node, result),
+    fn put(&mut self, node: usize, Answer { request, result }: Answer) {
+        if request.name != self.request.name {
+            return self.second.put(node, result);
         }
+        if matches!(request.op, Op::Raise { .. }) {
+            self.second.put(node, result.clone());
+        }
+        // The answer to a raise is a newer one about the ticket.
+        self.votes.put(node, result);
     }
 
     pub(super) fn ask(&mut self, nodes: &mut Nodes, node: usize, op: Op) {
@@ -186,9 +180,8 @@ impl Quorum {
             self.down(node, error.clone());
         }
         self.note(node, &answer);
-        let Answer { request, result } = answer;
-        if let Some(mut job) = self.take_job(request.id.0) {
-            job.put(node, (&request.name, &request.op), result);
+        if let Some(mut job) = self.take_job(answer.request.id.0) {
+            job.put(node, answer);
             self.decide(job);
         }
     }
