@@ -114,6 +114,7 @@ impl Store for ClusterStore {
 
     fn submit(&self, mut request: Request) -> Option<Answer> {
         let slot = Slot::of(&request.name);
+        let busy = |request, why| Some(busy(request, &StoreError::disconnected(why)));
         let mut last: Option<Arc<Primary>> = None;
         loop {
             let map = self.map();
@@ -121,12 +122,10 @@ impl Store for ClusterStore {
                 return Some(request.unsent());
             }
             let Some(primary) = map.primary(slot) else {
-                let why = "no node of the cluster serves this slot";
-                return Some(busy(request, &StoreError::disconnected(why)));
+                return busy(request, "no node of the cluster serves this slot");
             };
             if last.is_some_and(|last| Arc::ptr_eq(&last, primary)) {
-                let why = "the node is given up just now";
-                return Some(busy(request, &StoreError::disconnected(why)));
+                return busy(request, "the node is given up just now");
             }
             let answer = primary.store.submit(request)?;
             if self.closed.load(Ordering::Acquire) {

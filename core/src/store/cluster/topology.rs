@@ -69,19 +69,14 @@ impl Topology {
 
     /// Ignores malformed ranges.
     fn range(&mut self, range: &Value<'_>, asked: &Address) {
-        let Some(
-            [
-                Value::Integer(first),
-                Value::Integer(last),
-                primary,
-                replicas @ ..,
-            ],
-        ) = range.as_list()
-        else {
+        let [first, last, primary, replicas @ ..] = range.as_list().unwrap_or_default() else {
             return;
         };
-        let slots = (Slot::numbered(*first), Slot::numbered(*last));
-        let (Some(first), Some(last)) = slots else {
+        let slot = |value: &Value<'_>| match value {
+            Value::Integer(number) => Slot::numbered(*number),
+            _ => None,
+        };
+        let (Some(first), Some(last)) = (slot(first), slot(last)) else {
             return;
         };
         if let Some(address) = node(primary, asked) {

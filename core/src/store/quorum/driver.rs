@@ -14,7 +14,7 @@ use super::store::{Listener, QuorumStore};
 use super::votes::majority;
 use crate::clock::Instant;
 use crate::error::SetupError;
-use crate::store::engine::{self, Boxed, Engine, Opening};
+use crate::store::engine::{self, Boxed};
 use crate::store::{Events, Store};
 
 const GRACE: Duration = Duration::from_millis(500);
@@ -23,22 +23,8 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 /// Its drop calls [`Store::close`], also when the runtime ends.
 pub(super) struct Driver {
     store: Arc<QuorumStore>,
+    /// With whether each is connected.
     nodes: Vec<(Box<dyn engine::Driver>, bool)>,
-}
-
-pub(super) fn unconnected(
-    nodes: &[Arc<dyn Engine>],
-    opening: &Opening<'_>,
-) -> (Arc<QuorumStore>, Driver) {
-    let opening = Opening {
-        is_voter: true,
-        ..*opening
-    };
-    let nodes = nodes.iter().map(|node| node.unconnected(&opening));
-    let (stores, drivers): (Vec<_>, Vec<_>) = nodes.unzip();
-    let store = Arc::new(QuorumStore::new(stores));
-    let nodes = drivers.into_iter().map(|driver| (driver, false)).collect();
-    (store.clone(), Driver { store, nodes })
 }
 
 async fn open_majority(
@@ -99,6 +85,11 @@ impl engine::Driver for Driver {
 }
 
 impl Driver {
+    pub(super) fn new(store: Arc<QuorumStore>, nodes: Vec<Box<dyn engine::Driver>>) -> Self {
+        let nodes = nodes.into_iter().map(|driver| (driver, false)).collect();
+        Self { store, nodes }
+    }
+
     async fn drive(mut self: Box<Self>, mut quorum: Quorum) {
         let mut running = JoinSet::new();
         for (node, (driver, _)) in self.nodes.drain(..).enumerate() {

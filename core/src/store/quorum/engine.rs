@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use super::{Inspector, driver};
+use super::driver::Driver;
+use super::inspector::Inspector;
+use super::store::QuorumStore;
 use crate::config::{Dialer, Settings};
 use crate::credentials::{ServerKind, Source};
 use crate::error::SetupError;
-use crate::store::engine::{self, Driver, Engine, Layout, Opening, Scheme, invalid, same_kind};
+use crate::store::engine::{self, Engine, Layout, Opening, Scheme, invalid, same_kind};
 use crate::store::{Reader, Store};
 
 inventory::submit! {
@@ -107,9 +109,15 @@ impl Engine for QuorumEndpoint {
         Ok(Arc::new(Self { nodes }))
     }
 
-    fn unconnected(&self, opening: &Opening<'_>) -> (Arc<dyn Store>, Box<dyn Driver>) {
-        let (store, driver) = driver::unconnected(&self.nodes, opening);
-        (store, Box::new(driver))
+    fn unconnected(&self, opening: &Opening<'_>) -> (Arc<dyn Store>, Box<dyn engine::Driver>) {
+        let opening = Opening {
+            is_voter: true,
+            ..*opening
+        };
+        let nodes = self.nodes.iter().map(|node| node.unconnected(&opening));
+        let (stores, drivers) = nodes.unzip();
+        let store = Arc::new(QuorumStore::new(stores));
+        (store.clone(), Box::new(Driver::new(store, drivers)))
     }
 
     fn reader(&self, settings: &Settings) -> Box<dyn Reader> {

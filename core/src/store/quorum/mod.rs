@@ -25,4 +25,3 @@ mod votes;
 mod wake;
 
 pub(crate) use self::engine::of_urls;
-use self::inspector::Inspector;
