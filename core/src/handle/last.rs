@@ -14,7 +14,7 @@ pub(crate) struct Last(Mutex<(Weak<Hold>, WeakBounds)>);
 
 impl Last {
     /// Remembers `hold`, which is one of `holds`.
-    pub(super) fn remember(&self, hold: &Arc<Hold>, holds: &Holds) {
+    pub(crate) fn remember(&self, hold: &Arc<Hold>, holds: &Holds) {
         *lock(&self.0) = (Arc::downgrade(hold), holds.bounds().downgrade());
     }
 
