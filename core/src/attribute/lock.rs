@@ -41,11 +41,9 @@ pub trait Lock: Guard + Sized + Unpin {
 }
 
 /// A guard of one name.
-trait Single: Lock {
+trait Single: Lock + From<Holding> {
     /// Asks for the units of this kind of lock.
     fn start(request: &Request<Self>, blocking: bool) -> Result<Taking, LockError>;
-
-    fn guard(holding: Holding) -> Self;
 }
 
 /// A call for one lock. It begins at the first poll, unless the task has used up its budget. While it waits, it no longer
@@ -79,7 +77,7 @@ impl<L: Single> Future for Call<L> {
             }
         };
         log_obtained(holding.first());
-        Poll::Ready(Ok(L::guard(holding)))
+        Poll::Ready(Ok(holding.into()))
     }
 }
 
@@ -90,11 +88,6 @@ macro_rules! single {
             #[inline]
             fn start(request: &Request<Self>, blocking: bool) -> Result<Taking, LockError> {
                 request.start($share(request)?, blocking)
-            }
-
-            #[inline]
-            fn guard(holding: Holding) -> Self {
-                Self::new(holding)
             }
         }
 
@@ -108,7 +101,7 @@ macro_rules! single {
             fn blocking_acquire(request: Request<Self>) -> Result<Self, LockError> {
                 let holding = Self::start(&request, true)?.blocking()?;
                 log_obtained(holding.first());
-                Ok(Self::guard(holding))
+                Ok(holding.into())
             }
         }
     };
@@ -127,13 +120,13 @@ impl Lock for MultiGuard {
         Box::pin(async move {
             let caller = Caller::current(false);
             let (targets, options) = request.targets(&caller)?;
-            take::take(caller, targets, &options).await
+            take::take(caller, targets, &options, None).await
         })
     }
 
     fn blocking_acquire(request: Request<Self>) -> Result<Self, LockError> {
         let caller = Caller::current(true);
         let (targets, options) = request.targets(&caller)?;
-        block_on(take::take(caller, targets, &options))
+        block_on(take::take(caller, targets, &options, None))
     }
 }

@@ -1,9 +1,5 @@
-//! [`Condvar`]: waits until another process reports a change.
-//!
-//! A condition variable has a name of its own with capacity 0, so the store grants only signals for this name. A waiter
-//! takes a place in the queue of that name; a notification adds signals. So waiters wake in order, and no waiter polls.
-//! If a dead waiter does not take its signal, the next waiter gets the signal. [`wait`] has the methods that wait,
-//! [`notify`] the methods that wake waiters.
+//! [`Condvar`]: waits until another process reports a change. It has a name of its own with capacity 0, for which the
+//! store grants only signals: waiters queue for that name, and notifications add signals.
 
 mod notify;
 mod wait;
@@ -13,11 +9,11 @@ use std::borrow::Cow;
 use crate::caller::Caller;
 use crate::client::Client;
 use crate::error::LockError;
-use crate::handle::{AcquireTarget, Address};
+use crate::handle::{AcquireTarget, Handle};
 
 pub use wait::WaitTimeoutResult;
 
-/// Marks the name of a condition variable. Its capacity does not, because a semaphore may have no permits.
+/// Marks the name of a condition variable: the capacity 0 may also be that of a semaphore.
 pub(crate) const CONDVAR: &str = "condvar";
 
 /// Lets the holder of a [`Mutex`](crate::Mutex) wait until any process reports a change of the protected resource.
@@ -59,7 +55,7 @@ pub(crate) const CONDVAR: &str = "condvar";
 #[derive(Clone, Debug)]
 #[must_use = "a handle does nothing until it is used"]
 pub struct Condvar {
-    address: Address,
+    handle: Handle,
 }
 
 impl Client {
@@ -67,7 +63,7 @@ impl Client {
     #[track_caller]
     pub fn condvar(&self, name: impl Into<String>) -> Condvar {
         Condvar {
-            address: Address::new(Some(self.clone()), name),
+            handle: Handle::new(Some(self.clone()), name),
         }
     }
 }
@@ -78,14 +74,13 @@ impl Condvar {
     #[track_caller]
     pub fn new(name: impl Into<String>) -> Self {
         Self {
-            address: Address::new(None, name),
+            handle: Handle::new(None, name),
         }
     }
 
-    /// Finds the client and the name for whose signals the waiters queue. In the store, this name differs from that of a
-    /// lock with the same name.
+    /// The client and the name for whose signals the waiters queue: not that of a lock with the same name.
     fn target(&self, caller: &Caller) -> Result<AcquireTarget<'_>, LockError> {
-        let mut target = self.address.resolve(caller)?;
+        let mut target = self.handle.resolve(caller)?;
         target.name = Cow::Owned(target.name.beside(CONDVAR));
         Ok(target)
     }

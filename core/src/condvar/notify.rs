@@ -1,4 +1,4 @@
-//! Wakes waiters.
+//! The methods that wake waiters.
 
 use super::Condvar;
 use crate::caller::Caller;

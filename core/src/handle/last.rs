@@ -29,7 +29,7 @@ impl Last {
     }
 
     /// Remembers `hold`, which is one of `holds`.
-    pub(super) fn remember(&self, hold: &Arc<Hold>, holds: &Holds) {
+    pub(crate) fn remember(&self, hold: &Arc<Hold>, holds: &Holds) {
         *lock(&self.hold) = (Arc::downgrade(hold), holds.bounds().downgrade());
     }
 

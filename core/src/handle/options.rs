@@ -1,4 +1,4 @@
-//! [`Options`]: the options with which a lock is taken.
+//! [`Options`]: the options of a handle or an attribute, and what they mean for one call.
 
 use std::time::Duration;
 
@@ -8,25 +8,23 @@ use crate::lease::Terms;
 use crate::observe::BY_HAND;
 use crate::queue::Patience;
 
-/// The default of `interval`.
 const INTERVAL: Duration = Duration::from_millis(10);
 
 /// What a call does if its task holds the lock already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Reentry {
-    /// It fails with [`LockError::AlreadyHeld`].
+    /// Fails with [`LockError::AlreadyHeld`].
     #[default]
     Refused,
-    /// It shares the hold.
+    /// Shares the hold.
     Enters,
-    /// It fails with [`LockError::Deadlock`].
+    /// Fails with [`LockError::Deadlock`].
     Deadlock,
-    /// It shares the hold, unless [`Config::reentrant`](crate::Config::reentrant) is off.
+    /// Shares the hold, unless [`Config::reentrant`](crate::Config::reentrant) is off.
     AsConfigured,
 }
 
 impl Reentry {
-    /// What an attribute's call does, by its option `reentrant`.
     pub(crate) fn of_attribute(reentrant: bool) -> Self {
         match reentrant {
             true => Self::Enters,
@@ -34,7 +32,6 @@ impl Reentry {
         }
     }
 
-    /// The reaction of a client with these `settings`.
     pub(crate) fn of(self, settings: &Settings) -> Self {
         match self {
             Self::AsConfigured => Self::of_attribute(settings.reentrant),
@@ -43,27 +40,24 @@ impl Reentry {
     }
 }
 
-/// The options with which a lock is taken. If `expire` or `block` is `None`, the client's setting applies.
+/// See the methods of a handle. If `expire` or `block` is `None`, the client's setting applies.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Options {
-    /// The longest time that a holder may hold the lock.
     pub(crate) expire: Option<Duration>,
     pub(crate) block: Option<Duration>,
-    /// The number of attempts after the first one; `None`: the call waits in the queue and does not poll.
+    /// `None`: the call waits in the queue and does not poll.
     pub(crate) retries: Option<u32>,
-    /// The pause before each of the `retries`.
     pub(crate) interval: Option<Duration>,
-    /// The store keeps the lock for at least this time after the grant, even if the holder releases it earlier.
     pub(crate) at_least: Duration,
     pub(crate) reentry: Reentry,
-    /// The site label of the metrics; `None`: the lock is taken by hand.
+    /// The site's label; `None`: the lock is taken by hand.
     pub(crate) label: Option<&'static str>,
-    /// The option with an unusable value, and the reason. Every call fails with this error.
+    /// An option with an unusable value, and the reason: every call fails.
     pub(crate) unusable: Option<(&'static str, &'static str)>,
 }
 
 impl Options {
-    /// Returns the value `given` for `option`. Notes an unusable value, so that every call with these options fails.
+    /// The value `given` for `option`, or a note that it can't be used.
     pub(crate) fn length(&mut self, option: &'static str, given: Span) -> Option<Duration> {
         self.unusable.take_if(|unusable| unusable.0 == option);
         match given {
@@ -75,13 +69,11 @@ impl Options {
         }
     }
 
-    /// The site label of the metrics.
     #[inline]
     pub(crate) fn label(&self) -> &'static str {
         self.label.unwrap_or(BY_HAND)
     }
 
-    /// Computes the terms and the patience of a call from these options and the client's `settings`.
     #[inline]
     pub(crate) fn apply(&self, settings: &Settings) -> Result<(Terms, Patience), LockError> {
         if let Some((option, reason)) = self.unusable {
@@ -115,7 +107,7 @@ impl Options {
     }
 }
 
-/// Writes the option methods of a handle type with a field `options`.
+/// The option methods of a handle type with a field `options`.
 macro_rules! option_methods {
     ($handle:ty) => {
         impl $handle {

@@ -6,12 +6,11 @@ use crate::clock::Instant;
 use crate::error::LockError;
 use crate::queue::Patience;
 
-/// The limits of one call for all its locks together, and the time and attempts that the call has used.
 pub(super) struct Budget {
-    patience: Patience,
+    pub(super) patience: Patience,
     started: Instant,
-    attempts: u32,
-    /// The attempts that the call made while it waited for a lock.
+    pub(super) attempts: u32,
+    /// Those of the attempts that were made while the call waited for a lock.
     retried: u32,
 }
 
@@ -23,26 +22,6 @@ impl Budget {
             attempts: 0,
             retried: 0,
         }
-    }
-
-    /// Returns whether the call may wait.
-    pub(super) fn may_wait(&self) -> bool {
-        self.patience.waits()
-    }
-
-    /// Returns whether the call may wait in a queue.
-    pub(super) fn may_queue(&self) -> bool {
-        self.patience.queues()
-    }
-
-    /// The number of attempts that the call has made.
-    pub(super) fn attempts(&self) -> u32 {
-        self.attempts
-    }
-
-    /// Counts one attempt for all missing locks together, if `any` lock was missing.
-    pub(super) fn tried(&mut self, any: bool) {
-        self.attempts = self.attempts.saturating_add(any.into());
     }
 
     /// Counts the `attempts` that the call made while it waited for one lock.
@@ -75,10 +54,10 @@ impl Budget {
         }
     }
 
-    /// How much longer the call tolerates an unresponsive store; `None`: for the whole `store_timeout`.
+    /// How much longer the call tolerates an unresponsive store; `None`: for `store_timeout`.
     pub(super) fn silence(&self) -> Option<Duration> {
-        let time = self.patience.silence();
-        time.map(|time| time.saturating_sub(self.waited()))
+        let silence = self.patience.silence();
+        silence.map(|time| time.saturating_sub(self.waited()))
     }
 
     /// The error of a call that may not wait again. `busy` is the error of the busy lock.

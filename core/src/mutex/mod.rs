@@ -1,7 +1,4 @@
-//! [`Mutex`]: one holder in the whole cluster.
-//!
-//! This file has the handle. [`manage`] has the operations without the guard, [`owner`] shares a hold, and [`ticket`]
-//! passes a hold to another process. The parts that all locks share are in [`handle`](crate::handle).
+//! [`Mutex`]: one holder in the whole cluster. What all kinds of lock share is in [`handle`](crate::handle).
 
 mod guard;
 mod manage;

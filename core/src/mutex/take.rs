@@ -18,8 +18,7 @@ impl Mutex {
     ///
     /// If the future is dropped, the call leaves the queue, or releases what it was already granted.
     pub async fn lock(&self) -> Result<MutexGuard, LockError> {
-        let taken = self.handle.take(&self.options, Share::MUTEX).await;
-        taken.map(MutexGuard::new)
+        self.handle.take(&self.options, Share::MUTEX, None).await
     }
 
     /// Like [`lock`](Self::lock), but blocks the thread.
@@ -31,8 +30,7 @@ impl Mutex {
     ///
     /// The errors of [`lock`](Self::lock), and [`LockError::Deadlock`].
     pub fn blocking_lock(&self) -> Result<MutexGuard, LockError> {
-        let taken = self.handle.blocking_take(&self.options, Share::MUTEX);
-        taken.map(MutexGuard::new)
+        self.handle.blocking_take(&self.options, Share::MUTEX, None)
     }
 
     /// Takes the lock if it is free, without waiting. Returns `None` if another caller holds the lock, or if this task
@@ -46,8 +44,7 @@ impl Mutex {
     ///
     /// Like [`lock`](Self::lock).
     pub async fn try_lock(&self) -> Result<Option<MutexGuard>, LockError> {
-        let tried = self.handle.try_take(&self.options, Share::MUTEX).await?;
-        Ok(tried.map(MutexGuard::new))
+        self.handle.try_take(&self.options, Share::MUTEX).await
     }
 
     /// Like [`try_lock`](Self::try_lock), but blocks the thread for one round trip to the store.
@@ -56,8 +53,7 @@ impl Mutex {
     ///
     /// The errors of [`try_lock`](Self::try_lock).
     pub fn blocking_try_lock(&self) -> Result<Option<MutexGuard>, LockError> {
-        let tried = self.handle.blocking_try_take(&self.options, Share::MUTEX)?;
-        Ok(tried.map(MutexGuard::new))
+        self.handle.blocking_try_take(&self.options, Share::MUTEX)
     }
 
     /// Takes the lock, runs `body` with the guard, and releases the lock, even if `body` panics or is dropped.

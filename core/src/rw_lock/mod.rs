@@ -1,6 +1,4 @@
-//! [`RwLock`]: any number of readers, or one writer, in the whole cluster.
-//!
-//! [`read`] and [`write`] have the methods that take the lock. The parts that all locks share are in
+//! [`RwLock`]: any number of readers, or one writer, in the whole cluster. What all kinds of lock share is in
 //! [`handle`](crate::handle).
 
 mod guard;

@@ -19,8 +19,7 @@ impl RwLock {
     ///
     /// If the future is dropped, the call leaves the queue, or releases what it was already granted.
     pub async fn read(&self) -> Result<RwLockReadGuard, LockError> {
-        let taken = self.handle.take(&self.options, Share::READER).await;
-        taken.map(RwLockReadGuard::new)
+        self.handle.take(&self.options, Share::READER, None).await
     }
 
     /// Like [`read`](Self::read), but blocks the thread.
@@ -30,8 +29,8 @@ impl RwLock {
     /// The errors of [`read`](Self::read), and [`LockError::Deadlock`] if only a task of this thread could release the
     /// lock.
     pub fn blocking_read(&self) -> Result<RwLockReadGuard, LockError> {
-        let taken = self.handle.blocking_take(&self.options, Share::READER);
-        taken.map(RwLockReadGuard::new)
+        self.handle
+            .blocking_take(&self.options, Share::READER, None)
     }
 
     /// Takes the lock for reading if the call need not wait. Otherwise returns `None`.
@@ -44,8 +43,7 @@ impl RwLock {
     ///
     /// Like [`read`](Self::read).
     pub async fn try_read(&self) -> Result<Option<RwLockReadGuard>, LockError> {
-        let tried = self.handle.try_take(&self.options, Share::READER).await?;
-        Ok(tried.map(RwLockReadGuard::new))
+        self.handle.try_take(&self.options, Share::READER).await
     }
 
     /// Like [`try_read`](Self::try_read), but blocks the thread for one round trip to the store.
@@ -54,10 +52,7 @@ impl RwLock {
     ///
     /// The errors of [`try_read`](Self::try_read).
     pub fn blocking_try_read(&self) -> Result<Option<RwLockReadGuard>, LockError> {
-        let tried = self
-            .handle
-            .blocking_try_take(&self.options, Share::READER)?;
-        Ok(tried.map(RwLockReadGuard::new))
+        self.handle.blocking_try_take(&self.options, Share::READER)
     }
 
     /// Takes the lock for reading, runs `body` with the guard, and releases the lock, even if `body` panics or is

@@ -19,8 +19,7 @@ impl RwLock {
     ///
     /// If the future is dropped, the call leaves the queue, or releases what it was already granted.
     pub async fn write(&self) -> Result<RwLockWriteGuard, LockError> {
-        let taken = self.handle.take(&self.options, Share::WRITER).await;
-        taken.map(RwLockWriteGuard::new)
+        self.handle.take(&self.options, Share::WRITER, None).await
     }
 
     /// Like [`write`](Self::write), but blocks the thread.
@@ -30,8 +29,8 @@ impl RwLock {
     /// The errors of [`write`](Self::write), and [`LockError::Deadlock`] if only a task of this thread could release
     /// the lock.
     pub fn blocking_write(&self) -> Result<RwLockWriteGuard, LockError> {
-        let taken = self.handle.blocking_take(&self.options, Share::WRITER);
-        taken.map(RwLockWriteGuard::new)
+        self.handle
+            .blocking_take(&self.options, Share::WRITER, None)
     }
 
     /// Takes the lock for writing if the call need not wait. Otherwise returns `None`.
@@ -44,8 +43,7 @@ impl RwLock {
     ///
     /// Like [`write`](Self::write).
     pub async fn try_write(&self) -> Result<Option<RwLockWriteGuard>, LockError> {
-        let tried = self.handle.try_take(&self.options, Share::WRITER).await?;
-        Ok(tried.map(RwLockWriteGuard::new))
+        self.handle.try_take(&self.options, Share::WRITER).await
     }
 
     /// Like [`try_write`](Self::try_write), but blocks the thread for one round trip to the store.
@@ -54,10 +52,7 @@ impl RwLock {
     ///
     /// The errors of [`try_write`](Self::try_write).
     pub fn blocking_try_write(&self) -> Result<Option<RwLockWriteGuard>, LockError> {
-        let tried = self
-            .handle
-            .blocking_try_take(&self.options, Share::WRITER)?;
-        Ok(tried.map(RwLockWriteGuard::new))
+        self.handle.blocking_try_take(&self.options, Share::WRITER)
     }
 
     /// Takes the lock for writing, runs `body` with the guard, and releases the lock, even if `body` panics or is

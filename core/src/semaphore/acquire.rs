@@ -43,8 +43,7 @@ impl Semaphore {
     ///
     /// Like [`acquire`](Self::acquire).
     pub async fn acquire_many(&self, n: u32) -> Result<Permit, LockError> {
-        let taken = self.handle.take(&self.options, self.share(n)?).await;
-        taken.map(Permit::new)
+        self.handle.take(&self.options, self.share(n)?, None).await
     }
 
     /// Like [`acquire_many`](Self::acquire_many), but blocks the thread.
@@ -53,8 +52,8 @@ impl Semaphore {
     ///
     /// The errors of [`acquire_many`](Self::acquire_many) and [`blocking_acquire`](Self::blocking_acquire).
     pub fn blocking_acquire_many(&self, n: u32) -> Result<Permit, LockError> {
-        let taken = self.handle.blocking_take(&self.options, self.share(n)?);
-        taken.map(Permit::new)
+        self.handle
+            .blocking_take(&self.options, self.share(n)?, None)
     }
 
     /// Takes a permit if one is free and no other caller waits for it. Otherwise returns `None`.
@@ -89,8 +88,7 @@ impl Semaphore {
     ///
     /// Like [`acquire`](Self::acquire).
     pub async fn try_acquire_many(&self, n: u32) -> Result<Option<Permit>, LockError> {
-        let tried = self.handle.try_take(&self.options, self.share(n)?).await?;
-        Ok(tried.map(Permit::new))
+        self.handle.try_take(&self.options, self.share(n)?).await
     }
 
     /// Like [`try_acquire_many`](Self::try_acquire_many), but blocks the thread for one round trip to the store.
@@ -99,10 +97,7 @@ impl Semaphore {
     ///
     /// The errors of [`try_acquire_many`](Self::try_acquire_many).
     pub fn blocking_try_acquire_many(&self, n: u32) -> Result<Option<Permit>, LockError> {
-        let tried = self
-            .handle
-            .blocking_try_take(&self.options, self.share(n)?)?;
-        Ok(tried.map(Permit::new))
+        self.handle.blocking_try_take(&self.options, self.share(n)?)
     }
 
     /// Takes a permit, runs `body` with the permit, and releases the permit, even if `body` panics or is dropped.

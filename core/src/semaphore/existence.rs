@@ -85,11 +85,8 @@ impl Semaphore {
     }
 
     fn name(&self) -> Result<String, LockError> {
-        Ok(self
-            .handle
-            .resolve(&Caller::current(false))?
-            .name
-            .to_string())
+        let target = self.handle.resolve(&Caller::current(false))?;
+        Ok(target.name.to_string())
     }
 }
 

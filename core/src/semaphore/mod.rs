@@ -1,7 +1,5 @@
-//! [`Semaphore`]: limits the number of holders in the whole cluster.
-//!
-//! [`acquire`] takes permits, [`existence`] counts the free ones and deletes the semaphore, [`signal`] adds tokens.
-//! The parts that all locks share are in [`handle`](crate::handle).
+//! [`Semaphore`]: limits the number of holders in the whole cluster. What all kinds of lock share is in
+//! [`handle`](crate::handle).
 
 mod acquire;
 mod existence;
@@ -84,7 +82,6 @@ impl Semaphore {
         self
     }
 
-    /// The share of `units` of the permits.
     fn share(&self, units: u32) -> Result<Share, LockError> {
         share(units, self.permits)
     }
@@ -94,7 +91,6 @@ impl Semaphore {
     }
 }
 
-/// The share of `units` of `permits`.
 pub(crate) fn share(units: u32, permits: u32) -> Result<Share, LockError> {
     check(permits)?;
     if units == 0 {

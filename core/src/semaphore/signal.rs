@@ -5,8 +5,7 @@ use crate::error::LockError;
 use crate::store::{Op, Signal, Ticket};
 use crate::wait::block_on;
 
-/// The longest token, in bytes.
-const MAX_BYTES: usize = 64 * 1024;
+const MAX_TOKEN_BYTES: usize = 64 * 1024;
 
 impl Semaphore {
     /// Adds a token: an additional permit that only one call gets. The call must ask for one permit. Tokens are granted
@@ -45,7 +44,7 @@ impl Semaphore {
     pub async fn signal(&self, token: impl Into<String>) -> Result<(), LockError> {
         self.check()?;
         let token = token.into();
-        if token.len() > MAX_BYTES {
+        if token.len() > MAX_TOKEN_BYTES {
             return Err(LockError::InvalidOption {
                 option: "token",
                 reason: "longer than 64 KiB: signal a key to what is long",
@@ -55,7 +54,7 @@ impl Semaphore {
             ticket: Ticket::random(),
             signal: Signal::Token(token.into()),
         };
-        // `Reply::Refused` means that the store has executed an earlier copy of the request.
+        // `Reply::Refused`: the store has executed an earlier copy of the request.
         self.handle.ask(&op)?.wait().await.map(drop)
     }
 
