@@ -1,4 +1,4 @@
-//! [`Lock`]: the lock that an attribute takes.
+//! Takes the lock of an annotated function.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -18,32 +18,17 @@ use crate::wait::{Coop, block_on};
 
 /// Takes one kind of lock. The guard type of each kind implements this trait.
 pub trait Lock: Guard + Sized + Unpin {
-    /// The future of [`acquire`](Self::acquire).
     type Acquire: Future<Output = Result<Self, LockError>> + Send + Unpin;
 
     /// Takes the lock. The request is sent at the first poll.
-    ///
-    /// # Errors
-    ///
-    /// The errors of the lock, and an error for an unusable key.
-    ///
-    /// # Cancel safety
-    ///
-    /// If the future is dropped, the call leaves the queue, or releases the lock that it was already granted.
     fn acquire(request: Request<Self>) -> Self::Acquire;
 
-    /// Like [`acquire`](Self::acquire), but blocks the thread.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`acquire`](Self::acquire), and [`LockError::Deadlock`].
     fn blocking_acquire(request: Request<Self>) -> Result<Self, LockError>;
 }
 
 /// A guard of one name.
-trait Single: Lock + From<Holding> {
-    /// Asks for the units of this kind of lock.
-    fn start(request: &Request<Self>, blocking: bool) -> Result<Taking, LockError>;
+trait Single: Guard + From<Holding> + Unpin {
+    fn share(request: &Request<Self>) -> Result<Share, LockError>;
 }
 
 /// A call for one lock. It begins at the first poll, unless the task has used up its budget. While it waits, it no longer
@@ -66,7 +51,7 @@ impl<L: Single> Future for Call<L> {
             State::Waiting(acquire) => Holding::new(ready!(Pin::new(acquire).poll(cx))?),
             State::Asked(request, coop) => {
                 ready!(coop.poll_proceed(cx));
-                match L::start(request, false)? {
+                match request.start(L::share(request)?, false)? {
                     Taking::Obtained(holding) => holding,
                     Taking::Waiting(mut acquire) => {
                         let polled = Pin::new(&mut acquire).poll(cx);
@@ -81,36 +66,47 @@ impl<L: Single> Future for Call<L> {
     }
 }
 
-/// Implements [`Lock`] for the guard of one name. `$share` computes the units to request.
-macro_rules! single {
-    ($guard:ident, $share:expr) => {
-        impl Single for $guard {
-            #[inline]
-            fn start(request: &Request<Self>, blocking: bool) -> Result<Taking, LockError> {
-                request.start($share(request)?, blocking)
-            }
-        }
+impl<L: Single> Lock for L {
+    type Acquire = Call<Self>;
 
-        impl Lock for $guard {
-            type Acquire = Call<Self>;
+    fn acquire(request: Request<Self>) -> Call<Self> {
+        Call(State::Asked(request, Coop::default()))
+    }
 
-            fn acquire(request: Request<Self>) -> Call<Self> {
-                Call(State::Asked(request, Coop::default()))
-            }
-
-            fn blocking_acquire(request: Request<Self>) -> Result<Self, LockError> {
-                let holding = Self::start(&request, true)?.blocking()?;
-                log_obtained(holding.first());
-                Ok(holding.into())
-            }
-        }
-    };
+    fn blocking_acquire(request: Request<Self>) -> Result<Self, LockError> {
+        let holding = request.start(L::share(&request)?, true)?.blocking()?;
+        log_obtained(holding.first());
+        Ok(holding.into())
+    }
 }
 
-single!(MutexGuard, |_| Ok::<_, LockError>(Share::MUTEX));
-single!(Permit, Request::permit);
-single!(RwLockReadGuard, |_| Ok::<_, LockError>(Share::READER));
-single!(RwLockWriteGuard, |_| Ok::<_, LockError>(Share::WRITER));
+impl Single for MutexGuard {
+    #[inline]
+    fn share(_: &Request<Self>) -> Result<Share, LockError> {
+        Ok(Share::MUTEX)
+    }
+}
+
+impl Single for Permit {
+    #[inline]
+    fn share(request: &Request<Self>) -> Result<Share, LockError> {
+        request.permit()
+    }
+}
+
+impl Single for RwLockReadGuard {
+    #[inline]
+    fn share(_: &Request<Self>) -> Result<Share, LockError> {
+        Ok(Share::READER)
+    }
+}
+
+impl Single for RwLockWriteGuard {
+    #[inline]
+    fn share(_: &Request<Self>) -> Result<Share, LockError> {
+        Ok(Share::WRITER)
+    }
+}
 
 impl Lock for MultiGuard {
     /// Boxed: it has many more steps than a call for one lock, and would make each future larger by all of them.

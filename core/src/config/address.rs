@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-/// The address of a server. Its Display, as errors and logs show it, never contains credentials.
+/// Its Display, as errors and logs show it, never contains credentials.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Address {
     Tcp { host: String, port: u16 },

@@ -9,14 +9,13 @@ use std::sync::Arc;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
-/// A connection that the program has made.
 pub(crate) trait DialedStream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> DialedStream for S {}
 
 type Dialing = Pin<Box<dyn Future<Output = io::Result<Box<dyn DialedStream>>> + Send>>;
 
-/// The argument of `Config::dialer`. Clones of one dialer are equal.
+/// Clones of one dialer are equal.
 #[derive(Clone)]
 pub(crate) struct Dialer(Arc<dyn Fn(String, u16) -> Dialing + Send + Sync>);
 

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-/// A user name or a password.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Secret(String);
 
@@ -11,7 +10,6 @@ impl Secret {
         Self(text.into())
     }
 
-    /// The text itself, for the connection only.
     pub(crate) fn expose(&self) -> &str {
         &self.0
     }

@@ -252,20 +252,17 @@ impl LockError {
             | Self::Unsupported { name, .. }
             | Self::InvalidName { name, .. } => Some(name),
             Self::Deadlock { cycle } => cycle.first().map(|hop| hop.waits_for.as_str()),
-            // Lists every variant without a name, so that a new variant about a lock cannot be forgotten.
             Self::NotSetUp | Self::Forked | Self::ShutDown | Self::InvalidOption { .. } => None,
         }
     }
 
-    /// The error of a call whose task or thread would wait for a lock that it holds itself.
     pub(crate) fn waits_for_itself(name: &str) -> Self {
         Self::Deadlock {
             cycle: vec![DeadlockHop::alone(name)],
         }
     }
 
-    /// The error for a name that is in use as another lock than the requested one. Each lock is given as its kind and its
-    /// capacity.
+    /// The error for a name that is in use as another lock; each is given as its kind and its capacity.
     pub(crate) fn mismatch(
         name: String,
         expected: (LockKind, u32),
@@ -287,7 +284,6 @@ impl LockError {
         }
     }
 
-    /// The error of a call that asks for more permits than the semaphore has.
     pub(crate) fn too_many_permits() -> Self {
         Self::InvalidOption {
             option: "permits",

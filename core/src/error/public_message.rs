@@ -32,14 +32,7 @@ impl LockError {
                 "this request and other work would wait for each other"
             }
             Self::ShutDown => "the service is shutting down; try again later",
-            Self::PermitsMismatch { .. }
-            | Self::WrongKind { .. }
-            | Self::ForeignKey { .. }
-            | Self::Unsupported { .. }
-            | Self::NotSetUp
-            | Self::Forked
-            | Self::InvalidName { .. }
-            | Self::InvalidOption { .. } => "the service has an internal error",
+            _ => "the service has an internal error",
         }
     }
 }

@@ -181,7 +181,6 @@ pub enum SetupError {
 }
 
 impl SetupError {
-    /// [`SetupError::Engine`] for this `reason`.
     pub(crate) fn engine(reason: impl ToString) -> Self {
         Self::Engine {
             reason: reason.to_string(),
@@ -195,7 +194,7 @@ impl From<Infallible> for SetupError {
     }
 }
 
-/// The beginning of the text of [`SetupError::Unreachable`]. A server that answered with a code was reached.
+/// A server that answered with a code was reached.
 fn reached(source: &StoreError) -> &'static str {
     match source.code() {
         Some(_) => "set-up is refused by the lock store at",

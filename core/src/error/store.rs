@@ -1,4 +1,4 @@
-//! [`StoreError`]: why a store is unavailable. Its kind is private: callers see the server's code and the text.
+//! [`StoreError`]: why a store is unavailable. Its kind is private.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,7 +15,6 @@ pub struct StoreError {
     message: Arc<str>,
 }
 
-/// The kind of failure, which decides what callers do about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StoreErrorKind {
     /// There is no connection, or the connection broke: the request may or may not have run.
@@ -47,7 +46,6 @@ impl StoreError {
         }
     }
 
-    /// The error of a server: a code, and the rest of its message.
     pub(crate) fn of_server(kind: StoreErrorKind, code: &str, rest: &str) -> Self {
         Self {
             kind,
@@ -56,7 +54,6 @@ impl StoreError {
         }
     }
 
-    /// The same error as another kind.
     pub(crate) fn as_kind(&self, kind: StoreErrorKind) -> Self {
         Self {
             kind,

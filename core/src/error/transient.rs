@@ -1,4 +1,4 @@
-//! `is_transient`: which errors end by themselves, so that trying again later can help.
+//! `is_transient`: which errors end by themselves.
 
 use super::{LockError, SetupError, StoreError, StoreErrorKind};
 
@@ -29,23 +29,9 @@ impl LockError {
     #[must_use]
     pub fn is_transient(&self) -> bool {
         match self {
-            Self::Timeout { .. }
-            | Self::TooManyAttempts { .. }
-            | Self::InUse { .. }
-            | Self::NotReplicated { .. } => true,
+            Self::InUse { .. } | Self::NotReplicated { .. } => true,
             Self::Unavailable { source, .. } => source.is_transient(),
-            Self::Lost { .. }
-            | Self::AlreadyHeld { .. }
-            | Self::Deadlock { .. }
-            | Self::PermitsMismatch { .. }
-            | Self::WrongKind { .. }
-            | Self::ForeignKey { .. }
-            | Self::Unsupported { .. }
-            | Self::NotSetUp
-            | Self::Forked
-            | Self::ShutDown
-            | Self::InvalidName { .. }
-            | Self::InvalidOption { .. } => false,
+            _ => self.is_timeout(),
         }
     }
 }
@@ -65,41 +51,25 @@ impl SetupError {
     /// With [`Config::connect_lazily`](crate::Config::connect_lazily), a client deals with transient errors itself.
     #[must_use]
     pub fn is_transient(&self) -> bool {
-        match self {
+        matches!(
+            self,
             Self::Unreachable { .. }
-            | Self::Credentials { .. }
-            | Self::NoSentinel { .. }
-            | Self::NoPrimary { .. } => true,
-            Self::InvalidUrl { .. }
-            | Self::UnsupportedStore { .. }
-            | Self::InvalidOption { .. }
-            | Self::Environment { .. }
-            | Self::AlreadySetUp
-            | Self::Tls { .. }
-            | Self::Authentication { .. }
-            | Self::Permission { .. }
-            | Self::UnsupportedServer { .. }
-            | Self::NotPrimary { .. }
-            | Self::UnknownService { .. }
-            | Self::Unsuitable { .. }
-            | Self::Engine { .. } => false,
-        }
+                | Self::Credentials { .. }
+                | Self::NoSentinel { .. }
+                | Self::NoPrimary { .. }
+        )
     }
 }
 
 impl StoreError {
     fn is_transient(&self) -> bool {
-        match self.kind() {
-            StoreErrorKind::Disconnected
-            | StoreErrorKind::Busy
-            | StoreErrorKind::NotGrantingYet
-            | StoreErrorKind::Unreplicated { .. }
-            // Out of memory, or of disk space: the server may have room again later.
-            | StoreErrorKind::Refused => true,
+        // `Refused` (out of memory, or of disk space) is transient: the server may have room again later.
+        !matches!(
+            self.kind(),
             StoreErrorKind::Forbidden
-            | StoreErrorKind::Foreign
-            | StoreErrorKind::Protocol
-            | StoreErrorKind::Unsupported => false,
-        }
+                | StoreErrorKind::Foreign
+                | StoreErrorKind::Protocol
+                | StoreErrorKind::Unsupported
+        )
     }
 }

@@ -1,7 +1,6 @@
-//! The labels of the metrics. All values are constants of the program, so each label has few values.
+//! The labels of the metrics. All values are constants of the program.
 
 use crate::error::{HoldKind, LockError, LossCause};
-use crate::site::Site;
 use crate::store::{Op, Share};
 
 pub(super) const SITE: &str = "lock.site";
@@ -11,12 +10,12 @@ pub(super) const VIA: &str = "via";
 pub(super) const CAUSE: &str = "cause";
 pub(super) const OPERATION: &str = "operation";
 
-/// The site label of handles without a `metrics_label`.
+/// The site of handles without a `metrics_label`.
 pub(crate) const BY_HAND: &str = "by_hand";
 
 type Label = (&'static str, &'static str);
 
-/// The labels of a call or a hold: its site and its kind, never the name of the lock.
+/// Never the name of the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LockLabels {
     site: &'static str,
@@ -32,10 +31,6 @@ impl LockLabels {
         Self::new(site, share.hold_kind())
     }
 
-    pub(super) fn of_site(site: &'static Site) -> Self {
-        Self::new(site.label(), site.hold_kind())
-    }
-
     pub(crate) fn kind(self) -> HoldKind {
         self.kind
     }
@@ -49,9 +44,11 @@ impl LockLabels {
         [site, kind, (CAUSE, cause.word())]
     }
 
-    pub(super) fn ended(self, outcome: Outcome, via: Via) -> [Label; 4] {
+    /// `local`: the grant needed no request to the store.
+    pub(super) fn ended(self, outcome: Outcome, local: bool) -> [Label; 4] {
         let [site, kind] = self.pairs();
-        [site, kind, (OUTCOME, outcome.word()), (VIA, via.word())]
+        let via = if local { "local" } else { "store" };
+        [site, kind, (OUTCOME, outcome.word()), (VIA, via)]
     }
 }
 
@@ -67,7 +64,7 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    /// The outcome of a call that ended with `error`. `waits`: the call could wait.
+    /// `waits`: the call could wait.
     pub(super) fn of(error: &LockError, waits: bool) -> Self {
         match error {
             error if error.is_timeout() && waits => Self::Timeout,
@@ -87,22 +84,6 @@ impl Outcome {
             Self::Lost => "lost",
             Self::Cancelled => "cancelled",
             Self::Refused => "refused",
-        }
-    }
-}
-
-/// Whether a grant needed a request to the store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Via {
-    Local,
-    Store,
-}
-
-impl Via {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Local => "local",
-            Self::Store => "store",
         }
     }
 }

@@ -1,4 +1,4 @@
-//! [`Watch`]: reports one call for a lock to the subscriber and the observer. Also warns of calls that gave up.
+//! [`Watch`]: reports one call for a lock to the subscriber and the observer.
 
 use std::fmt;
 use std::slice;
@@ -8,17 +8,16 @@ use tracing::field::{Empty, display};
 use tracing::level_filters::LevelFilter;
 use tracing::{Span, span};
 
-use super::labels::{LockLabels, Outcome, Via};
+use super::labels::{LockLabels, Outcome};
 use super::{ACQUIRE, Metric, SharedObserver};
 use crate::clock::Instant;
-use crate::error::LockError;
+use crate::error::{Holder, LockError};
 use crate::queue::Hold;
 use crate::store::Meta;
 
-/// Reports a call from its beginning to its end. If this value is dropped before the end, the call counts as cancelled.
+/// If this value is dropped before the end, the call counts as cancelled.
 #[derive(Debug)]
 pub(crate) struct Watch {
-    /// The span `lock.acquire`, which ends when this value is dropped.
     span: Span,
     observer: Option<SharedObserver>,
     labels: LockLabels,
@@ -43,7 +42,7 @@ pub(crate) fn spans_are_on() -> bool {
 }
 
 impl Watch {
-    /// Begins to report the call that `call` describes. `None` if neither a subscriber nor an observer wants reports.
+    /// `None` if neither a subscriber nor an observer wants reports.
     #[inline]
     pub(crate) fn begin<'a>(
         observer: Option<&SharedObserver>,
@@ -82,7 +81,6 @@ impl Watch {
         }))
     }
 
-    /// Notes that the call was not granted at once and waits from now on.
     pub(crate) fn waits(&mut self) {
         if !self.waiting {
             self.waiting = true;
@@ -116,21 +114,18 @@ impl Watch {
                 self.span.record("holder", display(CallerPlace(behind)));
             }
         }
-        let via = match grants().all(|grant| grant.local) {
-            true => Via::Local,
-            false => Via::Store,
-        };
-        self.ended(Outcome::Acquired, via);
+        let local = grants().all(|grant| grant.local);
+        self.ended(Outcome::Acquired, local);
     }
 
     pub(crate) fn failed(&mut self, error: &LockError) {
         if let Some(holder) = error.holder() {
             self.span.record("holder", display(holder));
         }
-        self.ended(Outcome::of(error, self.may_wait), Via::Store);
+        self.ended(Outcome::of(error, self.may_wait), false);
     }
 
-    fn ended(&mut self, outcome: Outcome, via: Via) {
+    fn ended(&mut self, outcome: Outcome, local: bool) {
         self.over = true;
         let took = self.started.until(Instant::now());
         let millis = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
@@ -140,7 +135,7 @@ impl Watch {
             self.note_waiting(-1);
         }
         if let Some(observer) = &self.observer {
-            let labels = self.labels.ended(outcome, via);
+            let labels = self.labels.ended(outcome, local);
             observer.record(Metric::AcquireDuration, &labels, took);
         }
     }
@@ -149,12 +144,12 @@ impl Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         if !self.over {
-            self.ended(Outcome::Cancelled, Via::Store);
+            self.ended(Outcome::Cancelled, false);
         }
     }
 }
 
-/// Shows the caller that `meta` identifies: place in the code, process and machine. The text is made only if it is needed.
+/// Place in the code, process and machine of the caller that the meta identifies. The text is made only if it is needed.
 pub(crate) struct CallerPlace<'a>(pub(crate) &'a str);
 
 impl fmt::Display for CallerPlace<'_> {
@@ -166,22 +161,18 @@ impl fmt::Display for CallerPlace<'_> {
     }
 }
 
-/// Warns of a call that gave up; `meta` identifies the caller. Logs at most one such warning a second for each client.
+/// Logs at most one such warning a second for each client. `meta` identifies the caller.
 #[cold]
 pub(crate) fn warn_of_timeout(member: &crate::queue::Member, meta: &str, error: &LockError) {
-    let (LockError::Timeout { name, holder, .. } | LockError::TooManyAttempts { name, holder, .. }) =
-        error
-    else {
-        return;
+    let (name, waited) = match error {
+        LockError::Timeout { name, waited, .. } => (name, Some(waited)),
+        LockError::TooManyAttempts { name, .. } => (name, None),
+        _ => return,
     };
     let Some(others) = member.timeouts.pass(Instant::now()) else {
         return;
     };
-    let waited = match error {
-        LockError::Timeout { waited, .. } => Some(*waited),
-        _ => None,
-    };
-    let holder = holder.as_ref().map(|holder| holder.to_string());
+    let holder = error.holder().map(Holder::to_string);
     let holder = holder.unwrap_or_else(|| "unknown".to_owned());
     let site = CallerPlace(meta);
     tracing::warn!(target: ACQUIRE, %name, ?waited, %holder, %site, others, "a call gave up waiting for a lock");
