@@ -9,7 +9,7 @@ use super::request::Request;
 use crate::caller::{self, Around, Caller, Loss};
 use crate::error::LockError;
 use crate::handle::Guard;
-use crate::observe::{BodySpan, Call, Watch};
+use crate::observe::{BodySpan, Watch};
 use crate::queue::Holds;
 
 /// Until the result is dropped, calls of the same lock on this thread re-enter, and the span of the body is entered.
@@ -20,13 +20,9 @@ pub fn enter<G: Guard>(guard: &G) -> impl Sized + use<G> {
 /// For benchmarks: the part of a call that reports to the `tracing` subscriber and the observer.
 pub fn watch<G: Guard>(guard: &G) {
     let holds = guard.holds();
-    let hold = holds.first();
-    let mut watch = Watch::begin(hold.local().member().observer(), || Call {
-        labels: hold.grant().labels(),
-        name: hold.name(),
-        meta: &hold.grant().meta,
-        may_wait: true,
-    });
+    let (hold, grant) = (holds.first(), holds.first().grant());
+    let member = hold.local().member();
+    let mut watch = Watch::begin(member, grant.labels(), hold.name(), &grant.meta, true);
     if let Some(watch) = &mut watch {
         watch.granted(holds.all());
     }

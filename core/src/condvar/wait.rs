@@ -9,7 +9,7 @@ use crate::error::LockError;
 use crate::handle::{Guard, Holding};
 use crate::lease::Terms;
 use crate::mutex::MutexGuard;
-use crate::observe::{BY_HAND, Call, Watch};
+use crate::observe::{BY_HAND, Watch};
 use crate::queue::{Acquire, Hold, Past, Patience, Want};
 use crate::store::{Meta, Owner, Share};
 use crate::task::TaskId;
@@ -132,13 +132,8 @@ impl Condvar {
         let caller = Caller::current(blocking);
         let target = self.target(&caller)?;
         let patience = Patience::Queue(timeout.map(|timeout| timeout.max(SHORTEST)));
-        let mut want = target.want(
-            &caller,
-            Share::NOTIFICATION,
-            Terms::default(),
-            BY_HAND,
-            patience,
-        )?;
+        let (share, terms) = (Share::NOTIFICATION, Terms::default());
+        let mut want = target.want(&caller, share, terms, BY_HAND, patience)?;
         want.relies = true;
         target.join(&caller, &mut want, &[])
     }
@@ -168,11 +163,7 @@ fn take_again(released: &Hold, blocking: bool) -> Result<Acquire, LockError> {
         by: caller.requester(),
     };
     caller.sign(&mut want, released.client_id(), &[]);
-    let watch = Watch::begin(member.observer(), || Call {
-        labels: grant.labels(),
-        name: released.name(),
-        meta: &want.meta,
-        may_wait: true,
-    });
-    Acquire::call(Acquire::enter(member, released.name(), &mut want), watch)
+    let name = released.name();
+    let watch = Watch::begin(member, grant.labels(), name, &want.meta, true);
+    Acquire::call(Acquire::enter(member, name, &mut want), watch)
 }

@@ -202,16 +202,13 @@ impl Config {
     /// Sets how long the store keeps a lock without a renewal: 100 ms to 30 s, and at most `longest_lease`. The default is
     /// 10 s. The client renews leases in the background; the locks of a killed process are free within one lease.
     pub fn lease(self, time: impl IntoDuration) -> Self {
-        self.set("lease", settings::lease(time).map(Some), |settings| {
-            &mut settings.lease
-        })
+        self.set("lease", settings::lease(time).map(Some), |it| &mut it.lease)
     }
 
     /// Sets how long a lock may be held at most: 24 hours by default.
     pub fn expire(self, time: impl IntoDuration) -> Self {
-        self.set("expire", settings::expire(time).map(Some), |settings| {
-            &mut settings.expire
-        })
+        let expire = settings::expire(time).map(Some);
+        self.set("expire", expire, |it| &mut it.expire)
     }
 
     /// Lets locks be held for as long as their process lives.
@@ -222,9 +219,8 @@ impl Config {
 
     /// Sets how long to wait for a lock: without a limit by default. With zero a call does not wait.
     pub fn block(self, time: impl IntoDuration) -> Self {
-        self.set("block", settings::length(time).map(Some), |settings| {
-            &mut settings.block
-        })
+        let block = settings::length(time).map(Some);
+        self.set("block", block, |it| &mut it.block)
     }
 
     /// Sets how long a call may wait, or a body may hold its lock, before a warning (`tracing`, WARN) is logged: 30 s by
@@ -243,8 +239,7 @@ impl Config {
     /// # Ok(()) }
     /// ```
     pub fn slow(self, time: impl IntoDuration) -> Self {
-        let slow = settings::slow(time);
-        self.set("slow", slow, |it| &mut it.slow)
+        self.set("slow", settings::slow(time), |it| &mut it.slow)
     }
 
     /// Sets what to do about a deadlock: tasks that hold locks and wait for each other, in one process or in several.
@@ -271,9 +266,8 @@ impl Config {
     /// # Ok(()) }
     /// ```
     pub fn deadlock_after(self, time: impl IntoDuration) -> Self {
-        self.set("deadlock_after", settings::time(time), |settings| {
-            &mut settings.deadlock_after
-        })
+        let time = settings::time(time);
+        self.set("deadlock_after", time, |it| &mut it.deadlock_after)
     }
 
     /// Sets how long a call tolerates an unresponsive store before it fails: one lease by default. A call that does not
@@ -288,9 +282,8 @@ impl Config {
     /// allows more: up to 16 s for a reconnect, and up to four times this option for the first connection with
     /// [`connect_lazily`](Self::connect_lazily).
     pub fn connect_timeout(self, time: impl IntoDuration) -> Self {
-        self.set("connect_timeout", settings::time(time), |settings| {
-            &mut settings.connect_timeout
-        })
+        let time = settings::time(time);
+        self.set("connect_timeout", time, |it| &mut it.connect_timeout)
     }
 
     /// Lets the program itself connect to a host and port: through a SOCKS proxy, an SSH tunnel, or with another TLS
@@ -448,9 +441,8 @@ impl Config {
     /// # Ok(()) }
     /// ```
     pub fn longest_lease(self, time: impl IntoDuration) -> Self {
-        self.set("longest_lease", settings::lease(time), |settings| {
-            &mut settings.longest_lease
-        })
+        let lease = settings::lease(time);
+        self.set("longest_lease", lease, |it| &mut it.longest_lease)
     }
 
     /// Lets a grant count only when `count` replicas of the server have it. A call waits for the replicas for at most
@@ -471,9 +463,8 @@ impl Config {
     /// # Ok(()) }
     /// ```
     pub fn replicas(self, count: u32, timeout: impl IntoDuration) -> Self {
-        self.set("replicas", settings::replicas(count, timeout), |settings| {
-            &mut settings.replicas
-        })
+        let replicas = settings::replicas(count, timeout);
+        self.set("replicas", replicas, |it| &mut it.replicas)
     }
 
     /// Asks `provider` for the user and the password of every connection, instead of taking them from the URL. Use it

@@ -64,6 +64,20 @@ macro_rules! guard_methods {
             ) -> Result<(), $crate::error::LockError> {
                 $crate::wait::block_on(self.refresh(expire))
             }
+
+            pub(crate) async fn run_body<T>(
+                mut self,
+                body: impl AsyncFnOnce(&Self) -> T,
+            ) -> Result<T, $crate::error::LockError> {
+                let holds = self.holding.begin_body();
+                $crate::caller::run(holds, body(&self)).await
+            }
+
+            pub(crate) fn run_blocking_body<T>(mut self, body: impl FnOnce(&Self) -> T) -> T {
+                let holds = self.holding.begin_body();
+                let _entered = $crate::caller::enter_body(&holds);
+                body(&self)
+            }
         }
 
         impl $crate::handle::Guard for $guard {
@@ -85,10 +99,9 @@ macro_rules! single_guard_methods {
             /// the namespace, as errors show it.
             #[must_use]
             pub fn name(&self) -> &str {
-                match &self.holding.last {
-                    Some(handle) => handle.name(),
-                    None => self.holding.first().name().as_str(),
-                }
+                let complete = || self.holding.first().name().as_str();
+                let handle = self.holding.last.as_ref();
+                handle.map_or_else(complete, |handle| handle.name())
             }
 
             /// A number that grows with every grant of this lock, for the protected resource to check. Fits a

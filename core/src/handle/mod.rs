@@ -46,7 +46,8 @@ pub(crate) struct Handle {
     /// The id, complete name and meta of the first client that uses the handle. Most programs have only one.
     first: OnceLock<(u64, Name, SharedStr)>,
     /// `None`: the calling task.
-    owner: Option<Owner>,
+    pub(crate) owner: Option<Owner>,
+    pub(crate) options: Options,
     last: Arc<Last>,
 }
 
@@ -61,12 +62,8 @@ impl Handle {
             at: Location::caller(),
             first: OnceLock::new(),
             owner: None,
+            options: Options::default(),
         }
-    }
-
-    pub(crate) fn owned_by(mut self, owner: Owner) -> Self {
-        self.owner = Some(owner);
-        self
     }
 
     /// Finds the client and the complete name for a call of `caller`.

@@ -107,9 +107,9 @@ impl Options {
     }
 }
 
-/// The option methods of a handle type with a field `options`.
+/// The option methods of a handle type, with the path of its options.
 macro_rules! option_methods {
-    ($handle:ty) => {
+    ($handle:ty, $($options:ident).+) => {
         impl $handle {
             /// Sets the longest time that a holder may hold the lock; `refresh` restarts this time. The default is the
             /// client's setting (24 hours).
@@ -126,13 +126,13 @@ macro_rules! option_methods {
             /// [`LockError::InvalidOption`](crate::LockError::InvalidOption).
             pub fn expire(mut self, expire: impl $crate::config::IntoDuration) -> Self {
                 let expire = $crate::config::length(expire);
-                self.options.expire = self.options.length("expire", expire);
+                self.$($options).+.expire = self.$($options).+.length("expire", expire);
                 self
             }
 
             /// Sets no `expire`: a holder may hold the lock as long as its process lives.
             pub fn never_expire(mut self) -> Self {
-                self.options.expire = Some($crate::config::FOREVER);
+                self.$($options).+.expire = Some($crate::config::FOREVER);
                 self
             }
 
@@ -140,7 +140,7 @@ macro_rules! option_methods {
             /// call does not wait. The default is the client's setting (no limit).
             pub fn block(mut self, block: impl $crate::config::IntoDuration) -> Self {
                 let block = $crate::config::length(block);
-                self.options.block = self.options.length("block", block);
+                self.$($options).+.block = self.$($options).+.length("block", block);
                 self
             }
 
@@ -150,10 +150,8 @@ macro_rules! option_methods {
             /// a [`Condvar`](crate::Condvar), no other caller gets the lock until this time is over.
             pub fn at_least(mut self, at_least: impl $crate::config::IntoDuration) -> Self {
                 let at_least = $crate::config::length(at_least);
-                self.options.at_least = self
-                    .options
-                    .length("at_least", at_least)
-                    .unwrap_or_default();
+                let at_least = self.$($options).+.length("at_least", at_least);
+                self.$($options).+.at_least = at_least.unwrap_or_default();
                 self
             }
 
@@ -163,8 +161,8 @@ macro_rules! option_methods {
             /// this option is for code that was written for a library that polls.
             pub fn retries(mut self, n: u32, interval: impl $crate::config::IntoDuration) -> Self {
                 let interval = $crate::config::length(interval);
-                self.options.retries = Some(n);
-                self.options.interval = self.options.length("interval", interval);
+                self.$($options).+.retries = Some(n);
+                self.$($options).+.interval = self.$($options).+.length("interval", interval);
                 self
             }
 
@@ -175,7 +173,7 @@ macro_rules! option_methods {
             /// Each label makes a series of its own, so it must be a constant of the program: a lock's key can't become
             /// a label by accident.
             pub fn metrics_label(mut self, label: &'static str) -> Self {
-                self.options.label = Some(label);
+                self.$($options).+.label = Some(label);
                 self
             }
         }

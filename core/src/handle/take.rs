@@ -1,6 +1,6 @@
 //! Takes a lock of any kind through its handle.
 
-use super::{Handle, Holding, Options, Reentry};
+use super::{Handle, Holding, Reentry};
 use crate::caller::Caller;
 use crate::error::LockError;
 use crate::observe::ACQUIRE;
@@ -9,7 +9,6 @@ use crate::store::Share;
 use crate::task::TaskId;
 use crate::wait::proceed;
 
-/// A call for a lock that has begun.
 pub(crate) enum Taking {
     Obtained(Holding),
     Waiting(Acquire),
@@ -26,66 +25,61 @@ impl Taking {
 }
 
 impl Handle {
-    /// Takes the lock. A given `patience` replaces that of the options.
+    /// A given `patience` replaces that of the options.
     pub(crate) async fn take<G: From<Holding>>(
         &self,
-        options: &Options,
         share: Share,
         patience: Option<Patience>,
     ) -> Result<G, LockError> {
         proceed().await;
-        let holding = match self.start(options, share, patience, false)? {
+        let holding = match self.start(share, patience, false)? {
             Taking::Obtained(holding) => holding,
             Taking::Waiting(acquire) => Holding::new(acquire.await?),
         };
-        Ok(self.keep(holding, options, false).into())
+        Ok(self.keep(holding, false).into())
     }
 
     #[inline]
     pub(crate) fn blocking_take<G: From<Holding>>(
         &self,
-        options: &Options,
         share: Share,
         patience: Option<Patience>,
     ) -> Result<G, LockError> {
-        let holding = self.start(options, share, patience, true)?.blocking()?;
-        Ok(self.keep(holding, options, true).into())
+        let holding = self.start(share, patience, true)?.blocking()?;
+        Ok(self.keep(holding, true).into())
     }
 
     pub(crate) async fn try_take<G: From<Holding>>(
         &self,
-        options: &Options,
         share: Share,
     ) -> Result<Option<G>, LockError> {
-        unless_taken(self.take(options, share, Some(Patience::NONE)).await)
+        unless_taken(self.take(share, Some(Patience::NONE)).await)
     }
 
     pub(crate) fn blocking_try_take<G: From<Holding>>(
         &self,
-        options: &Options,
         share: Share,
     ) -> Result<Option<G>, LockError> {
-        unless_taken(self.blocking_take(options, share, Some(Patience::NONE)))
+        unless_taken(self.blocking_take(share, Some(Patience::NONE)))
     }
 
     #[inline]
     fn start(
         &self,
-        options: &Options,
         share: Share,
         patience: Option<Patience>,
         blocking: bool,
     ) -> Result<Taking, LockError> {
         let caller = Caller::current(blocking);
         self.resolve(&caller)?
-            .start(&caller, options, share, patience)
+            .start(&caller, &self.options, share, patience)
     }
 
     #[inline]
-    fn keep(&self, mut holding: Holding, options: &Options, blocking: bool) -> Holding {
+    fn keep(&self, mut holding: Holding, blocking: bool) -> Holding {
         log_obtained(holding.first());
         self.last.remember(holding.first(), holding.holds());
-        let stays = options.reentry == Reentry::Enters;
+        let stays = self.options.reentry == Reentry::Enters;
         holding.taken_by(TaskId::current(blocking), stays);
         holding.last = Some(self.last.clone());
         holding

@@ -10,7 +10,7 @@ use crate::client::Client;
 use crate::error::{LockError, LockKind};
 use crate::lease::Terms;
 use crate::name::Name;
-use crate::observe::{Call, LockLabels, Watch};
+use crate::observe::{LockLabels, Watch};
 use crate::queue::{Acquire, Answered, Hold, Holds, Past, Patience, Want};
 use crate::store::{Meta, Op, Owner, Share, SharedStr};
 
@@ -18,7 +18,7 @@ use crate::store::{Meta, Op, Owner, Share, SharedStr};
 pub(crate) struct AcquireTarget<'a> {
     pub(crate) client: Cow<'a, Client>,
     pub(crate) name: Cow<'a, Name>,
-    /// Identifies the caller, without the owner: see [`Meta`].
+    /// Without the owner: see [`Meta`].
     pub(crate) meta: SharedStr,
     /// `None`: the calling task.
     pub(super) owner: Option<&'a Owner>,
@@ -43,7 +43,7 @@ impl<'a> AcquireTarget<'a> {
         }
     }
 
-    /// Begins a call. A given `patience` replaces that of the options.
+    /// A given `patience` replaces that of the options.
     #[inline]
     pub(crate) fn start(
         &self,
@@ -64,12 +64,9 @@ impl<'a> AcquireTarget<'a> {
         if patience.queues() {
             self.note_order(caller, want.label, slice::from_ref(&*self.name));
         }
-        let watch = Watch::begin(self.client.member().observer(), || Call {
-            labels: LockLabels::of(want.label, &want.share),
-            name: &self.name,
-            meta: &want.meta,
-            may_wait: patience.waits(),
-        });
+        let labels = LockLabels::of(want.label, &want.share);
+        let (member, may_wait) = (self.client.member(), patience.waits());
+        let watch = Watch::begin(member, labels, &self.name, &want.meta, may_wait);
         Acquire::call(self.join(caller, &mut want, &[]), watch).map(Taking::Waiting)
     }
 
@@ -82,9 +79,8 @@ impl<'a> AcquireTarget<'a> {
         label: &'static str,
         names: impl IntoIterator<Item = &'n Name, IntoIter: Clone>,
     ) {
-        let (member, of_call) = (self.client.member(), (label, &*self.meta));
-        let order = member.order();
-        order.note(caller.holds(), of_call, names.into_iter());
+        let order = self.client.member().order();
+        order.note(caller.holds(), (label, &*self.meta), names.into_iter());
     }
 
     /// Shares a hold of the caller. Fails if the call may neither share it nor ask for more; `None`: ask the store.

@@ -24,7 +24,6 @@ impl Budget {
         }
     }
 
-    /// Counts the `attempts` that the call made while it waited for one lock.
     pub(super) fn waited_for(&mut self, attempts: u32) {
         self.attempts = self.attempts.saturating_add(attempts);
         self.retried = self.retried.saturating_add(attempts);
@@ -32,12 +31,9 @@ impl Budget {
 
     /// The patience for the next wait for a lock; `None` if the call may not wait again.
     pub(super) fn left(&self) -> Option<Patience> {
-        let left = |block: Option<Duration>| match block {
-            Some(block) => {
-                let left = block.saturating_sub(self.waited());
-                (!left.is_zero()).then_some(Some(left))
-            }
-            None => Some(None),
+        let left = |block: Option<Duration>| {
+            let left = block.map(|block| block.saturating_sub(self.waited()));
+            (left != Some(Duration::ZERO)).then_some(left)
         };
         match self.patience {
             Patience::Queue(block) => left(block).map(Patience::Queue),
@@ -54,31 +50,22 @@ impl Budget {
         }
     }
 
-    /// How much longer the call tolerates an unresponsive store; `None`: for `store_timeout`.
+    /// For an unresponsive store; `None`: `store_timeout`.
     pub(super) fn silence(&self) -> Option<Duration> {
         let silence = self.patience.silence();
         silence.map(|time| time.saturating_sub(self.waited()))
     }
 
-    /// The error of a call that may not wait again. `busy` is the error of the busy lock.
-    pub(super) fn give_up(&self, busy: LockError) -> LockError {
-        match (self.patience, busy) {
-            (Patience::Poll { retries, .. }, LockError::Timeout { name, holder, .. })
-                if self.retried >= retries =>
-            {
-                LockError::TooManyAttempts {
-                    name,
-                    attempts: self.attempts,
-                    holder,
-                }
-            }
-            (_, busy) => self.of_call(busy),
-        }
-    }
-
     /// Turns the error of one lock into the error of the call.
     pub(super) fn of_call(&self, error: LockError) -> LockError {
+        let used_up =
+            matches!(self.patience, Patience::Poll { retries, .. } if self.retried >= retries);
         match error {
+            LockError::Timeout { name, holder, .. } if used_up => LockError::TooManyAttempts {
+                name,
+                attempts: self.attempts,
+                holder,
+            },
             LockError::Timeout { name, holder, .. } => LockError::Timeout {
                 name,
                 waited: self.waited(),

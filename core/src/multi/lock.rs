@@ -1,7 +1,7 @@
 //! The methods that take the locks.
 
 use super::{MultiGuard, MultiLock, take};
-use crate::caller::{self, Caller};
+use crate::caller::Caller;
 use crate::error::LockError;
 use crate::handle::unless_taken;
 use crate::queue::Patience;
@@ -79,9 +79,7 @@ impl MultiLock {
         &self,
         body: impl AsyncFnOnce(&MultiGuard) -> T,
     ) -> Result<T, LockError> {
-        let mut guard = self.lock().await?;
-        let holds = guard.holding.begin_body();
-        caller::run(holds, body(&guard)).await
+        self.lock().await?.run_body(body).await
     }
 
     /// Like [`synchronize`](Self::synchronize), but blocks the thread. If a lock is lost, `body` still runs to its end,
@@ -94,10 +92,7 @@ impl MultiLock {
         &self,
         body: impl FnOnce(&MultiGuard) -> T,
     ) -> Result<T, LockError> {
-        let mut guard = self.blocking_lock()?;
-        let holds = guard.holding.begin_body();
-        let _entered = caller::enter_body(&holds);
-        Ok(body(&guard))
+        Ok(self.blocking_lock()?.run_blocking_body(body))
     }
 
     async fn take(

@@ -85,7 +85,7 @@ impl MultiLock {
     }
 }
 
-option_methods!(MultiLock);
+option_methods!(MultiLock, options);
 
 /// Sorts `items` by name, and keeps one item for each name; an error if there are no items.
 fn in_order<T>(mut items: Vec<T>, name: impl Fn(&T) -> &Name) -> Result<Vec<T>, LockError> {

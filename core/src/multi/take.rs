@@ -12,13 +12,13 @@ use crate::error::LockError;
 use crate::handle::{AcquireTarget, Holding, Options, Reentry, log_obtained};
 use crate::lease::Terms;
 use crate::name::NameList;
-use crate::observe::{self, LockLabels, Watch, warn_of_timeout};
+use crate::observe::{LockLabels, Watch, warn_of_timeout};
 use crate::queue::{Acquire, Hold, Patience, Unlocked};
 use crate::store::Share;
 use crate::task::TaskId;
 use crate::wait::proceed;
 
-/// How often a call may start over because it lost a lock while it waited for the other locks.
+/// A call starts over if it lost a lock while it waited for another.
 const MAX_RESTARTS: u32 = 5;
 
 /// Takes the mutex of each name. `targets` may be in any order and contain duplicates. A given `patience` replaces that
@@ -96,12 +96,9 @@ impl<'a> Call<'a> {
         }
         let first = &targets[0];
         let names = NameList(targets.iter().map(|target| &*target.name));
-        let watch = Watch::begin(first.client.member().observer(), || observe::Call {
-            labels: LockLabels::of(options.label(), &Share::MUTEX),
-            name: &names,
-            meta: &first.meta,
-            may_wait: own.waits(),
-        });
+        let labels = LockLabels::of(options.label(), &Share::MUTEX);
+        let member = first.client.member();
+        let watch = Watch::begin(member, labels, &names, &first.meta, own.waits());
         Ok(Self {
             caller,
             targets,
@@ -150,7 +147,7 @@ impl<'a> Call<'a> {
         loop {
             while let Some((index, busy)) = self.try_rest().await? {
                 let Some(patience) = self.budget.left() else {
-                    return Err(self.budget.give_up(busy));
+                    return Err(self.budget.of_call(busy));
                 };
                 self.give_back_behind(index);
                 self.wait_for(index, patience).await?;
@@ -165,7 +162,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Tries all missing locks at once, as one attempt. Returns the first busy lock and its error.
+    /// Tries all missing locks at once. Returns the first busy lock and its error.
     async fn try_rest(&mut self) -> Result<Option<(usize, LockError)>, LockError> {
         let mut any = false;
         let silence = self.budget.silence();
@@ -230,16 +227,12 @@ impl<'a> Call<'a> {
             ..self.terms
         };
         // What the call itself keeps while it waits for this lock.
-        let own = self.slots[..index].iter();
-        let held: Vec<Arc<Hold>> = match patience.waits() {
-            true => own
-                .filter_map(|slot| match slot {
-                    Slot::Own(holding) => Some(holding.first().clone()),
-                    _ => None,
-                })
-                .collect(),
-            false => Vec::new(),
-        };
+        let kept = if patience.waits() { index } else { 0 };
+        let own = self.slots[..kept].iter().filter_map(|slot| match slot {
+            Slot::Own(holding) => Some(holding.first().clone()),
+            _ => None,
+        });
+        let held: Vec<Arc<Hold>> = own.collect();
         let (target, share) = (&self.targets[index], Share::MUTEX);
         let mut want = target.want(&self.caller, share, terms, self.label, patience)?;
         target.join(&self.caller, &mut want, &held)
@@ -297,10 +290,12 @@ impl<'a> Call<'a> {
         if self.targets[0].last.is_some() {
             holding.taken_by(TaskId::current(self.caller.is_blocking()), self.stays);
         }
-        let handles = self
-            .targets
-            .iter()
-            .filter_map(|target| target.last.cloned());
-        MultiGuard::new(holding, handles.collect(), waited, self.budget.attempts)
+        let handles = self.targets.iter();
+        MultiGuard {
+            holding,
+            handles: handles.filter_map(|target| target.last.cloned()).collect(),
+            waited,
+            attempts: self.budget.attempts,
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! [`Mutex`]: one holder in the whole cluster. What all kinds of lock share is in [`handle`](crate::handle).
+//! [`Mutex`]: one holder in the whole cluster.
 
 mod guard;
 mod manage;
@@ -10,7 +10,7 @@ pub use guard::MutexGuard;
 pub use ticket::Ticket;
 
 use crate::client::Client;
-use crate::handle::{Handle, Options, Reentry, option_methods, query_methods};
+use crate::handle::{Handle, Reentry, option_methods, query_methods};
 
 /// A lock with at most one holder at a time in the whole cluster.
 ///
@@ -35,7 +35,6 @@ use crate::handle::{Handle, Options, Reentry, option_methods, query_methods};
 #[must_use = "a handle does nothing until it is locked"]
 pub struct Mutex {
     handle: Handle,
-    options: Options,
 }
 
 impl Client {
@@ -47,7 +46,8 @@ impl Client {
     /// in the store.
     #[track_caller]
     pub fn mutex(&self, name: impl Into<String>) -> Mutex {
-        Mutex::of(Handle::new(Some(self.clone()), name))
+        let handle = Handle::new(Some(self.clone()), name);
+        Mutex { handle }
     }
 }
 
@@ -55,12 +55,8 @@ impl Mutex {
     /// A mutex called `name`, of the client that is in force where the mutex is used: see [`Client::mutex`].
     #[track_caller]
     pub fn new(name: impl Into<String>) -> Self {
-        Self::of(Handle::new(None, name))
-    }
-
-    fn of(handle: Handle) -> Self {
-        let options = Options::default();
-        Self { handle, options }
+        let handle = Handle::new(None, name);
+        Self { handle }
     }
 
     /// Allows a task that holds this lock to take the lock again; the guards share one hold. The `expire` of the inner
@@ -69,10 +65,10 @@ impl Mutex {
     /// A guard of a re-entrant handle counts as held by the task that took it, so don't move it to another task. The
     /// guide has [the whole rule](https://docs.rs/auto-mutex/latest/auto_mutex/_guide/handles#which-task-holds-a-lock).
     pub fn reentrant(mut self) -> Self {
-        self.options.reentry = Reentry::Enters;
+        self.handle.options.reentry = Reentry::Enters;
         self
     }
 }
 
-option_methods!(Mutex);
+option_methods!(Mutex, handle.options);
 query_methods!(Mutex);

@@ -23,7 +23,7 @@ pub use self::metric::{Metric, MetricKind};
 pub use self::to_metrics::MetricsObserver;
 #[cfg(feature = "otel")]
 pub use self::to_otel::OtelObserver;
-pub(crate) use self::watch::{Call, CallerPlace, Watch, spans_are_on, warn_of_timeout};
+pub(crate) use self::watch::{CallerPlace, Watch, spans_are_on, warn_of_timeout};
 use crate::error::LossCause;
 use crate::site::sites;
 

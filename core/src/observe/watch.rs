@@ -12,7 +12,7 @@ use super::labels::{LockLabels, Outcome};
 use super::{ACQUIRE, Metric, SharedObserver};
 use crate::clock::Instant;
 use crate::error::{Holder, LockError};
-use crate::queue::Hold;
+use crate::queue::{Hold, Member};
 use crate::store::Meta;
 
 /// If this value is dropped before the end, the call counts as cancelled.
@@ -27,14 +27,6 @@ pub(crate) struct Watch {
     over: bool,
 }
 
-pub(crate) struct Call<'a> {
-    pub(crate) labels: LockLabels,
-    pub(crate) name: &'a dyn fmt::Display,
-    /// Identifies the caller: see [`Meta`].
-    pub(crate) meta: &'a str,
-    pub(crate) may_wait: bool,
-}
-
 /// Whether any subscriber may want our spans. If not, a call needs no further check.
 #[inline]
 pub(crate) fn spans_are_on() -> bool {
@@ -42,26 +34,36 @@ pub(crate) fn spans_are_on() -> bool {
 }
 
 impl Watch {
-    /// `None` if neither a subscriber nor an observer wants reports.
+    /// `None` if neither a subscriber nor an observer wants reports. `meta` identifies the caller.
     #[inline]
-    pub(crate) fn begin<'a>(
-        observer: Option<&SharedObserver>,
-        call: impl FnOnce() -> Call<'a>,
+    pub(crate) fn begin(
+        member: &Member,
+        labels: LockLabels,
+        name: &dyn fmt::Display,
+        meta: &str,
+        may_wait: bool,
     ) -> Option<Box<Self>> {
+        let observer = member.observer();
         if observer.is_none() && !spans_are_on() {
             return None;
         }
-        Self::begun(observer, call())
+        Self::begun(observer, labels, name, meta, may_wait)
     }
 
     #[cold]
-    fn begun(observer: Option<&SharedObserver>, call: Call<'_>) -> Option<Box<Self>> {
+    fn begun(
+        observer: Option<&SharedObserver>,
+        labels: LockLabels,
+        name: &dyn fmt::Display,
+        meta: &str,
+        may_wait: bool,
+    ) -> Option<Box<Self>> {
         let span = tracing::debug_span!(
             target: ACQUIRE,
             "lock.acquire",
-            name = %call.name,
-            site = %CallerPlace(call.meta),
-            kind = %call.labels.kind(),
+            name = %name,
+            site = %CallerPlace(meta),
+            kind = %labels.kind(),
             token = Empty,
             waited_ms = Empty,
             outcome = Empty,
@@ -73,9 +75,9 @@ impl Watch {
         Some(Box::new(Self {
             span,
             observer: observer.cloned(),
-            labels: call.labels,
+            labels,
             started: Instant::now(),
-            may_wait: call.may_wait,
+            may_wait,
             waiting: false,
             over: false,
         }))
@@ -163,7 +165,7 @@ impl fmt::Display for CallerPlace<'_> {
 
 /// Logs at most one such warning a second for each client. `meta` identifies the caller.
 #[cold]
-pub(crate) fn warn_of_timeout(member: &crate::queue::Member, meta: &str, error: &LockError) {
+pub(crate) fn warn_of_timeout(member: &Member, meta: &str, error: &LockError) {
     let (name, waited) = match error {
         LockError::Timeout { name, waited, .. } => (name, Some(waited)),
         LockError::TooManyAttempts { name, .. } => (name, None),

@@ -1,7 +1,6 @@
 //! The methods that take the lock for reading.
 
 use super::{RwLock, RwLockReadGuard};
-use crate::caller;
 use crate::error::LockError;
 use crate::store::Share;
 
@@ -19,7 +18,7 @@ impl RwLock {
     ///
     /// If the future is dropped, the call leaves the queue, or releases what it was already granted.
     pub async fn read(&self) -> Result<RwLockReadGuard, LockError> {
-        self.handle.take(&self.options, Share::READER, None).await
+        self.handle.take(Share::READER, None).await
     }
 
     /// Like [`read`](Self::read), but blocks the thread.
@@ -29,8 +28,7 @@ impl RwLock {
     /// The errors of [`read`](Self::read), and [`LockError::Deadlock`] if only a task of this thread could release the
     /// lock.
     pub fn blocking_read(&self) -> Result<RwLockReadGuard, LockError> {
-        self.handle
-            .blocking_take(&self.options, Share::READER, None)
+        self.handle.blocking_take(Share::READER, None)
     }
 
     /// Takes the lock for reading if the call need not wait. Otherwise returns `None`.
@@ -43,7 +41,7 @@ impl RwLock {
     ///
     /// Like [`read`](Self::read).
     pub async fn try_read(&self) -> Result<Option<RwLockReadGuard>, LockError> {
-        self.handle.try_take(&self.options, Share::READER).await
+        self.handle.try_take(Share::READER).await
     }
 
     /// Like [`try_read`](Self::try_read), but blocks the thread for one round trip to the store.
@@ -52,7 +50,7 @@ impl RwLock {
     ///
     /// The errors of [`try_read`](Self::try_read).
     pub fn blocking_try_read(&self) -> Result<Option<RwLockReadGuard>, LockError> {
-        self.handle.blocking_try_take(&self.options, Share::READER)
+        self.handle.blocking_try_take(Share::READER)
     }
 
     /// Takes the lock for reading, runs `body` with the guard, and releases the lock, even if `body` panics or is
@@ -72,9 +70,7 @@ impl RwLock {
         &self,
         body: impl AsyncFnOnce(&RwLockReadGuard) -> T,
     ) -> Result<T, LockError> {
-        let mut guard = self.read().await?;
-        let holds = guard.holding.begin_body();
-        caller::run(holds, body(&guard)).await
+        self.read().await?.run_body(body).await
     }
 
     /// Like [`synchronize_read`](Self::synchronize_read), but blocks the thread. If the lock is lost, `body` still runs
@@ -87,9 +83,6 @@ impl RwLock {
         &self,
         body: impl FnOnce(&RwLockReadGuard) -> T,
     ) -> Result<T, LockError> {
-        let mut guard = self.blocking_read()?;
-        let holds = guard.holding.begin_body();
-        let _entered = caller::enter_body(&holds);
-        Ok(body(&guard))
+        Ok(self.blocking_read()?.run_blocking_body(body))
     }
 }

@@ -1,7 +1,6 @@
 //! The methods that take the lock for writing.
 
 use super::{RwLock, RwLockWriteGuard};
-use crate::caller;
 use crate::error::LockError;
 use crate::store::Share;
 
@@ -19,7 +18,7 @@ impl RwLock {
     ///
     /// If the future is dropped, the call leaves the queue, or releases what it was already granted.
     pub async fn write(&self) -> Result<RwLockWriteGuard, LockError> {
-        self.handle.take(&self.options, Share::WRITER, None).await
+        self.handle.take(Share::WRITER, None).await
     }
 
     /// Like [`write`](Self::write), but blocks the thread.
@@ -29,8 +28,7 @@ impl RwLock {
     /// The errors of [`write`](Self::write), and [`LockError::Deadlock`] if only a task of this thread could release
     /// the lock.
     pub fn blocking_write(&self) -> Result<RwLockWriteGuard, LockError> {
-        self.handle
-            .blocking_take(&self.options, Share::WRITER, None)
+        self.handle.blocking_take(Share::WRITER, None)
     }
 
     /// Takes the lock for writing if the call need not wait. Otherwise returns `None`.
@@ -43,7 +41,7 @@ impl RwLock {
     ///
     /// Like [`write`](Self::write).
     pub async fn try_write(&self) -> Result<Option<RwLockWriteGuard>, LockError> {
-        self.handle.try_take(&self.options, Share::WRITER).await
+        self.handle.try_take(Share::WRITER).await
     }
 
     /// Like [`try_write`](Self::try_write), but blocks the thread for one round trip to the store.
@@ -52,7 +50,7 @@ impl RwLock {
     ///
     /// The errors of [`try_write`](Self::try_write).
     pub fn blocking_try_write(&self) -> Result<Option<RwLockWriteGuard>, LockError> {
-        self.handle.blocking_try_take(&self.options, Share::WRITER)
+        self.handle.blocking_try_take(Share::WRITER)
     }
 
     /// Takes the lock for writing, runs `body` with the guard, and releases the lock, even if `body` panics or is
@@ -72,9 +70,7 @@ impl RwLock {
         &self,
         body: impl AsyncFnOnce(&RwLockWriteGuard) -> T,
     ) -> Result<T, LockError> {
-        let mut guard = self.write().await?;
-        let holds = guard.holding.begin_body();
-        caller::run(holds, body(&guard)).await
+        self.write().await?.run_body(body).await
     }
 
     /// Like [`synchronize_write`](Self::synchronize_write), but blocks the thread. If the lock is lost, `body` still
@@ -87,9 +83,6 @@ impl RwLock {
         &self,
         body: impl FnOnce(&RwLockWriteGuard) -> T,
     ) -> Result<T, LockError> {
-        let mut guard = self.blocking_write()?;
-        let holds = guard.holding.begin_body();
-        let _entered = caller::enter_body(&holds);
-        Ok(body(&guard))
+        Ok(self.blocking_write()?.run_blocking_body(body))
     }
 }

@@ -1,6 +1,6 @@
 //! Counts the free permits of a semaphore, checks whether it exists, and deletes it.
 
-use super::Semaphore;
+use super::{Semaphore, check};
 use crate::caller::Caller;
 use crate::error::{LockError, LockKind};
 use crate::store::{NameRecord, Op, Reply};
@@ -63,7 +63,7 @@ impl Semaphore {
     ///
     /// The semaphore is deleted, whether or not the future completes, unless it is in use.
     pub async fn delete(&self) -> Result<bool, LockError> {
-        self.check()?;
+        check(self.permits)?;
         match self.handle.ask(&Op::Delete)?.wait().await? {
             Reply::InUse { holders, waiters } => Err(LockError::InUse {
                 name: self.name()?,
@@ -80,7 +80,7 @@ impl Semaphore {
     }
 
     async fn inspect(&self) -> Result<NameRecord, LockError> {
-        self.check()?;
+        check(self.permits)?;
         self.handle.inspect().await
     }
 

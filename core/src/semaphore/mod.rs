@@ -1,5 +1,4 @@
-//! [`Semaphore`]: limits the number of holders in the whole cluster. What all kinds of lock share is in
-//! [`handle`](crate::handle).
+//! [`Semaphore`]: limits the number of holders in the whole cluster.
 
 mod acquire;
 mod existence;
@@ -10,7 +9,7 @@ pub use permit::Permit;
 
 use crate::client::Client;
 use crate::error::{LockError, kind};
-use crate::handle::{Handle, Options, Reentry, option_methods, query_methods};
+use crate::handle::{Handle, Reentry, option_methods, query_methods};
 use crate::store::Share;
 
 /// A fixed number of permits for the whole cluster.
@@ -42,7 +41,6 @@ use crate::store::Share;
 #[must_use = "a handle does nothing until a permit is acquired"]
 pub struct Semaphore {
     handle: Handle,
-    options: Options,
     permits: u32,
 }
 
@@ -51,7 +49,8 @@ impl Client {
     /// [`mutex`](Self::mutex).
     #[track_caller]
     pub fn semaphore(&self, name: impl Into<String>, permits: u32) -> Semaphore {
-        Semaphore::of(Handle::new(Some(self.clone()), name), permits)
+        let handle = Handle::new(Some(self.clone()), name);
+        Semaphore { handle, permits }
     }
 }
 
@@ -60,15 +59,8 @@ impl Semaphore {
     /// acquired: see [`Client::semaphore`].
     #[track_caller]
     pub fn new(name: impl Into<String>, permits: u32) -> Self {
-        Self::of(Handle::new(None, name), permits)
-    }
-
-    fn of(handle: Handle, permits: u32) -> Self {
-        Self {
-            handle,
-            options: Options::default(),
-            permits,
-        }
+        let handle = Handle::new(None, name);
+        Self { handle, permits }
     }
 
     /// If a task already holds at least as many permits as it asks for, the inner call shares them instead of taking
@@ -78,16 +70,8 @@ impl Semaphore {
     /// A guard of a re-entrant handle counts as held by the task that took it, so don't move it to another task. The
     /// guide has [the whole rule](https://docs.rs/auto-mutex/latest/auto_mutex/_guide/handles#which-task-holds-a-lock).
     pub fn reentrant(mut self) -> Self {
-        self.options.reentry = Reentry::Enters;
+        self.handle.options.reentry = Reentry::Enters;
         self
-    }
-
-    fn share(&self, units: u32) -> Result<Share, LockError> {
-        share(units, self.permits)
-    }
-
-    fn check(&self) -> Result<(), LockError> {
-        check(self.permits)
     }
 }
 
@@ -117,5 +101,5 @@ fn invalid(reason: &'static str) -> LockError {
     }
 }
 
-option_methods!(Semaphore);
+option_methods!(Semaphore, handle.options);
 query_methods!(Semaphore);

@@ -1,6 +1,6 @@
 //! Adds tokens: permits that are granted only once.
 
-use super::Semaphore;
+use super::{Semaphore, check};
 use crate::error::LockError;
 use crate::store::{Op, Signal, Ticket};
 use crate::wait::block_on;
@@ -42,7 +42,7 @@ impl Semaphore {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub async fn signal(&self, token: impl Into<String>) -> Result<(), LockError> {
-        self.check()?;
+        check(self.permits)?;
         let token = token.into();
         if token.len() > MAX_TOKEN_BYTES {
             return Err(LockError::InvalidOption {
