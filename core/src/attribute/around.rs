@@ -122,7 +122,6 @@ impl<A, G: Guard> Locking<A, G> {
 }
 
 /// Takes the lock, then runs `body` under it. If the lock is lost, the future ends, and the expansion drops `body`.
-///
 /// `body` is pinned in place: in a debug build, moving a future into another one copies all of its data.
 pub fn under<'a, A, G: Guard, F>(
     lock: &'a mut Locking<A, G>,
@@ -136,7 +135,6 @@ pub fn under<'a, A, G: Guard, F>(
     }
 }
 
-/// Like [`under`], but runs `body` to its end, even if the lock is lost.
 pub fn under_finishing<'a, A, G: Guard, F>(
     lock: &'a mut Locking<A, G>,
     body: Pin<&'a mut F>,
@@ -180,7 +178,6 @@ where
     }
 }
 
-/// The expansion drops the body next, then the lock.
 impl<A, G: Guard, F> Drop for Under<'_, A, G, F> {
     #[inline]
     fn drop(&mut self) {

@@ -23,7 +23,6 @@ impl<R: Future> Probe<R> {
     }
 }
 
-/// Types that contain another one, whose probe the method returns.
 macro_rules! containers {
     ($($container:ty $(where $other:ident)?;)*) => {
         $(
@@ -44,7 +43,6 @@ containers! {
     (R,);
 }
 
-/// Has the methods that the compiler finds for all other types.
 pub trait Otherwise {
     fn __auto_mutex_kind(&self) -> IsValue {
         IsValue(())

@@ -16,7 +16,6 @@ use crate::semaphore::Permit;
 use crate::store::Share;
 use crate::wait::{Coop, block_on};
 
-/// Takes one kind of lock. The guard type of each kind implements this trait.
 pub trait Lock: Guard + Sized + Unpin {
     type Acquire: Future<Output = Result<Self, LockError>> + Send + Unpin;
 
@@ -26,7 +25,6 @@ pub trait Lock: Guard + Sized + Unpin {
     fn blocking_acquire(request: Request<Self>) -> Result<Self, LockError>;
 }
 
-/// A guard of one name.
 trait Single: Guard + From<Holding> + Unpin {
     fn share(request: &Request<Self>) -> Result<Share, LockError>;
 }

@@ -139,7 +139,6 @@ impl<L> Request<L> {
         options.interval = options.length("interval", length(interval));
     }
 
-    /// Adds a part to the key: `part` between two texts.
     pub fn part<M, P: KeyPart<M> + ?Sized>(&mut self, before: &str, part: &P, after: &str) {
         let text = self.shown(before, part, after);
         match self.keys.last_mut() {
@@ -190,7 +189,6 @@ impl<L> Request<L> {
         self.finish(self.site.keyed(self.scope(known, client), key))
     }
 
-    /// The name without the key.
     fn scope(&self, known: Option<&OfClient>, client: &Client) -> NameBuilder {
         match known.and_then(|known| known.scope.as_ref()) {
             Some(scope) => scope.clone(),
@@ -265,7 +263,6 @@ impl Request<MultiGuard> {
         }
     }
 
-    /// Begins another key. Later calls of [`part`](Self::part) add its parts.
     pub fn another(&mut self) {
         self.several = true;
         self.keys.push(Vec::new());
@@ -279,7 +276,6 @@ impl Request<MultiGuard> {
         self.all(keys.list());
     }
 
-    /// Like [`each`](Self::each), for a place expression, which is only borrowed.
     pub fn each_of<'p, M, N, K>(&mut self, keys: &'p K)
     where
         K: KeyPlace<'p, M> + ?Sized,

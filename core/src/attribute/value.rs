@@ -149,7 +149,6 @@ pub trait IsClient<M> {
     fn client(&self) -> &Client;
 }
 
-/// Marks a type that dereferences to a type with the mark `M`.
 #[derive(Debug)]
 pub struct Behind<M>(PhantomData<M>);
 

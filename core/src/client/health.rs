@@ -241,16 +241,9 @@ impl Client {
     /// Names that are never in use: one of each node. Names of users never begin with a colon.
     fn ping_names(&self) -> Vec<Name> {
         let (store, nodes) = (self.member().store(), self.member().links().nodes());
-        let (mut names, mut found) = (Vec::new(), HashSet::new());
-        for number in 0..MOST_PINGS {
-            let name = Name::from_escaped(&format!(":ping{number}"));
-            if found.insert(store.node(&name)) {
-                names.push(name);
-            }
-            if found.len() >= nodes {
-                break;
-            }
-        }
-        names
+        let mut found = HashSet::new();
+        let names = (0..MOST_PINGS).map(|number| Name::from_escaped(&format!(":ping{number}")));
+        let names = names.filter(|name| found.insert(store.node(name)));
+        names.take(nodes.max(1)).collect()
     }
 }

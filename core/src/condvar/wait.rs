@@ -139,7 +139,6 @@ impl Condvar {
     }
 }
 
-/// Asks for the lock of `released` again, with the same terms.
 fn take_again(released: &Hold, blocking: bool) -> Result<Acquire, LockError> {
     let grant = released.grant();
     let share = Share {

@@ -15,7 +15,6 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin> DialedStream for S {}
 
 type Dialing = Pin<Box<dyn Future<Output = io::Result<Box<dyn DialedStream>>> + Send>>;
 
-/// Clones of one dialer are equal.
 #[derive(Clone)]
 pub(crate) struct Dialer(Arc<dyn Fn(String, u16) -> Dialing + Send + Sync>);
 

@@ -46,7 +46,6 @@ pub(crate) struct Settings {
     pub(crate) lazily: bool,
     pub(crate) reentrant: bool,
     pub(crate) observer: Option<SharedObserver>,
-    /// Pairs of lock classes.
     pub(crate) allowed_orders: Vec<(String, String)>,
 }
 
@@ -152,7 +151,6 @@ impl Settings {
         }
     }
 
-    /// Returns an option that contradicts another one, and the reason.
     pub(super) fn check(&self) -> Result<(), (&'static str, &'static str)> {
         if self.lease() > self.longest_lease {
             return Err(("lease", "it is longer than `longest_lease`"));

@@ -65,7 +65,6 @@ impl fmt::Display for DeadlockHop {
     }
 }
 
-/// Writes a site as `path, file:line`.
 fn write_place(f: &mut fmt::Formatter<'_>, site: &str) -> fmt::Result {
     match apart(site) {
         Some((path, file, line)) => write!(f, "{path}, {file}:{line}"),

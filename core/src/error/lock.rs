@@ -314,6 +314,71 @@ impl LockError {
     pub fn is_timeout(&self) -> bool {
         matches!(self, Self::Timeout { .. } | Self::TooManyAttempts { .. })
     }
+
+    /// Whether the same call may succeed later, although nobody changes the program, its configuration or the store's.
+    ///
+    /// | error | transient |
+    /// |---|---|
+    /// | [`Timeout`](Self::Timeout), [`TooManyAttempts`](Self::TooManyAttempts) | yes: other callers held the lock |
+    /// | [`InUse`](Self::InUse) | yes: the semaphore has holders or waiters |
+    /// | [`NotReplicated`](Self::NotReplicated) | yes: the replicas were late |
+    /// | [`Unavailable`](Self::Unavailable) | yes, unless the store rejects the user or a right, or replies with something that isn't its protocol |
+    /// | [`Lost`](Self::Lost) | no: the body may have run in part, so only the program knows whether it may run again |
+    /// | [`AlreadyHeld`](Self::AlreadyHeld), [`Deadlock`](Self::Deadlock) | no: the task must first release what it holds |
+    /// | [`ShutDown`](Self::ShutDown), [`NotSetUp`](Self::NotSetUp), [`Forked`](Self::Forked) | no: there is no client that could serve the call |
+    /// | [`PermitsMismatch`](Self::PermitsMismatch), [`WrongKind`](Self::WrongKind), [`ForeignKey`](Self::ForeignKey) | no: programs disagree about the name |
+    /// | [`InvalidName`](Self::InvalidName), [`InvalidOption`](Self::InvalidOption), [`Unsupported`](Self::Unsupported) | no: the call itself is wrong |
+    ///
+    /// ```
+    /// use auto_mutex::LockError;
+    ///
+    /// fn status(error: &LockError) -> u16 {
+    ///     if error.is_transient() { 503 } else { 500 }
+    /// }
+    /// assert_eq!(status(&LockError::timeout("reports")), 503);
+    /// assert_eq!(status(&LockError::NotSetUp), 500);
+    /// ```
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::InUse { .. } | Self::NotReplicated { .. } => true,
+            Self::Unavailable { source, .. } => source.is_transient(),
+            _ => self.is_timeout(),
+        }
+    }
+
+    /// A text for strangers, such as the client of a web service.
+    ///
+    /// The text of `Display` is for the people who run the program. It names the lock, and also the holder's host, process
+    /// and file, and the store's address; the [`source`](std::error::Error::source) has what the server replied. Write
+    /// that to a log. This text has none of it: it's a constant for each kind of error, without any name, host, address,
+    /// path, URL or owner.
+    ///
+    /// ```
+    /// use auto_mutex::LockError;
+    ///
+    /// let error = LockError::unavailable("billing:close");
+    /// assert!(error.to_string().contains("billing:close"));
+    /// assert_eq!(error.public_message(), "the service cannot take its locks at the moment; try again later");
+    /// ```
+    #[must_use]
+    pub fn public_message(&self) -> &'static str {
+        match self {
+            Self::Timeout { .. } | Self::TooManyAttempts { .. } => {
+                "another request is doing this; try again later"
+            }
+            Self::InUse { .. } => "this is in use; try again later",
+            Self::Lost { .. } => "the work was interrupted and may be incomplete",
+            Self::NotReplicated { .. } | Self::Unavailable { .. } => {
+                "the service cannot take its locks at the moment; try again later"
+            }
+            Self::AlreadyHeld { .. } | Self::Deadlock { .. } => {
+                "this request and other work would wait for each other"
+            }
+            Self::ShutDown => "the service is shutting down; try again later",
+            _ => "the service has an internal error",
+        }
+    }
 }
 
 fn after(waited: Duration) -> String {

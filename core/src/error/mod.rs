@@ -7,11 +7,9 @@ mod holder;
 pub(crate) mod kind;
 mod lock;
 mod lost;
-mod public_message;
 mod setup;
 mod store;
 mod tls;
-mod transient;
 
 pub use deadlock::DeadlockHop;
 pub(crate) use holder::apart;

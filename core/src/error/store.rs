@@ -17,24 +17,22 @@ pub struct StoreError {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StoreErrorKind {
-    /// There is no connection, or the connection broke: the request may or may not have run.
     Disconnected,
     /// The server is busy for a while (BUSY, TRYAGAIN…).
     Busy,
     /// The server was restarted or failed over, and grants nothing until a known time.
     NotGrantingYet,
-    /// The server refuses (OOM, MISCONF…).
     Refused,
     /// The credentials are wrong, or a right is missing.
     Forbidden,
     /// The key of the name holds data of another program, or of another protocol version.
     Foreign,
-    /// The reply does not follow the protocol.
     Protocol,
-    /// This kind of store does not support the operation.
     Unsupported,
-    /// Too few replicas have the grant.
-    Unreplicated { wanted: u32, reached: u32 },
+    Unreplicated {
+        wanted: u32,
+        reached: u32,
+    },
 }
 
 impl StoreError {
@@ -61,7 +59,6 @@ impl StoreError {
         }
     }
 
-    /// The server's text after the code.
     pub(crate) fn details(&self) -> &str {
         let rest = self.message.get(usize::from(self.code)..);
         rest.unwrap_or_default().trim_start()
@@ -92,6 +89,17 @@ impl StoreError {
     #[must_use]
     pub fn is_disconnected(&self) -> bool {
         self.kind == StoreErrorKind::Disconnected
+    }
+
+    pub(super) fn is_transient(&self) -> bool {
+        // `Refused` (out of memory, or of disk space) is transient: the server may have room again later.
+        !matches!(
+            self.kind,
+            StoreErrorKind::Forbidden
+                | StoreErrorKind::Foreign
+                | StoreErrorKind::Protocol
+                | StoreErrorKind::Unsupported
+        )
     }
 }
 

@@ -109,7 +109,6 @@ impl Guarantees {
         servers.reduce(Self::and).unwrap_or_else(Self::unknown)
     }
 
-    /// Those of the servers that were reached.
     pub(crate) fn weakest_known(servers: impl Iterator<Item = Self>) -> Self {
         Self::weakest(servers.filter(Self::are_known))
     }

@@ -16,17 +16,14 @@ use crate::task::TaskId;
 #[derive(Debug)]
 pub(crate) struct Holding {
     holds: Holds,
-    /// The holds were released, or moved to another holding.
     left: bool,
     /// The caller hasn't received the guard yet, so the drop passes a granted signal to the next waiter.
     unused: bool,
-    /// `None` without a handle.
     pub(crate) last: Option<Arc<Last>>,
     /// Empty if the guard may be passed to another task.
     stays: Vec<Stay>,
 }
 
-/// Implemented by every guard, for the expansions of the attributes.
 #[doc(hidden)]
 pub trait Guard {
     fn holds(&self) -> &Holds;
@@ -88,7 +85,6 @@ impl Holding {
         }
     }
 
-    /// Records that `task` took the guard by hand, and, with `stays`, keeps it.
     pub(crate) fn taken_by(&mut self, task: Option<TaskId>, stays: bool) {
         for hold in self.holds.all().iter() {
             hold.taken_by(task);
@@ -212,12 +208,10 @@ fn leave(hold: &Arc<Hold>) -> Option<Unlocked> {
 /// The holds that are not released yet. If a subscriber panics between two releases, the drop releases the rest.
 struct Releasing<'a> {
     holds: slice::Iter<'a, Arc<Hold>>,
-    /// A signalled token goes to the next waiter.
     returns: bool,
 }
 
 impl<'a> Releasing<'a> {
-    /// Releases the next hold that no other guard shares.
     fn next(&mut self) -> Option<&'a Arc<Hold>> {
         let hold = self.holds.find(|hold| hold.unshare())?;
         match self.returns {

@@ -35,12 +35,10 @@ use crate::error::LockError;
 use crate::name::Name;
 use crate::store::{Owner, SharedStr};
 
-/// The name of a lock, with its client and owner.
 #[derive(Clone, Debug)]
 pub(crate) struct Handle {
     /// `None`: the client that is in force where the handle is used.
     client: Option<Client>,
-    /// The name without the client's namespace.
     name: String,
     at: &'static Location<'static>,
     /// The id, complete name and meta of the first client that uses the handle. Most programs have only one.
@@ -66,7 +64,6 @@ impl Handle {
         }
     }
 
-    /// Finds the client and the complete name for a call of `caller`.
     #[inline]
     pub(crate) fn resolve(&self, caller: &Caller) -> Result<AcquireTarget<'_>, LockError> {
         let client = match &self.client {

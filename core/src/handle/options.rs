@@ -10,7 +10,6 @@ use crate::queue::Patience;
 
 const INTERVAL: Duration = Duration::from_millis(10);
 
-/// What a call does if its task holds the lock already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Reentry {
     /// Fails with [`LockError::AlreadyHeld`].
@@ -60,13 +59,8 @@ impl Options {
     /// The value `given` for `option`, or a note that it can't be used.
     pub(crate) fn length(&mut self, option: &'static str, given: Span) -> Option<Duration> {
         self.unusable.take_if(|unusable| unusable.0 == option);
-        match given {
-            Ok(length) => Some(length),
-            Err(reason) => {
-                self.unusable = Some((option, reason));
-                None
-            }
-        }
+        let given = given.inspect_err(|reason| self.unusable = Some((option, reason)));
+        given.ok()
     }
 
     #[inline]

@@ -42,7 +42,6 @@ impl Handle {
         }
     }
 
-    /// Whether this handle's cluster owner holds the lock.
     pub(crate) fn is_owner(&self, record: &NameRecord) -> bool {
         let Some(Owner::Anywhere(owner)) = &self.owner else {
             return false;
@@ -76,7 +75,6 @@ impl Handle {
         confirmed.ok_or_else(|| hold.lost_error())
     }
 
-    /// Releases the lock, even if several guards share it; `None` if no valid hold is found here.
     pub(crate) fn unlock(&self) -> Result<Option<Unlocked>, LockError> {
         let unlock = |holds: Holds| holds.first().local().unlock(holds.first());
         Ok(self.held_here()?.map(unlock))

@@ -19,7 +19,6 @@ impl Handle {
         Ok(LockInfo::new(&self.inspect().await?))
     }
 
-    /// Takes the lock away from all its holders.
     pub(crate) fn ask_force(&self) -> Result<Answered, LockError> {
         let owner = SharedStr::default();
         self.ask(&Op::Force { owner })

@@ -20,7 +20,6 @@ pub(crate) struct AcquireTarget<'a> {
     pub(crate) name: Cow<'a, Name>,
     /// Without the owner: see [`Meta`].
     pub(crate) meta: SharedStr,
-    /// `None`: the calling task.
     pub(super) owner: Option<&'a Owner>,
     /// `None` for a call of an annotated function, which has no handle.
     pub(crate) last: Option<&'a Arc<Last>>,

@@ -56,7 +56,6 @@ impl Budget {
         silence.map(|time| time.saturating_sub(self.waited()))
     }
 
-    /// Turns the error of one lock into the error of the call.
     pub(super) fn of_call(&self, error: LockError) -> LockError {
         let used_up =
             matches!(self.patience, Patience::Poll { retries, .. } if self.retried >= retries);

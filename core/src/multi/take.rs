@@ -47,7 +47,6 @@ enum Slot {
     #[default]
     Nothing,
     Asked(Acquire),
-    /// The task held it before the call.
     Shared(Holding),
     Own(Holding),
 }
@@ -69,12 +68,10 @@ struct Call<'a> {
     slots: Vec<Slot>,
     /// Releases that the store may not have confirmed yet.
     given_back: Vec<Unlocked>,
+    options: &'a Options,
     terms: Terms,
-    label: &'static str,
     watch: Option<Box<Watch>>,
     budget: Budget,
-    /// See [`Holding::taken_by`].
-    stays: bool,
     /// The call waited for a lock, so `expire` restarts for all locks at the end.
     waits: bool,
 }
@@ -83,7 +80,7 @@ impl<'a> Call<'a> {
     fn new(
         caller: Caller,
         targets: Vec<AcquireTarget<'a>>,
-        options: &Options,
+        options: &'a Options,
         patience: Option<Patience>,
     ) -> Result<Self, LockError> {
         let targets = in_order(targets, |target| &target.name)?;
@@ -94,21 +91,19 @@ impl<'a> Call<'a> {
             held.as_ref().map_or(Ok(()), Holding::check)?;
             slots.push(held.map_or(Slot::Nothing, Slot::Shared));
         }
-        let first = &targets[0];
         let names = NameList(targets.iter().map(|target| &*target.name));
         let labels = LockLabels::of(options.label(), &Share::MUTEX);
-        let member = first.client.member();
-        let watch = Watch::begin(member, labels, &names, &first.meta, own.waits());
+        let (member, meta) = (targets[0].client.member(), &targets[0].meta);
+        let watch = Watch::begin(member, labels, &names, meta, own.waits());
         Ok(Self {
             caller,
             targets,
             slots,
             given_back: Vec::new(),
+            options,
             terms,
-            label: options.label(),
             watch,
             budget: Budget::new(patience.unwrap_or(own)),
-            stays: options.reentry == Reentry::Enters,
             waits: false,
         })
     }
@@ -123,7 +118,7 @@ impl<'a> Call<'a> {
         let missing = slots.filter(|(slot, _)| matches!(slot, Slot::Nothing));
         let names = missing.map(|(_, target)| &*target.name);
         if names.clone().next().is_some() {
-            first.note_order(&self.caller, self.label, names);
+            first.note_order(&self.caller, self.options.label(), names);
         }
     }
 
@@ -162,7 +157,6 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Tries all missing locks at once. Returns the first busy lock and its error.
     async fn try_rest(&mut self) -> Result<Option<(usize, LockError)>, LockError> {
         let mut any = false;
         let silence = self.budget.silence();
@@ -234,7 +228,7 @@ impl<'a> Call<'a> {
         });
         let held: Vec<Arc<Hold>> = own.collect();
         let (target, share) = (&self.targets[index], Share::MUTEX);
-        let mut want = target.want(&self.caller, share, terms, self.label, patience)?;
+        let mut want = target.want(&self.caller, share, terms, self.options.label(), patience)?;
         target.join(&self.caller, &mut want, &held)
     }
 
@@ -288,7 +282,8 @@ impl<'a> Call<'a> {
         }
         // Without a handle, the guard belongs to an attribute's body.
         if self.targets[0].last.is_some() {
-            holding.taken_by(TaskId::current(self.caller.is_blocking()), self.stays);
+            let stays = self.options.reentry == Reentry::Enters;
+            holding.taken_by(TaskId::current(self.caller.is_blocking()), stays);
         }
         let handles = self.targets.iter();
         MultiGuard {

@@ -90,7 +90,6 @@ impl Name {
         Self { hash, text }
     }
 
-    /// Differs from process to process.
     pub(crate) fn hashed(&self) -> u64 {
         self.hash
     }

@@ -15,7 +15,6 @@ pub(crate) const BY_HAND: &str = "by_hand";
 
 type Label = (&'static str, &'static str);
 
-/// Never the name of the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LockLabels {
     site: &'static str,

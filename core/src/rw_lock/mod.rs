@@ -1,8 +1,7 @@
 //! [`RwLock`]: any number of readers, or one writer, in the whole cluster.
 
 mod guard;
-mod read;
-mod write;
+mod take;
 
 pub use guard::{RwLockReadGuard, RwLockWriteGuard};
 

@@ -90,7 +90,6 @@ impl Semaphore {
     }
 }
 
-/// The number of `permits` that are free, plus the number of tokens.
 pub(super) fn free(record: &NameRecord, permits: u32) -> u32 {
     let left = u64::from(permits).saturating_sub(record.used);
     u32::try_from(left.saturating_add(record.signals)).unwrap_or(u32::MAX)

@@ -37,7 +37,6 @@ impl Site {
         }
     }
 
-    /// In the order of their first calls.
     fn classes(&self) -> impl Iterator<Item = &Class> {
         let all = std::iter::successors(self.classes.get(), |class| class.next.get());
         all.map(|class| &**class)

@@ -2,7 +2,7 @@
 //! or they are functions with the same name in several impls of one type. A name that depends on the type of `Self` is
 //! compared at the first call with that type, all others when a client is made.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ptr;
 
 use super::{Owner, Site, list};
@@ -53,15 +53,12 @@ impl Known {
         if !self.namespaces.insert(namespace.map(str::to_owned)) {
             return Vec::new();
         }
-        let mut found: Vec<Duplicates> = sites
-            .filter(|site| matches!(site.data.owner, Owner::Module | Owner::Type(_)))
+        let known = sites.filter(|site| matches!(site.data.owner, Owner::Module | Owner::Type(_)));
+        // The last entry of each name has all of its sites.
+        let found: BTreeMap<_, _> = known
             .filter_map(|site| self.add(site, &site.scope(namespace, "")))
             .collect();
-        // The last entry of each name has all of its sites. After the reversal, `dedup_by` keeps this entry.
-        found.reverse();
-        found.sort_by(|(one, _), (other, _)| one.cmp(other));
-        found.dedup_by(|(one, _), (other, _)| one == other);
-        found
+        found.into_iter().collect()
     }
 
     fn add_type(

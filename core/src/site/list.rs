@@ -54,7 +54,6 @@ pub fn sites() -> Vec<&'static Site> {
     sites
 }
 
-/// In no particular order.
 pub(super) fn all() -> impl Iterator<Item = &'static Site> {
     inventory::iter::<Listed>().map(|Listed(site)| *site)
 }

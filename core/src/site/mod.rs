@@ -23,7 +23,6 @@ pub use list::sites;
 #[non_exhaustive]
 pub struct Site {
     pub(crate) data: SiteData,
-    /// The type of `Self` in the first call.
     first_type: OnceLock<&'static str>,
     /// The values that are the same in all calls with the first client.
     of_client: OnceLock<OfClient>,
@@ -63,7 +62,6 @@ pub enum Attribute {
     Write,
 }
 
-/// The part of a name before the function's name.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub enum Owner {
@@ -165,7 +163,6 @@ impl Site {
             .map(|(is_literal, seconds, nanos)| is_literal.then(|| Duration::new(seconds, nanos)))
     }
 
-    /// The name is the same in every call, apart from the key.
     pub(crate) fn is_fixed(&self) -> bool {
         !matches!(self.data.owner, Owner::SelfType)
     }

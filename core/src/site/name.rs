@@ -17,7 +17,6 @@ impl Site {
         scope
     }
 
-    /// For a client whose namespace is `client`.
     pub(crate) fn namespace_for<'a>(&self, client: Option<&'a str>) -> Option<&'a str> {
         self.data.namespace.or(client)
     }
