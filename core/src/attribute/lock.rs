@@ -26,7 +26,8 @@ pub trait Lock: Guard + Sized + Unpin {
 }
 
 trait Single: Guard + From<Holding> + Unpin {
-    fn share(request: &Request<Self>) -> Result<Share, LockError>;
+    /// `None`: a permit, of as many as the request says.
+    const SHARE: Option<Share>;
 }
 
 /// A call for one lock. It begins at the first poll, unless the task has used up its budget. While it waits, it no longer
@@ -49,7 +50,7 @@ impl<L: Single> Future for Call<L> {
             State::Waiting(acquire) => Holding::new(ready!(Pin::new(acquire).poll(cx))?),
             State::Asked(request, coop) => {
                 ready!(coop.poll_proceed(cx));
-                match request.start(L::share(request)?, false)? {
+                match request.start(L::SHARE, false)? {
                     Taking::Obtained(holding) => holding,
                     Taking::Waiting(mut acquire) => {
                         let polled = Pin::new(&mut acquire).poll(cx);
@@ -72,38 +73,26 @@ impl<L: Single> Lock for L {
     }
 
     fn blocking_acquire(request: Request<Self>) -> Result<Self, LockError> {
-        let holding = request.start(L::share(&request)?, true)?.blocking()?;
+        let holding = request.start(L::SHARE, true)?.blocking()?;
         log_obtained(holding.first());
         Ok(holding.into())
     }
 }
 
 impl Single for MutexGuard {
-    #[inline]
-    fn share(_: &Request<Self>) -> Result<Share, LockError> {
-        Ok(Share::MUTEX)
-    }
+    const SHARE: Option<Share> = Some(Share::MUTEX);
 }
 
 impl Single for Permit {
-    #[inline]
-    fn share(request: &Request<Self>) -> Result<Share, LockError> {
-        request.permit()
-    }
+    const SHARE: Option<Share> = None;
 }
 
 impl Single for RwLockReadGuard {
-    #[inline]
-    fn share(_: &Request<Self>) -> Result<Share, LockError> {
-        Ok(Share::READER)
-    }
+    const SHARE: Option<Share> = Some(Share::READER);
 }
 
 impl Single for RwLockWriteGuard {
-    #[inline]
-    fn share(_: &Request<Self>) -> Result<Share, LockError> {
-        Ok(Share::WRITER)
-    }
+    const SHARE: Option<Share> = Some(Share::WRITER);
 }
 
 impl Lock for MultiGuard {

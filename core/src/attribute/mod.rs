@@ -34,7 +34,7 @@ pub use kind::{
 };
 pub use lock::{Call, Lock};
 pub use request::Request;
-pub use value::{Behind, IsClient, IsDuration, KeyList, KeyPart, KeyPlace, Nothing, OwnerName};
+pub use value::{IsClient, IsDuration, KeyList, KeyPart, KeyPlace, Nothing, OwnerName};
 
 pub use crate::site::{Attribute, Listed, Owner, Site, SiteData};
 pub use inventory::submit;

@@ -168,7 +168,15 @@ impl<L> Request<L> {
     }
 
     #[inline]
-    pub(super) fn start(&self, share: Share, blocking: bool) -> Result<Taking, LockError> {
+    pub(super) fn start(&self, share: Option<Share>, blocking: bool) -> Result<Taking, LockError> {
+        let share = match share {
+            Some(share) => share,
+            None if self.permits == 0 => {
+                let reason = "zero lets nobody in: give at least one";
+                return Err(LockError::invalid("permits", reason));
+            }
+            None => semaphore::share(1, self.permits)?,
+        };
         let caller = Caller::current(blocking);
         let (client, options) = self.terms(&caller)?;
         client.member().check()?;
@@ -227,10 +235,8 @@ impl<L> Request<L> {
     fn finish(&self, name: NameBuilder) -> Result<Name, LockError> {
         let name = name.finish()?;
         if self.key_failed {
-            return Err(LockError::InvalidName {
-                name: name.to_string(),
-                reason: "the `Display` of a part of the key failed",
-            });
+            let reason = "the `Display` of a part of the key failed";
+            return Err(LockError::invalid_name(name.as_str(), reason));
         }
         Ok(name)
     }
@@ -321,16 +327,6 @@ impl Request<MultiGuard> {
 impl Request<Permit> {
     pub fn permits(&mut self, permits: u32) {
         self.permits = permits;
-    }
-
-    pub(super) fn permit(&self) -> Result<Share, LockError> {
-        if self.permits == 0 {
-            return Err(LockError::InvalidOption {
-                option: "permits",
-                reason: "zero lets nobody in: give at least one",
-            });
-        }
-        semaphore::share(1, self.permits)
     }
 }
 

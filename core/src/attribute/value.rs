@@ -1,7 +1,6 @@
 //! The types that options accept: a trait for each option, so that the compiler can explain what is wrong with others.
 
 use std::fmt::{Display, Write as _};
-use std::marker::PhantomData;
 use std::ops::Deref;
 
 use super::answer::{AtOnce, Inside};
@@ -105,7 +104,7 @@ where
 }
 
 #[diagnostic::do_not_recommend]
-impl<'p, 'a: 'p, T: ?Sized> KeyPlace<'p, Behind<Inside>> for &'a mut T
+impl<'p, 'a: 'p, T: ?Sized> KeyPlace<'p, (Inside,)> for &'a mut T
 where
     &'p T: IntoIterator,
 {
@@ -149,9 +148,6 @@ pub trait IsClient<M> {
     fn client(&self) -> &Client;
 }
 
-#[derive(Debug)]
-pub struct Behind<M>(PhantomData<M>);
-
 impl IsClient<AtOnce> for Client {
     fn client(&self) -> &Client {
         self
@@ -159,7 +155,7 @@ impl IsClient<AtOnce> for Client {
 }
 
 #[diagnostic::do_not_recommend]
-impl<M, T: Deref<Target: IsClient<M>> + ?Sized> IsClient<Behind<M>> for T {
+impl<M, T: Deref<Target: IsClient<M>> + ?Sized> IsClient<(M,)> for T {
     fn client(&self) -> &Client {
         (**self).client()
     }

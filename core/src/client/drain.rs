@@ -209,10 +209,8 @@ impl Client {
 
     fn ended(&self, left: &[HeldName]) -> Drained {
         let left: Vec<_> = left.iter().map(Unfinished::new).collect();
-        for Unfinished {
-            name, site, held, ..
-        } in &left
-        {
+        for left in &left {
+            let (name, site, held) = (&left.name, &left.site, left.held);
             tracing::warn!(target: HOLD, %name, %site, ?held, "a body did not end in time: its lock is released");
         }
         let member = self.member();

@@ -76,7 +76,7 @@ pub(crate) fn argument(
     option: &'static str,
     value: impl IntoDuration,
 ) -> Result<Duration, LockError> {
-    length(value).map_err(|reason| LockError::InvalidOption { option, reason })
+    length(value).map_err(|reason| LockError::invalid(option, reason))
 }
 
 pub(crate) fn refreshed(value: impl IntoDuration) -> Result<Duration, LockError> {
@@ -86,10 +86,8 @@ pub(crate) fn refreshed(value: impl IntoDuration) -> Result<Duration, LockError>
 #[inline]
 pub(crate) fn check_expire(option: &'static str, expire: Duration) -> Result<Duration, LockError> {
     if expire < SHORTEST_EXPIRE {
-        return Err(LockError::InvalidOption {
-            option,
-            reason: "shorter than 10 ms: it would be over before it could be used",
-        });
+        let reason = "shorter than 10 ms: it would be over before it could be used";
+        return Err(LockError::invalid(option, reason));
     }
     Ok(expire)
 }

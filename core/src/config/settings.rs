@@ -103,11 +103,9 @@ impl Settings {
     }
 
     pub(crate) fn restart_guard(&self) -> bool {
-        let several = || {
-            let layout = self.engine.layout();
-            !matches!(layout, Layout::InProcess | Layout::OneServer)
-        };
-        self.restart_guard.unwrap_or_else(several)
+        let layout = self.engine.layout();
+        let several = !matches!(layout, Layout::InProcess | Layout::OneServer);
+        self.restart_guard.unwrap_or(several)
     }
 
     pub(crate) fn lock_error(&self, name: &Name, source: StoreError) -> LockError {

@@ -284,11 +284,17 @@ impl LockError {
         }
     }
 
+    pub(crate) fn invalid(option: &'static str, reason: &'static str) -> Self {
+        Self::InvalidOption { option, reason }
+    }
+
+    pub(crate) fn invalid_name(name: impl Into<String>, reason: &'static str) -> Self {
+        let name = name.into();
+        Self::InvalidName { name, reason }
+    }
+
     pub(crate) fn too_many_permits() -> Self {
-        Self::InvalidOption {
-            option: "permits",
-            reason: "more permits asked for than the semaphore has",
-        }
+        Self::invalid("permits", "more permits asked for than the semaphore has")
     }
 
     /// Whether a call that holds other locks should release them and wait for this one: another caller holds it, or the

@@ -71,7 +71,7 @@ impl Options {
     #[inline]
     pub(crate) fn apply(&self, settings: &Settings) -> Result<(Terms, Patience), LockError> {
         if let Some((option, reason)) = self.unusable {
-            return Err(LockError::InvalidOption { option, reason });
+            return Err(LockError::invalid(option, reason));
         }
         let expire = match self.expire {
             Some(FOREVER) => None,
@@ -82,10 +82,9 @@ impl Options {
         let patience = match (self.retries, self.interval.unwrap_or(INTERVAL)) {
             (None, _) => Patience::block(block),
             (Some(_), Duration::ZERO) => {
-                return Err(LockError::InvalidOption {
-                    option: "interval",
-                    reason: "retrying without a pause would only load the store: use more than zero",
-                });
+                let reason =
+                    "retrying without a pause would only load the store: use more than zero";
+                return Err(LockError::invalid("interval", reason));
             }
             (Some(retries), interval) => Patience::Poll {
                 retries,

@@ -67,10 +67,8 @@ impl FromStr for Ticket {
                 name: Name::parse(name)?,
             })
         });
-        ticket.ok_or(LockError::InvalidOption {
-            option: "ticket",
-            reason: "this is not the text of a ticket",
-        })
+        let reason = "this is not the text of a ticket";
+        ticket.ok_or(LockError::invalid("ticket", reason))
     }
 }
 

@@ -97,10 +97,7 @@ impl Name {
     /// `namespace:name`, or just `name`. The user chose `name`: its colons separate parts.
     pub(crate) fn verbatim(namespace: Option<&str>, name: &str) -> Result<Self, LockError> {
         if name.is_empty() {
-            return Err(LockError::InvalidName {
-                name: String::new(),
-                reason: "it is empty",
-            });
+            return Err(LockError::invalid_name("", "it is empty"));
         }
         NameBuilder::verbatim_in(namespace, name).finish()
     }
@@ -208,10 +205,8 @@ impl NameBuilder {
             // Escaped text is ASCII, so this index is a character boundary.
             start.truncate(64);
             start.push('…');
-            return Err(LockError::InvalidName {
-                name: start,
-                reason: "it is longer than 1024 bytes; use a digest of the long part",
-            });
+            let reason = "it is longer than 1024 bytes; use a digest of the long part";
+            return Err(LockError::invalid_name(start, reason));
         }
         Ok(Name::new(self.0))
     }

@@ -44,46 +44,21 @@ impl LockLabels {
     }
 
     /// `local`: the grant needed no request to the store.
-    pub(super) fn ended(self, outcome: Outcome, local: bool) -> [Label; 4] {
+    pub(super) fn ended(self, outcome: &'static str, local: bool) -> [Label; 4] {
         let [site, kind] = self.pairs();
         let via = if local { "local" } else { "store" };
-        [site, kind, (OUTCOME, outcome.word()), (VIA, via)]
+        [site, kind, (OUTCOME, outcome), (VIA, via)]
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
-    Acquired,
-    Timeout,
-    Busy,
-    Unavailable,
-    Lost,
-    Cancelled,
-    Refused,
-}
-
-impl Outcome {
-    /// `waits`: the call could wait.
-    pub(super) fn of(error: &LockError, waits: bool) -> Self {
-        match error {
-            error if error.is_timeout() && waits => Self::Timeout,
-            error if error.is_timeout() => Self::Busy,
-            LockError::Unavailable { .. } | LockError::NotReplicated { .. } => Self::Unavailable,
-            LockError::Lost { .. } => Self::Lost,
-            _ => Self::Refused,
-        }
-    }
-
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::Acquired => "acquired",
-            Self::Timeout => "timeout",
-            Self::Busy => "busy",
-            Self::Unavailable => "unavailable",
-            Self::Lost => "lost",
-            Self::Cancelled => "cancelled",
-            Self::Refused => "refused",
-        }
+/// The outcome of a call that failed. `waits`: the call could wait.
+pub(super) fn outcome(error: &LockError, waits: bool) -> &'static str {
+    match error {
+        error if error.is_timeout() && waits => "timeout",
+        error if error.is_timeout() => "busy",
+        LockError::Unavailable { .. } | LockError::NotReplicated { .. } => "unavailable",
+        LockError::Lost { .. } => "lost",
+        _ => "refused",
     }
 }
 
@@ -120,16 +95,16 @@ mod tests {
             waited: Duration::ZERO,
             holder: None,
         };
-        assert_eq!(Outcome::of(&timeout(), true), Outcome::Timeout);
-        assert_eq!(Outcome::of(&timeout(), false), Outcome::Busy);
-        for (error, outcome) in [
+        assert_eq!(outcome(&timeout(), true), "timeout");
+        assert_eq!(outcome(&timeout(), false), "busy");
+        for (error, expected) in [
             (
                 LockError::TooManyAttempts {
                     name: name(),
                     attempts: 2,
                     holder: None,
                 },
-                Outcome::Timeout,
+                "timeout",
             ),
             (
                 LockError::Unavailable {
@@ -137,22 +112,22 @@ mod tests {
                     server: name(),
                     source: StoreError::disconnected("away"),
                 },
-                Outcome::Unavailable,
+                "unavailable",
             ),
             // In every rollout, clients drain and refuse calls. So this outcome is no reason for an alarm.
-            (LockError::ShutDown, Outcome::Refused),
+            (LockError::ShutDown, "refused"),
             (
                 LockError::Lost {
                     name: name(),
                     held: Duration::ZERO,
                     cause: LossCause::Expired,
                 },
-                Outcome::Lost,
+                "lost",
             ),
-            (LockError::ForeignKey { name: name() }, Outcome::Refused),
-            (LockError::Deadlock { cycle: vec![] }, Outcome::Refused),
+            (LockError::ForeignKey { name: name() }, "refused"),
+            (LockError::Deadlock { cycle: vec![] }, "refused"),
         ] {
-            assert_eq!(Outcome::of(&error, true), outcome, "{error:?}");
+            assert_eq!(outcome(&error, true), expected, "{error:?}");
         }
     }
 
@@ -161,13 +136,13 @@ mod tests {
     fn all_values_are_documented() {
         let table = include_str!("metric.rs");
         let outcomes = [
-            Outcome::Acquired,
-            Outcome::Timeout,
-            Outcome::Busy,
-            Outcome::Unavailable,
-            Outcome::Lost,
-            Outcome::Cancelled,
-            Outcome::Refused,
+            "acquired",
+            "timeout",
+            "busy",
+            "unavailable",
+            "lost",
+            "cancelled",
+            "refused",
         ];
         let kinds = [
             HoldKind::Mutex,
@@ -175,8 +150,7 @@ mod tests {
             HoldKind::Reader,
             HoldKind::Writer,
         ];
-        let words = outcomes.map(Outcome::word).into_iter();
-        let words = words.chain(kinds.map(HoldKind::word));
+        let words = outcomes.into_iter().chain(kinds.map(HoldKind::word));
         let words = words.chain(LossCause::ALL.map(LossCause::word));
         for word in words.chain(["local", "store", BY_HAND]) {
             assert!(table.contains(&format!("`{word}`")), "{word}");

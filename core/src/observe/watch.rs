@@ -8,7 +8,7 @@ use tracing::field::{Empty, display};
 use tracing::level_filters::LevelFilter;
 use tracing::{Span, span};
 
-use super::labels::{LockLabels, Outcome};
+use super::labels::{LockLabels, outcome};
 use super::{ACQUIRE, Metric, SharedObserver};
 use crate::clock::Instant;
 use crate::error::{Holder, LockError};
@@ -117,22 +117,22 @@ impl Watch {
             }
         }
         let local = grants().all(|grant| grant.local);
-        self.ended(Outcome::Acquired, local);
+        self.ended("acquired", local);
     }
 
     pub(crate) fn failed(&mut self, error: &LockError) {
         if let Some(holder) = error.holder() {
             self.span.record("holder", display(holder));
         }
-        self.ended(Outcome::of(error, self.may_wait), false);
+        self.ended(outcome(error, self.may_wait), false);
     }
 
-    fn ended(&mut self, outcome: Outcome, local: bool) {
+    fn ended(&mut self, outcome: &'static str, local: bool) {
         self.over = true;
         let took = self.started.until(Instant::now());
         let millis = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         self.span.record("waited_ms", millis);
-        self.span.record("outcome", outcome.word());
+        self.span.record("outcome", outcome);
         if self.waiting {
             self.note_waiting(-1);
         }
@@ -146,7 +146,7 @@ impl Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         if !self.over {
-            self.ended(Outcome::Cancelled, false);
+            self.ended("cancelled", false);
         }
     }
 }

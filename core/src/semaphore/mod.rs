@@ -78,7 +78,8 @@ impl Semaphore {
 pub(crate) fn share(units: u32, permits: u32) -> Result<Share, LockError> {
     check(permits)?;
     if units == 0 {
-        return Err(invalid("asked for none: acquire at least one"));
+        let reason = "asked for none: acquire at least one";
+        return Err(LockError::invalid("permits", reason));
     }
     // A semaphore without permits grants only tokens, one at a time.
     if units > permits.max(1) {
@@ -89,16 +90,10 @@ pub(crate) fn share(units: u32, permits: u32) -> Result<Share, LockError> {
 
 fn check(permits: u32) -> Result<(), LockError> {
     if permits >= kind::RW_LOCK {
-        return Err(invalid("a semaphore has less than 2^30 permits"));
+        let reason = "a semaphore has less than 2^30 permits";
+        return Err(LockError::invalid("permits", reason));
     }
     Ok(())
-}
-
-fn invalid(reason: &'static str) -> LockError {
-    LockError::InvalidOption {
-        option: "permits",
-        reason,
-    }
 }
 
 option_methods!(Semaphore, handle.options);

@@ -45,10 +45,8 @@ impl Semaphore {
         check(self.permits)?;
         let token = token.into();
         if token.len() > MAX_TOKEN_BYTES {
-            return Err(LockError::InvalidOption {
-                option: "token",
-                reason: "longer than 64 KiB: signal a key to what is long",
-            });
+            let reason = "longer than 64 KiB: signal a key to what is long";
+            return Err(LockError::invalid("token", reason));
         }
         let op = Op::Signal {
             ticket: Ticket::random(),

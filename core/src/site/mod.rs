@@ -168,14 +168,8 @@ impl Site {
     }
 
     pub(crate) fn place(&self) -> String {
-        let SiteData {
-            module,
-            function,
-            file,
-            line,
-            ..
-        } = self.data;
-        format!("{module}::{function} at {file}:{line}")
+        let (data, line) = (&self.data, self.data.line);
+        format!("{}::{} at {}:{line}", data.module, data.function, data.file)
     }
 }
 
