@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use super::value::{IsClient, IsDuration, KeyList, KeyPart, KeyPlace, OwnerName};
 use crate::caller::Caller;
 use crate::client::Client;
-use crate::config::{self, length};
+use crate::duration::{self, length};
 use crate::error::LockError;
 use crate::handle::{AcquireTarget, Options, Reentry, Taking};
 use crate::multi::MultiGuard;
@@ -121,7 +121,7 @@ impl<L> Request<L> {
 
     pub fn block<D: IsDuration>(&mut self, block: D) {
         let options = &mut self.given().options;
-        options.block = options.length("block", config::block(block));
+        options.block = options.length("block", duration::block(block));
     }
 
     pub fn at_least<D: IsDuration>(&mut self, at_least: D) {

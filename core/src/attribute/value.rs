@@ -5,7 +5,7 @@ use std::ops::Deref;
 
 use super::answer::{AtOnce, Inside};
 use crate::client::Client;
-use crate::config::ToDuration;
+use crate::duration::ToDuration;
 
 /// No type implements this trait. A trait with a marker `M` has an implementation for `Nothing`, because of a single
 /// implementation the compiler would report the missing bounds, and propose traits of this module.

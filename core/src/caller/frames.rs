@@ -11,8 +11,8 @@ use std::sync::Arc;
 use tracing::span::EnteredSpan;
 
 use super::Caller;
+use super::body::enter_span;
 use super::held::HeldLock;
-use crate::observe::enter_span;
 use crate::queue::{Holds, OpenClient};
 
 struct Frame {

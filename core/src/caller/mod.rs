@@ -10,6 +10,7 @@
 //!
 //! A spawned task is another task. This folder does not know how a lock is obtained.
 
+mod body;
 mod frames;
 mod held;
 mod run;
@@ -24,6 +25,7 @@ use crate::queue::{Hold, Holds, OpenClient, Requester, Want, held_by_hand};
 use crate::store::Meta;
 use crate::task::{Home, TaskId};
 
+pub(crate) use self::body::BodySpan;
 pub(crate) use frames::{enter, enter_body};
 pub(crate) use run::{Around, Loss, run};
 pub(crate) use scope::{blocking_scope, scope};

@@ -7,10 +7,10 @@ use std::task::{Context, Poll};
 
 use pin_project_lite::pin_project;
 
+use super::body::BodySpan;
 use super::enter;
 use super::frames::Frames;
 use crate::error::LockError;
-use crate::observe::BodySpan;
 use crate::queue::Holds;
 
 pin_project! {

@@ -20,17 +20,18 @@ const DRIFT_FLOOR: Duration = Duration::from_millis(2);
 
 /// A point of local time, in nanoseconds since the machine started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Instant(u64);
+pub struct Instant(u64);
 
 impl Instant {
     /// Later than all other instants.
-    pub(crate) const NEVER: Self = Self(u64::MAX);
+    pub const NEVER: Self = Self(u64::MAX);
     /// Earlier than all other instants.
-    pub(crate) const START: Self = Self(0);
+    pub const START: Self = Self(0);
 
+    /// The present.
     #[inline]
-    pub(crate) fn now() -> Self {
-        #[cfg(test)]
+    pub fn now() -> Self {
+        #[cfg(any(test, feature = "test-util"))]
         if let Some(now) = by_hand::now() {
             return now;
         }
@@ -38,35 +39,37 @@ impl Instant {
         Self(now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64)
     }
 
-    pub(crate) fn from_nanos(nanos: u64) -> Self {
+    /// The instant this many nanoseconds after the start of the machine.
+    pub fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
 
-    pub(crate) fn as_nanos(self) -> u64 {
+    /// The nanoseconds since the start of the machine.
+    pub fn as_nanos(self) -> u64 {
         self.0
     }
 
     /// The instant `duration` after this one. Saturates at [`Instant::NEVER`].
     #[inline]
-    pub(crate) fn after(self, duration: Duration) -> Self {
+    pub fn after(self, duration: Duration) -> Self {
         let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         Self(self.0.saturating_add(nanos))
     }
 
     /// The time until `later`; zero if `later` has passed.
     #[inline]
-    pub(crate) fn until(self, later: Self) -> Duration {
+    pub fn until(self, later: Self) -> Duration {
         Duration::from_nanos(later.0.saturating_sub(self.0))
     }
 
     /// Until when a grant of `lease` that was requested at `self` is valid here, with the allowance for drift.
     #[inline]
-    pub(crate) fn validity(self, lease: Duration) -> Self {
+    pub fn validity(self, lease: Duration) -> Self {
         self.after(lease.saturating_sub(drift(lease)))
     }
 
     /// When `time`, counted from `self`, is certainly over in the store, too: includes the allowance for drift.
-    pub(crate) fn surely_after(self, time: Duration) -> Self {
+    pub fn surely_after(self, time: Duration) -> Self {
         self.after(time).after(drift(time))
     }
 }
@@ -78,8 +81,10 @@ fn drift(time: Duration) -> Duration {
 }
 
 /// A clock that a test sets by hand, for its own thread.
-#[cfg(test)]
-pub(crate) mod by_hand {
+#[cfg(any(test, feature = "test-util"))]
+pub mod by_hand {
+    #![allow(missing_docs)]
+
     use std::cell::Cell;
 
     use super::Instant;
@@ -92,7 +97,7 @@ pub(crate) mod by_hand {
         NOW.get()
     }
 
-    pub(crate) fn set(now: Instant) {
+    pub fn set(now: Instant) {
         NOW.set(Some(now));
     }
 }

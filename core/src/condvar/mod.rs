@@ -9,13 +9,11 @@ use crate::caller::Caller;
 use crate::client::Client;
 use crate::error::LockError;
 use crate::handle::{AcquireTarget, Handle};
+use crate::name::CONDVAR;
 use crate::queue::Answered;
 use crate::store::{Op, Reply, Signal, Ticket};
 
 pub use wait::WaitTimeoutResult;
-
-/// Marks the name of a condition variable: the capacity 0 may also be that of a semaphore.
-pub(crate) const CONDVAR: &str = "condvar";
 
 /// Lets the holder of a [`Mutex`](crate::Mutex) wait until any process reports a change of the protected resource.
 ///

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use super::Condvar;
 use crate::caller::Caller;
-use crate::config::{IntoDuration, argument};
+use crate::duration::{IntoDuration, argument};
 use crate::error::LockError;
 use crate::handle::{Guard, Holding};
 use crate::lease::Terms;
 use crate::mutex::MutexGuard;
-use crate::observe::{BY_HAND, Watch};
-use crate::queue::{Acquire, Hold, Past, Patience, Want};
+use crate::observe::BY_HAND;
+use crate::queue::{Acquire, Hold, Past, Patience, Want, Watch};
 use crate::store::{Meta, Owner, Share};
 use crate::task::TaskId;
 use crate::wait::block_on;

@@ -1,36 +1,28 @@
 //! [`Config`]: which store to use, and the default options of its locks. [`settings`] has the defaults and checks.
 
-mod address;
 mod deadlock;
-mod dialer;
-mod duration;
 mod environment;
-mod secret;
+#[cfg(feature = "redis-1")]
+mod redis_1;
 mod settings;
-mod unit;
 
 use std::future::Future;
 use std::io;
 use std::str::FromStr;
 use std::sync::Arc;
 
-pub(crate) use address::Address;
 pub use deadlock::Deadlock;
-pub(crate) use dialer::{DialedStream, Dialer};
-pub use duration::IntoDuration;
-pub(crate) use duration::{
-    FOREVER, Span, ToDuration, argument, block, check_expire, length, refreshed,
-};
-pub(crate) use secret::Secret;
 use settings::Checked;
-pub(crate) use settings::{Replicas, Settings};
+pub use settings::Settings;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use crate::address::Dialer;
 use crate::credentials::{CredentialsProvider, Given, ServerKind, Source};
+use crate::duration::IntoDuration;
 use crate::error::SetupError;
 use crate::observe::{Observer, SharedObserver};
-use crate::store::{Engine, engine, of_urls};
+use crate::store::{Engine, engine, of_several};
 
 /// Which store to use, and the default options of its locks.
 ///
@@ -134,7 +126,7 @@ impl Config {
     /// [`SetupError::InvalidUrl`] if a URL is invalid or does not name a single server, if there are not 3, 5, 7 … 15
     /// URLs, or if two name the same server.
     pub fn quorum<U: AsRef<str>>(urls: impl IntoIterator<Item = U>) -> Result<Self, SetupError> {
-        of_urls(urls).map(Self::at)
+        of_several(urls).map(Self::at)
     }
 
     pub(crate) fn at(engine: Arc<dyn Engine>) -> Self {
@@ -162,7 +154,8 @@ impl Config {
         self
     }
 
-    pub(crate) fn validate(self) -> Result<Settings, SetupError> {
+    #[doc(hidden)]
+    pub fn validate(self) -> Result<Settings, SetupError> {
         if let Some(error) = self.unusable {
             return Err(error);
         }

@@ -2,12 +2,9 @@
 //!
 //! - `provider.rs`: the trait. `server.rs`: the server that a provider returns credentials for.
 //! - `source.rs`: asks a provider, with a time limit. `lane.rs`: the thread that runs the provider.
-//! - `redis_1.rs`: providers written for the redis crate.
 
 mod lane;
 mod provider;
-#[cfg(feature = "redis-1")]
-mod redis_1;
 mod server;
 mod source;
 
@@ -18,12 +15,11 @@ use tokio::sync::oneshot;
 
 pub use self::provider::CredentialsProvider;
 pub(crate) use self::provider::Given;
-#[cfg(feature = "redis-1")]
-pub use self::redis_1::Redis1Credentials;
 pub use self::server::{ServerAddress, ServerKind};
-pub(crate) use self::source::Source;
+pub use self::source::Source;
+use crate::address::Secret;
 use crate::clock::Instant;
-use crate::config::{IntoDuration, Secret, length};
+use crate::duration::{IntoDuration, length};
 
 /// A user name with a password or a token, and the time until which the server accepts them.
 ///
@@ -94,21 +90,22 @@ impl fmt::Debug for Credentials {
 
 /// The credentials with which a connection logs in.
 #[derive(Debug)]
-pub(crate) struct Granted {
+pub struct Granted {
     /// `None`: the default user.
-    pub(crate) user: Option<Secret>,
+    pub user: Option<Secret>,
     /// `None`: no AUTH at all.
-    pub(crate) password: Option<Secret>,
-    pub(crate) terms: Terms,
+    pub password: Option<Secret>,
+    /// How long they are valid.
+    pub terms: Terms,
 }
 
 /// The validity of credentials.
 #[derive(Debug, Default)]
-pub(crate) struct Terms {
+pub struct Terms {
     /// `None`: the credentials do not expire.
-    pub(crate) expires: Option<Instant>,
+    pub expires: Option<Instant>,
     /// Notified if the provider has new credentials before these credentials expire.
-    pub(crate) recalled: Option<oneshot::Receiver<()>>,
+    pub recalled: Option<oneshot::Receiver<()>>,
 }
 
 impl Granted {

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use super::lane::{Job, Lane};
 use super::provider::Given;
 use super::{Granted, ServerAddress, ServerKind};
-use crate::config::Address;
+use crate::address::Address;
 use crate::error::StoreError;
 use crate::sync::Mutex;
 use crate::wait::lock;
@@ -21,7 +21,7 @@ const MOST_REPLACED: u32 = 8;
 
 /// The source of credentials for the connections to servers of one kind. All sources of a client share a thread.
 #[derive(Clone)]
-pub(crate) struct Source {
+pub struct Source {
     shared: Arc<Shared>,
     kind: ServerKind,
 }
@@ -49,7 +49,7 @@ impl Source {
     }
 
     /// The same provider, for servers of another kind.
-    pub(crate) fn of_kind(&self, kind: ServerKind) -> Self {
+    pub fn of_kind(&self, kind: ServerKind) -> Self {
         Self {
             kind,
             ..self.clone()
@@ -57,11 +57,7 @@ impl Source {
     }
 
     /// Credentials for a connection to `address`, unless the provider takes longer than `limit`. Cancel safe.
-    pub(crate) async fn ask(
-        &self,
-        address: &Address,
-        limit: Duration,
-    ) -> Result<Granted, StoreError> {
+    pub async fn ask(&self, address: &Address, limit: Duration) -> Result<Granted, StoreError> {
         let server = ServerAddress {
             address: address.clone(),
             kind: self.kind,

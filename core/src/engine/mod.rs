@@ -16,8 +16,8 @@ use tokio::runtime::Runtime;
 use crate::clock::Instant;
 use crate::config::Settings;
 use crate::error::SetupError;
+use crate::exit;
 use crate::member::NAP;
-use crate::process;
 use crate::queue::Member;
 use crate::store::{self, MemberId, Store};
 use crate::wait::{self, DeferredWakes, Promise};
@@ -184,7 +184,9 @@ fn serve(runtime: &Runtime, settings: Settings, starter: Starter) {
         starter.given_up.wait().await;
         None
     };
-    let opening = async { Some(store::open(&settings, id).await) };
+    let opening = async {
+        Some(store::open(&*settings.engine, &settings.options(), id, settings.lazily).await)
+    };
     let (store, driver) = match runtime.block_on(wait::first(given_up, opening)) {
         Some(Ok(opened)) => opened,
         Some(Err(error)) => {
@@ -209,8 +211,8 @@ fn serve(runtime: &Runtime, settings: Settings, starter: Starter) {
 /// Opens the store on a new thread, which then runs the engine.
 pub(crate) fn start(settings: Settings) -> Result<Starting, SetupError> {
     // From here on, a thread may lock values that a forked child must not share. If the system refuses this,
-    // `process::watch` warns.
-    process::register();
+    // `exit::watch` warns.
+    exit::register();
     let (result, given_up) = (Arc::new(Promise::new()), Arc::new(Promise::new()));
     let starter = Starter {
         result: result.clone(),

@@ -12,17 +12,18 @@ mod store;
 mod tls;
 
 pub use deadlock::DeadlockHop;
-pub(crate) use holder::apart;
+pub use holder::apart;
 pub use holder::{HoldKind, Holder};
-pub use kind::LockKind;
+pub use kind::{LockKind, RW_LOCK};
 pub use lock::LockError;
 pub use lost::LossCause;
 pub use setup::SetupError;
 pub use store::StoreError;
-pub(crate) use store::StoreErrorKind;
+pub use store::StoreErrorKind;
 pub use tls::TlsError;
 
-pub(crate) fn with_sources(error: &(dyn std::error::Error + 'static)) -> String {
+/// The texts of an error and of all its sources.
+pub fn with_sources(error: &(dyn std::error::Error + 'static)) -> String {
     let chain = std::iter::successors(Some(error), |error| error.source());
     chain
         .map(ToString::to_string)

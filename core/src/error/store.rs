@@ -15,28 +15,37 @@ pub struct StoreError {
     message: Arc<str>,
 }
 
+/// The kind of failure, which decides what callers do about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum StoreErrorKind {
+pub enum StoreErrorKind {
+    /// There is no connection, or the connection broke: the request may or may not have run.
     Disconnected,
     /// The server is busy for a while (BUSY, TRYAGAIN…).
     Busy,
     /// The server was restarted or failed over, and grants nothing until a known time.
     NotGrantingYet,
+    /// The server refuses (OOM, MISCONF…).
     Refused,
     /// The credentials are wrong, or a right is missing.
     Forbidden,
     /// The key of the name holds data of another program, or of another protocol version.
     Foreign,
+    /// The reply does not follow the protocol.
     Protocol,
+    /// This kind of store does not support the operation.
     Unsupported,
+    /// Too few replicas have the grant.
     Unreplicated {
+        /// How many replicas must have it.
         wanted: u32,
+        /// How many have it.
         reached: u32,
     },
 }
 
 impl StoreError {
-    pub(crate) fn new(kind: StoreErrorKind, message: impl Into<Arc<str>>) -> Self {
+    #[doc(hidden)]
+    pub fn new(kind: StoreErrorKind, message: impl Into<Arc<str>>) -> Self {
         Self {
             kind,
             code: 0,
@@ -44,7 +53,8 @@ impl StoreError {
         }
     }
 
-    pub(crate) fn of_server(kind: StoreErrorKind, code: &str, rest: &str) -> Self {
+    #[doc(hidden)]
+    pub fn of_server(kind: StoreErrorKind, code: &str, rest: &str) -> Self {
         Self {
             kind,
             code: u8::try_from(code.len()).unwrap_or(0),
@@ -52,23 +62,27 @@ impl StoreError {
         }
     }
 
-    pub(crate) fn as_kind(&self, kind: StoreErrorKind) -> Self {
+    #[doc(hidden)]
+    pub fn as_kind(&self, kind: StoreErrorKind) -> Self {
         Self {
             kind,
             ..self.clone()
         }
     }
 
-    pub(crate) fn details(&self) -> &str {
+    #[doc(hidden)]
+    pub fn details(&self) -> &str {
         let rest = self.message.get(usize::from(self.code)..);
         rest.unwrap_or_default().trim_start()
     }
 
-    pub(crate) fn disconnected(message: impl Into<Arc<str>>) -> Self {
+    #[doc(hidden)]
+    pub fn disconnected(message: impl Into<Arc<str>>) -> Self {
         Self::new(StoreErrorKind::Disconnected, message)
     }
 
-    pub(crate) fn kind(&self) -> StoreErrorKind {
+    #[doc(hidden)]
+    pub fn kind(&self) -> StoreErrorKind {
         self.kind
     }
 

@@ -129,12 +129,14 @@ pub enum TlsError {
 }
 
 impl TlsError {
-    pub(crate) fn into_io(self) -> io::Error {
+    #[doc(hidden)]
+    pub fn into_io(self) -> io::Error {
         io::Error::new(io::ErrorKind::InvalidData, self)
     }
 
     /// The inverse of [`into_io`](Self::into_io).
-    pub(crate) fn of_io(error: &io::Error) -> Option<&Self> {
+    #[doc(hidden)]
+    pub fn of_io(error: &io::Error) -> Option<&Self> {
         error.get_ref()?.downcast_ref()
     }
 }

@@ -51,16 +51,16 @@ macro_rules! guard_methods {
             /// `expire` restarts when the future is first polled, whether or not it completes.
             pub async fn refresh(
                 &self,
-                expire: impl $crate::config::IntoDuration,
+                expire: impl $crate::duration::IntoDuration,
             ) -> Result<(), $crate::error::LockError> {
-                let expire = $crate::config::refreshed(expire)?;
+                let expire = $crate::duration::refreshed(expire)?;
                 self.holding.refresh(expire).await
             }
 
             /// Like [`refresh`](Self::refresh), but blocks the thread. The errors are the same.
             pub fn blocking_refresh(
                 &self,
-                expire: impl $crate::config::IntoDuration,
+                expire: impl $crate::duration::IntoDuration,
             ) -> Result<(), $crate::error::LockError> {
                 $crate::wait::block_on(self.refresh(expire))
             }

@@ -10,8 +10,8 @@ use crate::client::Client;
 use crate::error::{LockError, LockKind};
 use crate::lease::Terms;
 use crate::name::Name;
-use crate::observe::{LockLabels, Watch};
-use crate::queue::{Acquire, Answered, Hold, Holds, Past, Patience, Want};
+use crate::observe::LockLabels;
+use crate::queue::{Acquire, Answered, Hold, Holds, Past, Patience, Want, Watch};
 use crate::store::{Meta, Op, Owner, Share, SharedStr};
 
 #[derive(Clone, Debug)]
@@ -79,7 +79,8 @@ impl<'a> AcquireTarget<'a> {
         names: impl IntoIterator<Item = &'n Name, IntoIter: Clone>,
     ) {
         let order = self.client.member().order();
-        order.note(caller.holds(), (label, &*self.meta), names.into_iter());
+        let held = caller.holds().map(|hold| hold.in_order());
+        order.note(held, (label, &*self.meta), names.into_iter());
     }
 
     /// Shares a hold of the caller. Fails if the call may neither share it nor ask for more; `None`: ask the store.

@@ -3,7 +3,7 @@
 
 use super::{MultiLock, in_order};
 use crate::caller::Caller;
-use crate::config::{IntoDuration, refreshed};
+use crate::duration::{IntoDuration, refreshed};
 use crate::error::LockError;
 use crate::handle::{Handle, LockInfo, freed, inspected, owned};
 use crate::store::Op;

@@ -1,7 +1,7 @@
 //! What a mutex can do through its handle, without the guard.
 
 use super::Mutex;
-use crate::config::{IntoDuration, refreshed};
+use crate::duration::{IntoDuration, refreshed};
 use crate::error::LockError;
 use crate::handle::{freed, inspected, owned};
 use crate::store::{Op, Reply};

@@ -44,7 +44,7 @@ impl LockLabels {
     }
 
     /// `local`: the grant needed no request to the store.
-    pub(super) fn ended(self, outcome: &'static str, local: bool) -> [Label; 4] {
+    pub(crate) fn ended(self, outcome: &'static str, local: bool) -> [Label; 4] {
         let [site, kind] = self.pairs();
         let via = if local { "local" } else { "store" };
         [site, kind, (OUTCOME, outcome), (VIA, via)]
@@ -52,7 +52,7 @@ impl LockLabels {
 }
 
 /// The outcome of a call that failed. `waits`: the call could wait.
-pub(super) fn outcome(error: &LockError, waits: bool) -> &'static str {
+pub(crate) fn outcome(error: &LockError, waits: bool) -> &'static str {
     match error {
         error if error.is_timeout() && waits => "timeout",
         error if error.is_timeout() => "busy",

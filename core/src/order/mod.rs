@@ -14,7 +14,6 @@ mod known;
 mod report;
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
 pub use self::edge::{OrderClass, OrderEdge};
 use self::graph::Graph;
@@ -22,7 +21,6 @@ use self::known::{Label, Pair};
 pub(crate) use self::report::check;
 use crate::name::Name;
 use crate::observe::BY_HAND;
-use crate::queue::Hold;
 use crate::site::Site;
 use crate::store::Meta;
 use crate::sync::Mutex;
@@ -47,6 +45,16 @@ struct State {
     known: HashSet<Pair>,
 }
 
+/// A held lock.
+#[derive(Clone, Copy)]
+pub(crate) struct Taken<'a> {
+    /// The client that holds it.
+    pub(crate) client: u64,
+    pub(crate) name: &'a Name,
+    pub(crate) label: &'static str,
+    pub(crate) meta: &'a str,
+}
+
 impl LockOrder {
     pub(crate) fn new(client: u64, allowed: Vec<(String, String)>) -> Self {
         Self {
@@ -61,7 +69,7 @@ impl LockOrder {
     #[inline]
     pub(crate) fn note<'a>(
         &self,
-        held: impl Iterator<Item = &'a Arc<Hold>>,
+        held: impl Iterator<Item = Taken<'a>>,
         (label, meta): (&'static str, &str),
         names: impl Iterator<Item = &'a Name> + Clone,
     ) {
@@ -69,20 +77,19 @@ impl LockOrder {
             return;
         }
         let after = Label::of(label);
-        let is_unknown = |hold: &&Arc<Hold>| {
-            if hold.client_id() != self.client {
+        let is_unknown = |taken: &Taken<'_>| {
+            if taken.client != self.client {
                 return false;
             }
-            let held = hold.grant().label;
-            let before = Label::of(held);
+            let before = Label::of(taken.label);
             let pair = Pair { before, after };
             if known::has(self.client, pair) {
                 return false;
             }
             // If the call asks for nothing but the held name, there is no edge: it asks for more permits of the same
             // semaphore, or for the same lock through a handle that is not reentrant.
-            let is_same = || names.clone().all(|name| hold.name() == name);
-            is_class(held) && !is_same() && !self.is_known(pair)
+            let is_same = || names.clone().all(|name| taken.name == name);
+            is_class(taken.label) && !is_same() && !self.is_known(pair)
         };
         let unknown: Vec<_> = held.filter(is_unknown).collect();
         if !unknown.is_empty() {
@@ -102,19 +109,18 @@ impl LockOrder {
 
     /// Adds the new edges: from each lock in `held` to the class `label`. Warns of the circles that they close.
     #[cold]
-    fn learn(&self, label: &'static str, meta: &str, held: &[&Arc<Hold>]) {
+    fn learn(&self, label: &'static str, meta: &str, held: &[Taken<'_>]) {
         let mut state = lock(&self.state);
         let mut circles = Vec::new();
-        for hold in held {
-            let grant = hold.grant();
+        for taken in held {
             let pair = Pair {
-                before: Label::of(grant.label),
+                before: Label::of(taken.label),
                 after: Label::of(label),
             };
             if state.known.insert(pair) {
                 circles.extend(self.add(
                     &mut state.graph,
-                    (grant.label, &grant.meta),
+                    (taken.label, taken.meta),
                     (label, meta),
                 ));
             }

@@ -26,6 +26,7 @@
 //! | `events` | events of the client: timers, draining, shutdown; queries about the name, and what the client asks |
 //! | `answer` | the store answers a request, or sends a message |
 //! | `due` | a timer fires |
+//! | `watch` | reports a call to the subscriber and the observer |
 //! | `warnings` | warnings about long waits and holds, and about blocked workers |
 
 mod acquire;
@@ -52,7 +53,9 @@ mod tests;
 mod ticket;
 mod waiter;
 mod warnings;
+mod watch;
 
+pub(crate) use self::watch::{Watch, warn_of_timeout};
 pub(crate) use acquire::Acquire;
 pub(crate) use hold::Hold;
 pub(crate) use holds::{Holds, Stay, held_by_hand};

@@ -10,19 +10,20 @@ use super::snapshot::{KeyEnd, Server, Snapshot};
 use crate::error::SetupError;
 use crate::name::Name;
 
-pub(crate) type Reading<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
+/// A future of a reader.
+pub type Reading<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
 /// Some items of a scan, and the position of the next ones; `None` at the end.
-pub(crate) type Part<T> = (Vec<T>, Option<Position>);
+pub type Part<T> = (Vec<T>, Option<Position>);
 
 /// A key, and the address of its server.
-pub(crate) type KeyAt = (String, KeyEnd);
+pub type KeyAt = (String, KeyEnd);
 
 /// The self-description of a server; or its address and the error, if the server cannot be asked.
-pub(crate) type Described = Result<Server, (String, SetupError)>;
+pub type Described = Result<Server, (String, SetupError)>;
 
 /// Reads the names of a store.
-pub(crate) trait Reader: Send {
+pub trait Reader: Send {
     /// Connects to the servers. At least one node of a cluster must be reachable, and a majority of a quorum.
     fn connect(&mut self) -> Reading<'_, Result<(), SetupError>>;
 
@@ -49,24 +50,27 @@ pub(crate) trait Reader: Send {
 
 /// The position of a scan of the whole store: a server, and its cursor.
 #[derive(Clone, Debug)]
-pub(crate) struct Position {
-    pub(super) server: usize,
-    pub(super) cursor: String,
+pub struct Position {
+    /// The number of the server.
+    pub server: usize,
+    /// The cursor of its scan.
+    pub cursor: String,
 }
 
 impl Position {
-    pub(crate) fn start() -> Self {
+    /// The start of the first scan.
+    pub fn start() -> Self {
         Self::at(0)
     }
 
     /// Whether this is the start of a scan. A server returns the cursor `0` only at the end, so no later position is
     /// equal to the start.
-    pub(super) fn is_start(&self) -> bool {
+    pub fn is_start(&self) -> bool {
         self.server == 0 && self.cursor == "0"
     }
 
     /// The same position in the scan of this server alone.
-    pub(super) fn alone(&self) -> Self {
+    pub fn alone(&self) -> Self {
         Self {
             server: 0,
             cursor: self.cursor.clone(),
@@ -82,7 +86,7 @@ impl Position {
 
     /// The position after a part of this server's scan; `None` after the last part of the last server. `next`: the server's
     /// next cursor.
-    pub(super) fn after(&self, next: Option<String>, servers: usize) -> Option<Self> {
+    pub fn after(&self, next: Option<String>, servers: usize) -> Option<Self> {
         match next {
             Some(cursor) => Some(Self {
                 server: self.server,

@@ -8,14 +8,16 @@ use crate::guarantees::Guarantees;
 use crate::name::Name;
 
 /// One part of a scan.
-pub(crate) struct Page<T> {
-    pub(crate) items: Vec<T>,
+pub struct Page<T> {
+    /// The items of the part.
+    pub items: Vec<T>,
     /// The cursor of the next part; `None` if this part is the last one of this server.
-    pub(crate) next: Option<String>,
+    pub next: Option<String>,
 }
 
 impl<T> Page<T> {
-    pub(super) fn empty() -> Self {
+    /// The last part, without items.
+    pub fn empty() -> Self {
         Self {
             items: Vec::new(),
             next: None,
@@ -25,19 +27,22 @@ impl<T> Page<T> {
 
 /// The state of some names, and the store's time when it read that state, in microseconds.
 #[derive(Debug)]
-pub(crate) struct Snapshot {
-    pub(crate) now: u64,
-    pub(crate) names: Vec<Result<NameRecord, StoreError>>,
+pub struct Snapshot {
+    /// The time of the store.
+    pub now: u64,
+    /// The state of each name.
+    pub names: Vec<Result<NameRecord, StoreError>>,
 }
 
 /// A key with the prefix of this library.
 #[derive(Debug)]
-pub(crate) struct KeyEnd {
-    pub(crate) key: String,
+pub struct KeyEnd {
+    /// The key.
+    pub key: String,
     /// The name, if this is the first key of a name.
-    pub(crate) name: Option<Name>,
+    pub name: Option<Name>,
     /// Whether the key has no time to live.
-    pub(crate) never: bool,
+    pub never: bool,
 }
 
 /// A server of the store, as the server describes itself.
@@ -65,6 +70,24 @@ pub struct Server {
     pub max_memory: Option<u64>,
 }
 
+impl Server {
+    /// A server about which an engine finds out more.
+    #[doc(hidden)]
+    pub fn new(address: String, guarantees: Guarantees) -> Self {
+        Self {
+            address,
+            version: None,
+            guarantees,
+            clock_ahead_ms: None,
+            round_trip: Duration::ZERO,
+            knew_scripts: true,
+            replicas: Vec::new(),
+            used_memory: None,
+            max_memory: None,
+        }
+    }
+}
+
 /// A replica of a server, as its primary describes it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -75,4 +98,16 @@ pub struct Replica {
     pub is_online: bool,
     /// How long ago the replica last confirmed the data that it has received, in whole seconds.
     pub lag: Option<Duration>,
+}
+
+impl Replica {
+    /// A replica, as an engine found it.
+    #[doc(hidden)]
+    pub fn new(address: String, is_online: bool, lag: Option<Duration>) -> Self {
+        Self {
+            address,
+            is_online,
+            lag,
+        }
+    }
 }

@@ -13,15 +13,16 @@ use std::task::{Context, Poll, Waker, ready};
 
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
-pub(crate) use aside::{enter, has_told, observe, tell};
+pub use aside::tell;
+pub(crate) use aside::{enter, has_told, observe};
 pub(crate) use block_on::block_on;
 pub(crate) use coop::{Coop, proceed};
-pub(crate) use first::first;
+pub use first::first;
 pub(crate) use limit::Limit;
 pub(crate) use thread::on_thread;
 
 /// Ignores poison: users' code never runs while one of our mutexes is locked, so no panic leaves broken state.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

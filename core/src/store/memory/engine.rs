@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Driver, Inspector, MemoryStore};
-use crate::config::{Dialer, Settings};
+use crate::address::Dialer;
 use crate::credentials::Source;
 use crate::error::SetupError;
 use crate::store::engine::{
-    self, Boxed, Engine, Layout, Opening, Scheme, decode, invalid, same_kind,
+    self, Boxed, Checked, Engine, Layout, Opening, Scheme, decode, invalid, same_kind,
 };
-use crate::store::{Events, Reader, Store};
+use crate::store::{Events, Options, Reader, Store};
 
 inventory::submit! {
     Scheme { names: &["memory"], parse: |_, name| Ok(Arc::new(MemoryEndpoint::parse(name)?)) }
@@ -62,12 +62,19 @@ impl Engine for MemoryEndpoint {
         Ok(Arc::new(self.clone()))
     }
 
+    fn check(&self, options: &Options) -> Checked {
+        match options.replicas {
+            Some(_) => Err(("replicas", "a store in this process has none")),
+            None => Ok(()),
+        }
+    }
+
     fn unconnected(&self, opening: &Opening<'_>) -> (Arc<dyn Store>, Box<dyn engine::Driver>) {
         let (store, driver) = MemoryStore::open(self.shared.as_deref(), opening.member);
         (store, Box::new(driver))
     }
 
-    fn reader(&self, _: &Settings) -> Box<dyn Reader> {
+    fn reader(&self, _: &Options) -> Box<dyn Reader> {
         Box::new(Inspector::new(self.shared.as_deref()))
     }
 }

@@ -18,11 +18,13 @@ use crate::store::limits::{KEPT_MS, SIGNALS_KEPT_MS};
 use crate::store::{MemberId, Message, Op, Reply, Ticket, TicketMap};
 
 /// Sends a message to a member; `false` if the member does not listen.
-pub(crate) type Publish<'a> = dyn FnMut(MemberId, Message) -> bool + 'a;
+pub type Publish<'a> = dyn FnMut(MemberId, Message) -> bool + 'a;
 
+/// The state of one name, and the rules of the locks in plain Rust: the reference with which each engine is compared.
+///
 /// The fields are explained in the table in `docs/protocol.md`; times are in microseconds.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct State {
+pub struct State {
     token: u64,
     capacity: Option<u32>,
     places: u64,
@@ -105,7 +107,8 @@ impl State {
         }
     }
 
-    pub(crate) fn apply(
+    /// Runs an operation of `member` at the time `now` of the store, in microseconds.
+    pub fn apply(
         &mut self,
         now: u64,
         member: MemberId,
@@ -116,7 +119,7 @@ impl State {
     }
 
     /// Like [`apply`](Self::apply), on a store that grants nothing before `grants_from`.
-    pub(crate) fn apply_until_open(
+    pub fn apply_until_open(
         &mut self,
         now: u64,
         grants_from: u64,
