@@ -155,13 +155,11 @@ impl Holding {
         let mut released = true;
         let mut lost = None;
         for (hold, answer) in self.holds.all().iter().zip(answers) {
-            match answer {
-                Some(answer) => {
-                    if answer.wait().await?.is_none() {
-                        lost = lost.or_else(|| Some(hold.unlock_error()));
-                    }
-                }
-                None => released = false,
+            released &= answer.is_some();
+            if let Some(answer) = answer
+                && answer.wait().await?.is_none()
+            {
+                lost = lost.or_else(|| Some(hold.unlock_error()));
             }
         }
         held?;

@@ -33,13 +33,11 @@ impl Handle {
         op: impl FnOnce(SharedStr) -> Op,
     ) -> Result<Option<Answered>, LockError> {
         self.owner.as_ref().map_or(Ok(()), Owner::check)?;
-        match &self.owner {
-            Some(Owner::Anywhere(owner)) => {
-                let op = op(escape(owner).to_string().into());
-                self.ask(&op).map(Some)
-            }
-            _ => Ok(None),
-        }
+        let Some(Owner::Anywhere(owner)) = &self.owner else {
+            return Ok(None);
+        };
+        let op = op(escape(owner).to_string().into());
+        self.ask(&op).map(Some)
     }
 
     pub(crate) fn is_owner(&self, record: &NameRecord) -> bool {

@@ -94,10 +94,8 @@ impl<'a> AcquireTarget<'a> {
         // A hold that its handle has unlocked does not count.
         let held = |hold: &Hold| !hold.is_released();
         let enough = |hold: &Hold| hold.units() >= share.units;
-        match caller.find(self.client.id(), &self.name, held, enough) {
-            Some(holds) => self.shared(holds, options.reentry, share),
-            None => Ok(None),
-        }
+        let found = caller.find(self.client.id(), &self.name, held, enough);
+        found.map_or(Ok(None), |holds| self.shared(holds, options.reentry, share))
     }
 
     fn shared(

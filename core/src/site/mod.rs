@@ -147,12 +147,7 @@ impl Site {
     }
 
     pub(crate) fn hold_kind(&self) -> HoldKind {
-        match self.data.attribute {
-            Attribute::Mutex => HoldKind::Mutex,
-            Attribute::Semaphore => HoldKind::Permit,
-            Attribute::Read => HoldKind::Reader,
-            Attribute::Write => HoldKind::Writer,
-        }
+        self.data.attribute.parts().1
     }
 
     /// `expire`, `block`, `at_least` and `interval`, if they are literals.
@@ -198,13 +193,17 @@ impl fmt::Debug for Site {
 }
 
 impl Attribute {
-    fn word(self) -> &'static str {
+    fn parts(self) -> (&'static str, HoldKind) {
         match self {
-            Self::Mutex => "auto_mutex",
-            Self::Semaphore => "auto_semaphore",
-            Self::Read => "auto_read",
-            Self::Write => "auto_write",
+            Self::Mutex => ("auto_mutex", HoldKind::Mutex),
+            Self::Semaphore => ("auto_semaphore", HoldKind::Permit),
+            Self::Read => ("auto_read", HoldKind::Reader),
+            Self::Write => ("auto_write", HoldKind::Writer),
         }
+    }
+
+    fn word(self) -> &'static str {
+        self.parts().0
     }
 
     /// All functions of a type share a lock.
