@@ -1,7 +1,4 @@
 //! [`Credentials`] that rotate, and the [`CredentialsProvider`] of a program that returns them.
-//!
-//! - `provider.rs`: the trait. `server.rs`: the server that a provider returns credentials for.
-//! - `source.rs`: asks a provider, with a time limit. `lane.rs`: the thread that runs the provider.
 
 mod lane;
 mod provider;
@@ -34,7 +31,6 @@ use crate::duration::{IntoDuration, length};
 #[derive(Clone)]
 #[must_use]
 pub struct Credentials {
-    /// `None`: the default user.
     user: Option<Secret>,
     password: Secret,
     /// `None`: the credentials do not expire. `Err`: the given duration is invalid.
@@ -89,41 +85,28 @@ impl fmt::Debug for Credentials {
 }
 
 /// The credentials with which a connection logs in.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Granted {
     /// `None`: the default user.
     pub user: Option<Secret>,
     /// `None`: no AUTH at all.
     pub password: Option<Secret>,
-    /// How long they are valid.
-    pub terms: Terms,
-}
-
-/// The validity of credentials.
-#[derive(Debug, Default)]
-pub struct Terms {
     /// `None`: the credentials do not expire.
     pub expires: Option<Instant>,
-    /// Notified if the provider has new credentials before these credentials expire.
+    /// Notified if the provider has new credentials before these expire.
     pub recalled: Option<oneshot::Receiver<()>>,
 }
 
 impl Granted {
-    /// Returns the reason as an error if `credentials` are invalid.
     fn new(credentials: Credentials, recalled: oneshot::Receiver<()>) -> Result<Self, String> {
-        let Credentials {
-            user,
-            password,
-            expires,
-        } = credentials;
-        let wrong = |reason| format!("`valid_for` of its credentials: {reason}");
+        let expires = credentials
+            .expires
+            .map_err(|reason| format!("`valid_for` of its credentials: {reason}"))?;
         Ok(Self {
-            user,
-            password: Some(password),
-            terms: Terms {
-                expires: expires.map_err(wrong)?,
-                recalled: Some(recalled),
-            },
+            user: credentials.user,
+            password: Some(credentials.password),
+            expires,
+            recalled: Some(recalled),
         })
     }
 }

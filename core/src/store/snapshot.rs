@@ -1,4 +1,4 @@
-//! What an inspector reads: a page of a scan, the state of names, keys, and the description of a server.
+//! What an inspector reads: the state of names, keys, and the description of a server.
 
 use std::time::Duration;
 
@@ -6,24 +6,6 @@ use super::NameRecord;
 use crate::error::StoreError;
 use crate::guarantees::Guarantees;
 use crate::name::Name;
-
-/// One part of a scan.
-pub struct Page<T> {
-    /// The items of the part.
-    pub items: Vec<T>,
-    /// The cursor of the next part; `None` if this part is the last one of this server.
-    pub next: Option<String>,
-}
-
-impl<T> Page<T> {
-    /// The last part, without items.
-    pub fn empty() -> Self {
-        Self {
-            items: Vec::new(),
-            next: None,
-        }
-    }
-}
 
 /// The state of some names, and the store's time when it read that state, in microseconds.
 #[derive(Debug)]

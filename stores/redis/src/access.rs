@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{Address, Granted, Secret, Source, Terms};
+use auto_mutex_core::store::{Address, Granted, Secret, Source};
 
 use crate::wire::Transport;
 
-/// The options of the connection to a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Access {
     pub(crate) login: Login,
@@ -15,12 +14,9 @@ pub(crate) struct Access {
     pub(crate) transport: Transport,
 }
 
-/// A user and password, or the provider that returns them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Login {
-    /// `None`: the default user.
     pub(crate) user: Option<Secret>,
-    /// `None`: no AUTH at all.
     pub(crate) password: Option<Secret>,
     /// The provider, which is called for each connection. With a provider, `user` and `password` are `None`.
     pub(crate) source: Option<Source>,
@@ -28,16 +24,15 @@ pub(crate) struct Login {
 
 impl Login {
     /// A user without a password logs in with an empty password, which suits a `nopass` user.
-    pub(super) fn new(user: Option<Secret>, password: Option<Secret>) -> Self {
-        let empty = || user.as_ref().map(|_| Secret::new(""));
+    pub(super) fn new(user: String, password: String) -> Self {
+        let has_password = !user.is_empty() || !password.is_empty();
         Self {
-            password: password.or_else(empty),
-            user,
+            user: (!user.is_empty()).then(|| Secret::new(user)),
+            password: has_password.then(|| Secret::new(password)),
             source: None,
         }
     }
 
-    /// Takes the credentials from `source`. `Err`: there are credentials already.
     pub(crate) fn ask(&mut self, source: Source) -> Result<(), &'static str> {
         if self.user.is_some() || self.password.is_some() {
             return Err("the URL has a user or a password, too: leave that to the provider");
@@ -46,7 +41,7 @@ impl Login {
         Ok(())
     }
 
-    /// The credentials for a connection to `address`. A provider gets `limit` to return them. Cancel safe.
+    /// A provider gets `limit` to return them. Cancel safe.
     pub(crate) async fn granted(
         &self,
         address: &Address,
@@ -57,7 +52,7 @@ impl Login {
             None => Ok(Granted {
                 user: self.user.clone(),
                 password: self.password.clone(),
-                terms: Terms::default(),
+                ..Granted::default()
             }),
         }
     }

@@ -2,34 +2,25 @@
 
 use std::io::Write;
 
-use auto_mutex_core::store::{Lease, MemberId, Mode, Name, Op, Share, Signal, Ticket, millis};
+use auto_mutex_core::store::{Lease, MemberId, Mode, Name, Op, Signal, millis};
 use redis::{Cmd, RedisWrite as _};
 
-use super::scripts::{Script, Scripts, code};
+use super::scripts::{Scripts, code};
 
 /// The prefix of every key of a name. Its brace starts the hash tag, which keeps all keys of the name in one slot.
 pub(super) const KEY: &str = "auto_mutex:{";
 pub(super) const CHANNEL: &str = "auto_mutex:member:";
-/// A part of the names of shard channels, between the first key of a lock's name and the member.
 pub(super) const SHARD_CHANNEL: &str = ":member:";
 
 pub(super) fn channel(member: MemberId) -> String {
     format!("{CHANNEL}{member}")
 }
 
-/// A member's channel for one name, in the slot of the name's keys.
 pub(super) fn shard_channel(name: &Name, member: MemberId) -> String {
     format!("{KEY}{name}}}{SHARD_CHANNEL}{member}")
 }
 
-#[cfg(repository)]
-#[cfg(test)]
-pub(super) fn key(name: &Name) -> String {
-    format!("{KEY}{name}}}")
-}
-
-/// Appends an EVALSHA that runs `ops` in this order. Nothing is granted before the server time `opens`; 0: the server
-/// grants.
+/// Nothing is granted before the server time `opens`; 0: the server grants.
 pub(super) fn evaluate<'a>(
     cmd: &'a mut Cmd,
     scripts: &Scripts,
@@ -71,7 +62,7 @@ pub(super) fn evaluate_spread<'a>(
 }
 
 fn begin(cmd: &mut Cmd, scripts: &Scripts, name: &Name) {
-    let digest = scripts.digest(Script::Locks);
+    let [digest, _] = scripts.digests();
     cmd.arg("EVALSHA").arg(digest).arg("1");
     key_of(cmd, name, "");
 }
@@ -104,13 +95,20 @@ fn code_of(op: &Op) -> u8 {
 }
 
 fn write(out: &mut impl Write, member: MemberId, op: &Op) {
-    write_ids(out, op.ticket(), member);
+    let _ = match op.ticket() {
+        Some(ticket) => write!(out, "{ticket}{member}"),
+        None => write!(out, "{:032}{member}", 0),
+    };
     match op {
         Op::Acquire {
             lease, share, meta, ..
         } => {
             write_lease(out, lease);
-            write_share(out, share);
+            number(out, share.units.into());
+            number(out, share.capacity.into());
+            put(out, &[share.takes().into()]);
+            put(out, &(share.owner.len() as u32).to_le_bytes());
+            put(out, share.owner.as_bytes());
             put(out, meta.as_bytes());
         }
         Op::Touch { lease, units } => {
@@ -137,37 +135,18 @@ fn write(out: &mut impl Write, member: MemberId, op: &Op) {
             put(out, owner.as_bytes());
         }
         Op::Raise { token, .. } | Op::Kick { token } => number(out, *token),
-        Op::Signal { signal, .. } => write_signal(out, signal),
+        Op::Signal { signal, .. } => match signal {
+            Signal::Token(token) => {
+                put(out, &[0]);
+                put(out, token.as_bytes());
+            }
+            Signal::One => put(out, &[1]),
+            Signal::All => put(out, &[2]),
+        },
         Op::Probe { to, text } => {
             let _ = write!(out, "{to}{}", &**text);
         }
         Op::Delete | Op::Inspect => {}
-    }
-}
-
-fn write_ids(out: &mut impl Write, ticket: Option<Ticket>, member: MemberId) {
-    let _ = match ticket {
-        Some(ticket) => write!(out, "{ticket}{member}"),
-        None => write!(out, "{:032}{member}", 0),
-    };
-}
-
-fn write_share(out: &mut impl Write, share: &Share) {
-    number(out, share.units.into());
-    number(out, share.capacity.into());
-    put(out, &[share.takes().into()]);
-    put(out, &(share.owner.len() as u32).to_le_bytes());
-    put(out, share.owner.as_bytes());
-}
-
-fn write_signal(out: &mut impl Write, signal: &Signal) {
-    match signal {
-        Signal::Token(token) => {
-            put(out, &[0]);
-            put(out, token.as_bytes());
-        }
-        Signal::One => put(out, &[1]),
-        Signal::All => put(out, &[2]),
     }
 }
 
@@ -177,7 +156,7 @@ fn write_lease(out: &mut impl Write, lease: &Lease) {
     number(out, millis(lease.place));
 }
 
-/// Writes the bytes. Writing to a command cannot fail.
+// Writing to a command cannot fail.
 fn put(out: &mut impl Write, bytes: &[u8]) {
     let _ = out.write_all(bytes);
 }

@@ -20,7 +20,6 @@ use crate::wire::USUAL_SILENCE;
 
 pub(crate) struct Driver {
     pipeline: Arc<Pipeline>,
-    /// The connection that [`open`](Self::open) has made.
     first: Option<Ready>,
 }
 
@@ -32,7 +31,6 @@ impl Driver {
         }
     }
 
-    /// Opens the first connection and checks the server, within `left`. Afterwards, the connection accepts requests.
     pub(crate) async fn open(&mut self, left: Duration) -> Result<(), SetupError> {
         let ready = self.pipeline.connector.first(left).await?;
         self.pipeline.connect(&ready);
@@ -40,8 +38,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Runs until `Store::close` is called and all requests are answered. Reports at once that there's no connection
-    /// yet.
+    /// Reports at once that there's no connection yet.
     pub(crate) fn run(self, events: Arc<dyn Events>) -> impl Future<Output = ()> {
         if self.first.is_none() {
             events.disconnected(Node::ONLY, not_yet());
@@ -53,15 +50,14 @@ impl Driver {
         let pipeline = self.pipeline.clone();
         let serving = async {
             #[cfg(feature = "replicas")]
-            if let Some(replicas) = pipeline.connector.replicas {
+            if let Some(replicas) = pipeline.connector.spec.replicas {
                 let barrier = Barrier::new(pipeline.clone(), replicas);
                 replicas::confirmed(barrier, events, |events| self.serve(events)).await;
                 return;
             }
             self.serve(events).await;
         };
-        // `watch` never completes.
-        first(serving, pipeline.connector.route.watch()).await;
+        first(serving, pipeline.connector.spec.route.watch()).await;
     }
 
     async fn serve(self, events: Arc<dyn Events>) {
@@ -81,7 +77,8 @@ impl Driver {
                     events.connected(Node::ONLY, again);
                     let server = ready.server.clone();
                     let link = Link::new(&pipeline, &*events, ready);
-                    let Some(error) = link.serve(connector.route.replaced(&server)).await else {
+                    let Some(error) = link.serve(connector.spec.route.replaced(&server)).await
+                    else {
                         return;
                     };
                     if pipeline.is_done() {
@@ -138,7 +135,7 @@ async fn reconnect(pipeline: &Pipeline, events: &dyn Events, was_connected: bool
             None
         };
         let moved = async {
-            connector.route.moved().await;
+            connector.spec.route.moved().await;
             None
         };
         if let Some(ready) = first(attempt, moved).await {
@@ -147,7 +144,7 @@ async fn reconnect(pipeline: &Pipeline, events: &dyn Events, was_connected: bool
     }
 }
 
-/// Waits for a connection, and fails every request until there is one. `None`: `Store::close` was called.
+/// `None`: `Store::close` was called.
 async fn answering(
     connecting: impl Future<Output = Ready>,
     pipeline: &Pipeline,
@@ -167,7 +164,6 @@ async fn answering(
     .await
 }
 
-/// Refuses all requests when the driver ends or is dropped with its runtime.
 struct Abandoned<'a>(&'a Pipeline);
 
 impl Drop for Abandoned<'_> {

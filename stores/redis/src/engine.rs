@@ -30,7 +30,6 @@ inventory::submit! {
     }
 }
 
-/// One Redis server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RedisEndpoint {
     pub(crate) address: Address,
@@ -84,11 +83,9 @@ impl Engine for RedisEndpoint {
     }
 }
 
-/// The primary of a service that sentinels monitor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SentinelEndpoint {
     pub(crate) sentinels: Vec<Address>,
-    /// The login for the sentinels, which have users and passwords of their own.
     pub(crate) login: Login,
     pub(crate) service: String,
     /// The options for the servers. The transport (TLS, dialer) is also used for the sentinels.
@@ -144,7 +141,6 @@ impl Engine for SentinelEndpoint {
     }
 }
 
-/// Whether a server of `engine` uses another database than the first.
 pub(crate) fn uses_database(engine: &dyn Engine) -> bool {
     let own = same_kind::<RedisEndpoint>(engine).map(|engine| &engine.access);
     let own = own.or_else(|| same_kind::<SentinelEndpoint>(engine).map(|engine| &engine.access));
@@ -163,13 +159,11 @@ pub(crate) fn check(options: &Options) -> Checked {
     }
 }
 
-/// Addresses as in a URL.
 pub(crate) fn listed(addresses: &[Address]) -> String {
     let addresses: Vec<_> = addresses.iter().map(Address::to_string).collect();
     addresses.join(",")
 }
 
-/// Whether two lists have an address in common.
 pub(crate) fn meet(one: &[Address], other: &[Address]) -> bool {
     one.iter().any(|one| other.contains(one))
 }

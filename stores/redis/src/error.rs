@@ -12,7 +12,6 @@ macro_rules! codes {
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum Code {
             $($code,)*
-            /// Refuses one command only.
             Other,
         }
 
@@ -54,7 +53,6 @@ impl Code {
         Self::of_word(meaning(&error.code, &error.details))
     }
 
-    /// The code of an error that [`of_server`] has classified.
     pub(crate) fn of_error(error: &StoreError) -> Self {
         error.code().map_or(Self::Other, Self::of_word)
     }
@@ -74,12 +72,10 @@ impl Code {
         }
     }
 
-    /// A node of a cluster doesn't serve the key at present: it's elsewhere, or its slot is being migrated.
     pub(crate) fn is_elsewhere(self) -> bool {
         matches!(self, Self::Moved | Self::Ask | Self::TryAgain)
     }
 
-    /// Whether an old server puts the code into the text of another error.
     fn is_nested(self) -> bool {
         matches!(
             self,
@@ -101,16 +97,12 @@ impl Code {
 }
 
 pub(super) fn of_server(error: &ErrorReply<'_>) -> StoreError {
-    sort(&error.code, &error.details)
+    let code = meaning(&error.code, &error.details);
+    StoreError::of_server(Code::of_word(code).kind(), code, &anonymous(&error.details))
 }
 
 pub(super) fn of_socket(error: &std::io::Error) -> StoreError {
     StoreError::disconnected(error.to_string())
-}
-
-fn sort(code: &str, details: &str) -> StoreError {
-    let code = meaning(code, details);
-    StoreError::of_server(Code::of_word(code).kind(), code, &anonymous(details))
 }
 
 /// Removes credentials: newer servers name the user who lacks a permission, and all repeat the arguments of an unknown
@@ -126,7 +118,6 @@ fn anonymous(details: &str) -> Cow<'_, str> {
     }
 }
 
-/// How Redis 6.2 begins an error that a script has caught and returned.
 const CAUGHT: &str = "@user_script:";
 
 /// Since Redis 7, an error within a script keeps its code. Older versions report ERR or [`CAUGHT`], and maybe the code
@@ -158,6 +149,10 @@ fn meaning<'a>(code: &'a str, details: &'a str) -> &'a str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn sort(code: &str, details: &str) -> StoreError {
+        of_server(&ErrorReply::new(format!("{code} {details}").as_bytes()))
+    }
 
     #[test]
     fn errors_are_sorted_by_what_can_be_done() {

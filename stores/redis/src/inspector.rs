@@ -3,13 +3,12 @@
 use std::time::{Duration, SystemTime};
 
 use auto_mutex_core::store::{
-    Described, KeyAt, KeyEnd, Name, NameRecord, Op, Page, Part, Position, Reader, Reading, Replica,
+    Described, KeyAt, KeyEnd, Name, NameRecord, Op, Part, Position, Reader, Reading, Replica,
     Reply, Server, Snapshot,
 };
 use auto_mutex_core::{SetupError, StoreError};
-use redis::Cmd;
 
-use super::command::{self, KEY};
+use super::command::KEY;
 use super::connect::error::{ConnectError, accept};
 use super::connect::facts::{Facts, number};
 use super::connect::{Connector, Ready};
@@ -20,7 +19,6 @@ use crate::wire::{ErrorReply, Value};
 const PAGE: u64 = 1000;
 const ALL_KEYS: &str = "auto_mutex:*";
 
-/// A reader of one server. After a failover, it reads from the new primary.
 pub(crate) struct Inspector {
     connector: Connector,
     opened: Option<Ready>,
@@ -38,148 +36,69 @@ impl Inspector {
         }
     }
 
-    pub(crate) fn place(&self) -> String {
+    fn place(&self) -> String {
         self.connector.place()
-    }
-
-    pub(crate) async fn connect(&mut self) -> Result<(), SetupError> {
-        self.with(async |_: &Connector, _: &mut Ready| Ok(())).await
-    }
-
-    /// Returns the next names that match `pattern`. The first cursor is `0`. As with SCAN, a name may be returned twice.
-    pub(crate) async fn names(
-        &mut self,
-        pattern: &str,
-        cursor: &str,
-    ) -> Result<Page<Name>, SetupError> {
-        let pattern = format!("{KEY}{pattern}}}");
-        let page = self.scan(&pattern, cursor, &["TYPE", "string"]).await?;
-        Ok(Page {
-            items: page.items.iter().filter_map(|key| name_of(key)).collect(),
-            next: page.next,
-        })
-    }
-
-    pub(crate) async fn keys(&mut self, cursor: &str) -> Result<Page<KeyEnd>, SetupError> {
-        let page = self.scan(ALL_KEYS, cursor, &[]).await?;
-        let mut questions = Vec::new();
-        for key in &page.items {
-            redis::cmd("PTTL")
-                .arg(key)
-                .write_packed_command(&mut questions);
-        }
-        let ends = self.numbers(&questions, page.items.len()).await?;
-        let keys = page.items.into_iter().zip(ends);
-        Ok(Page {
-            items: keys
-                .map(|(key, end)| KeyEnd {
-                    name: name_of(&key),
-                    never: end == -1,
-                    key,
-                })
-                .collect(),
-            next: page.next,
-        })
-    }
-
-    fn evaluate(&self, name: &Name, op: &Op, out: &mut Vec<u8>) {
-        let Connector {
-            scripts, member, ..
-        } = &self.connector;
-        command::evaluate(&mut Cmd::new(), scripts, *member, name, &[op], 0)
-            .write_packed_command(out);
     }
 
     async fn scan(
         &mut self,
         pattern: &str,
-        cursor: &str,
+        position: &Position,
         more: &[&str],
-    ) -> Result<Page<String>, SetupError> {
+    ) -> Result<Part<String>, SetupError> {
         let mut question = redis::cmd("SCAN");
-        question.arg(cursor).arg("MATCH").arg(pattern);
+        question.arg(&position.cursor).arg("MATCH").arg(pattern);
         question.arg("COUNT").arg(PAGE).arg(more);
-        let mut found = Err(ConnectError::nonsense());
-        self.ask(&question.get_packed_command(), 1, |_, value| {
-            found = page(value)
-        })
-        .await?;
-        found.map_err(|error| error.at(&self.place()))
+        let found = self.with(async |_: &Connector, opened: &mut Ready| {
+            Ok(page(opened.connection.ask(&question).await?))
+        });
+        let (keys, next) = found.await?.map_err(|error| error.at(&self.place()))?;
+        Ok((keys, position.after(next, 1)))
     }
 
-    /// Sends `questions`, whose replies are numbers. Fails if a reply is an error, for example because of a missing right.
-    async fn numbers(&mut self, questions: &[u8], count: usize) -> Result<Vec<i64>, SetupError> {
-        let (mut numbers, mut refused) = (vec![0; count], None);
-        self.ask(questions, count, |index, value| match value {
-            Value::Integer(number) => numbers[index] = *number,
-            Value::Error(error) => refused = Some(error::of_server(error)),
-            _ => {}
-        })
-        .await?;
-        match refused {
-            Some(error) => Err(ConnectError::of(error).at(&self.place())),
-            None => Ok(numbers),
+    async fn ends_of(&mut self, keys: &[String]) -> Result<Vec<i64>, SetupError> {
+        let mut questions = Vec::new();
+        for key in keys {
+            let mut question = redis::cmd("PTTL");
+            question.arg(key).write_packed_command(&mut questions);
         }
-    }
-
-    pub(crate) async fn inspect(&mut self, names: &[Name]) -> Result<Snapshot, SetupError> {
-        let snapshot = self.inspect_once(names).await?;
-        if !snapshot.names.iter().any(is_flushed) {
-            return Ok(snapshot);
-        }
-        self.opened = None;
-        self.inspect_once(names).await
+        let ends = self.with(async |_: &Connector, opened: &mut Ready| {
+            opened.connection.send(&questions).await?;
+            let mut ends = Vec::with_capacity(keys.len());
+            for _ in keys {
+                ends.push(match opened.connection.reply().await? {
+                    Value::Integer(end) => Ok(end),
+                    reply => accept(reply).map(|_| 0),
+                });
+            }
+            Ok(ends)
+        });
+        let ends: Result<_, _> = ends.await?.into_iter().collect();
+        ends.map_err(|error: ConnectError| error.at(&self.place()))
     }
 
     async fn inspect_once(&mut self, names: &[Name]) -> Result<Snapshot, SetupError> {
         let mut questions = Vec::new();
         redis::cmd("TIME").write_packed_command(&mut questions);
         for name in names {
-            self.evaluate(name, &Op::Inspect, &mut questions);
+            self.connector
+                .evaluate(name, &Op::Inspect, 0, &mut questions);
         }
-        let mut now = Err(ConnectError::nonsense());
-        let mut states = vec![Ok(NameRecord::default()); names.len()];
-        self.ask(&questions, names.len() + 1, |index, value| {
-            match index.checked_sub(1) {
-                None => now = time(value),
-                Some(index) => states[index] = record(value),
+        let found = self.with(async |_: &Connector, opened: &mut Ready| {
+            opened.connection.send(&questions).await?;
+            let now = time(opened.connection.reply().await?);
+            let mut states = Vec::with_capacity(names.len());
+            for _ in names {
+                states.push(record(&opened.connection.reply().await?));
             }
-        })
-        .await?;
-        Ok(Snapshot {
-            now: now.map_err(|error| error.at(&self.place()))?,
-            names: states,
-        })
+            Ok((now, states))
+        });
+        let (now, names) = found.await?;
+        let now = now.map_err(|error| error.at(&self.place()))?;
+        Ok(Snapshot { now, names })
     }
 
-    /// Asks the server to describe itself.
-    pub(crate) async fn described(&mut self) -> Described {
-        let described = self.server().await;
-        described.map_err(|error| (self.place(), error))
-    }
-
-    async fn server(&mut self) -> Result<Server, SetupError> {
-        self.with(describe).await
-    }
-
-    async fn ask(
-        &mut self,
-        questions: &[u8],
-        count: usize,
-        mut read: impl FnMut(usize, &Value<'_>),
-    ) -> Result<(), SetupError> {
-        self.with(async |_: &Connector, opened: &mut Ready| {
-            opened.connection.send(questions).await?;
-            for index in 0..count {
-                read(index, &opened.connection.reply().await?);
-            }
-            Ok(())
-        })
-        .await
-    }
-
-    /// Runs `ask` once more on a new connection if it fails on one that was open before, which may have ended. Queries
-    /// change nothing, so that's harmless.
+    /// Asks again on a new connection if one that was open before fails. Queries change nothing, so that's harmless.
     async fn with<T>(
         &mut self,
         mut ask: impl AsyncFnMut(&Connector, &mut Ready) -> Result<T, ConnectError>,
@@ -203,7 +122,7 @@ impl Inspector {
         let opened = match &mut self.opened {
             Some(opened) => opened,
             closed => {
-                let silence = self.connector.connect_timeout;
+                let silence = self.connector.spec.connect_timeout;
                 closed.insert(self.connector.unsubscribed(silence).await?)
             }
         };
@@ -213,7 +132,7 @@ impl Inspector {
 
 impl Reader for Inspector {
     fn connect(&mut self) -> Reading<'_, Result<(), SetupError>> {
-        Box::pin(Self::connect(self))
+        Box::pin(self.with(async |_: &Connector, _: &mut Ready| Ok(())))
     }
 
     fn names<'a>(
@@ -221,14 +140,22 @@ impl Reader for Inspector {
         pattern: &'a str,
         position: &'a Position,
     ) -> Reading<'a, Result<Part<Name>, SetupError>> {
-        Box::pin(async {
-            let Page { items, next } = Self::names(self, pattern, &position.cursor).await?;
-            Ok((items, position.after(next, 1)))
+        Box::pin(async move {
+            let pattern = format!("{KEY}{pattern}}}");
+            let (keys, next) = self.scan(&pattern, position, &["TYPE", "string"]).await?;
+            Ok((keys.iter().filter_map(|key| name_of(key)).collect(), next))
         })
     }
 
     fn inspect<'a>(&'a mut self, names: &'a [Name]) -> Reading<'a, Result<Snapshot, SetupError>> {
-        Box::pin(Self::inspect(self, names))
+        Box::pin(async {
+            let snapshot = self.inspect_once(names).await?;
+            if !snapshot.names.iter().any(is_flushed) {
+                return Ok(snapshot);
+            }
+            self.opened = None;
+            self.inspect_once(names).await
+        })
     }
 
     fn keys<'a>(
@@ -237,14 +164,25 @@ impl Reader for Inspector {
     ) -> Reading<'a, Result<Part<KeyAt>, SetupError>> {
         Box::pin(async {
             let place = self.place();
-            let Page { items, next } = Self::keys(self, &position.cursor).await?;
-            let keys = items.into_iter().map(|key| (place.clone(), key));
-            Ok((keys.collect(), position.after(next, 1)))
+            let (keys, next) = self.scan(ALL_KEYS, position, &[]).await?;
+            let ends = self.ends_of(&keys).await?;
+            let keys = keys.into_iter().zip(ends).map(|(key, end)| {
+                let end = KeyEnd {
+                    name: name_of(&key),
+                    never: end == -1,
+                    key,
+                };
+                (place.clone(), end)
+            });
+            Ok((keys.collect(), next))
         })
     }
 
     fn describe(&mut self) -> Reading<'_, Vec<Described>> {
-        Box::pin(async { vec![self.described().await] })
+        Box::pin(async {
+            let described = self.with(describe).await;
+            vec![described.map_err(|error| (self.place(), error))]
+        })
     }
 }
 
@@ -278,26 +216,21 @@ async fn describe(connector: &Connector, opened: &mut Ready) -> Result<Server, C
     Ok(server)
 }
 
-/// Returns the name, if `key` is the first key of a name. The other keys of a name do not end with the brace.
+/// The other keys of a name do not end with the brace.
 fn name_of(key: &str) -> Option<Name> {
     Name::parse(key.strip_prefix(KEY)?.strip_suffix('}')?)
 }
 
-fn page(value: &Value<'_>) -> Result<Page<String>, ConnectError> {
-    let value = accept(value.clone())?;
+fn page(value: Value<'_>) -> Result<(Vec<String>, Option<String>), ConnectError> {
+    let value = accept(value)?;
     let Some([cursor, Value::List(keys)]) = value.as_list() else {
         return Err(ConnectError::nonsense());
     };
     let cursor = cursor.as_text().ok_or_else(ConnectError::nonsense)?;
-    Ok(Page {
-        // All keys of the library are text, so other keys are skipped.
-        items: keys
-            .iter()
-            .filter_map(Value::as_text)
-            .map(str::to_owned)
-            .collect(),
-        next: (cursor != "0").then(|| cursor.to_owned()),
-    })
+    // All keys of the library are text, so other keys are skipped.
+    let keys = keys.iter().filter_map(Value::as_text).map(str::to_owned);
+    let next = (cursor != "0").then(|| cursor.to_owned());
+    Ok((keys.collect(), next))
 }
 
 fn record(value: &Value<'_>) -> Result<NameRecord, StoreError> {
@@ -309,10 +242,8 @@ fn record(value: &Value<'_>) -> Result<NameRecord, StoreError> {
     }
 }
 
-/// Like [`micros`], but fails if the reply is an error or malformed.
-fn time(value: &Value<'_>) -> Result<u64, ConnectError> {
-    let value = accept(value.clone())?;
-    micros(&value).ok_or_else(ConnectError::nonsense)
+fn time(value: Value<'_>) -> Result<u64, ConnectError> {
+    micros(&accept(value)?).ok_or_else(ConnectError::nonsense)
 }
 
 fn micros(value: &Value<'_>) -> Option<u64> {

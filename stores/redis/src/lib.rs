@@ -1,17 +1,7 @@
 //! The Redis store: the rules of `docs/protocol.md` as Lua scripts, behind one connection per member.
 //!
-//! - `engine.rs`: the engines; `url/`, `access.rs`: their addresses and logins.
-//! - `scripts/`: one script for all operations, in parts, and the script for the term; `scripts.rs` assembles them.
-//! - `command.rs`, `reply.rs`, `push.rs`, `error.rs`: encoding of requests, decoding of replies.
-//! - `connect/`: opens and checks a connection. `term.rs`: from when on its server grants.
-//! - `route/`: finds the server, again for each connection.
-//! - `pipeline/`: requests from any thread, until they are written.
-//! - `link.rs`, `pending.rs`, `sending.rs`: one connection, until it is lost; replies and rewrites.
-//! - `driver.rs`: makes the connection, and replaces a lost one. `replicas/`: grants that count only once replicas have them.
-//! - `inspector.rs`: reads names and their state, and changes nothing.
-//! - `rights.rs`: the commands that the user must be allowed to call.
-//!
-//! This folder does not know the kinds of locks, nor the queues of waiters in this process.
+//! `connect/` makes a connection, `driver.rs` replaces a lost one, and `link.rs` serves it: requests of any thread come
+//! through `pipeline/`. Nothing here knows the kinds of locks, nor the queues of waiters in this process.
 
 // Without clusters and replicas, nobody calls what they need of the other folders.
 #![cfg_attr(
@@ -44,7 +34,6 @@ mod reply;
 pub(crate) mod rights;
 mod route;
 mod scripts;
-mod sending;
 mod shard_channels;
 mod term;
 #[cfg(repository)]
@@ -61,7 +50,7 @@ use auto_mutex_core::store::{MemberId, Name, Opening, Replicas};
 pub(crate) use self::access::Access;
 pub use self::acl::{AclRule, acl_rule};
 use self::connect::Connector;
-pub(crate) use self::connect::inquiry::inquire;
+pub(crate) use self::connect::inquire;
 pub(crate) use self::connect::probe::name as probe_name;
 pub(crate) use self::connect::throttle::Throttle;
 pub(crate) use self::driver::Driver;
@@ -84,18 +73,17 @@ pub(crate) struct Spec {
     pub(crate) member: MemberId,
     pub(crate) scripts: Arc<Scripts>,
     pub(crate) guard: Guard,
-    /// The time for one attempt to connect.
     pub(crate) connect_timeout: Duration,
     /// Reserved for the checks of the first connection. `None`: another node of the cluster is checked.
     pub(crate) probe: Option<Name>,
-    /// Whether the store only reads, for an operator.
+    /// For an operator. Its connections write no key on the server: they note no term, and load missing scripts without the
+    /// key that keeps other clients from loading them too.
     pub(crate) reads: bool,
     /// Whether this member has sent nothing to the server yet, so that the server knows none of its tickets.
     pub(crate) is_new: bool,
 }
 
 impl Spec {
-    /// A single server.
     pub(crate) fn of(route: Route, access: &Access, opening: &Opening<'_>) -> Self {
         let Opening {
             options, member, ..
@@ -110,7 +98,7 @@ impl Spec {
         }
     }
 
-    /// A single server, without replicas that must confirm grants.
+    /// Without replicas that must confirm grants.
     pub(crate) fn new(
         route: Route,
         access: &Access,
@@ -132,7 +120,6 @@ impl Spec {
         }
     }
 
-    /// Makes a store without a connection. Its driver connects as soon as it runs, if not [before](Driver::open).
     pub(crate) fn unconnected(self) -> (Arc<Pipeline>, Driver) {
         let pipeline = Arc::new(Pipeline::new(Connector::new(self)));
         let driver = Driver::new(pipeline.clone());

@@ -10,7 +10,6 @@ use auto_mutex_core::{StoreError, store};
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::connect::Ready;
-use super::connect::renewal::Renewal;
 use super::error;
 use super::pending::Pending;
 use super::pipeline::Pipeline;
@@ -19,13 +18,11 @@ use crate::wire::{Connection, Value};
 
 /// The watchdog's interval. It counts intervals, not time: a suspended process would take its own sleep for silence.
 const BEAT: Duration = Duration::from_millis(500);
-/// Intervals without an answer until the connection is given up; more if recent answers were slow. If all clients of a
-/// busy server reconnected, it would get their requests again.
+/// Silent beats until the connection is given up. More after slow answers: reconnects would add to a server's load.
 const PATIENCE: u32 = 4;
 /// The watchdog waits this many times as long as the slowest recent answer took, up to half a minute.
 const SLOWER: u32 = 4;
 const MOST_PATIENCE: u32 = 60;
-/// After this many idle intervals the watchdog sends a ping: three seconds.
 const IDLE: u32 = 6;
 /// How often the server is asked for its term. A suspend counts, because the server may fail over meanwhile.
 const TERM: Duration = Duration::from_secs(10);
@@ -34,16 +31,11 @@ const TERM: Duration = Duration::from_secs(10);
 const A_FEW: u32 = 2;
 
 pub(super) struct Link<'a> {
-    pipeline: &'a Pipeline,
-    events: &'a dyn Events,
     connection: Connection,
-    pending: Pending,
-    renewal: Renewal,
-    /// Intervals since the last write.
+    pending: Pending<'a>,
+    /// In beats, like the next two.
     idle: u32,
-    /// Intervals since the last answer; zero while no reply is outstanding.
     silent: u32,
-    /// How many intervals the slowest answer took; decays over time.
     slowest: u32,
     term: store::Instant,
     beat: Pin<Box<Sleep>>,
@@ -58,11 +50,8 @@ impl<'a> Link<'a> {
         } = ready;
         let slowest = connection.slowest;
         Self {
-            pipeline,
-            events,
             connection,
-            pending: Pending::default(),
-            renewal,
+            pending: Pending::new(pipeline, events, renewal),
             idle: 0,
             silent: 0,
             slowest: (slowest.as_millis() / BEAT.as_millis()).min(MOST_PATIENCE.into()) as u32,
@@ -89,7 +78,7 @@ impl<'a> Link<'a> {
             Err(error) => error,
         };
         let lost = lost.as_kind(StoreErrorKind::Disconnected);
-        self.pending.lose(self.pipeline, self.events, &lost);
+        self.pending.lose(&lost);
         Some(lost)
     }
 
@@ -104,9 +93,9 @@ impl<'a> Link<'a> {
                     self.take()?;
                     // A part of a long reply also proves that the server is alive.
                     self.silent = 0;
-                    self.pending.write_again(self.pipeline);
+                    self.pending.write_again();
                     // A write must not wait for the next read.
-                    if self.pipeline.poll_write(cx)?.is_ready() {
+                    if self.pending.pipeline.poll_write(cx)?.is_ready() {
                         return Poll::Ready(Ok(()));
                     }
                 }
@@ -117,15 +106,15 @@ impl<'a> Link<'a> {
             self.beat.as_mut().reset(Instant::now() + BEAT);
             self.beat()?;
         }
-        while let Poll::Ready(granted) = self.renewal.poll(cx) {
-            self.pipeline.authenticate(&granted);
+        while let Poll::Ready(granted) = self.pending.renewal.poll(cx) {
+            self.pending.pipeline.authenticate(&granted);
         }
-        self.pipeline.poll_write(cx)
+        self.pending.pipeline.poll_write(cx)
     }
 
     fn take(&mut self) -> Result<(), StoreError> {
         // `awake` is called before any task is woken, so that the requests of the woken tasks share one write.
-        self.pipeline.awake();
+        self.pending.pipeline.awake();
         let mut result = Ok(());
         let mut replied = false;
         let mut answered = 0;
@@ -136,17 +125,13 @@ impl<'a> Link<'a> {
             .map_err(|garbage| StoreError::disconnected(garbage.to_string()))?
         {
             if let Value::Push(words) = &value {
-                replied |= self.pending.confirm(self.pipeline, words);
-                answered += u32::from(tell(self.events, words));
+                replied |= self.pending.confirm(words);
+                answered += u32::from(tell(self.pending.events, words));
                 continue;
             }
             replied = true;
             answered += 1;
-            let landed = self.pending.land(self.pipeline, self.events, &value);
-            result = result.and(landed);
-        }
-        if let Some(answer) = self.pending.authenticated() {
-            self.renewal.answered(answer);
+            result = result.and(self.pending.land(&value));
         }
         if replied {
             self.slowest = self.slowest.max(self.silent);
@@ -161,18 +146,17 @@ impl<'a> Link<'a> {
 
     fn beat(&mut self) -> Result<(), StoreError> {
         let now = store::Instant::now();
-        if self.term <= now || self.pipeline.connector.guard.keys.are_new() {
+        let pipeline = self.pending.pipeline;
+        if self.term <= now || pipeline.connector.spec.guard.keys.are_new() {
             self.term = now.after(TERM);
             self.slowest /= 2;
-            self.pipeline.ask_term();
-            self.pipeline.sweep_shard_channels();
+            pipeline.ask_term();
         }
-        self.idle = if self.pipeline.has_written() {
-            0
-        } else {
-            self.idle + 1
+        self.idle = match pipeline.has_written() {
+            true => 0,
+            false => self.idle + 1,
         };
-        if !self.pipeline.is_quiet() {
+        if !pipeline.is_quiet() {
             self.silent += 1;
             if self.silent > (self.slowest * SLOWER).clamp(PATIENCE, MOST_PATIENCE) {
                 return Err(StoreError::disconnected("the server does not answer"));
@@ -180,14 +164,13 @@ impl<'a> Link<'a> {
         } else {
             self.silent = 0;
             if self.idle >= IDLE {
-                self.pipeline.ping();
+                pipeline.ping();
             }
         }
         Ok(())
     }
 }
 
-/// Passes on the message in a push; returns whether the message is a grant.
 fn tell(events: &dyn Events, words: &[Value<'_>]) -> bool {
     let Some((name, message)) = push::read(words) else {
         return false;

@@ -157,7 +157,7 @@ mod tests {
         let mut granted = ask(&source).await;
         assert_eq!(granted.user.as_ref().unwrap().expose(), "one");
         assert_eq!(granted.password.as_ref().unwrap().expose(), "first");
-        let recalled = granted.terms.recalled.as_mut().unwrap();
+        let recalled = granted.recalled.as_mut().unwrap();
         let early = timeout(Duration::from_millis(50), &mut *recalled).await;
         assert!(early.is_err(), "recalled without a reason");
         updates.send_replace(auth("", "second"));

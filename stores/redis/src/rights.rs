@@ -19,10 +19,8 @@ pub(crate) const REPLICAS: &[&str] = &["wait"];
 pub(crate) const CLUSTER: &[&str] = &["asking", "cluster|info", "cluster|myid", "cluster|slots"];
 /// Commands for nodes of version 7 and above. Without these rights, messages go to all nodes.
 pub(crate) const SHARD_CHANNELS: &[&str] = &["spublish", "ssubscribe"];
-/// Further commands for the operator: to list names, and to find keys that never expire.
 pub(crate) const OPERATOR: &[&str] = &["pttl", "scan"];
 pub(crate) const SENTINEL: &[&str] = &["sentinel|master", "sentinel|sentinels", "subscribe"];
-/// The channel on which sentinels announce a new primary of a service.
 pub(crate) const SWITCHED: &str = "+switch-master";
 pub(crate) const SENTINEL_CHANNELS: &[&str] = &[SWITCHED];
 
@@ -35,7 +33,6 @@ pub(crate) const INTRODUCTION: &[&str] = &["client|setinfo"];
 pub(crate) fn of_scripts() -> BTreeSet<String> {
     let scripts = Scripts::of_server();
     let all = scripts.texts().flat_map(called);
-    // Only nodes of a cluster need this command: see [`CLUSTER`].
     all.filter(|command| command != "cluster").collect()
 }
 

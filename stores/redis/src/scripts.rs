@@ -1,5 +1,4 @@
-//! The two scripts, put together from their files: one runs every operation on a name, one reports the server's term.
-//! Words in capitals in the first are constants, which this file inserts.
+//! The two scripts, put together from their files. Words in capitals are constants, which this file inserts.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,16 +9,6 @@ use auto_mutex_core::store::{
 use once_cell::race::OnceBox;
 
 use super::command::{CHANNEL, KEY, SHARD_CHANNEL};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Script {
-    Locks,
-    Term,
-}
-
-impl Script {
-    pub(super) const ALL: [Self; 2] = [Self::Locks, Self::Term];
-}
 
 pub(super) mod code {
     macro_rules! codes {
@@ -57,21 +46,9 @@ const SUFFIXES: [(&str, &str); 6] = [
     ("OF_WHOLE", ":whole"),
 ];
 
-#[cfg(repository)]
-#[cfg(test)]
-pub(super) const KEYS: [&str; 6] = [
-    "",
-    SUFFIXES[0].1,
-    SUFFIXES[1].1,
-    SUFFIXES[2].1,
-    SUFFIXES[3].1,
-    SUFFIXES[4].1,
-];
-
 /// The numbers of the state, in order; see `state.lua`.
 const FIELDS: &str = "TOK CAP SEQ CLK USED DUE LATEST TOLD HOLDERS WAITING KNOWN SIZE TOMBS EXPIRES SIGNALS LAST LENT OWNED \
     ASKING HELD_APART QUEUE_APART";
-/// How many of these numbers the form `1 q` has.
 const FIELDS_OF_QUEUE: u64 = 12;
 const RECORD: &str = "FLAG PLACE HEARD WHEN TOKEN NUMBER TICKET REQUEST HOLD WAIT UNITS TAKES OWNER COUNTER CHANGED TEXT";
 
@@ -90,7 +67,7 @@ const LONGEST_HOLD_MS: u64 = 300_000;
 /// For how long, in microseconds, operations on a name in the forms `1 i` and `1 s` may leave its time to live unchanged.
 const WINDOW_US: u64 = 256_000_000;
 
-fn constants() -> HashMap<String, String> {
+fn constants() -> HashMap<&'static str, String> {
     let letters = |codes: &[u8]| format!("'{}'", String::from_utf8_lossy(codes));
     let quoted = |text: &str| format!("'{text}'");
     let queue = MARK + 8 * FIELDS_OF_QUEUE + 1;
@@ -132,21 +109,18 @@ fn constants() -> HashMap<String, String> {
             letters(&[code::RELEASE, code::ACQUIRE]),
         ),
     ];
-    let numbers = numbers.map(|(name, number)| (name.to_owned(), number.to_string()));
-    let codes = code::ALL
-        .iter()
-        .map(|(name, code)| (*name, code.to_string()));
+    let numbers = numbers.map(|(name, number)| (name, number.to_string()));
+    let codes = code::ALL.iter();
+    let codes = codes.map(|(name, code)| (*name, code.to_string()));
     let suffixes = SUFFIXES.map(|(name, suffix)| (name, quoted(suffix)));
     let places = [FIELDS, RECORD].into_iter().flat_map(|all| {
         let all = all.split(' ').enumerate();
         all.map(|(index, name)| (name, (index + 1).to_string()))
     });
-    let others = texts.into_iter().chain(codes).chain(suffixes).chain(places);
-    let others = others.map(|(name, value)| (name.to_owned(), value));
-    numbers.into_iter().chain(others).collect()
+    let all = numbers.into_iter().chain(texts).chain(codes);
+    all.chain(suffixes).chain(places).collect()
 }
 
-/// Returns the text with the constants inserted, except inside quotes.
 fn filled(text: &str) -> String {
     let constants = constants();
     let is_of_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -183,7 +157,6 @@ const CLOCK: &str = include_str!("scripts/clock.lua");
 const HEAD: &str = include_str!("scripts/head.lua");
 const SERVER: &str = include_str!("scripts/server.lua");
 const CLUSTER: &str = include_str!("scripts/cluster.lua");
-/// Each part can use the functions of the parts before it.
 const REST: &str = concat!(
     include_str!("scripts/plain.lua"),
     include_str!("scripts/state.lua"),
@@ -195,19 +168,16 @@ const REST: &str = concat!(
     include_str!("scripts/write.lua"),
 );
 
-#[derive(Debug)]
 pub(crate) struct Scripts {
-    /// The text and the digest of each script.
-    all: [(String, String); Script::ALL.len()],
+    all: [(String, String); 2],
     of_cluster: bool,
 }
 
 impl Scripts {
     pub(crate) fn of_server() -> Arc<Self> {
-        // Made once, because the digests take milliseconds in a debug build. Without a lock, which a fork could leave
-        // taken.
+        // Made once, because the digests take time; without a lock, which a fork could leave taken.
         static ALL: OnceBox<Arc<Scripts>> = OnceBox::new();
-        ALL.get_or_init(|| Box::new(Arc::new(Scripts::on_clock(CLOCK))))
+        ALL.get_or_init(|| Box::new(Arc::new(Scripts::made_of(CLOCK, false))))
             .clone()
     }
 
@@ -217,49 +187,25 @@ impl Scripts {
             .clone()
     }
 
-    /// Makes scripts with another source of time: `clock` must define the function `clock()`.
-    pub(super) fn on_clock(clock: &str) -> Self {
-        Self::made_of(clock, false)
-    }
-
-    fn made_of(clock: &str, of_cluster: bool) -> Self {
-        let all = Script::ALL.map(|script| {
-            let text = match script {
-                Script::Locks => {
-                    let publish = if of_cluster { CLUSTER } else { SERVER };
-                    let rest = filled(&bare(&[HEAD, publish, REST].concat()));
-                    [bare(clock), rest].concat()
-                }
-                Script::Term => bare(&[clock, include_str!("scripts/term.lua")].concat()),
-            };
+    /// `clock`, the source of time, must define the function `clock()`.
+    pub(super) fn made_of(clock: &str, of_cluster: bool) -> Self {
+        let publish = if of_cluster { CLUSTER } else { SERVER };
+        let locks = [bare(clock), filled(&bare(&[HEAD, publish, REST].concat()))].concat();
+        let term = bare(&[clock, include_str!("scripts/term.lua")].concat());
+        let all = [locks, term].map(|text| {
             let digest = digest(&text);
             (text, digest)
         });
         Self { all, of_cluster }
     }
 
-    #[cfg(repository)]
-    #[cfg(test)]
-    pub(super) fn edited(mut self, part: &str, other: &str) -> Self {
-        let [part, other] = [part, other].map(|text| filled(bare(text).trim_end()));
-        assert!(self.texts().any(|text| text.contains(&part)), "{part:?}");
-        for (text, known) in &mut self.all {
-            *text = text.replace(&part, &other);
-            *known = digest(text);
-        }
-        self
-    }
-
     pub(super) fn are_of_cluster(&self) -> bool {
         self.of_cluster
     }
 
-    pub(super) fn digest(&self, script: Script) -> &str {
-        &self.all[script as usize].1
-    }
-
-    pub(super) fn digests(&self) -> impl Iterator<Item = &str> {
-        self.all.iter().map(|(_, digest)| digest.as_str())
+    /// The digests of the script for operations, and of the one for the term.
+    pub(super) fn digests(&self) -> [&str; 2] {
+        self.all.each_ref().map(|(_, digest)| digest.as_str())
     }
 
     pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
@@ -274,6 +220,20 @@ fn digest(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(repository)]
+    impl Scripts {
+        /// The same scripts with one part replaced.
+        pub(crate) fn edited(mut self, part: &str, other: &str) -> Self {
+            let [part, other] = [part, other].map(|text| filled(bare(text).trim_end()));
+            assert!(self.texts().any(|text| text.contains(&part)), "{part:?}");
+            for (text, known) in &mut self.all {
+                *text = text.replace(&part, &other);
+                *known = digest(text);
+            }
+            self
+        }
+    }
 
     #[test]
     fn all_of_them_are_short_enough_for_a_slow_link() {

@@ -1,7 +1,6 @@
-//! [`ShardChannels`]: the names with a shard channel on one connection to a node. Messages there stay at the node;
-//! without a subscriber, the script uses the member's own channel, which all nodes get (`scripts/cluster.lua`).
+//! [`ShardChannels`]: the names with a shard channel, whose messages stay at the node (`scripts/cluster.lua`).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use auto_mutex_core::store::{MemberId, Name};
 
@@ -9,22 +8,13 @@ use super::command;
 
 const MOST: usize = 4096;
 
-#[derive(Debug)]
 pub(super) struct ShardChannels {
     member: MemberId,
     /// Whether the server has shard channels, and the user may use them.
     usable: bool,
-    /// The use of each channel, by the name of the channel.
-    known: HashMap<String, Use>,
-}
-
-#[derive(Debug)]
-enum Use {
-    /// The store has queued one request for the name; `recent`: since the last [`ShardChannels::sweep`].
-    Once {
-        recent: bool,
-    },
-    Subscribed,
+    subscribed: HashSet<String>,
+    /// For which the store has queued one request; `true`: since the last [`sweep`](Self::sweep).
+    once: HashMap<String, bool>,
 }
 
 impl ShardChannels {
@@ -32,16 +22,16 @@ impl ShardChannels {
         Self {
             member,
             usable: true,
-            known: HashMap::new(),
+            subscribed: HashSet::new(),
+            once: HashMap::new(),
         }
     }
 
     /// Returns the channels to subscribe to at once: the server may still count the old connection as a subscriber.
     pub(super) fn reconnect(&mut self) -> Vec<String> {
         self.usable = true;
-        self.known
-            .retain(|_, known| matches!(known, Use::Subscribed));
-        self.known.keys().cloned().collect()
+        self.once.clear();
+        self.subscribed.iter().cloned().collect()
     }
 
     /// The second call for a name returns the channel: a subscription for a single request isn't worth its cost.
@@ -50,37 +40,35 @@ impl ShardChannels {
             return None;
         }
         let channel = command::shard_channel(name, self.member);
-        match self.known.get_mut(&channel) {
-            Some(Use::Subscribed) => return None,
-            Some(once) => {
-                *once = Use::Subscribed;
-                return Some(channel);
-            }
-            None => {}
+        if self.once.remove(&channel).is_some() {
+            self.subscribed.insert(channel.clone());
+            return Some(channel);
         }
-        if self.known.len() < MOST {
-            self.known.insert(channel, Use::Once { recent: true });
+        if self.len() < MOST && !self.subscribed.contains(&channel) {
+            self.once.insert(channel, true);
         }
         None
     }
 
-    pub(super) fn lost(&mut self, channel: &str) {
-        self.known.remove(channel);
+    fn len(&self) -> usize {
+        self.subscribed.len() + self.once.len()
     }
 
-    /// Notes that the server has no shard channels, or refuses them to this user.
+    pub(super) fn lost(&mut self, channel: &str) {
+        self.subscribed.remove(channel);
+        self.once.remove(channel);
+    }
+
     pub(super) fn give_up(&mut self) {
         self.usable = false;
-        self.known.clear();
+        self.subscribed.clear();
+        self.once.clear();
     }
 
     /// Forgets names without a recent request. Subscriptions stay: the reply to SUNSUBSCRIBE can't be told from the
     /// push that reports a moved slot.
     pub(super) fn sweep(&mut self) {
-        self.known.retain(|_, known| match known {
-            Use::Once { recent } => std::mem::take(recent),
-            Use::Subscribed => true,
-        });
+        self.once.retain(|_, recent| std::mem::take(recent));
     }
 }
 
@@ -122,9 +110,9 @@ mod tests {
             channels.queued(&name(number));
         }
         channels.sweep();
-        assert_eq!(channels.known.len(), 3, "all were used");
+        assert_eq!(channels.len(), 3, "all were used");
         channels.sweep();
-        assert_eq!(channels.known.len(), 2, "what is subscribed stays so");
+        assert_eq!(channels.len(), 2, "what is subscribed stays so");
     }
 
     #[test]
@@ -133,7 +121,7 @@ mod tests {
         for number in 0..2 * MOST {
             channels.queued(&name(number));
         }
-        assert_eq!(channels.known.len(), MOST);
+        assert_eq!(channels.len(), MOST);
         assert!(channels.queued(&name(0)).is_some());
     }
 }

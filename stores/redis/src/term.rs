@@ -1,5 +1,4 @@
-//! The restart and failover guard: in which term a server is the primary, and from when on it grants. The rule is in
-//! `scripts/term.lua`.
+//! The restart and failover guard: from when on a server grants. The rule is in `scripts/term.lua`.
 
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -8,12 +7,11 @@ use std::time::Duration;
 use auto_mutex_core::store::{Cause, GrantBlock, Instant, Options, lock, millis};
 
 use super::connect::error::{ConnectError, accept};
-use super::connect::setting;
+use super::connect::facts;
 use super::error::Code;
-use super::scripts::{Script, Scripts};
+use super::scripts::Scripts;
 use crate::wire::{Connection, Value};
 
-/// The key in which the clients of a server note its term.
 pub(crate) const EPOCH: &str = "auto_mutex:epoch";
 /// The default of `min-replicas-max-lag`, for a server that does not report its setting.
 const USUAL_LAG: Duration = Duration::from_secs(10);
@@ -24,13 +22,11 @@ const SLACK: Duration = Duration::from_secs(2);
 #[derive(Clone, Debug)]
 pub(crate) struct Guard {
     pub(crate) keys: TermKeys,
-    /// Whether a restart makes the server grant nothing for a while.
     pub(crate) restart: bool,
     /// Whether the server may have been promoted a moment before a restart.
     pub(crate) replicated: bool,
     /// Whether a promoted server grants nothing for a while: always, except in tests that show why.
     pub(crate) failover: bool,
-    /// The longest lease of any client.
     pub(crate) longest_lease: Duration,
 }
 
@@ -58,7 +54,6 @@ impl TermKeys {
         })))
     }
 
-    /// Returns the key with which the clients agree on one client that loads the scripts; `None` if there is no epoch key.
     pub(super) fn of_loading(&self) -> Option<String> {
         let key = lock(&self.0).keys.first().cloned()?;
         Some(key + ":loading")
@@ -74,7 +69,6 @@ impl TermKeys {
         notes.unnamed = notes.keys.is_empty();
     }
 
-    /// Whether there is a key now, but there was none when the server was asked.
     pub(super) fn are_new(&self) -> bool {
         let notes = lock(&self.0);
         notes.unnamed && !notes.keys.is_empty()
@@ -93,7 +87,6 @@ impl Guard {
         }
     }
 
-    /// Changes the guard for one of several independent servers.
     pub(crate) fn unreplicated(self) -> Self {
         Self {
             replicated: false,
@@ -101,7 +94,6 @@ impl Guard {
         }
     }
 
-    /// How long a restarted server grants nothing, unless another client requires more.
     pub(super) fn after_restart(&self, lag: Duration) -> Duration {
         match self.replicated {
             true => self.after_failover(lag),
@@ -182,7 +174,6 @@ impl Term {
         })
     }
 
-    /// Returns the time before which the server grants nothing, by the server's clock; 0 once that time is over.
     pub(super) fn opens(&mut self) -> u64 {
         self.closing
             .take_if(|closing| closing.until <= Instant::now());
@@ -191,18 +182,17 @@ impl Term {
 }
 
 pub(super) fn ask_lag(out: &mut Vec<u8>) {
-    setting::ask(out, "min-replicas-max-lag");
+    facts::ask_setting(out, "min-replicas-max-lag");
 }
 
-/// Reads the reply to [`ask_lag`]; the server's default if the server does not report its setting.
 pub(super) fn lag(reply: &Value<'_>) -> Duration {
-    let seconds = setting::config(reply)
+    let seconds = facts::setting(reply)
         .ok()
         .and_then(|digits| digits.parse().ok());
     seconds.map_or(USUAL_LAG, Duration::from_secs)
 }
 
-/// Appends the term query with the key at `index`; `false` if there are fewer keys.
+/// `false`: there are fewer keys.
 pub(super) fn ask(
     out: &mut Vec<u8>,
     scripts: &Scripts,
@@ -223,8 +213,9 @@ pub(super) fn ask(
         (true, false) => 1,
         (true, true) => 2,
     };
+    let [_, digest] = scripts.digests();
     let mut evaluate = redis::cmd("EVALSHA");
-    evaluate.arg(scripts.digest(Script::Term));
+    evaluate.arg(digest);
     evaluate.arg(usize::from(key.is_some())).arg(&key);
     evaluate.arg(millis(guard.longest_lease));
     evaluate.arg(millis(lag.saturating_add(SLACK)));

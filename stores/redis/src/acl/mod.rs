@@ -142,7 +142,6 @@ impl fmt::Display for AclRule {
     }
 }
 
-/// Lists commands or channels as an ACL rule does, for example `+get +set`.
 pub(crate) fn listed<T: fmt::Display>(sign: char, names: impl IntoIterator<Item = T>) -> String {
     let names = names.into_iter().map(|name| format!("{sign}{name}"));
     names.collect::<Vec<_>>().join(" ")

@@ -1,7 +1,7 @@
 //! [`Inspector`]: reads names from every primary of a cluster, and changes nothing.
 
 use auto_mutex_core::store::{
-    Address, Described, KeyAt, MemberId, Name, NameRecord, Options, Page, Part, Position, Reader,
+    Address, Described, KeyAt, MemberId, Name, NameRecord, Options, Part, Position, Reader,
     Reading, Snapshot, with_sources,
 };
 use auto_mutex_core::{SetupError, StoreError};
@@ -146,8 +146,9 @@ impl Reader for Inspector {
             let Some(node) = self.nodes.get_mut(position.server) else {
                 return Ok((Vec::new(), None));
             };
-            let page = node.inspector.names(pattern, &position.cursor).await?;
-            Ok((page.items, position.after(page.next, count)))
+            let alone = position.alone();
+            let (names, next) = node.inspector.names(pattern, &alone).await?;
+            Ok((names, position.after(next.map(|next| next.cursor), count)))
         })
     }
 
@@ -165,13 +166,11 @@ impl Reader for Inspector {
             let Some(node) = self.nodes.get_mut(position.server) else {
                 return Ok((Vec::new(), None));
             };
-            let page = match node.inspector.keys(&position.cursor).await {
-                Err(SetupError::Unreachable { .. }) => Page::empty(),
-                page => page?,
+            let (keys, next) = match node.inspector.keys(&position.alone()).await {
+                Err(SetupError::Unreachable { .. }) => (Vec::new(), None),
+                part => part?,
             };
-            let place = node.inspector.place();
-            let keys = page.items.into_iter().map(|key| (place.clone(), key));
-            Ok((keys.collect(), position.after(page.next, count)))
+            Ok((keys, position.after(next.map(|next| next.cursor), count)))
         })
     }
 
@@ -179,7 +178,7 @@ impl Reader for Inspector {
         Box::pin(async {
             let mut all = Vec::new();
             for node in &mut self.nodes {
-                all.push(node.inspector.described().await);
+                all.extend(node.inspector.describe().await);
             }
             all
         })

@@ -1,5 +1,6 @@
 //! [`ConnectError`]: why a server cannot be used.
 
+use std::borrow::Cow;
 use std::io;
 
 use auto_mutex_core::store::{StoreErrorKind, Trouble};
@@ -15,27 +16,20 @@ pub(in super::super) enum ConnectError {
     Unreachable(StoreError),
     Tls(TlsError),
     Silent(StoreError),
-    /// A temporary state: the server loads its data, its cluster elects a primary, or its replicas are missing.
     Passing(StoreError),
     Authentication(StoreError),
     Credentials(StoreError),
     Permission(StoreError),
     Version(String),
     /// The server cannot serve locks, whatever the rights of the user. Contains the remedy.
-    Unsuitable(&'static str, StoreError),
-    NoDatabase(u32, StoreError),
+    Unsuitable(Cow<'static, str>, StoreError),
     Role(String),
-    /// The server is a node of a cluster, but a single server was expected.
-    Cluster,
-    /// The server is not a node of a cluster, but a node of a cluster was expected.
-    NoCluster,
+    /// The URL's scheme doesn't fit: a node of a cluster needs `redis-cluster`, no other server does. Contains the remedy.
+    Scheme(&'static str, &'static str),
     NoSentinel(StoreError),
-    /// No sentinel has answered in time, but one may answer later.
     SilentSentinels(StoreError),
     UnknownService(String),
-    /// The sentinels name a primary of this service, but that server is not a primary.
     NoPrimary(String, StoreError),
-    /// An error at another server, with its address.
     At(String, Box<ConnectError>),
 }
 
@@ -66,21 +60,10 @@ impl ConnectError {
             Code::NoPerm => Self::Permission(error),
             _ if error.kind() == StoreErrorKind::Forbidden => Self::Authentication(error),
             _ => match unsuitable::advice(&error) {
-                Some(advice) => Self::Unsuitable(advice, error),
+                Some(advice) => Self::Unsuitable(advice.into(), error),
                 None => Self::Unreachable(error),
             },
         }
-    }
-
-    pub(in super::super) fn of_select(self, db: u32) -> Self {
-        match self {
-            Self::Unreachable(error) | Self::Unsuitable(_, error) => Self::NoDatabase(db, error),
-            error => error,
-        }
-    }
-
-    pub(in super::super) fn without_wait(error: StoreError) -> Self {
-        Self::Unsuitable(unsuitable::NO_WAIT, error)
     }
 
     pub(in super::super) fn nonsense() -> Self {
@@ -106,14 +89,7 @@ impl ConnectError {
             | Self::SilentSentinels(_)
             | Self::UnknownService(_)
             | Self::NoPrimary(..) => Trouble::Unreachable,
-            Self::Tls(_)
-            | Self::Authentication(_)
-            | Self::Permission(_)
-            | Self::Version(_)
-            | Self::Unsuitable(..)
-            | Self::NoDatabase(..)
-            | Self::Cluster
-            | Self::NoCluster => Trouble::Refused,
+            _ => Trouble::Refused,
         }
     }
 
@@ -135,19 +111,8 @@ impl ConnectError {
             Self::Permission(source) => SetupError::permission(address, source),
             Self::Version(found) => SetupError::version(address, found),
             Self::Unsuitable(reason, source) => SetupError::unsuitable(address, reason, source),
-            Self::NoDatabase(db, source) => {
-                let reason = format!("it has no database {db}: leave out the number in the URL");
-                SetupError::unsuitable(address, reason, source)
-            }
             Self::Role(role) => SetupError::not_primary(address, role),
-            Self::Cluster => SetupError::unsupported(
-                "redis",
-                "the server is a node of a Redis Cluster: use `redis-cluster://`",
-            ),
-            Self::NoCluster => SetupError::unsupported(
-                "redis-cluster",
-                "the server is not a node of a Redis Cluster: use `redis://`",
-            ),
+            Self::Scheme(scheme, reason) => SetupError::unsupported(scheme, reason),
         }
     }
 }

@@ -6,26 +6,52 @@ use std::time::Duration;
 
 use auto_mutex_core::{AfterFailover, AfterRestart, Eviction, Guarantees};
 
+use super::super::error::Code;
 use super::super::term::Guard;
-use super::setting::{self, Withheld};
-use crate::wire::Connection;
-#[cfg(any(test, fuzzing))]
-use crate::wire::Value;
+use crate::wire::{Connection, Value};
 
 const SETTINGS: [&str; 3] = ["appendfsync", "save", "min-replicas-to-write"];
 
 type Answer = Result<String, Withheld>;
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum Withheld {
+    Right,
+    /// For every user: the command is disabled or renamed, for example CONFIG on managed services.
+    Disabled,
+}
+
+pub(in super::super) fn ask_setting(out: &mut Vec<u8>, name: &str) {
+    let mut get = redis::cmd("CONFIG");
+    get.arg("GET").arg(name).write_packed_command(out);
+}
+
+/// Some servers reply with a list although RESP3 has maps.
+pub(in super::super) fn setting(reply: &Value<'_>) -> Answer {
+    let value = match reply {
+        Value::Map(pairs) => pairs.first().map(|(_, value)| value),
+        Value::List(words) => words.get(1),
+        other => Some(other),
+    };
+    value.map_or(Err(Withheld::Disabled), text)
+}
+
+fn text(reply: &Value<'_>) -> Answer {
+    match reply {
+        Value::Text(bytes) => Ok(String::from_utf8_lossy(bytes).into_owned()),
+        Value::Error(refused) if Code::of(refused) == Code::NoPerm => Err(Withheld::Right),
+        _ => Err(Withheld::Disabled),
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in super::super) struct Facts {
     info: Answer,
     settings: [Answer; SETTINGS.len()],
-    /// How long a primary keeps accepting writes after it has lost its replicas.
     lag: Duration,
 }
 
 impl Facts {
-    /// Asks for INFO and for the settings, in one round trip.
     pub(in super::super) async fn ask(
         connection: &mut Connection,
         lag: Duration,
@@ -33,13 +59,13 @@ impl Facts {
         let mut question = Vec::new();
         redis::cmd("INFO").write_packed_command(&mut question);
         for name in SETTINGS {
-            setting::ask(&mut question, name);
+            ask_setting(&mut question, name);
         }
         connection.send(&question).await?;
-        let info = setting::text(&connection.reply().await?);
+        let info = text(&connection.reply().await?);
         let mut settings = [const { Err(Withheld::Disabled) }; SETTINGS.len()];
         for answer in &mut settings {
-            *answer = setting::config(&connection.reply().await?);
+            *answer = setting(&connection.reply().await?);
         }
         Ok(Self {
             info,
@@ -52,8 +78,8 @@ impl Facts {
     pub(in super::super) fn of(said: &[Value<'_>], lag: Duration) -> Self {
         let said = |index| said.get(index).unwrap_or(&Value::Nil);
         Self {
-            info: setting::text(said(0)),
-            settings: std::array::from_fn(|index| setting::config(said(index + 1))),
+            info: text(said(0)),
+            settings: std::array::from_fn(|index| setting(said(index + 1))),
             lag,
         }
     }

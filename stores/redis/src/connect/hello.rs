@@ -1,7 +1,5 @@
 //! HELLO: logs in, and checks version, mode and role of the server.
 
-use std::time::Duration;
-
 use auto_mutex_core::store::{Address, Granted};
 use redis::Cmd;
 use tokio::time::Instant;
@@ -15,24 +13,16 @@ use crate::wire::{Connection, ErrorReply, Limits, Value};
 
 /// The oldest version with all commands that the scripts use.
 const OLDEST: (u32, u32) = (6, 2);
-/// The first version with CLIENT SETINFO.
 const INTRODUCTIONS: (u32, u32) = (7, 2);
 
-pub(super) struct Greeted {
-    pub(super) connection: Connection,
-    pub(super) role: String,
-    pub(super) takes_introductions: bool,
-    pub(super) granted: Granted,
-}
-
-/// `name`: for `CLIENT LIST`. Fails if the server's mode doesn't match `in_cluster`.
+/// With a `name` for `CLIENT LIST`, only a primary will do. Returns also whether the server has CLIENT SETINFO.
 pub(super) async fn open(
     address: &Address,
     access: &Access,
     in_cluster: bool,
     name: Option<&str>,
     limits: Limits,
-) -> Result<Greeted, ConnectError> {
+) -> Result<(Connection, Granted, bool), ConnectError> {
     let (mut connection, granted) = dial(address, &access.login, &access.transport, limits).await?;
     let mut hello = command(&granted);
     if let Some(name) = name {
@@ -44,14 +34,13 @@ pub(super) async fn open(
         Some(error) => ConnectError::Unreachable(error),
         None => error.into(),
     })?;
-    let role = role(&reply, in_cluster)?.to_owned();
-    let takes_introductions = numbers(version(&reply)).is_some_and(|it| it >= INTRODUCTIONS);
-    Ok(Greeted {
-        connection,
-        role,
-        takes_introductions,
-        granted,
-    })
+    let role = role(&reply, in_cluster)?;
+    if name.is_some() {
+        accept_primary(role)?;
+    }
+    let takes_introductions =
+        numbers(field(&reply, "version")).is_some_and(|it| it >= INTRODUCTIONS);
+    Ok((connection, granted, takes_introductions))
 }
 
 /// Asks the provider after connecting: never for a server that can't be reached, and the token is fresh.
@@ -62,14 +51,10 @@ pub(in super::super) async fn dial(
     limits: Limits,
 ) -> Result<(Connection, Granted), ConnectError> {
     let connection = Connection::open(address, transport, limits).await?;
-    let granted = login.granted(address, time_to_grant(limits)).await;
-    Ok((connection, granted.map_err(ConnectError::Credentials)?))
-}
-
-/// A little less than the remaining time, so that a slow provider is an error of the provider, not of the connection.
-fn time_to_grant(limits: Limits) -> Duration {
+    // A little less than the remaining time, so that a slow provider is an error of the provider, not of the connection.
     let left = limits.end.saturating_duration_since(Instant::now());
-    left.mul_f64(0.9)
+    let granted = login.granted(address, left.mul_f64(0.9)).await;
+    Ok((connection, granted.map_err(ConnectError::Credentials)?))
 }
 
 pub(in super::super) fn command(who: &Granted) -> Cmd {
@@ -79,14 +64,12 @@ pub(in super::super) fn command(who: &Granted) -> Cmd {
     hello
 }
 
-/// The command AUTH with the login. Every user may send it.
 pub(in super::super) fn auth(who: &Granted) -> Cmd {
     let mut auth = Cmd::new();
     log_in(&mut auth, who);
     auth
 }
 
-/// Appends AUTH with user and password, if there is a password.
 pub(in super::super) fn log_in<'a>(cmd: &'a mut Cmd, who: &Granted) -> &'a mut Cmd {
     if let Some(password) = &who.password {
         let user = who.user.as_ref();
@@ -96,7 +79,6 @@ pub(in super::super) fn log_in<'a>(cmd: &'a mut Cmd, who: &Granted) -> &'a mut C
     cmd
 }
 
-/// Checks version and mode in the reply to HELLO, and returns the role. Every user may send HELLO.
 pub(in super::super) fn role<'a>(
     reply: &'a Value<'_>,
     in_cluster: bool,
@@ -104,21 +86,23 @@ pub(in super::super) fn role<'a>(
     if let Value::Error(error) = reply {
         return Err(refusal(error));
     }
-    let version = version(reply);
+    let version = field(reply, "version");
     // A server that is compatible with Redis may have another kind of version; `probe.rs` shows whether it can be used.
     if numbers(version).is_some_and(|it| it < OLDEST) {
         return Err(ConnectError::Version(version.to_owned()));
     }
     match (field(reply, "mode"), in_cluster) {
         ("sentinel", _) => Err(ConnectError::Role("sentinel".to_owned())),
-        ("cluster", false) => Err(ConnectError::Cluster),
-        ("standalone", true) => Err(ConnectError::NoCluster),
+        ("cluster", false) => Err(ConnectError::Scheme(
+            "redis",
+            "the server is a node of a Redis Cluster: use `redis-cluster://`",
+        )),
+        ("standalone", true) => Err(ConnectError::Scheme(
+            "redis-cluster",
+            "the server is not a node of a Redis Cluster: use `redis://`",
+        )),
         _ => Ok(field(reply, "role")),
     }
-}
-
-fn version<'a>(reply: &'a Value<'_>) -> &'a str {
-    field(reply, "version")
 }
 
 fn field<'a>(reply: &'a Value<'_>, name: &str) -> &'a str {
@@ -128,13 +112,13 @@ fn field<'a>(reply: &'a Value<'_>, name: &str) -> &'a str {
 
 pub(in super::super) fn refusal(error: &ErrorReply<'_>) -> ConnectError {
     match unsuitable::of_hello(error) {
-        Some((advice, error)) => ConnectError::Unsuitable(advice, error),
+        Some((advice, error)) => ConnectError::Unsuitable(advice.into(), error),
         None => ConnectError::of(error::of_server(error)),
     }
 }
 
 /// Refuses every role but that of a primary. A server that is compatible with Redis may report no role.
-pub(super) fn accept_primary(role: &str) -> Result<(), ConnectError> {
+fn accept_primary(role: &str) -> Result<(), ConnectError> {
     match role {
         "master" | "" => Ok(()),
         role => Err(ConnectError::Role(role.to_owned())),
@@ -191,9 +175,9 @@ mod tests {
         let error = checked(&hello("7.0.15", "sentinel", "master"), false).unwrap_err();
         assert!(matches!(error, ConnectError::Role(role) if role == "sentinel"));
         let error = checked(&hello("7.0.15", "cluster", "master"), false).unwrap_err();
-        assert!(matches!(error, ConnectError::Cluster));
+        assert!(matches!(error, ConnectError::Scheme("redis", _)));
         let error = checked(&hello("7.0.15", "standalone", "master"), true).unwrap_err();
-        assert!(matches!(error, ConnectError::NoCluster));
+        assert!(matches!(error, ConnectError::Scheme("redis-cluster", _)));
         let error = checked(&hello("7.0.15", "cluster", "replica"), true).unwrap_err();
         assert!(matches!(error, ConnectError::Role(role) if role == "replica"));
     }

@@ -13,15 +13,11 @@ use super::FIRST_PAUSE;
 use super::error::{ConnectError, accept};
 use crate::wire::{Connection, USUAL_SILENCE, Value};
 
-/// How long a claim on the loading lasts. The other clients wait that long for the client with the claim, which may be dead.
 const CLAIM: Duration = Duration::from_secs(2);
 
 pub(super) fn ask(out: &mut Vec<u8>, scripts: &Scripts) {
     let mut exists = redis::cmd("SCRIPT");
-    exists.arg("EXISTS");
-    for digest in scripts.digests() {
-        exists.arg(digest);
-    }
+    exists.arg("EXISTS").arg(&scripts.digests());
     exists.write_packed_command(out);
 }
 
@@ -81,7 +77,6 @@ pub(in super::super) async fn supply<'a>(
         accept(connection.reply().await?)?;
     }
     if key.is_some() {
-        // The reply to DEL does not matter, because the claim also expires by itself.
         connection.reply().await?;
     }
     Ok(())

@@ -3,61 +3,44 @@
 pub(super) mod error;
 pub(super) mod facts;
 pub(super) mod hello;
-pub(super) mod inquiry;
-mod introduction;
 pub(super) mod loading;
 pub(super) mod probe;
 pub(super) mod renewal;
-pub(super) mod setting;
 pub(super) mod throttle;
 pub(super) mod unsuitable;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use auto_mutex_core::store::{Backoff, MemberId, Name, Replicas};
+use auto_mutex_core::store::{Backoff, Name, Op};
 use auto_mutex_core::{Guarantees, SetupError, StoreError, TlsError};
+use redis::Cmd;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use self::error::{ConnectError, accept};
 use self::facts::Facts;
-use self::hello::Greeted;
-use self::introduction::Introduction;
 use self::renewal::Renewal;
 use super::route::{Primary, Route};
-use super::scripts::Scripts;
-use super::term::{self, Guard, Term};
-use super::{Spec, command};
-use crate::Access;
-use crate::wire;
-use crate::wire::{Connection, Limits, USUAL_SILENCE, Value};
+use super::term::{self, Term};
+use super::{RedisEndpoint, Spec, command};
+use crate::wire::{self, Connection, Limits, USUAL_SILENCE, Value};
 
-/// The pause between two attempts at the first connection.
 const PAUSE: Duration = Duration::from_millis(50);
-/// The first pause between other attempts; it doubles from there.
 pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(10);
-/// How long one attempt waits for a server that loads its data.
 const LOADING: Duration = Duration::from_secs(2);
 
-/// The name of a connection for reading in `CLIENT LIST`.
 const READER: &str = "auto_mutex:operator";
+/// For CLIENT SETINFO, by which `CLIENT LIST` shows the library of a connection. The right to it is optional.
+const INTRODUCTION: [[&str; 2]; 2] = [
+    ["LIB-NAME", "auto-mutex"],
+    ["LIB-VER", env!("CARGO_PKG_VERSION")],
+];
 
 pub(super) struct Connector {
-    pub(super) route: Route,
-    access: Access,
-    pub(super) replicas: Option<Replicas>,
-    pub(super) member: MemberId,
-    pub(super) scripts: Arc<Scripts>,
-    pub(super) guard: Guard,
-    pub(super) connect_timeout: Duration,
-    /// Whether connections only read, for an operator. They write no key on the server: they note no term, and load missing
-    /// scripts without the key that keeps other clients from loading them too.
-    reads: bool,
-    probe: Option<Name>,
-    /// Whether the server may know tickets of this member although this process has not connected to it yet.
-    pub(super) is_known: bool,
-    introduction: Introduction,
-    /// Set by the checks of the first connection.
+    pub(super) spec: Spec,
+    /// The server has refused CLIENT SETINFO. Each refusal makes an entry in its ACL LOG, so there's no second one.
+    nameless: AtomicBool,
     facts: OnceLock<Facts>,
 }
 
@@ -66,57 +49,46 @@ pub(super) struct Ready {
     pub(super) connection: Connection,
     pub(super) term: Term,
     pub(super) renewal: Renewal,
-    /// Whether the server knew the scripts before this connection.
     pub(super) knew_scripts: bool,
 }
 
 impl Connector {
     pub(super) fn new(spec: Spec) -> Self {
         Self {
-            route: spec.route,
-            access: spec.access,
-            replicas: spec.replicas,
-            member: spec.member,
-            scripts: spec.scripts,
-            guard: spec.guard,
-            connect_timeout: spec.connect_timeout,
-            reads: spec.reads,
-            probe: spec.probe,
-            is_known: !spec.is_new,
-            introduction: Introduction::default(),
+            spec,
+            nameless: AtomicBool::new(false),
             facts: OnceLock::new(),
         }
     }
 
     pub(super) fn place(&self) -> String {
-        self.route.place()
+        self.spec.route.place()
     }
 
-    /// The guarantees of the server, as found by the first connection.
     pub(super) fn guarantees(&self) -> Guarantees {
         let facts = self.facts.get();
         facts.map_or_else(Guarantees::unknown, |facts| self.guarantees_by(facts))
     }
 
     pub(super) fn guarantees_by(&self, facts: &Facts) -> Guarantees {
-        let replicas = self.replicas.map_or(0, |replicas| replicas.count);
-        facts.guarantees(&self.guard, replicas)
+        let replicas = self.spec.replicas.map_or(0, |replicas| replicas.count);
+        facts.guarantees(&self.spec.guard, replicas)
     }
 
-    /// Makes the first connection. Waits for a server that loads its data or lacks replicas, and for sentinels to find
-    /// a primary.
+    /// Waits for a server that loads its data or lacks replicas, and for sentinels to find a primary.
     pub(super) async fn first(&self, left: Duration) -> Result<Ready, SetupError> {
         let mut passing = None;
         let end = Instant::now() + left;
         let opened = timeout_at(end, async {
             loop {
                 let left = end.saturating_duration_since(Instant::now());
-                let silence = match self.route {
+                let silence = match self.spec.route {
                     Route::Fixed(_) => left,
                     // During an attempt, another server may become the primary. So one attempt does not get all the time.
                     Route::Sentinel(_) => USUAL_SILENCE.min(left),
                 };
-                let error = match self.open(Limits::until(end, silence)).await {
+                // At the deadline, the attempt still returns its own error, because inner futures are polled first.
+                let error = match self.open(Limits { end, silence }).await {
                     Err(error) => self.explained(error).await,
                     ready => return ready,
                 };
@@ -124,7 +96,7 @@ impl Connector {
                 if let Some(known) = passing.take_if(|_| Instant::now() >= end) {
                     return Err(known);
                 }
-                passing = Some(self.route.judge(error)?);
+                passing = Some(self.spec.route.judge(error)?);
                 sleep(PAUSE).await;
             }
         })
@@ -133,10 +105,9 @@ impl Connector {
         result.map_err(|error| error.at(&self.place()))
     }
 
-    /// Makes a connection in one attempt, which gives up if the server is silent for longer than `silence`.
     pub(super) async fn attempt(&self, silence: Duration) -> Result<Ready, ConnectError> {
         // A busy server that gets more time for each reply also needs more time for all replies together.
-        let whole = self.connect_timeout.max(silence * 2);
+        let whole = self.spec.connect_timeout.max(silence * 2);
         let limits = Limits::new(whole, silence.min(whole));
         match limits.within(self.open(limits)).await {
             Err(error) if self.is_unchecked() => Err(self.explained(error).await),
@@ -144,17 +115,23 @@ impl Connector {
         }
     }
 
+    pub(super) fn evaluate(&self, name: &Name, op: &Op, opens: u64, out: &mut Vec<u8>) {
+        let (scripts, member) = (&self.spec.scripts, self.spec.member);
+        command::evaluate(&mut Cmd::new(), scripts, member, name, &[op], opens)
+            .write_packed_command(out);
+    }
+
     fn is_unchecked(&self) -> bool {
-        self.probe.is_some() && self.facts.get().is_none()
+        self.spec.probe.is_some() && self.facts.get().is_none()
     }
 
     async fn check(&self, ready: &mut Ready) -> Result<(), ConnectError> {
-        let Some(probe) = &self.probe else {
+        let Some(probe) = &self.spec.probe else {
             return Ok(());
         };
         let connection = &mut ready.connection;
-        probe::run(connection, &self.scripts, self.member, probe).await?;
-        if self.replicas.is_some() {
+        probe::run(connection, &self.spec.scripts, self.spec.member, probe).await?;
+        if self.spec.replicas.is_some() {
             probe::wait(connection).await?;
         }
         let facts = Facts::ask(connection, ready.term.lag).await?;
@@ -162,20 +139,19 @@ impl Connector {
         Ok(())
     }
 
-    /// Makes a connection without a subscription: a second one beside that of [`open`](Self::open), or one for reading.
     pub(super) async fn unsubscribed(&self, silence: Duration) -> Result<Ready, ConnectError> {
-        let limits = Limits::new(self.connect_timeout, silence);
+        let limits = Limits::new(self.spec.connect_timeout, silence);
         limits.within(Box::pin(self.prepared(limits))).await
     }
 
     fn too_late(&self) -> ConnectError {
-        let dialer = match self.access.transport.dialer {
+        let dialer = match self.spec.access.transport.dialer {
             Some(_) => "the dialer has not returned, ",
             None => "",
         };
         ConnectError::Unreachable(StoreError::disconnected(format!(
             "not connected within {:?}: {dialer}the server says nothing, or the link is slow",
-            self.connect_timeout
+            self.spec.connect_timeout
         )))
     }
 
@@ -191,10 +167,10 @@ impl Connector {
     /// Connects once more to find the cause. A server that expects TLS just closes a plain connection, and the alert of
     /// a server that refuses the client may be lost together with unread bytes.
     async fn fault_of_tls(&self) -> Option<TlsError> {
-        let Route::Fixed(address) = &self.route else {
+        let Route::Fixed(address) = &self.spec.route else {
             return None;
         };
-        let transport = &self.access.transport;
+        let transport = &self.spec.access.transport;
         if transport.tls.is_none() {
             return wire::speaks_tls(address, transport.dialer.as_ref())
                 .await
@@ -210,41 +186,34 @@ impl Connector {
     }
 
     async fn prepared(&self, limits: Limits) -> Result<Ready, ConnectError> {
-        let name = match self.reads {
-            true => READER.to_owned(),
-            false => format!("auto_mutex:{}", self.member),
-        };
-        let server = self.route.resolve(limits).await?;
-        let (address, access) = (&server.address, &self.access);
-        let in_cluster = self.scripts.are_of_cluster();
-        let greeted = hello::open(address, access, in_cluster, Some(&name), limits).await?;
-        hello::accept_primary(&greeted.role)?;
-        let Greeted {
-            mut connection,
-            takes_introductions,
-            granted,
+        let Spec {
+            access,
+            scripts,
+            guard,
+            member,
+            reads,
+            connect_timeout,
             ..
-        } = greeted;
-        let introduces = takes_introductions && !self.reads;
-        let (login, time) = (&self.access.login, self.connect_timeout);
-        let renewal = Renewal::new(login, &server.address, time, granted.terms);
-        let scripts = &*self.scripts;
+        } = &self.spec;
+        let name = match reads {
+            true => READER.to_owned(),
+            false => format!("auto_mutex:{member}"),
+        };
+        let server = self.spec.route.resolve(limits).await?;
+        let (address, name) = (&server.address, Some(name.as_str()));
+        let opened = hello::open(address, access, scripts.are_of_cluster(), name, limits).await?;
+        let (mut connection, granted, takes_introductions) = opened;
+        let renewal = Renewal::new(&access.login, address, *connect_timeout, granted);
+        let introduces = takes_introductions && !reads;
         let (missing, lag) = self.loaded(&mut connection, introduces, limits).await?;
         let knew_scripts = missing.is_empty();
         if !knew_scripts {
-            let key = self.guard.keys.of_loading().filter(|_| !self.reads);
-            loading::supply(
-                &mut connection,
-                scripts,
-                key.as_deref(),
-                self.member,
-                missing,
-            )
-            .await?;
+            let key = guard.keys.of_loading().filter(|_| !reads);
+            loading::supply(&mut connection, scripts, key.as_deref(), *member, missing).await?;
         }
-        let term = match self.reads {
+        let term = match reads {
             true => Term::default(),
-            false => Term::ask(&mut connection, scripts, &self.guard, lag).await?,
+            false => Term::ask(&mut connection, scripts, guard, lag).await?,
         };
         Ok(Ready {
             server,
@@ -255,7 +224,6 @@ impl Connector {
         })
     }
 
-    /// Waits until the server has loaded its data. Returns the scripts that the server lacks, and the server's lag.
     async fn loaded(
         &self,
         connection: &mut Connection,
@@ -283,41 +251,55 @@ impl Connector {
         introduces: bool,
     ) -> Result<(Vec<&str>, Duration), ConnectError> {
         let mut question = Vec::new();
-        let introduced = introduces && self.introduction.write(&mut question);
-        let db = self.access.db;
+        let introduction = match introduces && !self.nameless.load(Ordering::Relaxed) {
+            true => &INTRODUCTION[..],
+            false => &[],
+        };
+        for [field, value] in introduction {
+            let mut introduce = redis::cmd("CLIENT");
+            introduce.arg("SETINFO").arg(field).arg(value);
+            introduce.write_packed_command(&mut question);
+        }
+        let db = self.spec.access.db;
         if db != 0 {
-            // Every connection begins with database 0.
             let mut select = redis::cmd("SELECT");
             select.arg(db).write_packed_command(&mut question);
         }
-        loading::ask(&mut question, &self.scripts);
+        loading::ask(&mut question, &self.spec.scripts);
         term::ask_lag(&mut question);
         connection.send(&question).await?;
-        if introduced {
-            self.introduction.hear(connection).await?;
+        for _ in introduction {
+            if let Value::Error(_) = connection.reply().await? {
+                self.nameless.store(true, Ordering::Relaxed);
+            }
         }
         // All replies are read before an error is returned: the connection stays usable for the next query.
         let selected = match db {
             0 => Ok(()),
             db => {
                 let reply = accept(connection.reply().await?);
-                reply.map(drop).map_err(|error| error.of_select(db))
+                reply.map(drop).map_err(|error| match error {
+                    ConnectError::Unreachable(error) | ConnectError::Unsuitable(_, error) => {
+                        let reason =
+                            format!("it has no database {db}: leave out the number in the URL");
+                        ConnectError::Unsuitable(reason.into(), error)
+                    }
+                    error => error,
+                })
             }
         };
-        let missing = loading::missing(connection.reply().await?, &self.scripts);
+        let missing = loading::missing(connection.reply().await?, &self.spec.scripts);
         let lag = term::lag(&connection.reply().await?);
         selected.and(missing).map(|missing| (missing, lag))
     }
 
-    /// Connects and subscribes. The first connection checks the server.
     async fn open(&self, limits: Limits) -> Result<Ready, ConnectError> {
         // On the heap: the driver's future lives as long as the store, and shouldn't reserve space for this one.
         let mut ready = Box::pin(self.prepared(limits)).await?;
         let connection = &mut ready.connection;
         let mut question = redis::cmd("SUBSCRIBE");
-        question.arg(command::channel(self.member));
+        question.arg(command::channel(self.spec.member));
         connection.send(&question.get_packed_command()).await?;
-        // The server answers SUBSCRIBE with a push, or with an error.
         loop {
             match accept(connection.next().await?)? {
                 Value::Push(words) if words.first() == Some(&Value::Text(b"subscribe")) => break,
@@ -329,4 +311,28 @@ impl Connector {
         }
         Ok(ready)
     }
+}
+
+pub(crate) async fn inquire(
+    RedisEndpoint { address, access }: &RedisEndpoint,
+    questions: &[&[&str]],
+    limits: Limits,
+    mut read: impl FnMut(usize, &Value<'_>),
+) -> Result<(), SetupError> {
+    let asked = limits.within(async {
+        // Any role is accepted, because replicas know the topology too.
+        let (mut connection, ..) = hello::open(address, access, true, None, limits).await?;
+        let mut bytes = Vec::new();
+        for question in questions {
+            Cmd::new().arg(question).write_packed_command(&mut bytes);
+        }
+        connection.send(&bytes).await?;
+        for index in 0..questions.len() {
+            read(index, &accept(connection.reply().await?)?);
+        }
+        Ok(())
+    });
+    asked
+        .await
+        .map_err(|error: ConnectError| error.at(&address.to_string()))
 }

@@ -9,11 +9,10 @@ use super::super::command;
 use super::super::reply;
 use super::super::scripts::Scripts;
 use super::error::{ConnectError, accept};
-use super::loading;
+use super::{loading, unsuitable};
 use crate::wire::Connection;
 
-/// Reserved, because names of users never begin with a colon. It's short, because its keys are sent often: two members
-/// may use the same name at the same time.
+/// Reserved, because names of users never begin with a colon. It's short, because its keys are sent often.
 pub(crate) fn name(member: MemberId, number: u32) -> Name {
     let member = member.to_string();
     let some = member.get(..6).unwrap_or_default();
@@ -32,7 +31,6 @@ pub(super) async fn run(
         command::evaluate_spread(&mut Cmd::new(), scripts, member, name, op)
             .write_packed_command(&mut questions);
     }
-    // These commands are used only on an idle connection, or when scripts are missing.
     redis::cmd("PING").write_packed_command(&mut questions);
     loading::load(&mut Cmd::new(), "return 1").write_packed_command(&mut questions);
     let mut delete = redis::cmd("DEL");
@@ -50,7 +48,6 @@ pub(super) async fn run(
     for _ in ["PING", "SCRIPT LOAD"] {
         result = result.and(accept(connection.reply().await?).map(drop));
     }
-    // The reply to DEL does not matter, because DEL only cleans up.
     connection.reply().await?;
     result
 }
@@ -59,7 +56,9 @@ pub(super) async fn wait(connection: &mut Connection) -> Result<(), ConnectError
     let wait = redis::cmd("WAIT").arg(0).arg(1).take();
     let accepted = accept(connection.ask(&wait).await?);
     accepted.map(drop).map_err(|error| match error {
-        ConnectError::Unsuitable(_, error) => ConnectError::without_wait(error),
+        ConnectError::Unsuitable(_, error) => {
+            ConnectError::Unsuitable(unsuitable::NO_WAIT.into(), error)
+        }
         error => error,
     })
 }

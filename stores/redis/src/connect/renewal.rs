@@ -1,133 +1,118 @@
 //! [`Renewal`]: new credentials for an open connection, before the old ones expire.
 
-use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::future::{pending, poll_fn};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{Address, Granted, Instant, Terms, jittered, tell};
+use auto_mutex_core::store::{Address, Boxed, Granted, Instant, first, jittered, tell};
 use tokio::sync::oneshot;
-use tokio::time::{Sleep, sleep};
+use tokio::time::sleep;
 
 use crate::access::Login;
 
-/// New credentials are due when a fifth to three tenths of the validity remains, at random: clients that were started
-/// together don't all ask at once.
+/// A fifth of the validity remains at a renewal, or at random up to half as much again: not all clients ask at once.
 const REST: u32 = 5;
-/// The shortest time between two renewals, however soon the credentials expire or are recalled.
 const LEAST: Duration = Duration::from_secs(1);
-/// The pause after a failure: doubles from the first value to the second.
 const RETRY: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
 /// The longest sleep before the clock is read again. After a suspend, timers are late by the length of the suspend.
 const NAP: Duration = Duration::from_secs(1);
 
 /// Whoever serves the connection sends the credentials, and reports the answer. Without a provider, it's never ready.
-pub(in super::super) struct Renewal(Option<Box<Active>>);
-
-struct Active {
+pub(in super::super) struct Renewal {
     login: Login,
     address: Address,
-    /// How long the provider may take.
     limit: Duration,
     pause: Duration,
-    state: State,
-}
-
-enum State {
-    Waiting(Wait),
-    Asking(Pin<Box<dyn Future<Output = Result<Granted, StoreError>> + Send>>),
-    /// Credentials with this validity were sent to the server.
-    Sent(Terms),
-}
-
-struct Wait {
-    /// `None`: no new credentials are needed until the provider recalls these.
-    due: Option<Instant>,
-    earliest: Instant,
+    /// Waits until new credentials are due, and asks for them. `None`: the last ones were sent to the server.
+    next: Option<Boxed<'static, Result<Granted, StoreError>>>,
+    expires: Option<Instant>,
     recalled: Option<oneshot::Receiver<()>>,
-    nap: Pin<Box<Sleep>>,
 }
 
 impl Renewal {
-    /// For a connection that has just logged in, with credentials that are valid by `terms`.
+    /// For a connection that has just logged in with `granted`. A provider may take as long as `limit`.
     pub(in super::super) fn new(
         login: &Login,
         address: &Address,
         limit: Duration,
-        terms: Terms,
+        granted: Granted,
     ) -> Self {
-        if login.source.is_none() {
-            return Self(None);
-        }
-        let mut active = Box::new(Active {
+        let mut renewal = Self {
             login: login.clone(),
             address: address.clone(),
             limit,
             pause: RETRY.0,
-            state: State::Sent(terms),
-        });
-        active.answered(Ok(()));
-        Self(Some(active))
+            next: None,
+            expires: granted.expires,
+            recalled: granted.recalled,
+        };
+        if login.source.is_some() {
+            renewal.accepted();
+        }
+        renewal
     }
 
     /// After each value, the caller must call [`answered`](Self::answered). Cancel safe.
     pub(in super::super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Granted> {
-        let Some(active) = &mut self.0 else {
-            return Poll::Pending;
-        };
-        loop {
-            match &mut active.state {
-                State::Waiting(wait) => {
-                    ready!(wait.poll(cx));
-                    active.ask();
+        while let Some(next) = &mut self.next {
+            match ready!(next.as_mut().poll(cx)) {
+                Ok(mut granted) => {
+                    self.next = None;
+                    self.expires = granted.expires;
+                    self.recalled = granted.recalled.take();
+                    return Poll::Ready(granted);
                 }
-                State::Asking(asking) => match ready!(asking.as_mut().poll(cx)) {
-                    Ok(mut granted) => {
-                        active.state = State::Sent(std::mem::take(&mut granted.terms));
-                        return Poll::Ready(granted);
-                    }
-                    Err(error) => active.failed(&error),
-                },
-                State::Sent(_) => return Poll::Pending,
+                Err(error) => self.failed(&error),
             }
         }
+        Poll::Pending
     }
 
     pub(in super::super) async fn due(&mut self) -> Granted {
         poll_fn(|cx| self.poll(cx)).await
     }
 
-    /// Records the server's reply to the new credentials. If the server refuses them, the old credentials stay in use.
+    /// If the server has refused the new credentials, the old ones stay in use.
     pub(in super::super) fn answered(&mut self, result: Result<(), StoreError>) {
-        if let Some(active) = &mut self.0 {
-            if result.is_ok() {
-                let address = active.address.to_string();
+        match result {
+            Ok(()) => {
+                let address = self.address.to_string();
                 tell(move || tracing::debug!(address, "logged in with new credentials"));
+                self.accepted();
             }
-            active.answered(result);
+            Err(error) => self.failed(&error),
         }
     }
-}
 
-impl Active {
-    fn ask(&mut self) {
+    fn ask_after(&mut self, wait: Option<Duration>, recalled: Option<oneshot::Receiver<()>>) {
         let (login, address, limit) = (self.login.clone(), self.address.clone(), self.limit);
-        self.state = State::Asking(Box::pin(
-            async move { login.granted(&address, limit).await },
-        ));
+        let now = Instant::now();
+        self.next = Some(Box::pin(async move {
+            let on_time = async {
+                match wait {
+                    Some(wait) => sleep_until(now.after(wait)).await,
+                    None => pending().await,
+                }
+            };
+            let on_recall = async {
+                let is_recalled = match recalled {
+                    Some(recalled) => recalled.await.is_ok(),
+                    None => false,
+                };
+                if !is_recalled {
+                    pending::<()>().await;
+                }
+                sleep_until(now.after(LEAST)).await;
+            };
+            first(on_time, on_recall).await;
+            login.granted(&address, limit).await
+        }));
     }
 
-    fn answered(&mut self, result: Result<(), StoreError>) {
-        if let Err(error) = result {
-            return self.failed(&error);
-        }
-        let State::Sent(terms) = &mut self.state else {
-            return;
-        };
+    fn accepted(&mut self) {
         let now = Instant::now();
-        let left = terms.expires.map(|expires| now.until(expires));
-        let recalled = terms.recalled.take();
+        let left = self.expires.map(|expires| now.until(expires));
         let (least, pause) = match left {
             // The credentials have expired by the local clock. But the server has accepted them, so its clock may differ.
             Some(Duration::ZERO) => {
@@ -144,7 +129,8 @@ impl Active {
         };
         self.pause = pause;
         let wait = left.map(|left| before_the_end_of(left).max(least));
-        self.state = State::Waiting(Wait::new(now, wait, recalled));
+        let recalled = self.recalled.take();
+        self.ask_after(wait, recalled);
     }
 
     fn failed(&mut self, error: &StoreError) {
@@ -154,7 +140,7 @@ impl Active {
         });
         let pause = jittered(self.pause);
         self.pause = longer(self.pause);
-        self.state = State::Waiting(Wait::new(Instant::now(), Some(pause), None));
+        self.ask_after(Some(pause), None);
     }
 }
 
@@ -167,38 +153,13 @@ fn longer(pause: Duration) -> Duration {
     (pause * 2).min(RETRY.1)
 }
 
-impl Wait {
-    fn new(now: Instant, wait: Option<Duration>, recalled: Option<oneshot::Receiver<()>>) -> Self {
-        Self {
-            due: wait.map(|wait| now.after(wait)),
-            earliest: now.after(LEAST),
-            recalled,
-            nap: Box::pin(sleep(wait.unwrap_or(NAP).min(NAP))),
+async fn sleep_until(due: Instant) {
+    loop {
+        let left = Instant::now().until(due);
+        if left.is_zero() {
+            return;
         }
-    }
-
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        if let Some(recalled) = &mut self.recalled
-            && let Poll::Ready(word) = Pin::new(recalled).poll(cx)
-        {
-            self.recalled = None;
-            // An error only means that the provider will not recall these credentials.
-            if word.is_ok() {
-                self.due = Some(self.earliest);
-            }
-        }
-        let Some(due) = self.due else {
-            return Poll::Pending;
-        };
-        loop {
-            ready!(self.nap.as_mut().poll(cx));
-            let left = Instant::now().until(due);
-            if left.is_zero() {
-                return Poll::Ready(());
-            }
-            let next = tokio::time::Instant::now() + left.min(NAP);
-            self.nap.as_mut().reset(next);
-        }
+        sleep(left.min(NAP)).await;
     }
 }
 

@@ -14,7 +14,6 @@ pub(crate) struct Throttle {
 }
 
 impl Throttle {
-    /// Logs the failure of an attempt to connect, and returns its text. `warns`: not only for debugging.
     pub(crate) fn failed(&mut self, error: &SetupError, warns: bool) -> String {
         let text = with_sources(error);
         let warns = warns && self.is_due(text.clone());
@@ -33,7 +32,6 @@ impl Throttle {
         text
     }
 
-    /// Whether a warning with this text is due: it is new, or was last logged a minute ago.
     pub(in super::super) fn is_due(&mut self, text: String) -> bool {
         let now = Instant::now();
         let known = self.last.as_ref().filter(|(_, last)| *last == text);

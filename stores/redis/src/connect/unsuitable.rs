@@ -1,5 +1,4 @@
-//! Servers that can't serve locks, whatever the rights of their user: how they answer, and the remedy. The sources of
-//! the texts are in `tests/tests/failures/managed.rs`.
+//! Servers that can't serve locks: how they answer (see `tests/tests/failures/managed.rs`), and the remedy.
 
 use std::io;
 
@@ -21,7 +20,6 @@ const NOT_IN_SCRIPTS: &str = "its scripts may not call a command that locks need
 const UNDECLARED_KEYS: &str = "its scripts may use declared keys only, and locks make further keys from the first one. Dragonfly: \
      start it with `--default_lua_flags=allow-undeclared-keys`";
 
-/// Parts of the texts of servers' errors, each with the remedy.
 const KNOWN: &[(&str, &str)] = &[
     ("unknown command", NO_COMMAND),
     ("command called from", NO_COMMAND),
@@ -52,7 +50,7 @@ pub(super) fn of_hello(reply: &ErrorReply<'_>) -> Option<(&'static str, StoreErr
     Some((advice, error))
 }
 
-/// The error, if the connection ended instead of an answer to HELLO. Some proxies close it at a command that they do not know.
+/// Some proxies close the connection at a command that they do not know.
 pub(super) fn of_end(error: &io::Error) -> Option<StoreError> {
     let is_end = error.kind() == io::ErrorKind::UnexpectedEof && TlsError::of_io(error).is_none();
     is_end.then(|| {

@@ -2,14 +2,14 @@
 
 use std::fmt;
 use std::sync::atomic::Ordering;
+use std::thread;
 
 use auto_mutex_core::store::{Answer, Op, Request, ServerState, Store, lock};
 use auto_mutex_core::{Guarantees, StoreError};
 
-use super::super::sending::Sending;
+use super::super::pending::Sending;
 use super::Pipeline;
 
-/// Up to this many outstanding replies, a caller writes on its own thread.
 const FEW: usize = 4;
 
 impl Store for Pipeline {
@@ -40,7 +40,9 @@ impl Store for Pipeline {
         self.touched.store(false, Ordering::Relaxed);
         if !state.waiting.is_empty() || state.out.is_stuck() {
             Self::wake(state);
-        } else if state.out.is_taken() || state.due && (!state.urgent || state.is_reader()) {
+        } else if state.out.is_taken()
+            || state.due && (!state.urgent || state.reader == Some(thread::current().id()))
+        {
             // The current writer sends them, or the engine before it sleeps. That's soon enough for releases, and lets
             // the requests of all tasks that the engine has woken share a write.
         } else if self.under_way.load(Ordering::Relaxed) <= FEW {
@@ -91,8 +93,8 @@ impl Pipeline {
     pub(crate) fn cut(&self) {
         let mut state = lock(&self.state);
         state.closed = true;
-        if let Some(socket) = state.out.socket() {
-            socket.close();
+        if let Some(stream) = state.out.stream() {
+            stream.close();
         }
         Self::wake(state);
     }

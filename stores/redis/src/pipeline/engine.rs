@@ -10,17 +10,16 @@ use auto_mutex_core::store::{GrantBlock, Granted, Instant, Name, Request, lock};
 
 use super::super::connect::{Ready, hello, loading};
 use super::super::error::{self, Code};
-use super::super::sending::{Awaited, Sending};
+use super::super::pending::{Awaited, Sending};
 use super::super::shard_channels::ShardChannels;
 use super::super::term::{self, Term};
 use super::{KEPT, Pipeline, State};
 use crate::wire::Value;
 
 impl Pipeline {
-    /// Starts a connection. Returns the requests that were submitted before it.
     pub(in super::super) fn connect(&self, ready: &Ready) -> VecDeque<Request> {
         let mut state = lock(&self.state);
-        state.out.open(Some(ready.connection.writing.clone()));
+        state.out.open(Some(ready.connection.stream.clone()));
         state.due = true;
         state.failed = None;
         state.down = None;
@@ -33,13 +32,12 @@ impl Pipeline {
         std::mem::take(&mut state.waiting)
     }
 
-    /// Ends the connection, which is lost by `error`: moves everything without a reply to `awaited`.
     pub(in super::super) fn disconnect(&self, awaited: &mut VecDeque<Awaited>, error: &StoreError) {
         let mut state = lock(&self.state);
         state.down = Some(error.clone());
         // Another thread may be writing at this moment. It must not continue on this connection.
-        if let Some(socket) = state.out.socket() {
-            socket.close();
+        if let Some(stream) = state.out.stream() {
+            stream.close();
         }
         state.out.open(None);
         state.due = true;
@@ -52,7 +50,7 @@ impl Pipeline {
         lock(&self.state).down = Some(error);
     }
 
-    /// Returns the requests that were submitted without a connection; `None` if no more are accepted and none is left.
+    /// `None`: no more requests are accepted, and none is left.
     pub(in super::super) fn refused(&self, cx: &Context<'_>) -> Option<VecDeque<Request>> {
         let mut state = lock(&self.state);
         if state.closed && state.waiting.is_empty() {
@@ -62,7 +60,6 @@ impl Pipeline {
         Some(std::mem::take(&mut state.waiting))
     }
 
-    /// Notes that the engine has ended for any reason: no request will get an answer.
     pub(in super::super) fn abandon(&self) {
         let mut state = lock(&self.state);
         state.closed = true;
@@ -76,12 +73,10 @@ impl Pipeline {
         state.reader.get_or_insert_with(|| thread::current().id());
     }
 
-    /// The time before which the server grants nothing, by its own clock; 0 if it grants.
     pub(in super::super) fn opens(&self) -> u64 {
         lock(&self.state).term.opens()
     }
 
-    /// Moves the requests without a reply to `awaited`, if that is empty.
     pub(in super::super) fn refill(&self, awaited: &mut VecDeque<Awaited>) {
         if awaited.is_empty() {
             if awaited.capacity() > KEPT {
@@ -104,17 +99,15 @@ impl Pipeline {
         self.under_way.load(Ordering::Relaxed) == 0
     }
 
-    /// Whether anything was written since the last call.
     pub(in super::super) fn has_written(&self) -> bool {
         std::mem::take(&mut lock(&self.state).wrote)
     }
 
-    /// Makes new requests wait until `write_again`.
     pub(in super::super) fn hold(&self) {
         lock(&self.state).held = true;
     }
 
-    /// Writes the scripts and then `sendings`, before all waiting requests. Requires that no reply is outstanding.
+    /// Requires that no reply is outstanding.
     pub(in super::super) fn write_again(&self, sendings: &mut Vec<Sending>) {
         let mut state = lock(&self.state);
         self.load_scripts(&mut state);
@@ -125,21 +118,24 @@ impl Pipeline {
     }
 
     fn load_scripts(&self, state: &mut State) {
-        for text in self.connector.scripts.texts() {
+        for text in self.connector.spec.scripts.texts() {
             state.out.encode(|cmd| loading::load(cmd, text));
             self.expect(state, Awaited::Unimportant);
         }
     }
 
-    /// Asks the server for its term: since the last query, the server may have been a replica of another server.
+    /// Asks for the term: since the last query, the server may have been a replica. Forgets names without recent requests.
     pub(in super::super) fn ask_term(&self) {
-        self.ask_term_by(&mut lock(&self.state), 0);
+        let mut state = lock(&self.state);
+        self.ask_term_by(&mut state, 0);
+        if let Some(channels) = &mut state.shard_channels {
+            channels.sweep();
+        }
     }
 
-    /// Asks for the term, with the key at this index; returns `false` if there are fewer keys.
     fn ask_term_by(&self, state: &mut State, key: usize) -> bool {
         let lag = state.term.lag;
-        let (scripts, guard) = (&self.connector.scripts, &self.connector.guard);
+        let (scripts, guard) = (&self.connector.spec.scripts, &self.connector.spec.guard);
         let asked = term::ask(state.out.filling(), scripts, guard, key, lag);
         if asked {
             guard.keys.asked_again();
@@ -165,22 +161,26 @@ impl Pipeline {
                 // ASK and TRYAGAIN do not end the connection: the slot of the key is only being migrated.
                 && (!elsewhere || code == Code::Moved)
             {
-                // Without the server's code: as the answer to requests in flight, it would mean that they weren't
-                // executed.
+                // Without the server's code: for requests in flight, it would mean that they weren't executed.
                 let error = error::of_server(error);
                 let text = format!("the server does not say from when on it grants: {error}");
                 return Err(StoreError::disconnected(text));
             }
             return Ok(None);
         }
-        let term = Term::read(reply, &self.connector.guard, state.term.lag, Instant::now());
+        let term = Term::read(
+            reply,
+            &self.connector.spec.guard,
+            state.term.lag,
+            Instant::now(),
+        );
         let closed = term.filter(|term| term.closing.is_some());
         state.term = closed.unwrap_or(state.term);
         Ok(closed.and_then(|term| term.closing))
     }
 
     pub(in super::super) fn queued(&self, name: &Name) {
-        if !self.connector.scripts.are_of_cluster() {
+        if !self.connector.spec.scripts.are_of_cluster() {
             return;
         }
         let mut state = lock(&self.state);
@@ -190,18 +190,11 @@ impl Pipeline {
         }
     }
 
-    pub(in super::super) fn sweep_shard_channels(&self) {
-        if let Some(channels) = &mut lock(&self.state).shard_channels {
-            channels.sweep();
-        }
-    }
-
     fn subscribe(&self, state: &mut State, channel: String) {
         state.out.encode(|cmd| cmd.arg("SSUBSCRIBE").arg(&channel));
         self.expect(state, Awaited::ShardChannel(channel));
     }
 
-    /// Notes that the server has ended the subscription, because the slot has moved, or has refused it with an error.
     pub(in super::super) fn lost_shard_channel(&self, channel: &str, error: Option<Code>) {
         let mut state = lock(&self.state);
         let Some(channels) = &mut state.shard_channels else {
@@ -217,7 +210,6 @@ impl Pipeline {
         }
     }
 
-    /// Requests after the login run under the new credentials.
     pub(in super::super) fn authenticate(&self, who: &Granted) {
         let mut state = lock(&self.state);
         state.out.encode(|cmd| hello::log_in(cmd, who));
@@ -230,8 +222,7 @@ impl Pipeline {
         self.expect(&mut state, Awaited::Unimportant);
     }
 
-    /// Writes as much as possible; then the engine may sleep. Ready without an error: closed, and all requests are
-    /// answered.
+    /// Ready without an error: closed, and all requests are answered.
     pub(in super::super) fn poll_write(
         &self,
         cx: &mut Context<'_>,
@@ -242,7 +233,14 @@ impl Pipeline {
             if let Some(cause) = state.failed.take() {
                 return failed(cause);
             }
-            self.make_use_of_room(&mut state);
+            while self.takes_more(&state)
+                && let Some(request) = state.waiting.pop_front()
+            {
+                self.begin(&mut state, request);
+            }
+            if state.waiting.is_empty() && state.waiting.capacity() > KEPT {
+                state.waiting = VecDeque::new();
+            }
             // The current writer wakes the engine if anything is left.
             let idle = state.out.is_taken() || state.out.len() == 0;
             if idle {
@@ -253,34 +251,20 @@ impl Pipeline {
                 state.sleep(cx);
                 return Poll::Pending;
             }
-            if let Some(socket) = state.out.socket().filter(|_| state.out.is_stuck()) {
-                match socket.poll_ready(cx) {
-                    Poll::Ready(Ok(())) => {}
-                    Poll::Ready(Err(cause)) => return failed(cause),
-                    Poll::Pending => {
-                        state.sleep(cx);
-                        return Poll::Pending;
-                    }
+            let stuck = state.out.stream().filter(|_| state.out.is_stuck());
+            match stuck.map(|stream| stream.poll_ready(cx)) {
+                None | Some(Poll::Ready(Ok(()))) => self.write(state),
+                Some(Poll::Ready(Err(cause))) => return failed(cause),
+                Some(Poll::Pending) => {
+                    state.sleep(cx);
+                    return Poll::Pending;
                 }
             }
-            self.write(state);
-        }
-    }
-
-    fn make_use_of_room(&self, state: &mut State) {
-        while self.takes_more(state)
-            && let Some(request) = state.waiting.pop_front()
-        {
-            self.begin(state, request);
-        }
-        if state.waiting.is_empty() && state.waiting.capacity() > KEPT {
-            state.waiting = VecDeque::new();
         }
     }
 }
 
 impl State {
-    /// From now on, new requests must wake the engine.
     fn sleep(&mut self, cx: &Context<'_>) {
         self.due = false;
         match &mut self.engine {

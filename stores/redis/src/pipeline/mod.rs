@@ -1,10 +1,7 @@
-//! [`Pipeline`]: the shared state of callers and the engine. A request becomes bytes in one buffer and an entry in one
-//! list, under one lock. The buffer is written, by one thread at a time and without the lock:
-//!
-//! - With few requests in flight: by the caller, at once. No other thread must be woken.
-//! - With many: by the engine. Requests that other threads submit before it runs share its write.
-//! - After a read, before it sleeps: by the engine. This write has releases, for which no caller waits, and the
-//!   requests of the tasks that it has just woken.
+//! [`Pipeline`]: requests of callers and the engine become bytes in one buffer, and entries in one list, under one lock. One
+//! thread at a time writes, without the lock: with few requests in flight the caller, so that no thread must be woken; else
+//! the engine, so that requests of other threads share a write; and the engine before it sleeps, for releases and the
+//! requests of tasks that it has just woken.
 
 mod caller;
 mod engine;
@@ -14,14 +11,14 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::task::Waker;
-use std::thread::{self, ThreadId};
+use std::thread::ThreadId;
 
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{Name, Op, Request, lock, not_yet};
 
 use super::command;
 use super::connect::Connector;
-use super::sending::{Awaited, Sending};
+use super::pending::{Awaited, Sending};
 use super::shard_channels::ShardChannels;
 use super::term::Term;
 use crate::wire::Outbox;
@@ -29,7 +26,6 @@ use crate::wire::Outbox;
 /// The limits of requests in flight, and of bytes in the buffer. Beyond these limits, requests wait unencoded.
 const MOST: usize = 8192;
 const ROOM: usize = 256 << 10;
-/// The capacity that a list may keep after a burst.
 const KEPT: usize = 1024;
 /// How often in a row a writer writes at most, because requests may arrive while it writes.
 const ROUNDS: u32 = 2;
@@ -38,64 +34,44 @@ pub(crate) struct Pipeline {
     pub(super) connector: Connector,
     state: Mutex<State>,
     under_way: AtomicUsize,
-    /// Whether a request was submitted since the last `flush`.
     touched: AtomicBool,
 }
 
+#[derive(Default)]
 struct State {
     out: Outbox,
     /// What has no reply yet, in the order of the bytes, without what the engine has moved to its own list.
     awaited: VecDeque<Awaited>,
     /// The start and end of the last command, in the bytes that no writer has taken. Equal: the command cannot be taken back.
     last: (usize, usize),
-    /// Requests without room in the pipeline, or without a connection.
     waiting: VecDeque<Request>,
-    /// Whether the server has no request of this member yet, so that it knows none of its tickets.
     is_new: bool,
     closed: bool,
-    /// Whether new requests wait until earlier ones were written again.
     held: bool,
     /// Whether the engine will check this state before it sleeps.
     due: bool,
     reader: Option<ThreadId>,
-    /// Whether a caller waits for bytes that are not written yet.
     urgent: bool,
     wrote: bool,
     failed: Option<io::Error>,
-    /// Why there is no connection; `None`: there is one.
     down: Option<StoreError>,
     term: Term,
-    /// `None` unless the server is a node of a cluster.
     shard_channels: Option<ShardChannels>,
     engine: Option<Waker>,
 }
 
 impl Pipeline {
     pub(super) fn new(connector: Connector) -> Self {
-        let mut out = Outbox::default();
-        out.open(None);
-        let state = State {
-            out,
-            awaited: VecDeque::new(),
-            last: (0, 0),
-            waiting: VecDeque::new(),
-            is_new: !connector.is_known,
-            closed: false,
-            held: false,
-            // The engine checks this state when it starts.
+        let spec = &connector.spec;
+        let shards = spec.scripts.are_of_cluster();
+        let mut state = State {
+            is_new: spec.is_new,
             due: true,
-            reader: None,
-            urgent: false,
-            wrote: false,
-            failed: None,
             down: Some(not_yet()),
-            term: Term::default(),
-            shard_channels: connector
-                .scripts
-                .are_of_cluster()
-                .then(|| ShardChannels::new(connector.member)),
-            engine: None,
+            shard_channels: shards.then(|| ShardChannels::new(spec.member)),
+            ..State::default()
         };
+        state.out.open(None);
         Self {
             connector,
             state: Mutex::new(state),
@@ -105,7 +81,7 @@ impl Pipeline {
     }
 
     fn takes_more(&self, state: &State) -> bool {
-        state.out.is_open()
+        state.out.stream().is_some()
             && !state.held
             && state.out.len() < ROOM
             && self.under_way.load(Ordering::Relaxed) < MOST
@@ -143,7 +119,7 @@ impl Pipeline {
 
     fn evaluate(&self, state: &mut State, name: &Name, ops: &[&Op]) {
         let opens = state.term.opens();
-        let (scripts, member) = (&self.connector.scripts, self.connector.member);
+        let (scripts, member) = (&self.connector.spec.scripts, self.connector.spec.member);
         state
             .out
             .encode(|cmd| command::evaluate(cmd, scripts, member, name, ops, opens));
@@ -167,7 +143,7 @@ impl Pipeline {
         }
     }
 
-    /// Also writes requests that arrive meanwhile. Bytes that the socket doesn't take are left to the engine.
+    /// Bytes that the socket doesn't take are left to the engine.
     fn write<'a>(&'a self, mut state: MutexGuard<'a, State>) {
         for _ in 0..ROUNDS {
             let Some(mut chunk) = state.out.take() else {
@@ -195,11 +171,6 @@ impl Pipeline {
 }
 
 impl State {
-    fn is_reader(&self) -> bool {
-        self.reader == Some(thread::current().id())
-    }
-
-    /// Takes back the last command in the buffer, if one command can have both operations.
     fn take_back_for(&mut self, next: &Sending) -> Option<Sending> {
         let (start, end) = std::mem::take(&mut self.last);
         let Some(Awaited::Request(last)) = self.awaited.back() else {

@@ -6,11 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use auto_mutex_core::store::{Answer, Granted, Op, Replicas, Reply, first, tell};
-use redis::Cmd;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
-use super::super::command;
 use super::super::connect::error::accepted;
 use super::super::connect::{Connector, Ready, hello};
 use super::super::pipeline::Pipeline;
@@ -18,9 +16,7 @@ use super::super::{error, reply};
 use super::{Confirming, granted};
 use crate::wire::{Connection, USUAL_SILENCE, Value};
 
-/// How many grants share one WAIT at most.
 const MOST: usize = 256;
-/// How much later than the timeout of WAIT the reply may arrive.
 const GRACE: Duration = Duration::from_millis(500);
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -40,7 +36,6 @@ impl Barrier {
         }
     }
 
-    /// Decides batches of grants in turn. A batch has the grants that arrived while the previous batch was decided.
     pub(super) async fn run(
         mut self,
         mut fresh: UnboundedReceiver<Answer>,
@@ -49,10 +44,8 @@ impl Barrier {
         let generation = confirming.generation();
         if generation > 0 {
             // The first grant should not wait for a connection.
-            self.beside = connect(&self.pipeline.connector)
-                .await
-                .ok()
-                .map(|ready| (generation, ready));
+            let opened = connect(&self.pipeline.connector).await;
+            self.beside = opened.ok().map(|ready| (generation, ready));
         }
         let mut batch = Vec::new();
         while self.receive(&mut fresh, &mut batch).await > 0 {
@@ -102,21 +95,11 @@ impl Barrier {
         let Some((_, ready)) = &mut self.beside else {
             return;
         };
-        let Ready {
-            connection,
-            renewal,
-            ..
-        } = ready;
         let auth = hello::auth(granted);
-        let asked = connection.ask(&auth);
-        let answer = match timeout(self.replicas.timeout, asked).await {
-            Ok(Ok(reply)) => Some(accepted(&reply)),
-            Ok(Err(_)) | Err(_) => None,
-        };
-        match answer {
-            Some(answer) => renewal.answered(answer),
-            // The next grant makes a new connection.
-            None => self.beside = None,
+        let asked = timeout(self.replicas.timeout, ready.connection.ask(&auth)).await;
+        match asked.map(|reply| reply.map(|reply| accepted(&reply))) {
+            Ok(Ok(answer)) => ready.renewal.answered(answer),
+            _ => self.beside = None,
         }
     }
 
@@ -142,23 +125,12 @@ impl Barrier {
         let mut question = Vec::new();
         let touches: Vec<_> = batch.iter().map(touch).collect();
         for (answer, op) in batch.iter().zip(&touches) {
-            let (scripts, name) = (&connector.scripts, &answer.request.name);
-            command::evaluate(
-                &mut Cmd::new(),
-                scripts,
-                connector.member,
-                name,
-                &[op],
-                opens,
-            )
-            .write_packed_command(&mut question);
+            connector.evaluate(&answer.request.name, op, opens, &mut question);
         }
         // For WAIT, a zero means no timeout.
         let millis = (left.as_millis() as u64).max(1);
-        let wait = redis::cmd("WAIT")
-            .arg(self.replicas.count)
-            .arg(millis)
-            .take();
+        let mut wait = redis::cmd("WAIT");
+        wait.arg(self.replicas.count).arg(millis);
         wait.write_packed_command(&mut question);
         let answers = answers(&mut ready.connection, &question, batch, &touches, left / 2);
         timeout_at(ends + GRACE, answers).await.map_err(late)?
@@ -212,6 +184,5 @@ fn late(_: tokio::time::error::Elapsed) -> String {
 fn touch(answer: &Answer) -> Op {
     let op = &answer.request.op;
     let touch = |lease| Op::Touch { lease, units: 0 };
-    // No other operation grants anything.
     op.lease().map_or_else(|| op.clone(), touch)
 }

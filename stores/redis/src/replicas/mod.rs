@@ -1,8 +1,6 @@
-//! [`Confirming`]: withholds a new grant until the [`barrier`] has counted enough replicas; everything else passes. A
-//! pushed grant makes the member send a touch, whose answer can be withheld.
+//! [`Confirming`]: withholds a new grant until enough replicas have it. A pushed grant makes the member send a touch.
 
 mod barrier;
-mod confirmed;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -12,12 +10,12 @@ use std::time::Duration;
 
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{
-    Answer, Events, GrantBlock, Message, Name, Node, Op, Reply, StoreErrorKind, Ticket, first, lock,
+    Answer, Events, GrantBlock, Instant, LONGEST_LEASE, Message, Name, Node, Op, Reply,
+    StoreErrorKind, Ticket, TicketMap, first, lock,
 };
-use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+use tokio::sync::mpsc::{self, UnboundedSender};
 
 pub(super) use self::barrier::Barrier;
-use self::confirmed::Confirmed;
 
 pub(super) async fn confirmed<F>(
     barrier: Barrier,
@@ -26,8 +24,13 @@ pub(super) async fn confirmed<F>(
 ) where
     F: Future<Output = ()>,
 {
-    let (confirming, grants) = Confirming::new(events);
-    let confirming = Arc::new(confirming);
+    let (fresh, grants) = mpsc::unbounded_channel();
+    let confirming = Arc::new(Confirming {
+        events,
+        fresh,
+        generation: AtomicU64::new(0),
+        confirmed: Mutex::default(),
+    });
     let driver = driver(confirming.clone());
     let barrier = barrier.run(grants, &confirming);
     // The barrier does not end before the filter is dropped, so the driver ends first.
@@ -44,28 +47,15 @@ fn granted(answer: &Answer) -> Option<(Ticket, u64)> {
 struct Confirming {
     events: Arc<dyn Events>,
     fresh: UnboundedSender<Answer>,
-    /// Grows when the main connection is lost or replaced.
     generation: AtomicU64,
     confirmed: Mutex<Confirmed>,
 }
 
 impl Confirming {
-    fn new(events: Arc<dyn Events>) -> (Self, UnboundedReceiver<Answer>) {
-        let (fresh, grants) = mpsc::unbounded_channel();
-        let confirming = Self {
-            events,
-            fresh,
-            generation: AtomicU64::new(0),
-            confirmed: Mutex::default(),
-        };
-        (confirming, grants)
-    }
-
     fn generation(&self) -> u64 {
         self.generation.load(Ordering::Acquire)
     }
 
-    /// The answer becomes an error if fewer than `wanted` replicas have the grant.
     fn decide(&self, mut answer: Answer, wanted: u32, reached: u32) {
         if reached < wanted {
             let text = format!("{reached} of {wanted} replicas have the grant");
@@ -81,7 +71,7 @@ impl Confirming {
 impl Events for Confirming {
     fn answered(&self, answer: Answer) {
         if let Op::Release { ticket, .. } = answer.request.op {
-            lock(&self.confirmed).forget(ticket);
+            lock(&self.confirmed).grants.remove(&ticket);
         }
         let fresh = granted(&answer)
             .is_some_and(|(ticket, token)| !lock(&self.confirmed).knows(ticket, token));
@@ -93,24 +83,11 @@ impl Events for Confirming {
         }
     }
 
-    fn told(&self, name: &Name, message: Message) {
-        let message = match message {
-            // A grant with a `hold` of zero has already ended, so the member answers with a touch.
-            Message::Grant {
-                ticket,
-                token,
-                counter,
-                signal,
-                ..
-            } => Message::Grant {
-                ticket,
-                token,
-                counter,
-                hold: Duration::ZERO,
-                signal,
-            },
-            message => message,
-        };
+    fn told(&self, name: &Name, mut message: Message) {
+        if let Message::Grant { hold, .. } = &mut message {
+            // So the grant has already ended, and the member answers with a touch.
+            *hold = Duration::ZERO;
+        }
         self.events.told(name, message);
     }
 
@@ -130,5 +107,69 @@ impl Events for Confirming {
 
     fn still_disconnected(&self, node: Node, error: StoreError) {
         self.events.still_disconnected(node, error);
+    }
+}
+
+const FEW: usize = 64;
+
+#[derive(Debug, Default)]
+struct Confirmed {
+    grants: TicketMap<(u64, Instant)>,
+    many: usize,
+}
+
+impl Confirmed {
+    fn note(&mut self, ticket: Ticket, token: u64) {
+        let now = Instant::now();
+        // Old grants must be removed, because not every grant ends with a release here: another process may adopt its ticket.
+        if self.grants.len() >= self.many.max(FEW) {
+            self.grants
+                .retain(|_, (_, mentioned)| mentioned.until(now) <= LONGEST_LEASE);
+            self.many = self.grants.len() * 2;
+        }
+        self.grants.insert(ticket, (token, now));
+    }
+
+    /// Whether the replicas have this grant. If they do, the grant is kept for another [`LONGEST_LEASE`] at least.
+    fn knows(&mut self, ticket: Ticket, token: u64) -> bool {
+        match self.grants.get_mut(&ticket) {
+            Some((known, mentioned)) if *known == token => {
+                *mentioned = Instant::now();
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use auto_mutex_core::testing::by_hand;
+
+    #[test]
+    fn grants_are_known_by_their_token_until_they_are_released() {
+        let (mut confirmed, ticket) = (Confirmed::default(), Ticket::random());
+        confirmed.note(ticket, 1);
+        assert!(confirmed.knows(ticket, 1) && !confirmed.knows(ticket, 2));
+        confirmed.note(ticket, 2);
+        assert!(confirmed.knows(ticket, 2) && !confirmed.knows(ticket, 1));
+        confirmed.grants.remove(&ticket);
+        assert!(!confirmed.knows(ticket, 2));
+    }
+
+    #[test]
+    fn what_is_handed_over_is_forgotten_and_what_is_renewed_is_not() {
+        let (mut confirmed, held) = (Confirmed::default(), Ticket::random());
+        let mut now = Instant::from_nanos(1_000_000_000_000);
+        by_hand::set(now);
+        confirmed.note(held, 1);
+        for _ in 0..1000 {
+            now = now.after(Duration::from_secs(1));
+            by_hand::set(now);
+            confirmed.note(Ticket::random(), 1);
+            assert!(confirmed.knows(held, 1));
+        }
+        assert!(confirmed.grants.len() <= 128, "{}", confirmed.grants.len());
     }
 }

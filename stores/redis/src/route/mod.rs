@@ -39,7 +39,6 @@ impl Route {
         }
     }
 
-    /// Returns the name for errors and logs.
     pub(super) fn place(&self) -> String {
         match self {
             Self::Fixed(address) => address.to_string(),
@@ -47,7 +46,7 @@ impl Route {
         }
     }
 
-    /// Classifies the `error` of an attempt at the first connection. `Ok`: it is temporary, and another attempt may succeed.
+    /// `Ok`: the error is temporary, and another attempt may succeed.
     pub(super) fn judge(&self, error: ConnectError) -> Result<ConnectError, ConnectError> {
         match (self, error) {
             (_, error @ ConnectError::Passing(_)) => Ok(error),
@@ -56,7 +55,6 @@ impl Route {
         }
     }
 
-    /// Completes when another server has replaced `server`.
     pub(super) async fn replaced(&self, server: &Primary) -> StoreError {
         match self {
             Self::Fixed(_) => pending().await,
@@ -64,7 +62,6 @@ impl Route {
         }
     }
 
-    /// Completes when a sentinel reports a newer primary than the last lookup found.
     pub(super) async fn moved(&self) {
         match self {
             Self::Fixed(_) => pending().await,
@@ -72,7 +69,6 @@ impl Route {
         }
     }
 
-    /// Subscribes to a sentinel; runs for as long as it is polled.
     pub(super) async fn watch(&self) {
         match self {
             Self::Fixed(_) => pending().await,

@@ -7,8 +7,7 @@ use redis::Cmd;
 use super::super::connect::error::{ConnectError, accept};
 use super::super::connect::hello;
 use super::super::rights::SWITCHED;
-use crate::access::Login;
-use crate::wire::Transport;
+use crate::SentinelEndpoint;
 use crate::wire::{Connection, Limits, Value};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,12 +31,12 @@ impl Primary {
 }
 
 pub(super) async fn open(
+    endpoint: &SentinelEndpoint,
     address: &Address,
-    login: &Login,
-    transport: &Transport,
     limits: Limits,
 ) -> Result<(Connection, Granted), ConnectError> {
-    let (mut sentinel, granted) = hello::dial(address, login, transport, limits).await?;
+    let SentinelEndpoint { login, access, .. } = endpoint;
+    let (mut sentinel, granted) = hello::dial(address, login, &access.transport, limits).await?;
     match sentinel.ask(&hello::command(&granted)).await? {
         Value::Error(error) => return Err(hello::refusal(&error)),
         reply if reply.field("mode").and_then(Value::as_text) == Some("sentinel") => {}
@@ -46,7 +45,7 @@ pub(super) async fn open(
     Ok((sentinel, granted))
 }
 
-/// Returns the primary of `service`; `None`: this sentinel does not know the service.
+/// `None`: this sentinel does not know the service.
 pub(super) async fn primary(
     sentinel: &mut Connection,
     service: &str,
@@ -75,7 +74,7 @@ pub(super) async fn subscribe(sentinel: &mut Connection) -> Result<(), ConnectEr
     accept(sentinel.next().await?).map(drop)
 }
 
-/// Completes when the sentinel announces a new primary of any service. Cancel safe.
+/// Cancel safe.
 pub(super) async fn switched(sentinel: &mut Connection) -> Result<(), ConnectError> {
     loop {
         if let Value::Push(words) = sentinel.whenever().await?

@@ -12,6 +12,7 @@ use tokio::time::{Instant, timeout_at};
 use super::super::connect::error::ConnectError;
 use super::sentinel::{self, Primary};
 use crate::SentinelEndpoint;
+use crate::engine::listed;
 use crate::wire::Limits;
 
 pub(super) const SENTINEL_SILENCE: Duration = Duration::from_millis(800);
@@ -21,9 +22,7 @@ const MOST: usize = 16;
 
 pub(crate) struct Sentinels {
     pub(super) endpoint: SentinelEndpoint,
-    /// The sentinels in the URL, and those that they named.
     all: Mutex<Vec<Address>>,
-    /// The primary of the last lookup.
     current: Mutex<Option<Primary>>,
     /// The primary that the sentinel with the subscription names; `None` without a subscription.
     latest: watch::Sender<Option<Primary>>,
@@ -45,7 +44,6 @@ impl Sentinels {
         lock(&self.all).clone()
     }
 
-    /// Returns the primary with the highest epoch that any sentinel names.
     pub(super) async fn resolve(&self, limits: Limits) -> Result<Primary, ConnectError> {
         let mut best: Option<Primary> = self.latest.borrow().clone();
         let (mut unknown, mut failed) = (false, None);
@@ -86,8 +84,7 @@ impl Sentinels {
         })
     }
 
-    /// Asks all at once, until more than half have named a primary. After the first, the others have only [`OTHERS`]
-    /// left.
+    /// After the first answer, the others have only [`OTHERS`] left.
     async fn answers(&self, limits: Limits) -> Vec<(Address, Answer)> {
         let all = self.all();
         let enough = all.len() / 2 + 1;
@@ -168,10 +165,7 @@ impl Sentinels {
         let current = lock(&self.current)
             .as_ref()
             .map(|it| it.address.to_string());
-        current.unwrap_or_else(|| {
-            let sentinels = self.endpoint.sentinels.iter().map(Address::to_string);
-            sentinels.collect::<Vec<_>>().join(",")
-        })
+        current.unwrap_or_else(|| listed(&self.endpoint.sentinels))
     }
 }
 
@@ -180,15 +174,9 @@ async fn ask(endpoint: SentinelEndpoint, address: Address, limits: Limits) -> (A
         silence: SENTINEL_SILENCE,
         ..limits
     };
-    let SentinelEndpoint {
-        login,
-        service,
-        access,
-        ..
-    } = &endpoint;
+    let service = &endpoint.service;
     let asking = async {
-        let transport = &access.transport;
-        let (mut asked, _) = sentinel::open(&address, login, transport, limits).await?;
+        let (mut asked, _) = sentinel::open(&endpoint, &address, limits).await?;
         let Some(primary) = sentinel::primary(&mut asked, service).await? else {
             return Ok(None);
         };
@@ -200,7 +188,7 @@ async fn ask(endpoint: SentinelEndpoint, address: Address, limits: Limits) -> (A
     (address, answer)
 }
 
-/// Ranks errors: those that a person must fix rank highest, then timeouts.
+/// Errors that a person must fix rank highest, then timeouts.
 fn worth(error: &ConnectError) -> u8 {
     match error {
         ConnectError::Unreachable(_) => 0,

@@ -48,7 +48,6 @@ pub(super) async fn run(sentinels: &Sentinels) {
     }
 }
 
-/// Watches one sentinel until it is lost. Sets `heard` when the sentinel has named the primary.
 async fn listen(
     sentinels: &Sentinels,
     address: &Address,
@@ -56,10 +55,8 @@ async fn listen(
 ) -> Result<Infallible, ConnectError> {
     let endpoint = &sentinels.endpoint;
     let limits = Limits::new(LONGEST, SENTINEL_SILENCE);
-    let transport = &endpoint.access.transport;
-    let login = &endpoint.login;
-    let (mut connection, granted) = sentinel::open(address, login, transport, limits).await?;
-    let mut renewal = Renewal::new(login, address, LONGEST, granted.terms);
+    let (mut connection, granted) = sentinel::open(endpoint, address, limits).await?;
+    let mut renewal = Renewal::new(&endpoint.login, address, LONGEST, granted);
     sentinel::subscribe(&mut connection).await?;
     loop {
         let primary = sentinel::primary(&mut connection, &endpoint.service).await?;

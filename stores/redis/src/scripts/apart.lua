@@ -79,7 +79,6 @@
       return need(eldest)
     end
 
-    -- Adds a holder with a lease until r[WHEN].
     function x.hold(r)
       if s[HOLDERS] == 0 then s[EXPIRES] = 0 end
       call('ZADD', HELD_KEY, int(r[WHEN]), r[TICKET])
@@ -128,7 +127,6 @@
       clear()
     end
 
-    -- Moves tickets from the first key to the others or back, depending on their number, and writes the changes.
     function x.settle()
       local drops, keeps = {}, {}
       local function move(list, key, value)

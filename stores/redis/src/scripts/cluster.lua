@@ -1,5 +1,3 @@
--- For a node of a cluster.
-
 -- Sends a message to a member; returns how many connections receive it.
 local function publish(member, text)
   -- In the slot of the name, so that other nodes needn't forward the message.

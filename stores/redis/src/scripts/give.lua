@@ -1,5 +1,3 @@
-  -- Adds and removes holders and waiters.
-
   -- `newest`: the token of `r` is greater than the tokens of all other holders.
   local function add_holder(r, newest)
     if r[OWNER] ~= '' then

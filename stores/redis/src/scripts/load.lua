@@ -1,4 +1,3 @@
-  -- Reads the first key.
   if not state then
   elseif form == '1 s ' and #state >= SINGLE_SIZE then
     local heard, token

@@ -19,7 +19,6 @@
     return all
   end
 
-  -- All holders, in order of token, then of place.
   local function all_holders()
     if s[HELD_APART] == 0 then return all_of(held) end
     local all = others().holders()
@@ -27,7 +26,6 @@
     return all
   end
 
-  -- All waiters, in order of place, the quiet ones last.
   local function all_waiters()
     return s[QUEUE_APART] == 1 and others().waiters() or all_of(queue)
   end
@@ -80,7 +78,6 @@
 
     for _, r in ipairs(all_holders()) do put(r) end
 
-    -- The units that a holder uses, unless another holder of its owner covers them.
     local function weight(r)
       return r[NUMBER] > 0 and 0 or r[UNITS]
     end
@@ -96,7 +93,6 @@
       return all, units, token
     end
 
-    -- Adds or removes a holder; returns the change in used units.
     function x.add(r)
       local all = x.share(r[OWNER])
       put(r)
@@ -225,7 +221,6 @@
       end
     end
 
-    -- Runs a rare operation. Returns `r`, `own`, `heard` and `word`: see steps.lua.
     function x.operate(code, text, ticket)
       if code == ADOPT then return x.adopt(text, ticket) end
       if code == FORCE or code == KICK or code == REFRESH then
@@ -272,7 +267,6 @@
       end
     end
 
-    -- A new ticket takes over the hold of another ticket, with all its units and a new token. The old ticket is removed.
     function x.adopt(text, ticket)
       local r = find(ticket)
       if s[TOMBS] > 0 and x.is_buried(ticket) then return r, r, false, 'REFUSED' end

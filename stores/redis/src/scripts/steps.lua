@@ -1,4 +1,3 @@
-  -- The steps of each operation.
   local changes = false
   for i = first, #codes do
     local code, text = byte(codes, i), ARGV[i + 1]

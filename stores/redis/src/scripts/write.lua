@@ -1,4 +1,3 @@
-  -- Writes the remaining changes.
   local answer = replies[2] and replies or replies[1]
   if not changes then return answer end
   if not plain then seldom().settle() end
@@ -33,7 +32,6 @@
           part = text_of(one)
           odd = odd or one[FLAG] > 1
         else
-          -- Copies a run of unchanged records at once.
           local stop = from
           one = list[i + 1]
           while one and (type(one) == 'table' and one[CHANGED] or one) == stop + 1 do

@@ -5,7 +5,7 @@ use auto_mutex_core::store::MemberId;
 use redis::Connection;
 
 use super::super::connect::loading;
-use super::super::scripts::{Script, Scripts};
+use super::super::scripts::Scripts;
 use super::super::term::TermKeys;
 use super::server::{LONG, Server, connect, run};
 use super::transport::Peer;
@@ -91,7 +91,7 @@ async fn a_herd_loads_the_scripts_once() {
     let (sent, loaded) = (received(&mut admin) - sent, loads(&mut admin) - loaded);
     assert!(sent < SCRIPTS + HERD * LITTLE, "{sent} bytes");
     if loaded > 0 {
-        assert_eq!(loaded, Script::ALL.len() as u64);
+        assert_eq!(loaded, Scripts::of_server().digests().len() as u64);
     }
     for peer in herd {
         peer.end().await;

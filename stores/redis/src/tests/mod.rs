@@ -11,3 +11,15 @@ pub(super) mod server;
 mod setup;
 mod term;
 mod transport;
+
+use auto_mutex_core::store::Name;
+
+use crate::command::KEY;
+
+/// The keys of a name begin with its first key, and end so.
+const KEYS: [&str; 6] = ["", ":tickets", ":held", ":queue", ":gone", ":signals"];
+
+/// The first key of a name.
+fn key(name: &Name) -> String {
+    format!("{KEY}{name}}}")
+}

@@ -29,7 +29,7 @@ impl Bench {
     fn new() -> Self {
         let server = Server::start();
         let mut connection = server.connection();
-        let scripts = Scripts::on_clock(CLOCK);
+        let scripts = Scripts::made_of(CLOCK, false);
         load(&mut connection, &scripts);
         let [seconds, _]: [u64; 2] = run(&mut connection, &["TIME"]);
         Self {

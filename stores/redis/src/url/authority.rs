@@ -1,24 +1,10 @@
-//! Logins and servers: `user:password@host:port,host:port`.
+//! Servers and databases: `host:port`, `3`.
 
 use std::net::Ipv6Addr;
+use std::str::FromStr;
 
 use auto_mutex_core::SetupError;
-use auto_mutex_core::store::{Address, Secret, decode, invalid};
-
-use super::text::number;
-use crate::access::Login;
-
-pub(super) fn login(text: &str) -> Result<Login, SetupError> {
-    let (user, password) = text.split_once(':').unwrap_or((text, ""));
-    Ok(Login::new(
-        non_empty(decode(user)?),
-        non_empty(decode(password)?),
-    ))
-}
-
-pub(super) fn non_empty(text: String) -> Option<Secret> {
-    (!text.is_empty()).then(|| Secret::new(text))
-}
+use auto_mutex_core::store::{Address, decode, invalid};
 
 pub(super) fn host_and_port(text: &str, default_port: u16) -> Result<Address, SetupError> {
     let (host, port) = if let Some(rest) = text.strip_prefix('[') {
@@ -27,15 +13,13 @@ pub(super) fn host_and_port(text: &str, default_port: u16) -> Result<Address, Se
         };
         let host = ipv6(host)?;
         match port.strip_prefix(':') {
-            Some(port) => (host, Some(port)),
-            None if port.is_empty() => (host, None),
-            None => return Err(invalid("only a port may follow the IPv6 address")),
+            None if !port.is_empty() => {
+                return Err(invalid("only a port may follow the IPv6 address"));
+            }
+            port => (host, port),
         }
     } else {
-        let (host, port) = match text.split_once(':') {
-            Some((host, port)) => (host, Some(port)),
-            None => (text, None),
-        };
+        let (host, port) = optional(text, ':');
         if host.is_empty() {
             return Err(invalid("the host is missing"));
         }
@@ -64,13 +48,16 @@ pub(super) fn host_and_port(text: &str, default_port: u16) -> Result<Address, Se
     Ok(Address::Tcp { host, port })
 }
 
-/// An IPv6 address, with a zone after `%25` if it has one (RFC 6874). The result has the zone
-/// after `%`, as the system's resolver expects it.
-fn ipv6(text: &str) -> Result<String, SetupError> {
-    let (address, zone) = match text.split_once('%') {
-        Some((address, zone)) => (address, Some(zone)),
+fn optional(text: &str, mark: char) -> (&str, Option<&str>) {
+    match text.split_once(mark) {
+        Some((before, after)) => (before, Some(after)),
         None => (text, None),
-    };
+    }
+}
+
+/// The zone of an address is written after `%25` (RFC 6874), and given to the resolver after `%`.
+fn ipv6(text: &str) -> Result<String, SetupError> {
+    let (address, zone) = optional(text, '%');
     if address.parse::<Ipv6Addr>().is_err() {
         return Err(invalid("what stands in brackets is not an IPv6 address"));
     }
@@ -78,17 +65,26 @@ fn ipv6(text: &str) -> Result<String, SetupError> {
         return Ok(address.to_owned());
     };
     let zone = zone.strip_prefix("25").map(decode).transpose()?;
+    let is_odd = |c: char| !c.is_ascii_graphic() || matches!(c, '/' | '%');
     match zone {
-        Some(zone) if is_zone(&zone) => Ok(format!("{address}%{zone}")),
+        Some(zone) if !zone.is_empty() && !zone.contains(is_odd) => Ok(format!("{address}%{zone}")),
         _ => Err(invalid(
             "the zone of an IPv6 address is the name or number of a network interface after `%25`: `[fe80::1%25eth0]`",
         )),
     }
 }
 
-fn is_zone(zone: &str) -> bool {
-    !zone.is_empty()
-        && zone
-            .chars()
-            .all(|c| c.is_ascii_graphic() && !matches!(c, '/' | '%'))
+pub(super) fn database(text: &str) -> Result<u32, SetupError> {
+    // Redis stores the number of a database in a C `int`.
+    match number::<u32>(text) {
+        _ if text.is_empty() => Ok(0),
+        Some(db) if i32::try_from(db).is_ok() => Ok(db),
+        _ => Err(invalid("the database is not a number")),
+    }
+}
+
+/// Parses digits only. `FromStr` alone would also accept a sign.
+fn number<T: FromStr>(text: &str) -> Option<T> {
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| text.parse().ok()).flatten()
 }

@@ -1,15 +1,12 @@
-//! Parses the URL of one server or of a service: this file parses each scheme, `parts` the parts that the schemes share,
-//! `authority` the logins and servers.
+//! Parses the URL of one server or of a service.
 //!
-//! No error repeats any part of the URL: if a password has a character that should have been escaped, a piece of the
-//! password may be in any part.
+//! No error repeats any part of the URL: a piece of a password that should have been escaped may be in any part.
 
 mod authority;
 mod parts;
 #[cfg(repository)]
 #[cfg(test)]
 mod tests;
-mod text;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,15 +14,14 @@ use std::sync::Arc;
 use auto_mutex_core::SetupError;
 use auto_mutex_core::store::{Address, Engine, decode, invalid};
 
+use self::authority::database;
 use self::parts::Url;
-use self::text::database;
-use super::access::{Access, Login};
+use super::access::Access;
 use super::{RedisEndpoint, SentinelEndpoint};
 
 const SERVER_PORT: u16 = 6379;
 const SENTINEL_PORT: u16 = 26379;
 
-/// Parses the rest of a URL with this scheme.
 pub(super) fn parse(scheme: &str, rest: &str) -> Result<Arc<dyn Engine>, SetupError> {
     Ok(match scheme {
         "redis-sentinel" => Arc::new(sentinel(rest)?),
@@ -35,7 +31,6 @@ pub(super) fn parse(scheme: &str, rest: &str) -> Result<Arc<dyn Engine>, SetupEr
     })
 }
 
-/// Fails if this build has no TLS.
 pub(super) fn tls_is_there() -> Result<(), SetupError> {
     match cfg!(feature = "tls-no-provider") {
         true => Ok(()),
@@ -76,7 +71,7 @@ fn sentinel(rest: &str) -> Result<SentinelEndpoint, SetupError> {
     }
     Ok(SentinelEndpoint {
         sentinels,
-        login: Login::new(url.secret("sentinel_user"), url.secret("sentinel_pass")),
+        login: url.login("sentinel_user", "sentinel_pass"),
         service,
         access: url.access(login, db, false)?,
     })
@@ -94,7 +89,7 @@ fn unix(rest: &str) -> Result<RedisEndpoint, SetupError> {
         return Err(invalid("the path of the socket cannot be a socket's"));
     }
     let access = Access {
-        login: Login::new(url.secret("user"), url.secret("pass")),
+        login: url.login("user", "pass"),
         db: database(&url.take("db").unwrap_or_default())?,
         ..Access::default()
     };

@@ -3,20 +3,17 @@
 use std::path::PathBuf;
 
 use auto_mutex_core::SetupError;
-use auto_mutex_core::store::{Address, Secret, decode, invalid};
+use auto_mutex_core::store::{Address, decode, invalid};
 
-use super::authority::{host_and_port, login, non_empty};
-use super::text::database;
+use super::authority::{database, host_and_port};
 use crate::access::{Access, Login};
 use crate::wire::{Tls, Transport};
 
-/// The parts of a URL after its scheme. Each method that reads a query parameter also removes the parameter.
+/// Each method that reads a query parameter also removes it.
 pub(super) struct Url<'a> {
-    /// The text before the question mark.
     pub(super) whole: &'a str,
     pub(super) path: &'a str,
     authority: &'a str,
-    /// The query parameters that were not read yet.
     parameters: Vec<(&'a str, String)>,
     known: Vec<&'static str>,
 }
@@ -45,11 +42,13 @@ impl<'a> Url<'a> {
         })
     }
 
-    /// The login before the `@`, and the servers: at least one.
     pub(super) fn servers(&self, default_port: u16) -> Result<(Login, Vec<Address>), SetupError> {
         // Splits at the last `@`, so that an `@` in a password need not be escaped.
         let (login, servers) = match self.authority.rsplit_once('@') {
-            Some((user_info, servers)) => (login(user_info)?, servers),
+            Some((login, servers)) => {
+                let (user, password) = login.split_once(':').unwrap_or((login, ""));
+                (Login::new(decode(user)?, decode(password)?), servers)
+            }
             None => (Login::default(), self.authority),
         };
         let servers = servers.split(',');
@@ -57,8 +56,6 @@ impl<'a> Url<'a> {
         Ok((login, servers.collect::<Result<_, _>>()?))
     }
 
-    /// The options of the connections to the servers. `db` is the text of the database. Fails if other parameters
-    /// are left.
     pub(super) fn access(
         mut self,
         login: Login,
@@ -75,7 +72,6 @@ impl<'a> Url<'a> {
         })
     }
 
-    /// Removes a parameter, and returns its value.
     pub(super) fn take(&mut self, key: &'static str) -> Option<String> {
         self.known.push(key);
         let index = self
@@ -85,11 +81,11 @@ impl<'a> Url<'a> {
         Some(self.parameters.swap_remove(index).1)
     }
 
-    pub(super) fn secret(&mut self, key: &'static str) -> Option<Secret> {
-        self.take(key).and_then(non_empty)
+    pub(super) fn login(&mut self, user: &'static str, password: &'static str) -> Login {
+        let mut text = |key| self.take(key).unwrap_or_default();
+        Login::new(text(user), text(password))
     }
 
-    /// The TLS options; `secure` if the scheme asks for TLS.
     fn tls(&mut self, secure: bool) -> Result<Option<Tls>, SetupError> {
         let asked = match self.take("tls").as_deref() {
             None => secure,
@@ -130,7 +126,6 @@ impl<'a> Url<'a> {
         }
     }
 
-    /// Rejects parameters that were not read: they are unknown.
     pub(super) fn finish(mut self) -> Result<(), SetupError> {
         if let Some(protocol) = self.take("protocol")
             && !matches!(protocol.as_str(), "resp3" | "3")

@@ -6,6 +6,7 @@ use auto_mutex_core::store::{Secret, parse, same_kind};
 use auto_mutex_quorum as _;
 
 use super::*;
+use crate::access::Login;
 use crate::cluster::ClusterEndpoint;
 #[cfg(feature = "tls-no-provider")]
 use crate::wire::Tls;

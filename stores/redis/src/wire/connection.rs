@@ -1,5 +1,4 @@
-//! [`Connection`]: sends requests and reads their replies, in turn. It serves the set-up of a main connection, and the
-//! connections beside it.
+//! [`Connection`]: requests and their replies, in turn.
 
 use std::future::poll_fn;
 use std::io;
@@ -14,24 +13,18 @@ use tokio::time::Instant;
 
 use super::inbox::Inbox;
 use super::limits::Limits;
-use super::stream::{Reading, Writing, open};
+use super::stream::Stream;
 use super::value::{Garbage, Value};
 use crate::wire::Transport;
 
-/// No time limit: a timer treats this duration as a time in the far future.
 const NO_LIMIT: Duration = Duration::MAX;
 
-/// A socket with a single user.
-#[derive(Debug)]
 pub(in super::super) struct Connection {
-    reading: Reading,
-    pub(in super::super) writing: Arc<Writing>,
+    pub(in super::super) stream: Arc<Stream>,
     pub(in super::super) inbox: Inbox,
-    /// How long an awaited reply may make no progress.
     silence: Duration,
     /// How many bytes were sent last; they may still be in transit.
     sent: usize,
-    /// The longest time that a reply took.
     pub(in super::super) slowest: Duration,
 }
 
@@ -42,12 +35,10 @@ impl Connection {
         transport: &Transport,
         limits: Limits,
     ) -> io::Result<Self> {
-        // The future is on the heap, because it is large and part of many other futures. In a debug build, such futures
-        // could otherwise overflow the stack of a thread.
-        let (reading, writing) = Box::pin(open(address, transport, limits)).await?;
+        // On the heap: a large future in many other futures could overflow the stack of a thread in a debug build.
+        let stream = Box::pin(Stream::open(address, transport, limits)).await?;
         Ok(Self {
-            reading,
-            writing: Arc::new(writing),
+            stream: Arc::new(stream),
             inbox: Inbox::new(),
             silence: limits.silence,
             sent: 0,
@@ -55,7 +46,6 @@ impl Connection {
         })
     }
 
-    /// Removes all time limits.
     pub(in super::super) fn lift_limits(&mut self) {
         self.silence = NO_LIMIT;
     }
@@ -64,21 +54,18 @@ impl Connection {
         self.sent = bytes.len();
         let mut written = 0;
         while written < bytes.len() {
-            let writing = &self.writing;
-            let room = poll_fn(|cx| writing.poll_ready(cx));
+            let room = poll_fn(|cx| self.stream.poll_ready(cx));
             Limits::step(self.silence, self.sent, room).await?;
-            self.writing.write(bytes, &mut written)?;
+            self.stream.write(bytes, &mut written)?;
         }
         Ok(())
     }
 
-    /// Sends one command, and returns its reply.
     pub(in super::super) async fn ask(&mut self, command: &Cmd) -> io::Result<Value<'_>> {
         self.send(&command.get_packed_command()).await?;
         self.reply().await
     }
 
-    /// Returns the next reply; drops the pushes that arrive before it.
     pub(in super::super) async fn reply(&mut self) -> io::Result<Value<'_>> {
         loop {
             let began = Instant::now();
@@ -91,7 +78,6 @@ impl Connection {
         }
     }
 
-    /// The next reply or push.
     pub(in super::super) async fn next(&mut self) -> io::Result<Value<'_>> {
         self.arrival(self.silence).await?;
         self.taken()
@@ -103,9 +89,8 @@ impl Connection {
         self.taken()
     }
 
-    /// Reads once into the inbox, and returns how many bytes came. Zero: the server closed the connection.
     pub(in super::super) fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
-        self.inbox.poll_fill(cx, &mut self.reading)
+        self.inbox.poll_fill(cx, &self.stream)
     }
 
     fn taken(&mut self) -> io::Result<Value<'_>> {

@@ -2,22 +2,15 @@
 
 use super::value::{Garbage, number};
 
-/// The maximum length of a value, in bytes. Replies to this library are shorter: the one for a name with a hundred thousand
-/// waiters has 20 MB.
+/// Replies to this library are shorter: the one for a name with a hundred thousand waiters has 20 MB.
 const LARGEST: usize = 64 << 20;
-/// The maximum number of values within one value.
 const MOST: u64 = 1 << 21;
-/// The maximum length of a line, for example of a number or an error.
 const LONGEST: usize = 64 << 10;
 
-/// How much of the value at the start of a buffer has arrived.
-#[derive(Debug)]
 pub(super) struct Frame {
-    /// The start of the first incomplete value: the value itself, or a value within it.
     at: usize,
     /// How many bytes from `at` on are known to contain no end of a line.
     seen: usize,
-    /// How many values are not complete yet.
     missing: u64,
 }
 
@@ -30,7 +23,7 @@ impl Frame {
         }
     }
 
-    /// Reads the new bytes of the buffer `bytes`. Returns the length of the value once it is complete.
+    /// Returns the length of the value once it is complete.
     pub(super) fn look(&mut self, bytes: &[u8]) -> Result<Option<usize>, Garbage> {
         while self.missing > 0 {
             if self.at > LARGEST || self.missing > MOST {

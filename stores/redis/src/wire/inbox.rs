@@ -4,18 +4,14 @@ use std::io;
 use std::task::{Context, Poll, ready};
 
 use super::frame::Frame;
-use super::stream::{Reading, TLS_ALERT};
+use super::stream::{Stream, TLS_ALERT};
 use super::value::{Garbage, Value, parse};
 
-/// The initial size of the buffer.
 const SMALL: usize = 16 << 10;
-/// The maximum size that the buffer keeps after a burst.
 const KEPT: usize = 64 << 10;
 
-#[derive(Debug)]
 pub(in super::super) struct Inbox {
     buffer: Vec<u8>,
-    /// The start of the values that [`next`](Self::next) has not returned yet.
     start: usize,
     end: usize,
     first: Frame,
@@ -31,35 +27,31 @@ impl Inbox {
         }
     }
 
-    /// Reads the available bytes, once. Zero bytes: the end of the stream.
+    /// Zero bytes: the end of the stream.
     pub(in super::super) fn poll_fill(
         &mut self,
         cx: &mut Context<'_>,
-        reading: &mut Reading,
+        stream: &Stream,
     ) -> Poll<io::Result<usize>> {
         self.make_room();
-        let count = ready!(reading.poll_read(cx, &mut self.buffer[self.end..]))?;
+        let count = ready!(stream.poll_read(cx, &mut self.buffer[self.end..]))?;
         self.end += count;
         Poll::Ready(Ok(count))
     }
 
-    /// Whether the next bytes are a TLS alert, which shows that the server expects TLS.
     pub(super) fn is_alert(&self) -> bool {
         self.buffer[self.start..self.end].starts_with(&TLS_ALERT)
     }
 
-    /// Whether [`next`](Self::next) would return a value.
     pub(super) fn has_value(&mut self) -> Result<bool, Garbage> {
         let length = self.first.look(&self.buffer[self.start..self.end])?;
         Ok(length.is_some())
     }
 
-    /// Whether the next value is a push.
     pub(super) fn is_push(&self) -> bool {
         self.buffer[self.start..self.end].first() == Some(&b'>')
     }
 
-    /// The next complete value.
     pub(in super::super) fn next(&mut self) -> Result<Option<Value<'_>>, Garbage> {
         let bytes = &self.buffer[self.start..self.end];
         let Some(length) = self.first.look(bytes)? else {
@@ -82,8 +74,7 @@ impl Inbox {
                 self.end -= self.start;
                 self.start = 0;
             }
-            // If an incomplete value fills more than half of the buffer, the buffer grows, because more bytes will
-            // come.
+            // More bytes of this value will come.
             if self.end > self.buffer.len() / 2 {
                 self.buffer.resize(2 * self.buffer.len(), 0);
             }
@@ -93,7 +84,6 @@ impl Inbox {
 
 #[cfg(any(test, fuzzing))]
 impl Inbox {
-    /// Appends `bytes` as if they had been read.
     pub(super) fn feed(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             self.make_room();

@@ -6,23 +6,19 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout, timeout_at};
 
-/// How long a server may be silent before an attempt to connect fails. If that time was too short, later attempts wait
-/// longer.
+/// How long a server may be silent at first. If that was too short, later attempts wait longer.
 pub(crate) const USUAL_SILENCE: Duration = Duration::from_secs(2);
 /// The bytes per second on the slowest supported link. They determine how long sent bytes may be in transit.
 const SLOWEST: f64 = 8192.0;
 
-/// The time limits of an attempt to connect: the attempt ends when it makes no progress for too long, or at its deadline.
-/// Both limits are needed, because the server may be busy, or the link slow.
+/// The time limits of an attempt to connect. There are two, because the server may be busy, or the link slow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     pub(crate) end: Instant,
-    /// How long an awaited reply may make no progress.
     pub(crate) silence: Duration,
 }
 
 impl Limits {
-    /// Makes limits that count from now.
     pub(crate) fn new(whole: Duration, silence: Duration) -> Self {
         let silence = silence.min(whole);
         // Timers have a maximum length; a day is long enough here.
@@ -33,13 +29,6 @@ impl Limits {
         }
     }
 
-    /// Makes limits that end at `end` exactly. If a future around the attempt has the same deadline, the attempt still
-    /// returns its own error, because inner futures are polled first.
-    pub(crate) fn until(end: Instant, silence: Duration) -> Self {
-        Self { end, silence }
-    }
-
-    /// Returns these limits with a remaining time of at most `most`.
     pub(crate) fn at_most(self, most: Duration) -> Self {
         Self {
             end: self.end.min(Instant::now() + most),
@@ -47,7 +36,6 @@ impl Limits {
         }
     }
 
-    /// Returns the output of `attempt`, if it completes before the deadline.
     pub(crate) async fn within<T, E: From<io::Error>>(
         self,
         attempt: impl Future<Output = Result<T, E>>,
@@ -56,8 +44,7 @@ impl Limits {
         done.unwrap_or_else(|_| Err(silent().into()))
     }
 
-    /// Returns the output of `step`, unless the server is silent for too long. `sent` bytes may still be in transit; the
-    /// time that they need is added to `silence`.
+    /// `sent` bytes may still be in transit; the time that they need is added to `silence`.
     pub(crate) async fn step<T>(
         silence: Duration,
         sent: usize,

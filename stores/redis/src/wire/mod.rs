@@ -1,9 +1,4 @@
-//! The wire: sockets, bytes, and the protocol RESP3. This folder does not know which commands are sent or what replies mean.
-//!
-//! - `stream/`: opens a socket, plain or TLS, and splits it in two halves. `connection.rs`: requests and replies over
-//!   it; `limits.rs`: the time limits.
-//! - `outbox.rs`: bytes to send. (The redis crate encodes the commands.)
-//! - `inbox.rs`: received bytes; `frame.rs` finds the end of a reply, `value.rs` decodes it.
+//! Sockets, bytes, and the protocol RESP3. This folder does not know which commands are sent or what replies mean.
 
 mod connection;
 mod frame;
@@ -16,13 +11,30 @@ mod stream;
 #[cfg(repository)]
 #[cfg(test)]
 mod tests;
-mod transport;
 mod value;
+
+use std::path::PathBuf;
 
 pub(super) use self::connection::Connection;
 pub(crate) use self::limits::{Limits, USUAL_SILENCE};
 pub(super) use self::outbox::Outbox;
 pub(super) use self::stream::speaks_tls;
-pub(crate) use self::transport::{Tls, Transport};
 pub(super) use self::value::ErrorReply;
 pub(crate) use self::value::Value;
+use auto_mutex_core::store::Dialer;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Transport {
+    /// `None`: plain TCP.
+    pub(crate) tls: Option<Tls>,
+    /// `None`: the library connects by itself.
+    pub(crate) dialer: Option<Dialer>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tls {
+    pub(crate) ca: Option<PathBuf>,
+    pub(crate) identity: Option<(PathBuf, PathBuf)>,
+    /// The name that the server's certificate must have; `None`: the host of the address.
+    pub(crate) server_name: Option<String>,
+}

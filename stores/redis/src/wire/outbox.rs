@@ -5,51 +5,40 @@ use std::sync::Arc;
 
 use redis::Cmd;
 
-use super::stream::Writing;
+use super::stream::Stream;
 
-/// The maximum capacity that a buffer keeps after a burst.
 const KEPT: usize = 64 << 10;
 
-/// The bytes that no writer has taken yet, and the bytes that are being written.
 #[derive(Default)]
 pub(in super::super) struct Outbox {
-    socket: Option<Arc<Writing>>,
+    stream: Option<Arc<Stream>>,
     filling: Vec<u8>,
     /// The command that is being encoded. It is kept for its memory, which the next command reuses.
     command: Cmd,
     /// The bytes that the last writer has put back; `None` while a thread writes.
     chunk: Option<Vec<u8>>,
-    /// How much of `chunk` is written.
     written: usize,
-    /// The number of the socket: bytes for an earlier socket are dropped.
-    generation: u64,
 }
 
-/// Bytes that a writer has taken.
 pub(in super::super) struct Chunk {
-    socket: Arc<Writing>,
+    stream: Arc<Stream>,
     bytes: Vec<u8>,
     written: usize,
-    generation: u64,
 }
 
 impl Outbox {
-    /// Starts again, with this socket and an empty buffer.
-    pub(in super::super) fn open(&mut self, socket: Option<Arc<Writing>>) {
+    pub(in super::super) fn open(&mut self, stream: Option<Arc<Stream>>) {
         *self = Self {
-            socket,
+            stream,
             chunk: Some(Vec::new()),
-            generation: self.generation + 1,
             ..Self::default()
         };
     }
 
-    /// The buffer to append to.
     pub(in super::super) fn filling(&mut self) -> &mut Vec<u8> {
         &mut self.filling
     }
 
-    /// Appends a command.
     pub(in super::super) fn encode(&mut self, build: impl FnOnce(&mut Cmd) -> &mut Cmd) {
         let before = self.filling.len();
         build(&mut self.command);
@@ -60,39 +49,32 @@ impl Outbox {
         }
     }
 
-    pub(in super::super) fn is_open(&self) -> bool {
-        self.socket.is_some()
+    pub(in super::super) fn stream(&self) -> Option<&Arc<Stream>> {
+        self.stream.as_ref()
     }
 
-    /// How many bytes wait for a writer.
     pub(in super::super) fn len(&self) -> usize {
         self.filling.len() + self.left()
     }
 
-    /// Whether the socket took only a part of the bytes.
     pub(in super::super) fn is_stuck(&self) -> bool {
         self.left() > 0
     }
 
-    /// Whether a thread is writing.
     pub(in super::super) fn is_taken(&self) -> bool {
         self.chunk.is_none()
-    }
-
-    pub(in super::super) fn socket(&self) -> Option<Arc<Writing>> {
-        self.socket.clone()
     }
 
     fn left(&self) -> usize {
         self.chunk.as_ref().map_or(0, Vec::len) - self.written
     }
 
-    /// Takes the bytes to write. The writer must put them back; no other writer gets bytes until then.
+    /// The writer must put the bytes back; no other writer gets bytes until then.
     pub(in super::super) fn take(&mut self) -> Option<Chunk> {
         if self.len() == 0 {
             return None;
         }
-        let socket = self.socket.clone()?;
+        let stream = self.stream.clone()?;
         let mut bytes = self.chunk.take()?;
         if self.written == bytes.len() {
             self.written = 0;
@@ -100,16 +82,16 @@ impl Outbox {
             std::mem::swap(&mut bytes, &mut self.filling);
         }
         Some(Chunk {
-            socket,
+            stream,
             bytes,
             written: std::mem::take(&mut self.written),
-            generation: self.generation,
         })
     }
 
-    /// Takes a chunk back; returns whether it belongs to the current socket.
+    /// Returns whether the chunk belongs to the current connection.
     pub(in super::super) fn put_back(&mut self, mut chunk: Chunk) -> bool {
-        if chunk.generation != self.generation {
+        let current = self.stream.as_ref();
+        if !current.is_some_and(|current| Arc::ptr_eq(current, &chunk.stream)) {
             return false;
         }
         if chunk.written == chunk.bytes.len() {
@@ -126,8 +108,7 @@ impl Outbox {
 }
 
 impl Chunk {
-    /// Writes as much as the socket takes without blocking.
     pub(in super::super) fn write(&mut self) -> io::Result<()> {
-        self.socket.write(&self.bytes, &mut self.written)
+        self.stream.write(&self.bytes, &mut self.written)
     }
 }

@@ -1,19 +1,16 @@
-//! [`Value`]: a reply or push, borrowed from the receive buffer. `frame.rs` finds the length of a value while it
-//! arrives; this file decodes it once it is complete.
+//! [`Value`]: a reply or push, borrowed from the receive buffer, once `frame.rs` has found its end.
 
 use std::borrow::Cow;
 
 /// The maximum nesting of values; replies use four levels.
 pub(super) const DEEPEST: usize = 16;
 
-/// One reply, one push, or a part of them.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value<'a> {
     Nil,
     Integer(i64),
     /// Strings of all kinds, and numbers that fit no integer.
     Text(&'a [u8]),
-    /// Arrays and sets.
     List(Vec<Value<'a>>),
     Map(Vec<(Value<'a>, Value<'a>)>),
     Error(ErrorReply<'a>),
@@ -21,7 +18,6 @@ pub(crate) enum Value<'a> {
 }
 
 impl Value<'_> {
-    /// The value as text, if it is text.
     pub(in super::super) fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(bytes) => std::str::from_utf8(bytes).ok(),
@@ -29,7 +25,6 @@ impl Value<'_> {
         }
     }
 
-    /// The items, if the value is a list.
     pub(in super::super) fn as_list(&self) -> Option<&[Self]> {
         match self {
             Self::List(items) => Some(items),
@@ -37,7 +32,6 @@ impl Value<'_> {
         }
     }
 
-    /// The value as a non-negative number, if it is one.
     pub(in super::super) fn as_number(&self) -> Option<u64> {
         match self {
             Self::Integer(number) => u64::try_from(*number).ok(),
@@ -45,7 +39,6 @@ impl Value<'_> {
         }
     }
 
-    /// Returns the field with this name, if this is a map that has it.
     pub(in super::super) fn field(&self, name: &str) -> Option<&Self> {
         let Self::Map(fields) = self else {
             return None;
@@ -56,10 +49,8 @@ impl Value<'_> {
     }
 }
 
-/// An error that the server answered with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ErrorReply<'a> {
-    /// The first word of the error.
     pub(in super::super) code: Cow<'a, str>,
     pub(in super::super) details: Cow<'a, str>,
 }
@@ -78,12 +69,10 @@ impl<'a> ErrorReply<'a> {
     }
 }
 
-/// The bytes are not RESP3, or exceed a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("what the server sent is not the Redis protocol, or too large")]
 pub(in super::super) struct Garbage;
 
-/// Decodes `bytes`, which must be exactly one value.
 pub(super) fn parse(bytes: &[u8]) -> Result<Value<'_>, Garbage> {
     let mut rest = bytes;
     let value = match rest.split_first() {
@@ -179,7 +168,6 @@ fn line<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8], Garbage> {
     line.strip_suffix(b"\r").ok_or(Garbage)
 }
 
-/// Parses an integer of the protocol.
 pub(super) fn number(line: &[u8]) -> Result<i64, Garbage> {
     std::str::from_utf8(line)
         .ok()

@@ -8,11 +8,12 @@ use auto_mutex_core::store::State;
 use auto_mutex_core::store::{MemberId, Message, Name, NameRecord, Op, Reply};
 use redis::{Cmd, Connection, Msg, PubSub};
 
-use super::super::super::command::{self, channel, key};
+use super::super::super::command::{self, channel};
 use super::super::super::push;
 use super::super::super::reply;
-use super::super::super::scripts::{KEYS, Scripts};
+use super::super::super::scripts::Scripts;
 use super::super::server::{Server, attempt, borrowed, parse, run};
+use super::super::{KEYS, key};
 use crate::wire::Value;
 
 pub(super) use loss::Snapshot;
@@ -43,12 +44,12 @@ pub(super) struct Bench {
 
 impl Bench {
     pub(super) fn new(server: &Server) -> Self {
-        Self::with(server, Scripts::on_clock(CLOCK))
+        Self::with(server, Scripts::made_of(CLOCK, false))
     }
 
     /// Makes a bench whose scripts have `other` in place of `part`.
     pub(super) fn edited(server: &Server, part: &str, other: &str) -> Self {
-        Self::with(server, Scripts::on_clock(CLOCK).edited(part, other))
+        Self::with(server, Scripts::made_of(CLOCK, false).edited(part, other))
     }
 
     fn with(server: &Server, scripts: Scripts) -> Self {

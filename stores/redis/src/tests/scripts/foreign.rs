@@ -170,7 +170,7 @@ fn a_fault_of_a_script_is_not_taken_for_foreign_data() {
     let ticket = Ticket::random();
     bench.granted(&acquire_owned(ticket, 1));
     for fault in ["local x = nil + 1", "local unpack_struct; unpack_struct(1)"] {
-        let faulty = Scripts::on_clock(CLOCK).edited("changes = true", fault);
+        let faulty = Scripts::made_of(CLOCK, false).edited("changes = true", fault);
         for text in faulty.texts() {
             run::<()>(&mut bench.connection, &["SCRIPT", "LOAD", text]);
         }

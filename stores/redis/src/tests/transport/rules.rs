@@ -1,7 +1,7 @@
 //! The rules that our connection follows, unlike a general client. See "Why we have our own connection" in
 //! `docs/architecture.md`.
 
-use super::super::super::scripts::{Script, Scripts};
+use super::super::super::scripts::Scripts;
 use super::relay::Relay;
 use super::*;
 
@@ -13,7 +13,7 @@ async fn the_term_is_read_on_each_connection_before_the_first_request() {
     let scripts = Scripts::of_server();
     for _ in 0..3 {
         peer.works().await;
-        let term = relay.heard(scripts.digest(Script::Term));
+        let term = relay.heard(scripts.digests()[1]);
         let request = relay.heard("auto_mutex:{n}");
         // (At its first occurrence, the script's digest only asks whether the server knows the script.)
         assert!(

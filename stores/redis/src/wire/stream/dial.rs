@@ -13,7 +13,6 @@ const KEEPALIVE: Duration = Duration::from_secs(10);
 #[cfg(any(target_os = "android", target_os = "linux"))]
 const USER_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Connects, and sets the options of the socket.
 pub(super) async fn dial(host: &str, port: u16) -> io::Result<TcpStream> {
     let found = lookup_host((host, port)).await?;
     let stream = fastest(found).await?;

@@ -1,156 +1,131 @@
-//! [`Socket`]: a connection to a host and port, made by this library or by the program. TLS runs over it.
+//! [`Socket`]: a connection without TLS, made by this library or by the program.
 
-use std::io::{self, IoSlice};
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::io::{self, ErrorKind, IoSlice, Read, Write};
+use std::net::{self, Shutdown};
+use std::os::fd::OwnedFd;
+use std::task::{Context, Poll, ready};
 
 use auto_mutex_core::store::Dialer;
-#[cfg(feature = "tls-no-provider")]
 use redis::io::tcp::socket2::SockRef;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::Interest;
 use tokio::net::TcpStream;
 use tokio::time::timeout_at;
 
 use super::super::limits::Limits;
 use super::dial::dial;
-use super::dialed::{self, Dialed};
+use super::dialed::{self, Fault};
 
 /// The number of answers that a dialer may wait for: those of a proxy, a login and a handshake.
 const DIALED_STEPS: u32 = 4;
 
+/// Its methods do not wait, and any thread may call them.
 #[derive(Debug)]
-pub(crate) enum Socket {
-    Tcp(TcpStream),
-    Dialed(Dialed),
+pub(crate) struct Socket {
+    /// Also for a Unix socket: only the options differ, and those are set before.
+    stream: TcpStream,
+    fault: Option<Fault>,
 }
 
 impl Socket {
-    /// Connects, by the program's dialer if there is one.
+    /// `stream` must be in nonblocking mode.
+    pub(super) fn new(stream: impl Into<OwnedFd>, fault: Option<Fault>) -> io::Result<Self> {
+        let stream = TcpStream::from_std(net::TcpStream::from(stream.into()))?;
+        Ok(Self { stream, fault })
+    }
+
     pub(super) async fn connect(
         host: &str,
         port: u16,
         dialer: Option<&Dialer>,
         limits: Limits,
     ) -> io::Result<Self> {
-        match dialer {
-            None => {
-                let stream = Limits::step(limits.silence, 0, dial(host, port)).await?;
-                Ok(Self::Tcp(stream))
-            }
-            Some(dialer) => {
-                let limits = limits.at_most(limits.silence.saturating_mul(DIALED_STEPS));
-                match timeout_at(limits.end, dialed::dial(dialer, host, port)).await {
-                    Ok(dialed) => dialed.map(Self::Dialed),
-                    Err(_) => Err(io::Error::new(
-                        io::ErrorKind::TimedOut,
-                        "the dialer has not connected in time",
-                    )),
+        let Some(dialer) = dialer else {
+            let stream = Limits::step(limits.silence, 0, dial(host, port)).await?;
+            return Ok(Self {
+                stream,
+                fault: None,
+            });
+        };
+        let limits = limits.at_most(limits.silence.saturating_mul(DIALED_STEPS));
+        let dialed = timeout_at(limits.end, dialed::dial(dialer, host, port)).await;
+        let (near, fault) = dialed.map_err(|_| {
+            io::Error::new(ErrorKind::TimedOut, "the dialer has not connected in time")
+        })??;
+        Self::new(near, Some(fault))
+    }
+
+    pub(super) fn poll_read(
+        &self,
+        cx: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
+        loop {
+            ready!(self.stream.poll_read_ready(cx))?;
+            let mut short = None;
+            let read = self.stream.try_io(Interest::READABLE, || {
+                let count = (&*self.raw()).read(buffer)?;
+                if count > 0 && count < buffer.len() {
+                    // A short read has emptied the socket. If tokio knows that, it does not read once more to find out.
+                    short = Some(count);
+                    return Err(ErrorKind::WouldBlock.into());
                 }
+                Ok(count)
+            });
+            match short.map_or(read, Ok) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                read => return Poll::Ready(self.explained(read)),
             }
-        }
-    }
-}
-
-/// Methods for TLS: they do not wait, and any thread may call them.
-#[cfg(feature = "tls-no-provider")]
-impl Socket {
-    pub(super) fn poll_read_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self {
-            Self::Tcp(stream) => stream.poll_read_ready(cx),
-            Self::Dialed(dialed) => dialed.near.poll_read_ready(cx),
-        }
-    }
-
-    pub(super) fn poll_write_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self {
-            Self::Tcp(stream) => stream.poll_write_ready(cx),
-            Self::Dialed(dialed) => dialed.near.poll_write_ready(cx),
-        }
-    }
-
-    pub(super) fn try_read(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Tcp(stream) => stream.try_read(buffer),
-            Self::Dialed(dialed) => dialed.fault.explain(dialed.near.try_read(buffer)),
         }
     }
 
     pub(super) fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Tcp(stream) => stream.try_write(bytes),
-            Self::Dialed(dialed) => dialed.near.try_write(bytes),
-        }
+        self.stream.try_write(bytes)
     }
 
-    pub(super) fn try_write_vectored(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
-        match self {
-            Self::Tcp(stream) => stream.try_write_vectored(parts),
-            Self::Dialed(dialed) => dialed.near.try_write_vectored(parts),
-        }
+    pub(super) fn poll_write_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.stream.poll_write_ready(cx)
+    }
+
+    #[cfg(feature = "tls-no-provider")]
+    pub(super) fn poll_read_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.stream.poll_read_ready(cx)
     }
 
     /// The socket itself, independent of the runtime's readiness state.
     pub(super) fn raw(&self) -> SockRef<'_> {
-        match self {
-            Self::Tcp(stream) => SockRef::from(stream),
-            Self::Dialed(dialed) => SockRef::from(&dialed.near),
+        SockRef::from(&self.stream)
+    }
+
+    /// Closes both directions, even if other threads still use the socket.
+    pub(super) fn close(&self) {
+        let _ = self.raw().shutdown(Shutdown::Both);
+    }
+
+    fn explained(&self, read: io::Result<usize>) -> io::Result<usize> {
+        match &self.fault {
+            Some(fault) => fault.explain(read),
+            None => read,
         }
     }
 }
 
-impl AsyncRead for Socket {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Tcp(stream) => Pin::new(stream).poll_read(cx, buffer),
-            Self::Dialed(Dialed { near, fault }) => dialed::poll_read(near, fault, cx, buffer),
-        }
+impl Read for &Socket {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.explained(self.stream.try_read(buffer))
     }
 }
 
-impl AsyncWrite for Socket {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Self::Tcp(stream) => Pin::new(stream).poll_write(cx, bytes),
-            Self::Dialed(dialed) => Pin::new(&mut dialed.near).poll_write(cx, bytes),
-        }
+impl Write for &Socket {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.try_write(bytes)
     }
 
-    // The parts must be sent in one write. If they were sent in several writes, and the server refused the first one, the
-    // server's alert would be lost.
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        parts: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Self::Tcp(stream) => Pin::new(stream).poll_write_vectored(cx, parts),
-            Self::Dialed(dialed) => Pin::new(&mut dialed.near).poll_write_vectored(cx, parts),
-        }
+    // In one write: if the server refused the first of several, its alert would be lost.
+    fn write_vectored(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.stream.try_write_vectored(parts)
     }
 
-    fn is_write_vectored(&self) -> bool {
-        true
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Tcp(stream) => Pin::new(stream).poll_flush(cx),
-            Self::Dialed(dialed) => Pin::new(&mut dialed.near).poll_flush(cx),
-        }
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Tcp(stream) => Pin::new(stream).poll_shutdown(cx),
-            Self::Dialed(dialed) => Pin::new(&mut dialed.near).poll_shutdown(cx),
-        }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }

@@ -3,8 +3,7 @@
 use auto_mutex_core::store::State;
 use redis::FromRedisValue;
 
-use super::super::super::super::command::key;
-use super::super::super::super::scripts::KEYS;
+use super::super::super::{KEYS, key};
 use super::{Both, run};
 
 /// The state of a name at some time, in the model and on the server.

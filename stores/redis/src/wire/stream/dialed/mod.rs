@@ -1,8 +1,5 @@
-//! A connection that the program makes: `Config::dialer`.
-//!
-//! The program's code may block or panic, so neither an engine's thread nor a caller runs it. A socket pair connects
-//! our code to a task on another thread (`outside.rs`). This task passes the bytes to the program's stream and back
-//! (`pass.rs`). For the rest of the library, our end is a normal socket.
+//! A connection that the program makes: `Config::dialer`. Its code may block or panic, so neither an engine's thread nor a
+//! caller runs it: a socket pair connects us to a task on another thread, which passes the bytes on.
 
 mod outside;
 mod pass;
@@ -10,65 +7,67 @@ mod pass;
 #[cfg(test)]
 mod tests;
 
+use std::future::poll_fn;
 use std::io::{self, ErrorKind};
-use std::os::unix::net::UnixStream as StdUnixStream;
-use std::pin::Pin;
+use std::os::unix::net::UnixStream;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::Mutex;
-use std::task::{Context, Poll, ready};
+use std::task::Poll;
 
-use auto_mutex_core::store::{Dialer, lock};
-use tokio::io::{AsyncRead, ReadBuf};
-use tokio::net::UnixStream;
+use auto_mutex_core::store::{DialedStream, Dialer, lock};
+use tokio::net;
+use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-use self::outside::Call;
-
-/// Our end of a connection that the program has made.
-#[derive(Debug)]
-pub(crate) struct Dialed {
-    pub(super) near: UnixStream,
-    pub(super) fault: Fault,
-}
+use self::pass::pass;
 
 /// Why the program's stream failed: a socket pair carries no errors.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fault(Arc<Mutex<Option<io::Error>>>);
 
-/// Calls the program's dialer, and waits until it has connected.
-pub(super) async fn dial(dialer: &Dialer, host: &str, port: u16) -> io::Result<Dialed> {
-    let (near, far) = StdUnixStream::pair()?;
+pub(super) async fn dial(
+    dialer: &Dialer,
+    host: &str,
+    port: u16,
+) -> io::Result<(UnixStream, Fault)> {
+    let (near, far) = UnixStream::pair()?;
     near.set_nonblocking(true)?;
     far.set_nonblocking(true)?;
-    let near = UnixStream::from_std(near)?;
     let fault = Fault::default();
-    let (outcome, dialed) = oneshot::channel();
-    outside::start(Call {
-        dialer: dialer.clone(),
-        host: host.to_owned(),
-        port,
-        far,
-        fault: fault.clone(),
-        outcome,
+    let (mut outcome, dialed) = oneshot::channel();
+    let (dialer, host, of_stream) = (dialer.clone(), host.to_owned(), fault.clone());
+    // A panic of the dialer ends the thread, and drops `outcome`.
+    outside::start(move |handle| {
+        let dialed = handle.block_on(async {
+            let mut dialing = pin!(async move { dialer.dial(host, port).await });
+            poll_fn(|cx| match outcome.poll_closed(cx) {
+                Poll::Ready(()) => Poll::Ready(None),
+                Poll::Pending => dialing.as_mut().poll(cx).map(Some),
+            })
+            .await
+        });
+        if let Some(dialed) = dialed {
+            let attached = dialed.and_then(|stream| attach(handle, stream, far, of_stream));
+            let _ = outcome.send(attached);
+        }
     })?;
     match dialed.await {
-        Ok(Ok(())) => Ok(Dialed { near, fault }),
-        Ok(Err(error)) => Err(error),
+        Ok(outcome) => outcome.map(|()| (near, fault)),
         Err(_) => Err(io::Error::other("the dialer panicked")),
     }
 }
 
-/// Reads from our end. At the end of the data, returns why the program's stream failed, if it did.
-pub(super) fn poll_read(
-    near: &mut (impl AsyncRead + Unpin),
-    fault: &Fault,
-    cx: &mut Context<'_>,
-    buffer: &mut ReadBuf<'_>,
-) -> Poll<io::Result<()>> {
-    let before = buffer.filled().len();
-    let read = ready!(Pin::new(near).poll_read(cx, buffer));
-    let read = read.map(|()| buffer.filled().len() - before);
-    Poll::Ready(fault.explain(read).map(drop))
+fn attach(
+    handle: &Handle,
+    stream: Box<dyn DialedStream>,
+    far: UnixStream,
+    fault: Fault,
+) -> io::Result<()> {
+    let _entered = handle.enter();
+    let far = net::UnixStream::from_std(far)?;
+    handle.spawn(pass(stream, far, fault));
+    Ok(())
 }
 
 impl Fault {
@@ -76,8 +75,7 @@ impl Fault {
         *lock(&self.0) = error;
     }
 
-    /// Returns `read`, the result of a read from our end. If it shows the end of the data, and the program's stream failed,
-    /// returns that failure instead.
+    /// If the read shows the end of the data, and the program's stream failed, returns that failure instead.
     pub(super) fn explain(&self, read: io::Result<usize>) -> io::Result<usize> {
         let has_ended = match &read {
             Ok(count) => *count == 0,

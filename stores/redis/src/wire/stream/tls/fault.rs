@@ -5,15 +5,7 @@ use std::io::{self, ErrorKind};
 use auto_mutex_core::TlsError;
 use rustls::{AlertDescription, CertificateError, Error};
 
-/// Why a handshake failed. [`TlsError::Closed`] if the server has closed the connection; any other error of the socket stays
-/// as it is.
 pub(super) fn of_handshake(error: io::Error) -> io::Error {
-    if let Some(error) = error
-        .get_ref()
-        .and_then(|inner| inner.downcast_ref::<Error>())
-    {
-        return of(error).into_io();
-    }
     match error.kind() {
         ErrorKind::UnexpectedEof
         | ErrorKind::ConnectionReset

@@ -1,16 +1,14 @@
 //! [`Session`]: one TLS connection. The engine reads from it; the engine and the callers write to it.
 
-use std::fmt;
-use std::io::{self, ErrorKind, IoSlice, Read as _, Write as _};
+use std::future::poll_fn;
+use std::io::{self, ErrorKind, Read, Write as _};
 use std::sync::Mutex;
 use std::task::{Context, Poll, ready};
 
 use auto_mutex_core::TlsError;
 use auto_mutex_core::store::lock;
 use rustls::ClientConnection;
-use tokio::io::ReadBuf;
 use tokio::time::{Instant, timeout_at};
-use tokio_rustls::TlsConnector;
 
 use super::super::socket::Socket;
 use super::fault;
@@ -28,22 +26,40 @@ struct State {
 }
 
 impl Session {
-    /// Does the handshake.
     pub(in super::super) async fn begin(
         socket: Socket,
         (config, server): Trust,
         end: Instant,
     ) -> io::Result<Self> {
-        let connector = TlsConnector::from(config);
-        let shaken = timeout_at(end, connector.connect(server, socket)).await;
-        let stream = match shaken {
-            Ok(Ok(stream)) => stream,
-            Ok(Err(error)) => return Err(fault::of_handshake(error)),
-            Err(_) => return Err(TlsError::NoAnswer.into_io()),
-        };
-        let (socket, tls) = stream.into_inner();
+        let tls = ClientConnection::new(config, server);
+        let tls = tls.map_err(|error| fault::of(&error).into_io())?;
         let state = Mutex::new(State { tls, owed: 0 });
-        Ok(Self { socket, state })
+        let session = Self { socket, state };
+        match timeout_at(end, poll_fn(|cx| session.poll_handshake(cx))).await {
+            Ok(Ok(())) => Ok(session),
+            Ok(Err(error)) => Err(fault::of_handshake(error)),
+            Err(_) => Err(TlsError::NoAnswer.into_io()),
+        }
+    }
+
+    fn poll_handshake(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let Self { socket, state } = self;
+        let state = &mut *lock(state);
+        loop {
+            match state.send(socket) {
+                Ok(()) if !state.tls.is_handshaking() => return Poll::Ready(Ok(())),
+                Ok(()) => {
+                    ready!(socket.poll_read_ready(cx))?;
+                    if !state.receive(&mut &*socket, socket)? {
+                        return Poll::Ready(Err(ErrorKind::UnexpectedEof.into()));
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    ready!(socket.poll_write_ready(cx))?;
+                }
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
     }
 
     pub(in super::super) fn socket(&self) -> &Socket {
@@ -53,25 +69,20 @@ impl Session {
     pub(in super::super) fn poll_read(
         &self,
         cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
+        buffer: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
         let Self { socket, state } = self;
         loop {
-            match lock(state).tls.reader().read(buffer.initialize_unfilled()) {
-                Ok(count) => {
-                    buffer.advance(count);
-                    return Poll::Ready(Ok(()));
-                }
-                // The server closed the connection without the alert that TLS demands. This is accepted as a normal
-                // end.
+            match lock(state).tls.reader().read(buffer) {
+                // The end without the alert that TLS demands is accepted.
                 Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
-                    return Poll::Ready(Ok(()));
+                    return Poll::Ready(Ok(0));
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                Err(error) => return Poll::Ready(Err(error)),
+                read => return Poll::Ready(read),
             }
             ready!(socket.poll_read_ready(cx))?;
-            lock(state).receive(&mut Ends(socket), socket)?;
+            lock(state).receive(&mut &*socket, socket)?;
         }
     }
 
@@ -97,27 +108,29 @@ impl Session {
 }
 
 impl State {
-    /// Reads the available bytes from `from`, and decrypts them.
-    fn receive(&mut self, from: &mut dyn io::Read, socket: &Socket) -> io::Result<()> {
-        match self.tls.read_tls(from) {
-            Ok(_) => {}
-            Err(error) if is_for_later(&error) => return Ok(()),
+    /// `false`: there will be no more bytes.
+    fn receive(&mut self, from: &mut dyn Read, socket: &Socket) -> io::Result<bool> {
+        let count = match self.tls.read_tls(from) {
+            Ok(count) => count,
+            Err(error)
+                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) =>
+            {
+                return Ok(true);
+            }
             Err(error) => return Err(error),
-        }
+        };
         let taken = self.tls.process_new_packets();
-        // rustls may have produced alerts or a change of keys; these are sent now. If the socket does not take all of
-        // their bytes, the next write sends the rest first.
+        // Sends alerts, or a change of keys. If the socket does not take all of it, the next write sends the rest first.
         let _ = self.send(socket);
         match taken {
-            Ok(_) => Ok(()),
+            Ok(_) => Ok(count > 0),
             Err(error) => Err(fault::of(&error).into_io()),
         }
     }
 
-    /// Sends the encrypted bytes.
-    fn send(&mut self, socket: &Socket) -> io::Result<()> {
+    fn send(&mut self, mut socket: &Socket) -> io::Result<()> {
         while self.tls.wants_write() {
-            match self.tls.write_tls(&mut Ends(socket)) {
+            match self.tls.write_tls(&mut socket) {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
                 Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -125,38 +138,5 @@ impl State {
             }
         }
         Ok(())
-    }
-}
-
-fn is_for_later(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
-}
-
-/// Reads and writes the socket without blocking.
-struct Ends<'a>(&'a Socket);
-
-impl io::Read for Ends<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.try_read(buffer)
-    }
-}
-
-impl io::Write for Ends<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.try_write(bytes)
-    }
-
-    fn write_vectored(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
-        self.0.try_write_vectored(parts)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl fmt::Debug for Session {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Session").field(&self.socket).finish()
     }
 }

@@ -13,7 +13,6 @@ use rcgen::{CertifiedKey, generate_simple_self_signed};
 use redis::io::tcp::socket2::SockRef;
 use rustls::crypto::ring;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
-use tokio::io::ReadBuf;
 use tokio::time::{Instant, timeout};
 
 use super::super::socket::Socket;
@@ -51,12 +50,13 @@ async fn session<T: Send + 'static>(
     });
     let socket = tokio::net::TcpStream::connect(address).await.unwrap();
     SockRef::from(&socket).set_send_buffer_size(4096).unwrap();
+    let socket = Socket::new(socket.into_std().unwrap(), None).unwrap();
     let tls = Tls {
         ca: Some(ca.path().to_owned()),
         ..Tls::default()
     };
     let trust = trust(&tls, "localhost").unwrap();
-    let session = Session::begin(Socket::Tcp(socket), trust, Instant::now() + LONG)
+    let session = Session::begin(socket, trust, Instant::now() + LONG)
         .await
         .unwrap();
     (session, go, peer)
@@ -90,12 +90,11 @@ async fn read_exact(session: &Session, length: usize) -> Vec<u8> {
     let mut found = Vec::new();
     while found.len() < length {
         let mut buffer = [0; 5000];
-        let mut buffer = ReadBuf::new(&mut buffer);
-        poll_fn(|cx| session.poll_read(cx, &mut buffer))
+        let count = poll_fn(|cx| session.poll_read(cx, &mut buffer))
             .await
             .unwrap();
-        assert!(!buffer.filled().is_empty(), "closed");
-        found.extend_from_slice(buffer.filled());
+        assert!(count > 0, "closed");
+        found.extend_from_slice(&buffer[..count]);
     }
     found
 }

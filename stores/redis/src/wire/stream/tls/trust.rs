@@ -1,5 +1,4 @@
-//! Reads the trusted certificates, and the client's own, from their files: for each connection, so that renewed files take
-//! effect.
+//! Reads the certificates from their files, for each connection: so renewed files take effect.
 
 use std::fs;
 use std::io::{self, Read as _};
@@ -15,18 +14,11 @@ use rustls::{ClientConfig, InconsistentKeys, RootCertStore};
 use super::fault;
 use crate::wire::Tls;
 
-/// The largest file that is read: four times the size of the certificates of all common authorities.
 const LARGEST: u64 = 1 << 20;
 
-/// The input of a handshake: certificates, and the name that the server's certificate must have.
 pub(super) type Trust = (Arc<ClientConfig>, ServerName<'static>);
 
-/// Reads the files.
-pub(in super::super) fn trust(tls: &Tls, host: &str) -> io::Result<Trust> {
-    from_files(tls, host).map_err(TlsError::into_io)
-}
-
-fn from_files(tls: &Tls, host: &str) -> Result<Trust, TlsError> {
+pub(in super::super) fn trust(tls: &Tls, host: &str) -> Result<Trust, TlsError> {
     let name = tls
         .server_name
         .as_deref()
@@ -36,10 +28,22 @@ fn from_files(tls: &Tls, host: &str) -> Result<Trust, TlsError> {
             name: name.to_owned(),
         })?
         .to_owned();
-    let roots = match &tls.ca {
-        Some(path) => own_roots(path)?,
-        None => system_roots()?,
-    };
+    let mut roots = RootCertStore::empty();
+    match &tls.ca {
+        Some(path) => {
+            let reason = "a certificate in it is none of an authority that can be read";
+            for certificate in certificates(path)? {
+                let added = roots.add(certificate);
+                added.map_err(|_| in_file(path, reason))?;
+            }
+        }
+        None => {
+            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+            if roots.is_empty() {
+                return Err(TlsError::NoSystemRoots);
+            }
+        }
+    }
     let builder = ClientConfig::builder_with_provider(provider()?)
         .with_safe_default_protocol_versions()
         .map_err(|error| fault::of(&error))?
@@ -61,8 +65,7 @@ fn without_zone(host: &str) -> &str {
     }
 }
 
-/// Returns the cryptography provider that the program has installed for the process; without one, our own provider. The
-/// library installs no provider, because that choice belongs to the program.
+/// The library installs no provider for the process, because that choice belongs to the program.
 fn provider() -> Result<Arc<CryptoProvider>, TlsError> {
     match CryptoProvider::get_default() {
         Some(chosen) => Ok(chosen.clone()),
@@ -79,28 +82,6 @@ fn own_provider() -> Result<Arc<CryptoProvider>, TlsError> {
 #[cfg(not(feature = "tls"))]
 fn own_provider() -> Result<Arc<CryptoProvider>, TlsError> {
     Err(TlsError::NoProvider)
-}
-
-fn own_roots(path: &Path) -> Result<RootCertStore, TlsError> {
-    let mut roots = RootCertStore::empty();
-    for certificate in certificates(path)? {
-        roots.add(certificate).map_err(|_| {
-            in_file(
-                path,
-                "a certificate in it is none of an authority that can be read",
-            )
-        })?;
-    }
-    Ok(roots)
-}
-
-fn system_roots() -> Result<RootCertStore, TlsError> {
-    let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    if roots.is_empty() {
-        return Err(TlsError::NoSystemRoots);
-    }
-    Ok(roots)
 }
 
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
