@@ -1,6 +1,7 @@
 //! Tests with a real server, which each test starts on a socket of its own.
 
 mod acl;
+mod config;
 mod difference;
 mod loading;
 mod ops;
