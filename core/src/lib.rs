@@ -29,6 +29,7 @@ mod multi;
 mod mutex;
 mod name;
 mod observe;
+mod observer;
 mod order;
 mod process;
 mod queue;
@@ -62,10 +63,10 @@ pub use handle::{LockInfo, Waiter};
 pub use multi::{MultiGuard, MultiLock};
 pub use mutex::{Mutex, MutexGuard, Ticket};
 #[cfg(feature = "metrics")]
-pub use observe::MetricsObserver;
+pub use observer::MetricsObserver;
 #[cfg(feature = "otel")]
-pub use observe::OtelObserver;
-pub use observe::{Metric, MetricKind, Observer};
+pub use observer::OtelObserver;
+pub use observer::{Metric, MetricKind, Observer};
 pub use order::{OrderClass, OrderEdge};
 pub use rw_lock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub use semaphore::{Permit, Semaphore};

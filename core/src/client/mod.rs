@@ -22,6 +22,7 @@ use crate::engine;
 use crate::error::SetupError;
 use crate::exit;
 use crate::guarantees::Guarantees;
+use crate::observe;
 use crate::queue::{Member, OpenClient};
 use crate::site;
 use crate::wait::on_thread;
@@ -105,7 +106,7 @@ impl Client {
         exit::watch(&member);
         order::watch(&member);
         if let Some(observer) = member.observer() {
-            observer.begin();
+            observe::begin(observer);
         }
         let settings = member.settings();
         // With `connect_lazily`, no guarantee is known yet: the weaknesses are logged once the store is connected.

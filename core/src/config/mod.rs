@@ -21,7 +21,7 @@ use crate::address::Dialer;
 use crate::credentials::{CredentialsProvider, Given, ServerKind, Source};
 use crate::duration::IntoDuration;
 use crate::error::SetupError;
-use crate::observe::{Observer, SharedObserver};
+use crate::observer::{Observer, SharedObserver};
 use crate::store::{Engine, engine, of_several};
 
 /// Which store to use, and the default options of its locks.

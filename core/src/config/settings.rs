@@ -8,7 +8,7 @@ use super::Deadlock;
 use crate::duration::{IntoDuration, SHORTEST_EXPIRE, span};
 use crate::error::{LockError, StoreError, StoreErrorKind};
 use crate::name::Name;
-use crate::observe::SharedObserver;
+use crate::observer::SharedObserver;
 use crate::store::engine::Layout;
 use crate::store::limits::{LONGEST_LEASE, TOKENS_OF_A_GRANT};
 use crate::store::{Engine, Options, Replicas};

@@ -27,7 +27,7 @@ use crate::deadlock::Detector;
 use crate::error::{LockError, StoreError};
 use crate::exit::EndsWithProcess;
 use crate::name::Name;
-use crate::observe::{Metric, SharedObserver};
+use crate::observer::{Metric, SharedObserver};
 use crate::order::LockOrder;
 use crate::process;
 use crate::store::{Answer, Events, GrantBlock, Message, Meta, Node, RequestId, SharedStr, Store};

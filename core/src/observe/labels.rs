@@ -1,14 +1,8 @@
 //! The labels of the metrics. All values are constants of the program.
 
 use crate::error::{HoldKind, LockError, LossCause};
+use crate::observer::{CAUSE, KIND, OPERATION, OUTCOME, SITE, VIA};
 use crate::store::{Op, Share};
-
-pub(super) const SITE: &str = "lock.site";
-pub(super) const KIND: &str = "lock.kind";
-pub(super) const OUTCOME: &str = "outcome";
-pub(super) const VIA: &str = "via";
-pub(super) const CAUSE: &str = "cause";
-pub(super) const OPERATION: &str = "operation";
 
 /// The site of handles without a `metrics_label`.
 pub(crate) const BY_HAND: &str = "by_hand";

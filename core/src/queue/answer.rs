@@ -5,7 +5,8 @@ use std::time::Duration;
 use super::lock_queue::Transition;
 use super::ticket::{Granted, TicketState};
 use crate::error::{LockError, LockKind, LossCause, StoreError, StoreErrorKind};
-use crate::observe::{HOLD, Metric, operation};
+use crate::observe::{HOLD, operation};
+use crate::observer::Metric;
 use crate::store::limits::{NEAR_MS, TOKENS_OF_A_GRANT};
 use crate::store::{Answer, Lease, Message, Mode, Op, Reply, Share};
 

@@ -10,9 +10,8 @@ use tracing::{Span, span};
 use super::{Hold, Member};
 use crate::clock::Instant;
 use crate::error::{Holder, LockError};
-use crate::observe::{
-    ACQUIRE, CallerPlace, LockLabels, Metric, SharedObserver, outcome, spans_are_on,
-};
+use crate::observe::{ACQUIRE, CallerPlace, LockLabels, outcome, spans_are_on};
+use crate::observer::{Metric, SharedObserver};
 
 /// If this value is dropped before the end, the call counts as cancelled.
 #[derive(Debug)]

@@ -1,5 +1,13 @@
 //! [`Metric`]: the metrics, with their names, units and labels.
 
+// The names of the labels.
+pub(crate) const SITE: &str = "lock.site";
+pub(crate) const KIND: &str = "lock.kind";
+pub(crate) const OUTCOME: &str = "outcome";
+pub(crate) const VIA: &str = "via";
+pub(crate) const CAUSE: &str = "cause";
+pub(crate) const OPERATION: &str = "operation";
+
 /// A metric that an [`Observer`](crate::Observer) gets. Names, units and labels follow the rules of OpenTelemetry.
 ///
 /// | name | kind | labels |
@@ -60,7 +68,7 @@ pub enum MetricKind {
     UpDownCounter,
 }
 
-const OF_LOCK: &[&str] = &[super::labels::SITE, super::labels::KIND];
+const OF_LOCK: &[&str] = &[SITE, KIND];
 
 impl Metric {
     /// All metrics.
@@ -142,7 +150,6 @@ impl Metric {
     /// The names of the labels.
     #[must_use]
     pub const fn labels(self) -> &'static [&'static str] {
-        use super::labels::{CAUSE, KIND, OPERATION, OUTCOME, SITE, VIA};
         match self {
             Self::AcquireDuration => &[SITE, KIND, OUTCOME, VIA],
             Self::Lost => &[SITE, KIND, CAUSE],
