@@ -128,7 +128,7 @@ mod tests {
     /// The table of [`Metric`](crate::Metric) has every value of every label.
     #[test]
     fn all_values_are_documented() {
-        let table = include_str!("metric.rs");
+        let table = include_str!("../observer/metric.rs");
         let outcomes = [
             "acquired",
             "timeout",

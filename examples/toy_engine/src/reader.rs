@@ -15,7 +15,7 @@ impl ToyReader {
 
     async fn read(&self) -> Result<Read, SetupError> {
         let (sender, mut reply) = unbounded_channel();
-        let _ = self.0.send(Job::Read(sender));
+        self.0.send(Job::Read(sender));
         let read = reply.recv().await;
         read.ok_or_else(|| SetupError::engine("the server has ended"))
     }
