@@ -1,5 +1,3 @@
-//! The scope of a client: a future or closure that uses this client.
-
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,7 +9,6 @@ use super::frames::enter_scope;
 use crate::queue::OpenClient;
 
 pin_project! {
-    /// A future that uses `client` while it is polled, and while it is dropped.
     #[must_use = "futures do nothing unless polled"]
     pub(crate) struct Scoped<F> {
         client: Arc<OpenClient>,
@@ -29,7 +26,6 @@ pin_project! {
     }
 }
 
-/// Makes `future` use `client`.
 pub(crate) fn scope<F>(client: Arc<OpenClient>, future: F) -> Scoped<F> {
     Scoped {
         client,
@@ -37,7 +33,6 @@ pub(crate) fn scope<F>(client: Arc<OpenClient>, future: F) -> Scoped<F> {
     }
 }
 
-/// Makes this task or thread use `client` while `run` runs.
 pub(crate) fn blocking_scope<T>(client: Arc<OpenClient>, run: impl FnOnce() -> T) -> T {
     let _entered = enter_scope(client);
     run()

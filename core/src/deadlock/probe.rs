@@ -1,4 +1,4 @@
-//! [`Probe`]: the messages between clients that search for a deadlock, as words. An unknown message is ignored.
+//! [`Probe`]: the messages between clients that search for a deadlock, as words. Unknown ones are ignored.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -8,7 +8,6 @@ use crate::config::Deadlock;
 use crate::name::{self, Name};
 use crate::store::{SharedStr, Ticket};
 
-/// A message from one client to another, about one name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Probe {
     /// Which locks does the task of a holding ticket wait for? Does a waiting ticket still wait?
@@ -17,23 +16,22 @@ pub(crate) enum Probe {
         tickets: Vec<Ticket>,
     },
     Answer(Answer),
-    /// Another client has found a deadlock, and this wait must end or report it: search now.
+    /// This wait must end or report a deadlock: search now.
     Search {
         wait: WaitId,
     },
 }
 
-/// The answer to [`Probe::Ask`]: each of its tickets is in one of the three lists.
+/// Each ticket of the question is in one of the lists.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) round: u64,
     pub(crate) holds: Vec<WaitingHold>,
     pub(crate) waiting: Vec<Ticket>,
-    /// All other tickets: their tasks wait for nothing, or the tickets no longer exist.
+    /// Their tasks wait for nothing, or the tickets no longer exist.
     pub(crate) free: Vec<Ticket>,
 }
 
-/// The maximum number of tickets in one question.
 pub(super) const MOST_TICKETS: usize = 64;
 
 const ASK: &str = "ask";
@@ -43,13 +41,11 @@ const HOLD: &str = "hold";
 const WAIT: &str = "wait";
 const WAITING: &str = "waiting";
 const FREE: &str = "free";
-/// Written in place of a missing ticket.
 const NONE: &str = "-";
 
 impl Probe {
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
-        // Writing to a String cannot fail.
         let _ = self.write(&mut text);
         text
     }

@@ -1,5 +1,5 @@
-//! [`Search`]: one client's search for a deadlock that one wait is a part of, in two rounds that share no answers. The
-//! second begins after the first has ended, so what both have found existed at the moment between them.
+//! [`Search`]: looks for a deadlock around one wait, in two rounds that share no answers. The second begins after the
+//! first has ended, so what both have found existed at the moment between them.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -10,42 +10,36 @@ use super::waits::TaskWait;
 use crate::name::Name;
 use crate::store::{MemberId, NameRecord, Ticket};
 
-/// The maximum number of names in one round. Waits for further names count as waits that will end.
+/// In one round. Waits for further names count as waits that will end.
 const MOST_NAMES: usize = 256;
 
 #[derive(Debug)]
 pub(crate) enum Todo {
-    /// Inspect the name, and report the result with [`Detector::inspected`](super::Detector::inspected).
-    Inspect { round: u64, name: Name },
+    Inspect {
+        round: u64,
+        name: Name,
+    },
     Send {
         name: Name,
         member: MemberId,
         probe: Probe,
     },
-    /// Report or end a deadlock, because its chosen wait belongs to this client.
-    Judge { cycle: Cycle, wait: Arc<TaskWait> },
+    Judge {
+        cycle: Cycle,
+        wait: Arc<TaskWait>,
+    },
 }
 
 #[derive(Debug)]
 pub(super) struct Search {
     root: WaitId,
-    /// The number of the round. Questions and answers contain it, so that answers to another round are ignored.
+    /// So that answers to another round are ignored.
     round: u64,
-    /// The result of the first round.
     first: Option<Graph>,
     graph: Graph,
     names: HashSet<Name>,
-    /// The tickets that were asked about, and those of them that were answered.
     asked: HashSet<Ticket>,
     answered: HashSet<Ticket>,
-}
-
-#[derive(Debug)]
-pub(super) enum Outcome {
-    Nothing,
-    /// A deadlock was found, and another round must confirm it.
-    Again,
-    Found(Box<Cycle>),
 }
 
 impl Search {
@@ -78,7 +72,6 @@ impl Search {
         todos
     }
 
-    /// Takes the store's answer about a name. Returns the questions that follow from it.
     pub(super) fn inspected(&mut self, name: &Name, record: &NameRecord) -> Vec<Todo> {
         let mut todos = Vec::new();
         if !self.names.contains(name) || self.graph.knows(name) {
@@ -91,7 +84,6 @@ impl Search {
         todos
     }
 
-    /// Takes the answer of a client to a question of this round. Returns the questions that follow from it.
     pub(super) fn answered(&mut self, answer: Answer) -> Vec<Todo> {
         let mut todos = Vec::new();
         for ticket in answer.free {
@@ -110,7 +102,6 @@ impl Search {
         todos
     }
 
-    /// Whether `ticket` was asked about, and this is the first answer about it.
     fn is_answer(&mut self, ticket: Ticket) -> bool {
         self.asked.contains(&ticket) && self.answered.insert(ticket)
     }
@@ -136,7 +127,6 @@ impl Search {
         }
     }
 
-    /// Asks about each ticket that may block `wait`, unless it was asked about before.
     fn ask(&mut self, wait: &Wait, todos: &mut Vec<Todo>) {
         for (member, ticket) in self.graph.in_the_way_of(wait) {
             if !self.asked.insert(ticket) {
@@ -170,23 +160,23 @@ impl Search {
         self.answered.len() == self.asked.len() && self.graph.names() == self.names.len()
     }
 
-    /// Ends a round that is complete or whose time is over. `round`: the number of the next one.
-    pub(super) fn end(&mut self, round: u64) -> Outcome {
+    /// Whether another round must confirm what the last one has found.
+    pub(super) fn must_confirm(&self) -> bool {
+        self.first.is_some()
+    }
+
+    /// Returns the deadlock that the round has found. `round`: the number of the next one.
+    pub(super) fn end(&mut self, round: u64) -> Option<Cycle> {
         let graph = std::mem::take(&mut self.graph);
         self.names.clear();
         self.asked.clear();
         self.answered.clear();
         self.round = round;
-        match self.first.take() {
-            None if graph.cycle(self.root).is_some() => {
-                self.first = Some(graph);
-                Outcome::Again
-            }
-            None => Outcome::Nothing,
-            Some(first) => match graph.and(&first).cycle(self.root) {
-                Some(cycle) => Outcome::Found(Box::new(cycle)),
-                None => Outcome::Nothing,
-            },
+        if let Some(first) = self.first.take() {
+            return graph.and(&first).cycle(self.root);
         }
+        let cycle = graph.cycle(self.root)?;
+        self.first = Some(graph);
+        Some(cycle)
     }
 }

@@ -10,81 +10,53 @@ use std::time::Duration;
 
 use super::PerProcess;
 use crate::clock::Instant;
+use crate::queue::Member;
 
-/// How long the end of the process may be delayed.
+/// Of the end of the process.
 const LIMIT: Duration = Duration::from_millis(500);
 /// Even after [`LIMIT`]: after a suspend, the time may be over before the engines have run.
 const LEAST_PAUSES: u32 = 50;
 const FIRST_PAUSE: Duration = Duration::from_micros(50);
 const LAST_PAUSE: Duration = Duration::from_millis(5);
 
-static WATCHED: PerProcess<Watched> = PerProcess::new(Watched::new);
+pub(super) static WATCHED: PerProcess<Watched> = PerProcess::new(Watched::default);
 
-pub(crate) trait EndsWithProcess: Send + Sync {
-    /// Starts to release everything. The calling thread may hold any mutex, and its thread-locals may be gone.
-    fn end(&self);
-
-    fn has_ended(&self) -> bool;
-
-    /// Takes no new locks from now on, and lets running bodies end.
-    fn let_bodies_end(&self);
-
-    /// A text for each held lock.
-    fn bodies(&self) -> Vec<String>;
-}
-
-pub(crate) fn watch(member: &Arc<impl EndsWithProcess + 'static>) {
+pub(crate) fn watch(member: &Arc<Member>) {
     if !super::os::register() {
         tracing::warn!(
             "cannot watch the end of the process: locks that are held at that time are free when their lease ends"
         );
     }
-    WATCHED.get().add(member.clone());
+    WATCHED.get().add(member);
 }
 
-/// Releases the locks of all clients. Called at exit or after a signal, while the engines still run.
-pub(super) fn flush() {
-    WATCHED.get().flush();
-}
-
-/// Lets the bodies of all clients end, for `limit` at most. Returns a text for each lock that is still held.
-pub(super) fn drain(limit: Duration) -> Vec<String> {
-    WATCHED.get().drain(limit)
-}
-
-struct Watched {
-    members: Mutex<Vec<Weak<dyn EndsWithProcess>>>,
+#[derive(Default)]
+pub(super) struct Watched {
+    members: Mutex<Vec<Weak<Member>>>,
     draining: AtomicBool,
     ending: AtomicBool,
 }
 
 impl Watched {
-    fn new() -> Self {
-        Self {
-            members: Mutex::new(Vec::new()),
-            draining: AtomicBool::new(false),
-            ending: AtomicBool::new(false),
-        }
-    }
-
-    fn add(&self, member: Arc<dyn EndsWithProcess>) {
+    fn add(&self, member: &Arc<Member>) {
         let mut members = self.lock();
         members.retain(|member| member.strong_count() > 0);
-        members.push(Arc::downgrade(&member));
+        members.push(Arc::downgrade(member));
         drop(members);
         // A `flush` or `drain` that began before may have missed this client.
         if self.ending.load(Ordering::SeqCst) {
             member.end();
         } else if self.draining.load(Ordering::SeqCst) {
-            member.let_bodies_end();
+            member.start_draining();
         }
     }
 
-    fn drain(&self, limit: Duration) -> Vec<String> {
+    /// Returns a text for each lock that is still held after `limit`.
+    pub(super) fn drain(&self, limit: Duration) -> Vec<String> {
         let ends = Instant::now().after(limit);
         self.draining.store(true, Ordering::SeqCst);
         let all = || -> Vec<_> { self.lock().iter().filter_map(Weak::upgrade).collect() };
-        all().iter().for_each(|member| member.let_bodies_end());
+        all().iter().for_each(|member| member.start_draining());
         loop {
             let now = Instant::now();
             let held: Vec<_> = all().iter().flat_map(|member| member.bodies()).collect();
@@ -97,39 +69,33 @@ impl Watched {
         }
     }
 
-    fn flush(&self) {
+    /// At exit or after a signal, while the engines still run.
+    pub(super) fn flush(&self) {
         self.ending.store(true, Ordering::SeqCst);
         let mut pause = pauses();
         let members = loop {
-            match self.try_members() {
-                Some(members) => break members,
-                None if pause() => {}
-                None => return,
+            match self.members.try_lock() {
+                Ok(members) => break members,
+                Err(TryLockError::Poisoned(members)) => break PoisonError::into_inner(members),
+                // Another thread adds a client, or a signal interrupted this thread while it added one.
+                Err(TryLockError::WouldBlock) if pause() => {}
+                Err(TryLockError::WouldBlock) => return,
             }
         };
-        // Never dropped: one of them may be the last, and dropping it would free the client.
+        // Never dropped: dropping the last reference would free the client.
         let all = || members.iter().filter_map(Weak::upgrade);
         let all = || all().map(ManuallyDrop::new);
-        // All clients are notified before the first is awaited, so that no client has to wait for the server of another.
+        // All are notified before the first is awaited: no client has to wait for the server of another.
         all().for_each(|member| member.end());
         while !all().all(|member| member.has_ended()) && pause() {}
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Weak<dyn EndsWithProcess>>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<Weak<Member>>> {
         self.members.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// `None` while another thread adds a client, or if a signal interrupted this thread while it added one.
-    fn try_members(&self) -> Option<MutexGuard<'_, Vec<Weak<dyn EndsWithProcess>>>> {
-        match self.members.try_lock() {
-            Ok(members) => Some(members),
-            Err(TryLockError::Poisoned(members)) => Some(PoisonError::into_inner(members)),
-            Err(TryLockError::WouldBlock) => None,
-        }
     }
 }
 
-/// Returns a function that sleeps, longer at each call. It returns `false` without sleeping once [`LIMIT`] is over.
+/// Sleeps, longer at each call; `false` once [`LIMIT`] is over.
 fn pauses() -> impl FnMut() -> bool {
     let ends = Instant::now().after(LIMIT);
     let (mut count, mut pause) = (0, FIRST_PAUSE);
@@ -160,8 +126,8 @@ mod tests {
 
     #[test]
     fn a_client_that_is_just_being_made_does_not_keep_others_from_their_release() {
-        let (watched, (client, guard)) = (Watched::new(), client());
-        watched.add(client.member().clone());
+        let (watched, (client, guard)) = (Watched::default(), client());
+        watched.add(client.member());
         thread::scope(|scope| {
             let making = watched.lock();
             let (sender, ended) = mpsc::channel();
@@ -182,8 +148,8 @@ mod tests {
 
     #[test]
     fn the_end_of_a_thread_that_makes_a_client_is_not_held_up() {
-        let (watched, (client, guard)) = (Watched::new(), client());
-        watched.add(client.member().clone());
+        let (watched, (client, guard)) = (Watched::default(), client());
+        watched.add(client.member());
         let making = watched.lock();
         watched.flush();
         assert!(!guard.is_lost());
@@ -192,15 +158,15 @@ mod tests {
 
     #[test]
     fn all_clients_drain_and_so_does_one_that_is_made_meanwhile() {
-        let (watched, (client, guard)) = (Watched::new(), client());
-        watched.add(client.member().clone());
+        let (watched, (client, guard)) = (Watched::default(), client());
+        watched.add(client.member());
         thread::scope(|scope| {
             let draining = scope.spawn(|| watched.drain(Duration::from_secs(600)));
             while client.member().is_open() {
                 thread::yield_now();
             }
             let late = Client::connect("memory://").unwrap();
-            watched.add(late.member().clone());
+            watched.add(late.member());
             let refused = late.mutex("m").blocking_lock();
             assert!(matches!(refused, Err(LockError::ShutDown)), "{refused:?}");
             guard.check().unwrap();
@@ -211,8 +177,8 @@ mod tests {
 
     #[test]
     fn what_is_held_when_the_time_is_over_is_named() {
-        let (watched, (client, guard)) = (Watched::new(), client());
-        watched.add(client.member().clone());
+        let (watched, (client, guard)) = (Watched::default(), client());
+        watched.add(client.member());
         let left = watched.drain(Duration::ZERO);
         assert!(
             left.len() == 1 && left[0].starts_with("`m` for "),
@@ -224,9 +190,9 @@ mod tests {
 
     #[test]
     fn a_client_that_is_made_while_the_process_ends_is_closed() {
-        let (watched, (client, guard)) = (Watched::new(), client());
+        let (watched, (client, guard)) = (Watched::default(), client());
         watched.flush();
-        watched.add(client.member().clone());
+        watched.add(client.member());
         while !client.member().has_ended() {
             thread::yield_now();
         }

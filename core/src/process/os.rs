@@ -6,26 +6,26 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use once_cell::race::OnceBool;
 
+use super::exit::WATCHED;
+
 /// Grows by one in every child of a fork, from 0 in the process that is no fork.
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
-/// The number of forks since the first ancestor; cheaper to read than the process id.
+/// Cheaper to read than the process id.
 pub(crate) fn forks() -> u32 {
     FORKS.load(Ordering::Relaxed)
 }
 
 extern "C" fn in_child() {
-    // Does little, because the child of a process with threads may call few functions.
     FORKS.fetch_add(1, Ordering::Relaxed);
     super::handler::in_child();
 }
 
 extern "C" fn at_exit() {
     // A panic must not cross into C.
-    let _ = std::panic::catch_unwind(super::exit::flush);
+    let _ = std::panic::catch_unwind(|| WATCHED.get().flush());
 }
 
-/// Counts forks, and releases all locks when the process ends, if the system accepts both.
 pub(crate) fn register() -> bool {
     // Without a lock, which a fork could leave taken: two threads may both register, which is harmless.
     static AGREED: OnceBool = OnceBool::new();

@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use super::exit::WATCHED;
 use super::{PerProcess, handler};
 use crate::config::{IntoDuration, length};
 use crate::error::SetupError;
@@ -129,7 +130,7 @@ fn drain(signal: i32, limit: Duration) {
         ?limit,
         "this process was told to end: it does when its locks are released; a second signal ends it at once"
     );
-    for held in super::exit::drain(limit) {
+    for held in WATCHED.get().drain(limit) {
         tracing::warn!(
             target: HOLD,
             held,
@@ -140,6 +141,6 @@ fn drain(signal: i32, limit: Duration) {
 }
 
 fn end(signal: i32) -> ! {
-    super::exit::flush();
+    WATCHED.get().flush();
     handler::end(signal)
 }

@@ -1,5 +1,4 @@
-//! The client's calls to the queue of a name. Some calls report an event: an answer, a message, a timer, draining,
-//! shutdown. The others ask for the state: what is held, how long renewals take, which tickets are here.
+//! The client's calls to the queue of a name.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -11,23 +10,15 @@ use super::lock_queue::{Answered, LockQueue, Query, Transition};
 use super::ticket::{Ticket, TicketState};
 use crate::clock::Instant;
 use crate::error::{LockError, LossCause, StoreError, StoreErrorKind};
-use crate::member::{ClientCore, HeldName, Load, NameQueue};
-use crate::name::Name;
+use crate::member::{HeldName, Load};
 use crate::observe::operation;
 use crate::store::{Answer, Message, Op, Reply, RequestId, Ticket as TicketId};
 use crate::task::TaskId;
 use crate::wait::Promise;
 
-impl NameQueue for LockQueue {
-    fn new(name: Name, member: Arc<ClientCore<Self>>) -> Arc<Self> {
-        Arc::new(Self::of(name, member))
-    }
-
-    fn name(&self) -> &Name {
-        self.name()
-    }
-
-    fn due(self: &Arc<Self>, armed: Instant) -> bool {
+impl LockQueue {
+    /// `false` if the queue is idle, so that it may be retired.
+    pub(crate) fn due(self: &Arc<Self>, armed: Instant) -> bool {
         self.step(|step| {
             if step.state.armed.is_none_or(|current| current != armed) {
                 return true;
@@ -42,63 +33,60 @@ impl NameQueue for LockQueue {
         .unwrap_or(true)
     }
 
-    fn answered(self: &Arc<Self>, answer: Answer) {
+    pub(crate) fn answered(self: &Arc<Self>, answer: Answer) {
         self.step(|step| step.answer(answer));
     }
 
-    fn told(self: &Arc<Self>, message: &Message) {
+    pub(crate) fn told(self: &Arc<Self>, message: &Message) {
         self.step(|step| step.told(message));
     }
 
-    fn reconnected(self: &Arc<Self>) {
+    pub(crate) fn reconnected(self: &Arc<Self>) {
         self.step(|step| step.reconnected());
     }
 
-    fn disconnected(self: &Arc<Self>) {
+    /// The store timeout of the waiters counts from now.
+    pub(crate) fn disconnected(self: &Arc<Self>) {
         self.step(|_| {});
     }
 
-    fn retire(&self) -> bool {
+    pub(crate) fn retire(&self) -> bool {
         let mut state = self.lock();
         state.retired |= state.is_idle();
         state.retired
     }
 
-    fn is_done(&self) -> bool {
+    pub(crate) fn is_done(&self) -> bool {
         self.lock().is_idle()
     }
 
-    fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.lock().is_over(Instant::now())
     }
 
-    fn load(&self) -> Load {
+    pub(crate) fn load(&self) -> Load {
         let state = self.lock();
-        let held = || {
-            state
-                .tickets
-                .iter()
-                .filter(|ticket| ticket.held().is_some())
-        };
-        let attempting = |ticket: &&Ticket| ticket.attempting().is_some();
+        let tickets = state.tickets.iter();
+        let attempts = tickets.clone().filter_map(Ticket::attempting);
+        let held = tickets.filter(|ticket| ticket.held().is_some());
         Load {
-            held: held().count(),
-            waiting: state.waiters.len() + state.tickets.iter().filter(attempting).count(),
-            oldest_renewal: held().filter_map(|ticket| ticket.log.unanswered()).min(),
+            held: held.clone().count(),
+            waiting: state.waiters.len() + attempts.count(),
+            oldest_renewal: held.filter_map(|ticket| ticket.log.unanswered()).min(),
         }
     }
 
-    fn knows(&self, ticket: TicketId) -> bool {
+    pub(crate) fn knows(&self, ticket: TicketId) -> bool {
         self.lock().find(ticket).is_some()
     }
 
-    fn waits_with(&self, ticket: TicketId) -> bool {
+    pub(crate) fn waits_with(&self, ticket: TicketId) -> bool {
         let state = self.lock();
-        let found = state.find(ticket).map(|index| &state.tickets[index]);
-        found.is_some_and(|ticket| ticket.waiting().is_some())
+        let found = state.find(ticket);
+        found.is_some_and(|index| state.tickets[index].waiting().is_some())
     }
 
-    fn held(&self) -> Vec<HeldName> {
+    pub(crate) fn held(&self) -> Vec<HeldName> {
         let (state, now) = (self.lock(), Instant::now());
         let held = state.tickets.iter().filter_map(Ticket::held);
         held.map(|held| HeldName {
@@ -110,14 +98,15 @@ impl NameQueue for LockQueue {
         .collect()
     }
 
-    fn drain(self: &Arc<Self>, holders: &HashSet<TaskId>) {
+    /// All waiters fail, except those of running bodies. `holders` are the tasks that hold locks taken by hand.
+    pub(crate) fn drain(self: &Arc<Self>, holders: &HashSet<TaskId>) {
         let has_taken = |task| holders.contains(&task);
         self.step(|step| {
             step.fail(&LockError::ShutDown, |want| !want.by.is_nested(has_taken));
         });
     }
 
-    fn close(self: &Arc<Self>) {
+    pub(crate) fn close(self: &Arc<Self>) {
         self.step(|step| {
             step.fail(&LockError::ShutDown, |_| true);
             for index in 0..step.state.tickets.len() {
@@ -130,14 +119,12 @@ impl NameQueue for LockQueue {
         });
     }
 
-    fn abandon(self: &Arc<Self>) {
+    pub(crate) fn abandon(self: &Arc<Self>) {
         self.close();
         self.step(|step| {
             for ticket in std::mem::take(&mut step.state.tickets) {
-                if let TicketState::Leaving(leaving) = ticket.state
-                    && let Some((_, unlocker)) = leaving.unlocker
-                {
-                    let _ = unlocker.complete(Err(LockError::ShutDown), step.wakes);
+                if let TicketState::Leaving(leaving) = ticket.state {
+                    step.answer_unlocker(leaving.unlocker, Err(LockError::ShutDown));
                 }
             }
             for query in std::mem::take(&mut step.state.queries) {
@@ -148,20 +135,19 @@ impl NameQueue for LockQueue {
     }
 }
 
-/// For this time a signal may be sent again. The store remembers for 30 s that it has executed a signal.
+/// The store remembers for 30 s that it has executed a signal.
 const SIGNALLED_WITHIN: Duration = Duration::from_secs(25);
 
 impl LockQueue {
-    /// Sends `op`, which concerns the name and no ticket of this queue; `None` if the name was retired.
+    /// `None` if the name was retired.
     pub(crate) fn query(self: &Arc<Self>, op: &Op) -> Option<Answered> {
         self.step(|step| {
             let promise = Arc::new(Promise::new());
             let member = step.queue.member();
             let store_timeout = member.settings().store_timeout();
-            let limit = if matches!(op, Op::Signal { .. }) {
-                SIGNALLED_WITHIN
-            } else {
-                Duration::MAX
+            let limit = match op {
+                Op::Signal { .. } => SIGNALLED_WITHIN,
+                _ => Duration::MAX,
             };
             let query = Query {
                 id: member.request_id(),
@@ -185,30 +171,27 @@ impl Transition<'_> {
         let Some(index) = queries.iter().position(|query| query.id == id) else {
             return;
         };
-        let harmless_twice = is_harmless_twice(&queries[index].op);
         let (operation, sent) = (operation(&queries[index].op), queries[index].sent);
         self.note_answer(operation, sent, &result);
-        let result = match result {
-            Ok(reply) => Ok(reply),
-            // The query is sent again when the connection is back.
-            Err(error) if error.is_disconnected() && harmless_twice => return,
-            // The store did not execute the query; the cause is temporary.
+        let query = &mut self.state.queries[index];
+        match &result {
+            Err(error) if error.is_disconnected() && is_harmless_twice(&query.op) => return,
             Err(error) if error.kind() == StoreErrorKind::Busy => {
-                self.state.queries[index].again = self.now.after(RETRY);
+                query.again = self.now.after(RETRY);
                 return;
             }
-            Err(error) => Err(self.lock_error(error)),
-        };
+            _ => {}
+        }
         let query = self.state.queries.swap_remove(index);
+        let result = result.map_err(|error| self.lock_error(error));
         let _ = query.promise.complete(result, self.wakes);
     }
 
-    /// Called for a new connection: resends the queries that may be executed twice.
     pub(super) fn ask_queries_again(&mut self) {
         self.send_again(|query| is_harmless_twice(&query.op));
     }
 
-    /// Resends the queries that `which` selects, except those that may not be sent again. The next timer fails these.
+    /// Not those that may not be sent again: the next timer fails them.
     fn send_again(&mut self, which: impl Fn(&Query) -> bool) {
         let (mut again, now) = (Vec::new(), self.now);
         let queries = self.state.queries.iter_mut();
@@ -240,9 +223,8 @@ impl Transition<'_> {
     }
 }
 
-/// Whether a second execution of `op` is harmless. A second `Force` could break the lock of the next holder. A second
-/// `Delete` could drop signals that were added since. A second `Kick` breaks no other hold, but it would report that it
-/// broke none.
+/// A second `Force` could break the lock of the next holder, a second `Delete` drop signals that were added since, and
+/// a second `Kick` would report that it broke none.
 fn is_harmless_twice(op: &Op) -> bool {
     !matches!(op, Op::Force { .. } | Op::Kick { .. } | Op::Delete)
 }

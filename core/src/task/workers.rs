@@ -1,7 +1,5 @@
-//! Which workers of multi-threaded runtimes are blocked by calls that wait for locks.
-//!
-//! Tokio starts no worker in place of a blocked one. If all of them wait for locks that tasks of the same runtime hold, no
-//! such task can run on and release its lock.
+//! Which workers are blocked by calls that wait for locks. Tokio starts no worker in place of a blocked one: if all of
+//! them wait for locks that tasks of the same runtime hold, no such task can run on.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -10,7 +8,6 @@ use tokio::runtime::{Handle, Id, RuntimeFlavor};
 use super::runs_a_task;
 use crate::process::PerProcess;
 
-/// A runtime with blocked workers.
 struct Runtime {
     id: Id,
     workers: usize,
@@ -24,12 +21,10 @@ fn runtimes() -> MutexGuard<'static, Vec<Runtime>> {
     runtimes.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A worker that is blocked until this value is dropped.
 #[derive(Debug)]
 pub(crate) struct BlockedWorker(Id);
 
 impl BlockedWorker {
-    /// Counts the current thread as blocked, if it is a worker of a multi-threaded runtime.
     pub(crate) fn enter() -> Option<Self> {
         let handle = Handle::try_current().ok()?;
         if handle.runtime_flavor() == RuntimeFlavor::CurrentThread || !runs_a_task() {
@@ -65,7 +60,7 @@ impl Drop for BlockedWorker {
     }
 }
 
-/// The number of workers of the runtime, if all of them are blocked.
+/// If all workers of the runtime are blocked: their number.
 pub(crate) fn all_blocked(runtime: Id) -> Option<usize> {
     let runtimes = runtimes();
     let found = runtimes.iter().find(|found| found.id == runtime)?;

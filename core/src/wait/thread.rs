@@ -1,5 +1,3 @@
-//! [`on_thread`]: blocking work, awaited without a runtime.
-
 use std::io;
 use std::sync::Arc;
 use std::thread;

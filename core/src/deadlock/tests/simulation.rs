@@ -16,7 +16,7 @@ use crate::deadlock::detector::Detector;
 use crate::deadlock::graph::{self, Cycle, WaitId, WaitingHold};
 use crate::deadlock::probe::Probe;
 use crate::deadlock::search::Todo;
-use crate::deadlock::waits::{HeldLock, Registered, TaskWait, Waiting};
+use crate::deadlock::waits::{HeldLock, TaskWait, Waiting};
 use crate::dice::Dice;
 use crate::error::LockError;
 use crate::name::Name;
@@ -55,7 +55,7 @@ struct Pending {
     ticket: Ticket,
     since: Instant,
     /// The entry in the list of waits (`waits.rs`); `None` if the task holds nothing.
-    registered: Option<Registered>,
+    registered: Option<Arc<TaskWait>>,
 }
 
 /// A hold.
@@ -486,11 +486,11 @@ impl World {
                 since,
                 world: self.truth.clone(),
             };
-            wait.registered = Some(Registered::new(Box::new(waiting), held));
+            wait.registered = Some(TaskWait::new(Box::new(waiting), held));
         }
         if let Some(registered) = &wait.registered {
             let after = self.shape.after;
-            self.detectors[member].add(registered.wait(), since, after);
+            self.detectors[member].add(registered, since, after);
             self.at(after, Event::Tick(member));
         }
         self.tasks[task].waits = Some(wait);
