@@ -4,7 +4,6 @@
 
 mod frames;
 mod run;
-mod scope;
 
 use std::sync::Arc;
 
@@ -14,8 +13,7 @@ use crate::store::Meta;
 use crate::task::{Home, TaskId};
 
 pub(crate) use frames::{enter, enter_body};
-pub(crate) use run::{Around, Loss, run};
-pub(crate) use scope::{blocking_scope, scope};
+pub(crate) use run::{Around, Loss, blocking_scope, run, scope};
 
 #[derive(Debug, Default)]
 pub(crate) struct Caller {
@@ -79,9 +77,8 @@ impl Caller {
             let holds = body.all().iter();
             holds.map(move |hold| (hold, body.bounds()))
         });
-        let mut found = all
-            .rev()
-            .filter(|(hold, _)| hold.client_id() == client && hold.name() == name && suits(hold));
+        let is_meant = |hold: &Hold| hold.client_id() == client && hold.name() == name;
+        let mut found = all.rev().filter(|(hold, _)| is_meant(hold) && suits(hold));
         let first = found.next()?;
         let (hold, bounds) = match best(first.0) {
             true => first,

@@ -10,8 +10,8 @@ use super::Client;
 use crate::clock::Instant;
 use crate::config::{IntoDuration, argument};
 use crate::error::LockError;
-use crate::member::HeldName;
 use crate::observe::HOLD;
+use crate::queue::Hold;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::wait::on_thread;
 
@@ -61,14 +61,15 @@ impl Drained {
 }
 
 impl Unfinished {
-    fn new(held: &HeldName) -> Self {
+    fn new(hold: &Arc<Hold>) -> Self {
+        let held = hold.held();
         Self {
-            name: held.name.to_string(),
-            site: held.site(),
+            name: hold.name().to_string(),
+            site: hold.site(),
             since: SystemTime::now()
-                .checked_sub(held.held)
+                .checked_sub(held)
                 .unwrap_or(SystemTime::UNIX_EPOCH),
-            held: held.held,
+            held,
         }
     }
 }
@@ -226,7 +227,7 @@ impl Client {
     }
 
     /// Shuts the client down while the locks in `left` are still held.
-    fn ended(&self, left: &[HeldName]) -> Drained {
+    fn ended(&self, left: &[Arc<Hold>]) -> Drained {
         let left: Vec<_> = left.iter().map(Unfinished::new).collect();
         for Unfinished {
             name, site, held, ..

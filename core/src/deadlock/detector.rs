@@ -44,7 +44,7 @@ struct State {
     questions: VecDeque<(MemberId, u64)>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Look {
     wait: Weak<TaskWait>,
     /// Of its entry in `due`: the next search, or the end of a round.
@@ -75,10 +75,7 @@ impl Detector {
             wait: Arc::downgrade(wait),
             due,
             pause: after,
-            round: None,
-            repeated: 0,
-            incomplete: 0,
-            reported: HashSet::new(),
+            ..Look::default()
         };
         let mut state = lock(&self.state);
         state.due.insert((due, wait.id()));
@@ -102,7 +99,7 @@ impl Detector {
                 Some(Some(round)) => self.end_round(state, round, now, &mut todos),
                 Some(None) => {
                     drop(state);
-                    self.begin(id, now, &mut todos);
+                    todos.extend(self.begin(id, now));
                 }
             }
         }
@@ -110,13 +107,12 @@ impl Detector {
 
     /// Another client has found that `wait` must end a deadlock.
     pub(crate) fn search(&self, wait: WaitId, now: Instant) -> Vec<Todo> {
-        let mut todos = Vec::new();
         let look = |state: &State| state.looks.get(&wait).map(|look| look.round);
         let is_idle = look(&lock(&self.state)) == Some(None);
-        if is_idle {
-            self.begin(wait, now, &mut todos);
+        match is_idle {
+            true => self.begin(wait, now),
+            false => Vec::new(),
         }
-        todos
     }
 
     /// `waits`: whether a ticket of this client waits for that name.
@@ -200,11 +196,12 @@ impl Detector {
         found
     }
 
-    fn begin(&self, id: WaitId, now: Instant, todos: &mut Vec<Todo>) {
-        if let Some((holds, _)) = self.waiting(id) {
-            let search = Search::new(self.round(), id);
-            todos.extend(lock(&self.state).begin_round(search, holds, now));
-        }
+    fn begin(&self, id: WaitId, now: Instant) -> Vec<Todo> {
+        let Some((holds, _)) = self.waiting(id) else {
+            return Vec::new();
+        };
+        let search = Search::new(self.round(), id);
+        lock(&self.state).begin_round(search, holds, now)
     }
 
     fn round(&self) -> u64 {
@@ -221,7 +218,7 @@ impl Detector {
         let Some(mut search) = state.searches.remove(&round) else {
             return;
         };
-        let (id, complete) = (search.root(), search.is_complete());
+        let (id, complete) = (search.root, search.is_complete());
         let Some(look) = state.looks.get_mut(&id) else {
             return;
         };
@@ -253,7 +250,7 @@ impl State {
         holds: Vec<WaitingHold>,
         now: Instant,
     ) -> Vec<Todo> {
-        let (id, round) = (search.root(), search.round());
+        let (id, round) = (search.root, search.round);
         let todos = search.begin(holds);
         self.plan(id, now.after(ROUND));
         if let Some(look) = self.looks.get_mut(&id) {
@@ -272,12 +269,11 @@ impl State {
         self.rest(id, own, now);
         if !own {
             // The next search sends this message again, because it may be lost.
+            let wait = chosen.wait.id;
             return Some(Todo::Send {
                 name: chosen.name.clone(),
                 member: chosen.member,
-                probe: Probe::Search {
-                    wait: chosen.wait.id,
-                },
+                probe: Probe::Search { wait },
             });
         }
         let mut tokens: Vec<u64> = cycle.steps.iter().map(|step| step.hold.token).collect();

@@ -41,7 +41,7 @@ pub(crate) struct WaitingHold {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Graph {
     /// Without parked holders, which end by themselves, and without the waiters that the store passed over.
-    locks: HashMap<Name, NameRecord>,
+    pub(super) locks: HashMap<Name, NameRecord>,
     holds: HashMap<Ticket, WaitingHold>,
     /// Waiting tickets whose members have answered that they still wait.
     confirmed: HashSet<Ticket>,
@@ -63,14 +63,6 @@ pub(crate) struct Cycle {
 }
 
 impl Graph {
-    pub(super) fn knows(&self, name: &Name) -> bool {
-        self.locks.contains_key(name)
-    }
-
-    pub(super) fn names(&self) -> usize {
-        self.locks.len()
-    }
-
     pub(super) fn waits_for(&self, name: &Name) -> Vec<Wait> {
         let waits = self.holds.values().flat_map(|hold| &hold.waits);
         waits.filter(|wait| wait.name == *name).cloned().collect()

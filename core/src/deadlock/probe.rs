@@ -58,20 +58,16 @@ impl Probe {
                     .iter()
                     .try_for_each(|ticket| write!(text, " {ticket}"))
             }
-            Self::Answer(Answer {
-                round,
-                holds,
-                waiting,
-                free,
-            }) => {
-                write!(text, "{ANSWER} {round}")?;
-                for ticket in waiting {
+            Self::Answer(answer) => {
+                write!(text, "{ANSWER} {}", answer.round)?;
+                for ticket in &answer.waiting {
                     write!(text, " {WAITING} {ticket}")?;
                 }
-                for ticket in free {
+                for ticket in &answer.free {
                     write!(text, " {FREE} {ticket}")?;
                 }
-                holds.iter().try_for_each(|hold| write_hold(text, hold))
+                let mut holds = answer.holds.iter();
+                holds.try_for_each(|hold| write_hold(text, hold))
             }
             Self::Search { wait } => write!(text, "{SEARCH} {wait}"),
         }
@@ -116,30 +112,15 @@ impl Probe {
 }
 
 fn write_hold(text: &mut String, hold: &WaitingHold) -> std::fmt::Result {
-    let WaitingHold {
-        ticket,
-        token,
-        units,
-        held,
-        meta,
-        waits,
-    } = hold;
-    let (held, meta) = (held.as_millis(), name::escape(meta));
+    let (ticket, token, units) = (hold.ticket, hold.token, hold.units);
+    let (held, meta) = (hold.held.as_millis(), name::escape(&hold.meta));
     write!(text, " {HOLD} {ticket} {token} {units} {held} {meta}")?;
-    for wait in waits {
-        let Wait {
-            id,
-            name,
-            units,
-            after,
-            waited,
-            meta,
-            mode,
-        } = wait;
-        let (waited, meta) = (waited.as_millis(), name::escape(meta));
-        let fails = u8::from(*mode == Deadlock::Fail);
-        write!(text, " {WAIT} {id} {} {units} ", name.as_str())?;
-        match after {
+    for wait in &hold.waits {
+        let (id, name, units) = (wait.id, wait.name.as_str(), wait.units);
+        let (waited, meta) = (wait.waited.as_millis(), name::escape(&wait.meta));
+        let fails = u8::from(wait.mode == Deadlock::Fail);
+        write!(text, " {WAIT} {id} {name} {units} ")?;
+        match wait.after {
             Some(after) => write!(text, "{after}")?,
             None => text.push_str(NONE),
         }

@@ -32,14 +32,15 @@ pub(crate) enum Todo {
 
 #[derive(Debug)]
 pub(super) struct Search {
-    root: WaitId,
+    pub(super) root: WaitId,
     /// So that answers to another round are ignored.
-    round: u64,
+    pub(super) round: u64,
     first: Option<Graph>,
     graph: Graph,
     names: HashSet<Name>,
     asked: HashSet<Ticket>,
     answered: HashSet<Ticket>,
+    todos: Vec<Todo>,
 }
 
 impl Search {
@@ -52,40 +53,29 @@ impl Search {
             names: HashSet::new(),
             asked: HashSet::new(),
             answered: HashSet::new(),
+            todos: Vec::new(),
         }
-    }
-
-    pub(super) fn root(&self) -> WaitId {
-        self.root
-    }
-
-    pub(super) fn round(&self) -> u64 {
-        self.round
     }
 
     pub(super) fn begin(&mut self, holds: Vec<WaitingHold>) -> Vec<Todo> {
-        let mut todos = Vec::new();
         for hold in holds {
             self.asked.insert(hold.ticket);
-            self.learn(hold, &mut todos);
+            self.learn(hold);
         }
-        todos
+        std::mem::take(&mut self.todos)
     }
 
     pub(super) fn inspected(&mut self, name: &Name, record: &NameRecord) -> Vec<Todo> {
-        let mut todos = Vec::new();
-        if !self.names.contains(name) || self.graph.knows(name) {
-            return todos;
+        if self.names.contains(name) && !self.graph.locks.contains_key(name) {
+            self.graph.add_name(name, record);
+            for wait in self.graph.waits_for(name) {
+                self.ask(&wait);
+            }
         }
-        self.graph.add_name(name, record);
-        for wait in self.graph.waits_for(name) {
-            self.ask(&wait, &mut todos);
-        }
-        todos
+        std::mem::take(&mut self.todos)
     }
 
     pub(super) fn answered(&mut self, answer: Answer) -> Vec<Todo> {
-        let mut todos = Vec::new();
         for ticket in answer.free {
             self.is_answer(ticket);
         }
@@ -96,43 +86,36 @@ impl Search {
         }
         for hold in answer.holds {
             if self.is_answer(hold.ticket) {
-                self.learn(hold, &mut todos);
+                self.learn(hold);
             }
         }
-        todos
+        std::mem::take(&mut self.todos)
     }
 
     fn is_answer(&mut self, ticket: Ticket) -> bool {
         self.asked.contains(&ticket) && self.answered.insert(ticket)
     }
 
-    fn learn(&mut self, hold: WaitingHold, todos: &mut Vec<Todo>) {
+    fn learn(&mut self, hold: WaitingHold) {
         let waits = hold.waits.clone();
         self.answered.insert(hold.ticket);
         self.graph.add_hold(hold);
         for wait in waits {
-            match self.graph.knows(&wait.name) {
-                true => self.ask(&wait, todos),
-                false => self.inspect(&wait.name, todos),
+            if self.graph.locks.contains_key(&wait.name) {
+                self.ask(&wait);
+            } else if self.names.len() < MOST_NAMES && self.names.insert(wait.name.clone()) {
+                let (round, name) = (self.round, wait.name);
+                self.todos.push(Todo::Inspect { round, name });
             }
         }
     }
 
-    fn inspect(&mut self, name: &Name, todos: &mut Vec<Todo>) {
-        if self.names.len() < MOST_NAMES && self.names.insert(name.clone()) {
-            todos.push(Todo::Inspect {
-                round: self.round,
-                name: name.clone(),
-            });
-        }
-    }
-
-    fn ask(&mut self, wait: &Wait, todos: &mut Vec<Todo>) {
+    fn ask(&mut self, wait: &Wait) {
         for (member, ticket) in self.graph.in_the_way_of(wait) {
             if !self.asked.insert(ticket) {
                 continue;
             }
-            let same = todos.iter_mut().find_map(|todo| match todo {
+            let same = self.todos.iter_mut().find_map(|todo| match todo {
                 Todo::Send {
                     name,
                     member: to,
@@ -144,20 +127,22 @@ impl Search {
             });
             match same {
                 Some(tickets) => tickets.push(ticket),
-                None => todos.push(Todo::Send {
-                    name: wait.name.clone(),
-                    member,
-                    probe: Probe::Ask {
-                        round: self.round,
-                        tickets: vec![ticket],
-                    },
-                }),
+                None => {
+                    let (name, round, tickets) = (wait.name.clone(), self.round, vec![ticket]);
+                    let probe = Probe::Ask { round, tickets };
+                    let todo = Todo::Send {
+                        name,
+                        member,
+                        probe,
+                    };
+                    self.todos.push(todo);
+                }
             }
         }
     }
 
     pub(super) fn is_complete(&self) -> bool {
-        self.answered.len() == self.asked.len() && self.graph.names() == self.names.len()
+        self.answered.len() == self.asked.len() && self.graph.locks.len() == self.names.len()
     }
 
     /// Whether another round must confirm what the last one has found.
@@ -167,16 +152,12 @@ impl Search {
 
     /// Returns the deadlock that the round has found. `round`: the number of the next one.
     pub(super) fn end(&mut self, round: u64) -> Option<Cycle> {
-        let graph = std::mem::take(&mut self.graph);
-        self.names.clear();
-        self.asked.clear();
-        self.answered.clear();
-        self.round = round;
-        if let Some(first) = self.first.take() {
-            return graph.and(&first).cycle(self.root);
+        let ended = std::mem::replace(self, Self::new(round, self.root));
+        if let Some(first) = ended.first {
+            return ended.graph.and(&first).cycle(self.root);
         }
-        let cycle = graph.cycle(self.root)?;
-        self.first = Some(graph);
+        let cycle = ended.graph.cycle(self.root)?;
+        self.first = Some(ended.graph);
         Some(cycle)
     }
 }

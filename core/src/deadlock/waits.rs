@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use super::graph::{Wait, WaitId, WaitingHold};
 use crate::config::Deadlock;
@@ -20,8 +20,6 @@ pub(crate) trait HeldLock: Send + Sync {
 }
 
 pub(crate) trait Waiting: Send + Sync {
-    fn client(&self) -> u64;
-    fn mode(&self) -> Deadlock;
     fn is_at(&self, engine: &dyn Engine) -> bool;
     /// `None` if the call no longer waits.
     fn view(&self, id: WaitId) -> Option<Wait>;
@@ -31,28 +29,32 @@ pub(crate) trait Waiting: Send + Sync {
 /// A wait in the list, until it is dropped.
 pub(crate) struct TaskWait {
     id: WaitId,
+    client: u64,
+    /// The reaction of the client to a deadlock.
+    pub(crate) mode: Deadlock,
     waiting: Box<dyn Waiting>,
     holds: Vec<Arc<dyn HeldLock>>,
 }
 
 /// By the client and ticket of a hold of the waiting task.
-type Waits = BTreeMap<(u64, Ticket), Vec<Weak<TaskWait>>>;
-
-static WAITS: PerProcess<Mutex<Waits>> = PerProcess::new(Mutex::default);
-
-fn lock() -> MutexGuard<'static, Waits> {
-    let waits = WAITS.get().lock();
-    waits.unwrap_or_else(PoisonError::into_inner)
-}
+static WAITS: PerProcess<Mutex<BTreeMap<(u64, Ticket), Vec<Weak<TaskWait>>>>> =
+    PerProcess::new(Mutex::default);
 
 impl TaskWait {
-    pub(crate) fn new(waiting: Box<dyn Waiting>, holds: Vec<Arc<dyn HeldLock>>) -> Arc<Self> {
+    pub(crate) fn new(
+        client: u64,
+        mode: Deadlock,
+        waiting: Box<dyn Waiting>,
+        holds: Vec<Arc<dyn HeldLock>>,
+    ) -> Arc<Self> {
         let wait = Arc::new(Self {
             id: WaitId::random(),
+            client,
+            mode,
             waiting,
             holds,
         });
-        let mut waits = lock();
+        let mut waits = WAITS.lock();
         for key in wait.keys() {
             waits.entry(key).or_default().push(Arc::downgrade(&wait));
         }
@@ -73,10 +75,6 @@ impl TaskWait {
         self.waiting.fail(error);
     }
 
-    pub(crate) fn mode(&self) -> Deadlock {
-        self.waiting.mode()
-    }
-
     /// Each with the waits of its task in that store.
     pub(super) fn holds_at(&self, client: u64, engine: &dyn Engine) -> Vec<WaitingHold> {
         let here = |hold: &&Arc<dyn HeldLock>| hold.client() == client || hold.is_at(engine);
@@ -88,7 +86,7 @@ impl TaskWait {
 
 impl Drop for TaskWait {
     fn drop(&mut self) {
-        let mut waits = lock();
+        let mut waits = WAITS.lock();
         for key in self.keys() {
             if let Some(of_hold) = waits.get_mut(&key) {
                 // No reference to this value is left.
@@ -104,10 +102,10 @@ impl Drop for TaskWait {
 /// `None` if the task of the hold waits for nothing in the store of `client`.
 pub(super) fn waits_of(client: u64, engine: &dyn Engine, ticket: Ticket) -> Option<WaitingHold> {
     // `view` locks a queue, so the list must be unlocked before.
-    let found = lock().get(&(client, ticket)).cloned()?;
+    let found = WAITS.lock().get(&(client, ticket)).cloned()?;
     let mut held: Option<WaitingHold> = None;
     for task in found.iter().filter_map(Weak::upgrade) {
-        let is_here = task.waiting.client() == client || task.waiting.is_at(engine);
+        let is_here = task.client == client || task.waiting.is_at(engine);
         let same = |hold: &&Arc<dyn HeldLock>| hold.client() == client && hold.ticket() == ticket;
         // If the ticket was handed to another waiter of this process, this hold has ended.
         let hold = task.holds.iter().find(same).and_then(|hold| hold.view());

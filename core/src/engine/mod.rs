@@ -2,10 +2,10 @@
 //! and while the program's runtime shuts down. No code of users runs on this thread (`wait/aside`).
 
 use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
-use std::thread;
 use std::time::Duration;
 
 use tokio::runtime::Runtime;
@@ -135,31 +135,18 @@ impl Drop for Starting {
     }
 }
 
-struct Starter {
-    result: Arc<Promise<Started>>,
-    given_up: Arc<Promise<()>>,
+/// `false` if the caller no longer waits.
+fn send(to: &Promise<Started>, result: Started) -> bool {
+    let mut wakes = DeferredWakes::default();
+    let sent = to.complete(result, &mut wakes).is_ok();
+    wakes.wake();
+    sent
 }
 
-impl Starter {
-    /// `false` if the caller no longer waits.
-    fn send(&self, result: Started) -> bool {
-        let mut wakes = DeferredWakes::default();
-        let sent = self.result.complete(result, &mut wakes).is_ok();
-        wakes.wake();
-        sent
-    }
-}
-
-impl Drop for Starter {
-    fn drop(&mut self) {
-        self.send(Err(SetupError::engine("it ended at once")));
-    }
-}
-
-fn serve(runtime: &Runtime, settings: Settings, starter: Starter) {
+fn serve(runtime: &Runtime, settings: Settings, to: &Promise<Started>, given_up: &Promise<()>) {
     let id = MemberId::random();
     let given_up = async {
-        starter.given_up.wait().await;
+        given_up.wait().await;
         None
     };
     let opening = async { Some(store::open(&settings, id).await) };
@@ -169,15 +156,14 @@ fn serve(runtime: &Runtime, settings: Settings, starter: Starter) {
     let (store, driver) = match opened {
         Ok(opened) => opened,
         Err(error) => {
-            starter.send(Err(error));
+            send(to, Err(error));
             return;
         }
     };
     let member = Member::new(settings, store.clone());
     // Before any caller gets the member, because this marks a store that connects later as not connected.
     let driver = driver.run(member.clone());
-    if starter.send(Ok(member.clone())) {
-        drop(starter);
+    if send(to, Ok(member.clone())) {
         let ending = Ending(member.clone());
         runtime.block_on(run(store, driver, member));
         drop(ending);
@@ -188,28 +174,28 @@ pub(crate) fn start(settings: Settings) -> Result<Starting, SetupError> {
     // From here on, a thread may lock values that a forked child must not share. If this fails, `process::watch` warns.
     process::register();
     let (result, given_up) = (Arc::new(Promise::new()), Arc::new(Promise::new()));
-    let starter = Starter {
-        result: result.clone(),
-        given_up: given_up.clone(),
-    };
-    let body = move || {
+    let (to, gives_up) = (result.clone(), given_up.clone());
+    let run = move || {
         let mut builder = tokio::runtime::Builder::new_current_thread();
         match builder.enable_all().build() {
             Ok(runtime) => {
                 let aside = wait::enter(&runtime);
-                serve(&runtime, settings, starter);
+                serve(&runtime, settings, &to, &gives_up);
                 // The runtime goes first: its drop may log events or wake tasks.
                 drop(runtime);
                 drop(aside);
             }
             Err(error) => {
-                starter.send(Err(SetupError::engine(error)));
+                send(&to, Err(SetupError::engine(error)));
             }
         }
     };
-    thread::Builder::new()
-        .name("auto-mutex".to_owned())
-        .spawn(body)
-        .map_err(SetupError::engine)?;
+    let to = result.clone();
+    let body = move || {
+        let _ = catch_unwind(AssertUnwindSafe(run));
+        // Has no effect if another result was sent before.
+        send(&to, Err(SetupError::engine("it ended at once")));
+    };
+    wait::spawn("auto-mutex", body).map_err(SetupError::engine)?;
     Ok(Starting { result, given_up })
 }

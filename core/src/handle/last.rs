@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, Weak};
 
-use crate::lease::WeakBounds;
+use crate::lease::{Bounds, Limits};
 use crate::queue::{Hold, Holds};
 use crate::sync::Mutex;
 use crate::wait::lock;
@@ -13,7 +13,7 @@ pub(crate) struct Last {
     /// The name as it was given to the handle.
     name: Box<str>,
     /// The hold that was last taken, with its bounds.
-    hold: Mutex<(Weak<Hold>, WeakBounds)>,
+    hold: Mutex<(Weak<Hold>, Weak<Limits>)>,
 }
 
 impl Last {
@@ -37,7 +37,7 @@ impl Last {
     pub(super) fn holds(&self) -> Option<Holds> {
         let (hold, bounds) = lock(&self.hold).clone();
         let hold = hold.upgrade().filter(|hold| hold.is_valid())?;
-        Some(Holds::from(hold).within(bounds.upgrade()))
+        Some(Holds::from(hold).within(Bounds::upgrade(&bounds)))
     }
 }
 

@@ -53,14 +53,11 @@ impl Bound {
 pub(crate) struct Bounds(Option<Arc<Limits>>);
 
 #[derive(Debug)]
-struct Limits {
+pub(crate) struct Limits {
     all: Vec<Arc<Bound>>,
     /// Whether the engine was asked to check them.
     watched: AtomicBool,
 }
-
-#[derive(Clone, Debug, Default)]
-pub(crate) struct WeakBounds(Weak<Limits>);
 
 impl Bounds {
     fn of(all: Vec<Arc<Bound>>) -> Self {
@@ -114,14 +111,13 @@ impl Bounds {
         limits.is_some_and(|limits| !limits.watched.swap(true, Ordering::AcqRel))
     }
 
-    pub(crate) fn downgrade(&self) -> WeakBounds {
-        WeakBounds(self.0.as_ref().map(Arc::downgrade).unwrap_or_default())
+    pub(crate) fn downgrade(&self) -> Weak<Limits> {
+        self.0.as_ref().map(Arc::downgrade).unwrap_or_default()
     }
-}
 
-impl WeakBounds {
-    pub(crate) fn upgrade(&self) -> Bounds {
-        Bounds(self.0.upgrade())
+    /// Empty if the call of the bounds has ended.
+    pub(crate) fn upgrade(weak: &Weak<Limits>) -> Self {
+        Self(weak.upgrade())
     }
 }
 
@@ -176,8 +172,8 @@ mod tests {
     fn they_are_remembered_while_there_is_a_guard() {
         let bounds = Bounds::default().and(SECOND, Instant::START);
         let weak = bounds.downgrade();
-        assert_eq!(weak.upgrade().all().len(), 1);
+        assert_eq!(Bounds::upgrade(&weak).all().len(), 1);
         drop(bounds);
-        assert!(weak.upgrade().all().is_empty());
+        assert!(Bounds::upgrade(&weak).all().is_empty());
     }
 }

@@ -5,7 +5,7 @@ mod listeners;
 
 use std::time::Duration;
 
-pub(crate) use bound::{Bound, Bounds, WeakBounds};
+pub(crate) use bound::{Bound, Bounds, Limits};
 pub(crate) use listeners::{ListenerKey, Listeners};
 
 #[derive(Clone, Copy, Debug, Default)]

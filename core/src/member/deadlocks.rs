@@ -122,7 +122,7 @@ impl ClientCore {
 
 fn judge(cycle: Vec<DeadlockHop>, wait: &TaskWait) {
     let error = LockError::Deadlock { cycle };
-    let fails = wait.mode() == Deadlock::Fail;
+    let fails = wait.mode == Deadlock::Fail;
     let report = error.clone();
     wait::tell(move || {
         tracing::warn!(target: ACQUIRE, deadlock = %report, fails, "a deadlock: these calls wait for each other");

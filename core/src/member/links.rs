@@ -14,12 +14,15 @@ use crate::wait::lock;
 pub(crate) struct Links {
     // An atomic outside of the mutex, because every transition reads it.
     any_down: AtomicBool,
-    /// The nodes in use, each with the start and the cause of its outage; `None`: connected.
-    nodes: Mutex<HashMap<Node, Option<(Instant, StoreError)>>>,
+    /// The nodes in use; `None`: connected.
+    nodes: Mutex<HashMap<Node, Option<Outage>>>,
     any_closed: AtomicBool,
     closings: Mutex<HashMap<Node, GrantBlock>>,
-    last: Mutex<Option<(Instant, StoreError)>>,
+    last: Mutex<Option<Outage>>,
 }
+
+/// The start and the cause.
+type Outage = (Instant, StoreError);
 
 /// After a store begins to grant again, earlier requests may stay unanswered for this time.
 const ANSWERED: Duration = Duration::from_millis(200);
@@ -27,44 +30,34 @@ const ANSWERED: Duration = Duration::from_millis(200);
 impl Links {
     /// Returns the change of the number of connected nodes, like all methods here that return a number.
     pub(crate) fn up(&self, node: Node) -> i64 {
-        self.change(|nodes| i64::from(!matches!(nodes.insert(node, None), Some(None))))
+        self.change(|nodes| drop(nodes.insert(node, None)))
     }
 
     pub(crate) fn gone(&self, node: Node) -> i64 {
-        self.change(|nodes| -i64::from(matches!(nodes.remove(&node), Some(None))))
+        self.change(|nodes| drop(nodes.remove(&node)))
     }
 
     pub(crate) fn all_gone(&self) -> i64 {
-        let connected = |_: &Node, outage: &mut Option<_>| outage.is_none();
-        self.change(|nodes| {
-            let gone = nodes.extract_if(connected).count();
-            -i64::try_from(gone).unwrap_or(i64::MAX)
-        })
+        self.change(|nodes| nodes.retain(|_, outage| outage.is_some()))
     }
 
     pub(crate) fn down(&self, node: Node, error: StoreError) -> i64 {
         let outage = (Instant::now(), error);
         *lock(&self.last) = Some(outage.clone());
+        // An outage keeps its start.
         self.change(|nodes| {
-            let known = nodes.get(&node);
-            let was_connected = matches!(known, Some(None));
-            // An outage keeps its start.
-            if !matches!(known, Some(Some(_))) {
-                nodes.insert(node, Some(outage));
-            }
-            -i64::from(was_connected)
+            nodes.entry(node).or_default().get_or_insert(outage);
         })
     }
 
-    fn change(
-        &self,
-        change: impl FnOnce(&mut HashMap<Node, Option<(Instant, StoreError)>>) -> i64,
-    ) -> i64 {
+    fn change(&self, change: impl FnOnce(&mut HashMap<Node, Option<Outage>>)) -> i64 {
         let mut nodes = lock(&self.nodes);
-        let changed = change(&mut nodes);
+        let before = connected(&nodes);
+        change(&mut nodes);
+        let after = connected(&nodes);
         let any_down = nodes.values().any(Option::is_some);
         self.any_down.store(any_down, Ordering::Release);
-        changed
+        after - before
     }
 
     pub(crate) fn still_down(&self, node: Node, error: StoreError) {
@@ -83,7 +76,7 @@ impl Links {
     }
 
     /// The outage may be over.
-    pub(crate) fn last_error(&self) -> Option<(Instant, StoreError)> {
+    pub(crate) fn last_error(&self) -> Option<Outage> {
         lock(&self.last).clone()
     }
 
@@ -93,7 +86,7 @@ impl Links {
         closed.max_by_key(|closing| closing.until).copied()
     }
 
-    pub(crate) fn outage(&self, node: impl FnOnce() -> Node) -> Option<(Instant, StoreError)> {
+    pub(crate) fn outage(&self, node: impl FnOnce() -> Node) -> Option<Outage> {
         if self.are_up() {
             return None;
         }
@@ -125,6 +118,11 @@ impl Links {
         self.any_closed.store(any_closed, Ordering::Release);
         closings.get(&node).copied()
     }
+}
+
+fn connected(nodes: &HashMap<Node, Option<Outage>>) -> i64 {
+    let connected = nodes.values().filter(|outage| outage.is_none());
+    i64::try_from(connected.count()).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]

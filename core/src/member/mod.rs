@@ -2,7 +2,6 @@
 
 mod deadlocks;
 mod links;
-mod load;
 mod machine;
 mod registry;
 mod timers;
@@ -13,7 +12,6 @@ use std::task::Waker;
 use std::time::Duration;
 
 use self::links::Links;
-pub(crate) use self::load::{HeldName, Load};
 use self::registry::Registry;
 pub(crate) use self::timers::NAP;
 use self::timers::Timers;
@@ -25,7 +23,7 @@ use crate::name::Name;
 use crate::observe::{Metric, SharedObserver};
 use crate::order::LockOrder;
 use crate::process;
-use crate::queue::LockQueue;
+use crate::queue::{Hold, LockQueue};
 use crate::store::{Answer, Events, GrantBlock, Message, Meta, Node, RequestId, SharedStr, Store};
 use crate::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -38,10 +36,28 @@ const DRAINING: u8 = 1;
 const CLOSING: u8 = 2;
 const CLOSED: u8 = 3;
 
-/// Between two warnings that many locks may cause at the same time.
 const REPEATED: Duration = Duration::from_secs(1);
 
 const LOOK: Duration = Duration::from_millis(5);
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Load {
+    pub(crate) held: usize,
+    pub(crate) waiting: usize,
+    /// When the member sent the oldest renewal that has no answer yet.
+    pub(crate) oldest_renewal: Option<Instant>,
+}
+
+impl Load {
+    fn and(self, other: Self) -> Self {
+        let renewals = [self.oldest_renewal, other.oldest_renewal];
+        Self {
+            held: self.held + other.held,
+            waiting: self.waiting + other.waiting,
+            oldest_renewal: renewals.into_iter().flatten().min(),
+        }
+    }
+}
 
 pub(crate) struct ClientCore {
     id: u64,
@@ -198,8 +214,7 @@ impl ClientCore {
     ) -> Result<T, LockError> {
         loop {
             self.check()?;
-            let make = || LockQueue::new(name.clone(), self.clone());
-            let local = self.register.get(name, make).ok_or(LockError::ShutDown)?;
+            let local = self.register.get(name, self).ok_or(LockError::ShutDown)?;
             if let Some(result) = run(&local) {
                 return Ok(result);
             }
@@ -212,7 +227,6 @@ impl ClientCore {
         all
     }
 
-    /// Returns when something is due next.
     pub(crate) fn tick(&self) -> Option<Instant> {
         // Read once: a timer that is armed during this round waits for the next, so that the engine can do its other
         // work.
@@ -232,13 +246,13 @@ impl ClientCore {
         loads.fold(Load::default(), Load::and)
     }
 
-    pub(crate) fn held(&self) -> Vec<HeldName> {
+    pub(crate) fn held(&self) -> Vec<Arc<Hold>> {
         let names = self.register.all();
         names.iter().flat_map(|local| local.held()).collect()
     }
 
     pub(crate) fn has_taken(&self, task: TaskId) -> bool {
-        self.held().iter().any(|held| held.taken_by == Some(task))
+        self.held().iter().any(|held| held.taken() == Some(task))
     }
 
     /// From now on, only running bodies get locks.
@@ -253,7 +267,7 @@ impl ClientCore {
             return;
         }
         let held = self.held();
-        let holders: HashSet<_> = held.iter().filter_map(|held| held.taken_by).collect();
+        let holders: HashSet<_> = held.iter().filter_map(|held| held.taken()).collect();
         for local in self.register.all() {
             local.drain(&holders);
         }
@@ -261,7 +275,7 @@ impl ClientCore {
 
     /// Until no lock is held, `ends` has come, or `stop` is set, which [`look`](Self::look) makes it check. Returns the
     /// locks that are still held.
-    pub(crate) fn drain(&self, ends: Instant, stop: &AtomicBool) -> Vec<HeldName> {
+    pub(crate) fn drain(&self, ends: Instant, stop: &AtomicBool) -> Vec<Arc<Hold>> {
         self.start_draining();
         let mut guard = lock(&self.emptied.0);
         loop {
@@ -345,7 +359,6 @@ impl ClientCore {
         *lock(&self.engine) = engine;
     }
 
-    /// The engine has ended: fails everything that waits for the store.
     pub(crate) fn abandon(&self) {
         self.phase.store(CLOSED, Ordering::Release);
         for local in self.register.close() {
@@ -393,11 +406,10 @@ impl ClientCore {
     pub(crate) fn bodies(&self) -> Vec<String> {
         match self.is_forked() {
             true => Vec::new(),
-            false => self.held().iter().map(HeldName::to_string).collect(),
+            false => self.held().iter().map(ToString::to_string).collect(),
         }
     }
 
-    /// Of a store that was not connected at set-up, once they are known.
     fn warn_later(&self) {
         if self.has_warned.load(Ordering::Relaxed) {
             return;

@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use super::ClientCore;
 use crate::name::{Name, NameMap};
 use crate::queue::LockQueue;
 use crate::sync::Mutex;
@@ -28,17 +29,13 @@ impl Registry {
     }
 
     /// `None` if the registry is closed.
-    pub(crate) fn get(
-        &self,
-        name: &Name,
-        make: impl FnOnce() -> Arc<LockQueue>,
-    ) -> Option<Arc<LockQueue>> {
+    pub(crate) fn get(&self, name: &Name, member: &Arc<ClientCore>) -> Option<Arc<LockQueue>> {
         let mut shard = lock(self.shard(name));
         let names = shard.as_mut()?;
         if let Some(local) = names.get(name) {
             return Some(local.clone());
         }
-        let local = make();
+        let local = LockQueue::new(name.clone(), member.clone());
         names.insert(name.clone(), local.clone());
         Some(local)
     }

@@ -1,3 +1,5 @@
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use once_cell::race::OnceBox;
 
 use super::forks;
@@ -41,6 +43,12 @@ impl<T> PerProcess<T> {
     /// Of the process's ancestors, the last one first.
     pub(crate) fn inherited(&self) -> impl Iterator<Item = &T> {
         (0..forks() as usize).rev().map(|forks| self.after(forks))
+    }
+}
+
+impl<T> PerProcess<Mutex<T>> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+        self.get().lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

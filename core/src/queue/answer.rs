@@ -20,31 +20,14 @@ impl Transition<'_> {
             Op::Adopt { lease, .. } => (lease, Some(Mode::Try)),
             Op::Touch { lease, .. } => (lease, None),
             Op::Release { ticket, .. } => return self.answer_release(ticket, operation, result),
-            Op::Force { .. }
-            | Op::Kick { .. }
-            | Op::Refresh { .. }
-            | Op::Raise { .. }
-            | Op::Signal { .. }
-            | Op::Probe { .. }
-            | Op::Delete
-            | Op::Inspect => return self.answer_query(request.id, result),
+            _ => return self.answer_query(request.id, result),
         };
-        if let Some(index) = self.state.find(lease.ticket) {
-            if let Some(sent) = self.state.tickets[index].log.at(lease.counter) {
-                self.note_answer(operation, sent, &result);
-            }
-            self.answer_ticket(index, acquires, lease, result);
+        let Some(index) = self.state.find(lease.ticket) else {
+            return;
+        };
+        if let Some(sent) = self.state.tickets[index].log.at(lease.counter) {
+            self.note_answer(operation, sent, &result);
         }
-    }
-
-    /// `acquires`: the mode, if the request was an acquire.
-    fn answer_ticket(
-        &mut self,
-        index: usize,
-        acquires: Option<Mode>,
-        lease: Lease,
-        result: Result<Reply, StoreError>,
-    ) {
         let ticket = &mut self.state.tickets[index];
         let unanswered = matches!(&result, Err(error) if error.is_disconnected());
         // After an acquire without an answer, a copy of it may still reach the store.
@@ -78,11 +61,20 @@ impl Transition<'_> {
         settings.unavailable(self.queue.name(), source)
     }
 
-    /// The name is in use as another lock: one of this `capacity`, whose tickets take tokens or not.
-    pub(super) fn mismatch(&self, share: &Share, capacity: u32, takes: bool) -> LockError {
-        let expected = (share.kind, share.capacity);
-        let found = (LockKind::of(capacity, takes), capacity);
-        LockError::mismatch(self.queue.name().to_string(), expected, found)
+    /// The error of a request for `share` that the store did not grant.
+    pub(super) fn refused(&self, share: &Share, reply: &Reply) -> LockError {
+        match *reply {
+            Reply::Mismatch { capacity, takes } => {
+                let expected = (share.kind, share.capacity);
+                let found = (LockKind::of(capacity, takes), capacity);
+                LockError::mismatch(self.queue.name().to_string(), expected, found)
+            }
+            Reply::TooMany => LockError::too_many_permits(),
+            _ => self.unavailable(StoreError::new(
+                StoreErrorKind::Protocol,
+                format!("unexpected reply {reply:?}"),
+            )),
+        }
     }
 
     pub(super) fn too_slow(&self) -> LockError {
@@ -122,20 +114,15 @@ impl Transition<'_> {
                 self.misplaced(index);
                 self.forget(index);
             }
-            Reply::Mismatch { capacity, takes } => {
-                let share = ticket.waiting().map(|waiting| waiting.share.clone());
-                if let Some(share) = share {
-                    self.refuse(index, self.mismatch(&share, capacity, takes));
+            reply => {
+                if let Some(waiting) = ticket.waiting() {
+                    let share = waiting.share.clone();
+                    self.refuse(index, self.refused(&share, &reply));
                 }
-                self.forget(index);
-            }
-            Reply::TooMany => {
-                self.refuse(index, LockError::too_many_permits());
-                self.forget(index);
-            }
-            other => {
-                self.refuse(index, self.unavailable(nonsense(&other)));
-                self.withdraw(index);
+                match reply {
+                    Reply::Mismatch { .. } | Reply::TooMany => self.forget(index),
+                    _ => self.withdraw(index),
+                }
             }
         }
     }
@@ -279,11 +266,4 @@ impl Transition<'_> {
         }
         self.ask_queries_again();
     }
-}
-
-pub(super) fn nonsense(reply: &Reply) -> StoreError {
-    StoreError::new(
-        StoreErrorKind::Protocol,
-        format!("unexpected reply {reply:?}"),
-    )
 }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::answer::nonsense;
 use super::due::BRIEF;
 use super::lock_queue::Transition;
 use super::ticket::{Attempting, Ticket, TicketState};
@@ -25,7 +24,7 @@ impl Transition<'_> {
         match result {
             Ok(Reply::Granted { token, signal }) => {
                 let granted = ticket.granted(lease, token, signal);
-                let id = ticket.id();
+                let id = ticket.log.id;
                 if self.now >= granted.valid {
                     self.withdraw(index);
                     waiter.fail(self.too_slow(), self.wakes);
@@ -51,7 +50,15 @@ impl Transition<'_> {
             }
             Ok(reply) => {
                 self.forget(index);
-                waiter.fail(self.attempt_error(attempt, &reply), self.wakes);
+                let error = match attempt.adopts {
+                    Some(_) => LockError::Lost {
+                        name: self.queue.name().to_string(),
+                        held: Duration::ZERO,
+                        cause: LossCause::Forgotten,
+                    },
+                    None => self.refused(&waiter.want.share, &reply),
+                };
+                waiter.fail(error, self.wakes);
             }
             Err(error) => match error.kind() {
                 StoreErrorKind::Disconnected => {}
@@ -105,21 +112,6 @@ impl Transition<'_> {
         waiter.fail(error, self.wakes);
     }
 
-    fn attempt_error(&self, attempt: &Attempting, reply: &Reply) -> LockError {
-        match reply {
-            _ if attempt.adopts.is_some() => LockError::Lost {
-                name: self.queue.name().to_string(),
-                held: Duration::ZERO,
-                cause: LossCause::Forgotten,
-            },
-            Reply::Mismatch { capacity, takes } => {
-                self.mismatch(&attempt.waiter.want.share, *capacity, *takes)
-            }
-            Reply::TooMany => LockError::too_many_permits(),
-            other => self.unavailable(nonsense(other)),
-        }
-    }
-
     pub(super) fn attempt(&mut self, waiter: Arc<Waiter>, adopts: Option<TicketId>, number: u32) {
         let lease = self.queue.lease_of(waiter.want.terms);
         let attempt = Attempting {
@@ -134,7 +126,7 @@ impl Transition<'_> {
         let store_timeout = self.queue.member().settings().store_timeout();
         let silence = attempt.waiter.want.patience.silence();
         let silence = store_timeout.min(silence.unwrap_or(store_timeout).max(BRIEF));
-        since.after(silence).max(self.spared())
+        since.after(silence).max(self.state.spared)
     }
 
     pub(super) fn due_attempts(&mut self) {

@@ -24,7 +24,7 @@ impl Transition<'_> {
     /// Never later than the next renewal, because a later timer is often obsolete when it fires.
     pub(super) fn next_due(&self) -> Instant {
         let state = &*self.state;
-        let mut due = self.next_renewal();
+        let mut due = self.queue.next_renewal_after(self.now);
         let mut at = |when: Instant| due = due.min(when);
         for ticket in &state.tickets {
             at(ticket.again);
@@ -39,15 +39,14 @@ impl Transition<'_> {
         {
             let store_timeout = self.queue.member().settings().store_timeout();
             let ends = first.started.max(since).after(store_timeout);
-            at(ends.max(self.spared()));
+            at(ends.max(self.state.spared));
         }
         for query in &state.queries {
-            at(query.ends(self.spared()).min(query.again));
+            at(query.ends(self.state.spared).min(query.again));
         }
         due
     }
 
-    /// Except the time `again`.
     fn add_deadlines(&self, ticket: &Ticket, at: &mut impl FnMut(Instant)) {
         match &ticket.state {
             TicketState::Waiting(_) => {}
@@ -62,7 +61,7 @@ impl Transition<'_> {
                     at(warning);
                 }
                 for refresher in &held.refreshers {
-                    at(refresher.deadline.max(self.spared()));
+                    at(refresher.deadline.max(self.state.spared));
                 }
                 for bound in held.bounds.iter().filter_map(Weak::upgrade) {
                     at(bound.expires());
@@ -70,22 +69,17 @@ impl Transition<'_> {
             }
             TicketState::Leaving(leaving) => {
                 if let Some((deadline, _)) = &leaving.unlocker {
-                    at((*deadline).max(self.spared()));
+                    at((*deadline).max(self.state.spared));
                 }
             }
         }
     }
 
-    /// This process was suspended and could not read answers.
     pub(super) fn spare(&mut self) {
-        let again = self.spared().after(NOT_AGAIN);
-        if self.state.spared.is_none() || again <= self.now {
-            self.state.spared = Some(self.now.after(BRIEF));
+        let spared = self.state.spared;
+        if spared == Instant::START || spared.after(NOT_AGAIN) <= self.now {
+            self.state.spared = self.now.after(BRIEF);
         }
-    }
-
-    pub(super) fn spared(&self) -> Instant {
-        self.state.spared.unwrap_or(Instant::START)
     }
 
     pub(super) fn due(&mut self) {
@@ -100,7 +94,7 @@ impl Transition<'_> {
     }
 
     fn due_held(&mut self) {
-        let (now, spared) = (self.now, self.spared());
+        let (now, spared) = (self.now, self.state.spared);
         let late = |asked: &Refresher| asked.deadline.max(spared) <= now;
         for index in 0..self.state.tickets.len() {
             let ticket = &self.state.tickets[index];
@@ -164,7 +158,7 @@ impl Transition<'_> {
                     let brief = waiter.started.max(asked).after(BRIEF);
                     let brief = waiter.deadline.max(brief);
                     let ends = brief.min(waiter.started.max(*since).after(store_timeout));
-                    ends.max(self.spared())
+                    ends.max(self.state.spared)
                 }
                 None => waiter.deadline,
             };

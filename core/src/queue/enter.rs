@@ -97,14 +97,10 @@ impl LockQueue {
         if !want.patience.queues() || mode == Deadlock::Off {
             return;
         }
-        let wait = NestedWait {
-            queue: Arc::downgrade(self),
-            waiter: Arc::downgrade(waiter),
-            client: self.member().id(),
-            mode,
-        };
+        let wait = Box::new((Arc::downgrade(self), Arc::downgrade(waiter)));
         let held = |hold: &Arc<Hold>| -> Arc<dyn HeldLock> { hold.clone() };
-        let wait = TaskWait::new(Box::new(wait), holds.iter().map(held).collect());
+        let holds = holds.iter().map(held).collect();
+        let wait = TaskWait::new(self.member().id(), mode, wait, holds);
         self.member().look_for_deadlock(&wait);
         let _ = waiter.nested.set(wait);
     }
@@ -184,29 +180,14 @@ impl State {
     }
 }
 
-struct NestedWait {
-    queue: Weak<LockQueue>,
-    waiter: Weak<Waiter>,
-    client: u64,
-    mode: Deadlock,
-}
-
-impl Waiting for NestedWait {
-    fn client(&self) -> u64 {
-        self.client
-    }
-
-    fn mode(&self) -> Deadlock {
-        self.mode
-    }
-
+impl Waiting for (Weak<LockQueue>, Weak<Waiter>) {
     fn is_at(&self, engine: &dyn Engine) -> bool {
-        let queue = self.queue.upgrade();
+        let queue = self.0.upgrade();
         queue.is_some_and(|queue| queue.is_at(engine))
     }
 
     fn view(&self, id: WaitId) -> Option<Wait> {
-        let (queue, waiter) = (self.queue.upgrade()?, self.waiter.upgrade()?);
+        let (queue, waiter) = (self.0.upgrade()?, self.1.upgrade()?);
         let state = queue.lock();
         let index = state.find_waiter(&waiter)?;
         let tickets = state.tickets.iter();
@@ -216,15 +197,15 @@ impl Waiting for NestedWait {
             name: queue.name().clone(),
             units: waiter.want.share.units,
             // Waiting tickets are in the order of their waiters.
-            after: waiting.take(index + 1).last().map(Ticket::id),
+            after: waiting.take(index + 1).last().map(|ticket| ticket.log.id),
             waited: waiter.waited(Instant::now()),
             meta: waiter.want.meta.clone(),
-            mode: self.mode,
+            mode: queue.member().settings().deadlock,
         })
     }
 
     fn fail(&self, error: LockError) {
-        if let (Some(queue), Some(waiter)) = (self.queue.upgrade(), self.waiter.upgrade()) {
+        if let (Some(queue), Some(waiter)) = (self.0.upgrade(), self.1.upgrade()) {
             queue.step(|step| {
                 if step.state.remove_waiter(&waiter) {
                     waiter.fail(error, step.wakes);

@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use super::answer::RETRY;
 use super::due::STOOD_STILL;
+use super::hold::Hold;
 use super::lock_queue::{Answered, LockQueue, Query, Transition};
 use super::ticket::{Ticket, TicketState};
 use crate::clock::Instant;
 use crate::error::{LockError, LossCause, StoreError, StoreErrorKind};
-use crate::member::{HeldName, Load};
+use crate::member::Load;
 use crate::observe::operation;
 use crate::store::{Answer, Message, Op, Reply, RequestId, Ticket as TicketId};
 use crate::task::TaskId;
@@ -86,16 +87,10 @@ impl LockQueue {
         found.is_some_and(|index| state.tickets[index].waiting().is_some())
     }
 
-    pub(crate) fn held(&self) -> Vec<HeldName> {
-        let (state, now) = (self.lock(), Instant::now());
+    pub(crate) fn held(&self) -> Vec<Arc<Hold>> {
+        let state = self.lock();
         let held = state.tickets.iter().filter_map(Ticket::held);
-        held.map(|held| HeldName {
-            name: self.name().clone(),
-            meta: held.hold.grant().meta.clone(),
-            held: held.hold.since().until(now),
-            taken_by: held.hold.taken(),
-        })
-        .collect()
+        held.map(|held| held.hold.clone()).collect()
     }
 
     /// All waiters fail, except those of running bodies. `holders` are the tasks that hold locks taken by hand.
@@ -211,7 +206,7 @@ impl Transition<'_> {
         }
         let now = self.now;
         self.send_again(|query| query.again <= now);
-        let spared = self.spared();
+        let spared = self.state.spared;
         let late = |query: &Query| query.ends(spared) <= now;
         if !self.state.queries.iter().any(late) {
             return;

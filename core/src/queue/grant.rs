@@ -24,7 +24,6 @@ const CLAIM_WITHIN: Duration = Duration::from_millis(20);
 
 const CLAIM: Duration = Duration::from_millis(CLAIM_MS);
 
-/// A lease with less time left than this is not handed on.
 const SHORTEST: Duration = Duration::from_millis(50);
 
 /// A waiter fails after so many answers with a grant that had already ended.
@@ -46,7 +45,6 @@ pub(crate) struct Grant {
     pub(crate) attempts: u32,
     pub(crate) meta: SharedStr,
     pub(crate) label: &'static str,
-    /// Without a request to the store.
     pub(crate) local: bool,
     pub(crate) home: Option<Home>,
     pub(crate) rare: Option<Box<Rare>>,
@@ -119,11 +117,10 @@ impl Grant {
 }
 
 impl Transition<'_> {
-    /// Delivers the store's grant to the ticket's waiter, or to the first waiter that the ticket may serve. If there is
-    /// none, withdraws the ticket.
+    /// Delivers the grant to the ticket's waiter, or to the first other one that the ticket may serve.
     pub(super) fn granted(&mut self, index: usize, granted: &Granted) {
         let ticket = &self.state.tickets[index];
-        let (id, attempts) = (ticket.id(), ticket.log.count());
+        let (id, attempts) = (ticket.log.id, ticket.log.count());
         while let Some(index) = self.state.find(id)
             && let Some(waiter) = self.take_waiter_of(index)
         {
@@ -162,7 +159,10 @@ impl Transition<'_> {
             return false;
         };
         if let Some(index) = self.state.find(id) {
-            let (claim, renew) = (self.claim_at(granted.valid), self.next_renewal());
+            let (claim, renew) = (
+                self.claim_at(granted.valid),
+                self.queue.next_renewal_after(self.now),
+            );
             let ticket = &mut self.state.tickets[index];
             // The ticket may have been requested for an earlier waiter, with a shorter lease.
             let cut = ticket.lease < self.queue.lease_of(want.terms);
@@ -212,7 +212,6 @@ impl Transition<'_> {
         self.granted(index, granted);
     }
 
-    /// The answer took as long as the lease.
     pub(super) fn granted_too_late(&mut self, index: usize) {
         let Some(waiting) = self.state.tickets[index].waiting_mut() else {
             return;
@@ -238,8 +237,9 @@ impl Transition<'_> {
         let (mut others, rest) = waiters.partition::<VecDeque<_>, _>(|waiter| same(waiter));
         self.state.waiters = rest;
         // The attempt whose grant is `hold` stays.
-        let attempts = self
-            .withdraw_attempts(|ticket, waiter| ticket.id() != hold.grant().ticket && same(waiter));
+        let attempts = self.withdraw_attempts(|ticket, waiter| {
+            ticket.log.id != hold.grant().ticket && same(waiter)
+        });
         others.extend(attempts);
         for waiter in others {
             if hold.share() && !waiter.obtain(hold.clone(), self.wakes) {
@@ -255,7 +255,7 @@ impl Transition<'_> {
         let Some(held) = ticket.held() else {
             return false;
         };
-        let (id, attempts, number) = (ticket.id(), ticket.log.count(), held.handed + 1);
+        let (id, attempts, number) = (ticket.log.id, ticket.log.count(), held.handed + 1);
         if !self.may_hand_on(held, before) {
             return false;
         }

@@ -14,6 +14,7 @@ use crate::error::{LockError, LossCause};
 use crate::lease::{ListenerKey, Listeners, Terms};
 use crate::name::Name;
 use crate::observe::{CallerPlace, HOLD, Metric, SharedObserver};
+use crate::store::Meta;
 use crate::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use crate::task::TaskId;
 use crate::wait::DeferredWakes;
@@ -87,54 +88,37 @@ impl Hold {
     /// A caller has the hold now: it counts as active. Call this and [`finish`](Self::finish) while no mutex is locked.
     #[inline]
     pub(crate) fn begin(&self) {
-        if let Some(observer) = self.observer() {
-            self.begun(observer);
-        }
-    }
-
-    #[cold]
-    fn begun(&self, observer: &SharedObserver) {
-        let begun = self
-            .seen
-            .compare_exchange(UNSEEN, ACTIVE, Ordering::AcqRel, Ordering::Acquire);
-        if begun.is_ok() {
+        if let Some(observer) = self.observer()
+            && change(&self.seen, UNSEEN, ACTIVE)
+        {
             observer.add(Metric::Active, &self.grant.labels().pairs(), 1);
         }
     }
 
     #[inline]
     pub(crate) fn finish(&self) {
-        if let Some(observer) = self.observer()
-            && let Some(tell) = self.report_of_end(observer)
-        {
-            tell();
-        }
+        let mut wakes = DeferredWakes::default();
+        self.finish_later(&mut wakes);
+        wakes.wake();
     }
 
-    /// For a transition, which has locked a mutex.
+    #[inline]
     fn finish_later(&self, wakes: &mut DeferredWakes) {
+        // A hold that ended before a caller had it was never active.
         if let Some(observer) = self.observer()
-            && let Some(tell) = self.report_of_end(observer)
+            && self.state() != HELD
+            && self.seen.swap(OVER, Ordering::AcqRel) == ACTIVE
         {
-            wakes.observe(tell);
+            let (observer, labels, held) = (observer.clone(), self.grant.labels(), self.held());
+            let lost = self.lost_for();
+            wakes.observe(move || {
+                observer.add(Metric::Active, &labels.pairs(), -1);
+                observer.record(Metric::HoldDuration, &labels.pairs(), held);
+                if let Some(cause) = lost {
+                    observer.add(Metric::Lost, &labels.lost(cause), 1);
+                }
+            });
         }
-    }
-
-    /// `None` if the hold has not ended, was never active for the observer, or its end was already reported.
-    #[cold]
-    fn report_of_end(&self, observer: &SharedObserver) -> Option<impl FnOnce() + Send + 'static> {
-        if self.state() == HELD || self.seen.swap(OVER, Ordering::AcqRel) != ACTIVE {
-            return None;
-        }
-        let (observer, labels, held) = (observer.clone(), self.grant.labels(), self.held());
-        let lost = self.lost_for();
-        Some(move || {
-            observer.add(Metric::Active, &labels.pairs(), -1);
-            observer.record(Metric::HoldDuration, &labels.pairs(), held);
-            if let Some(cause) = lost {
-                observer.add(Metric::Lost, &labels.lost(cause), 1);
-            }
-        })
     }
 
     pub(crate) fn local(&self) -> &Arc<LockQueue> {
@@ -281,13 +265,7 @@ impl Hold {
     }
 
     fn mark_lost(&self, cause: LossCause) -> bool {
-        self.leave_held(LOST + cause.number()) || self.state() >= LOST
-    }
-
-    fn leave_held(&self, state: u8) -> bool {
-        self.state
-            .compare_exchange(HELD, state, Ordering::SeqCst, Ordering::SeqCst)
-            .is_ok()
+        change(&self.state, HELD, LOST + cause.number()) || self.state() >= LOST
     }
 
     fn lost_for(&self) -> Option<LossCause> {
@@ -305,13 +283,13 @@ impl Hold {
     /// Marks the hold as released; `false` if it was already lost or released. Guards that still exist see the mark.
     #[inline]
     pub(crate) fn end(&self, now: Instant, wakes: &mut DeferredWakes) -> bool {
-        let ended = !self.is_lost_at(now) && self.leave_held(RELEASED);
+        let ended = !self.is_lost_at(now) && change(&self.state, HELD, RELEASED);
         self.listeners.wake(wakes);
         ended
     }
 
-    pub(crate) fn poll_lost(&self, cx: &mut Context<'_>, by: ListenerKey) -> Poll<()> {
-        self.poll_until(cx, by, Self::is_lost)
+    pub(crate) fn poll_lost(&self, cx: &mut Context<'_>, key: ListenerKey) -> Poll<()> {
+        self.poll_until(cx, key, Self::is_lost)
     }
 
     pub(crate) fn ended(&self) -> Ended<'_> {
@@ -345,6 +323,10 @@ impl Hold {
 
     pub(crate) fn held(&self) -> Duration {
         self.since.until(Instant::now())
+    }
+
+    pub(crate) fn site(&self) -> String {
+        Meta::caller(&self.grant.meta).map_or_else(String::new, |caller| caller.site)
     }
 
     pub(crate) fn lost_error(&self) -> LockError {
@@ -388,6 +370,13 @@ impl Hold {
     }
 }
 
+#[inline]
+fn change(state: &AtomicU8, from: u8, to: u8) -> bool {
+    state
+        .compare_exchange(from, to, Ordering::SeqCst, Ordering::SeqCst)
+        .is_ok()
+}
+
 /// Removes its waker when dropped, because a hold may last for days and have many listeners.
 #[must_use = "futures do nothing unless polled"]
 pub(crate) struct Ended<'a> {
@@ -399,14 +388,20 @@ impl Future for Ended<'_> {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let over = |hold: &Hold| !hold.is_valid();
-        self.hold.poll_until(cx, self.key, over)
+        self.hold.poll_until(cx, self.key, |hold| !hold.is_valid())
     }
 }
 
 impl Drop for Ended<'_> {
     fn drop(&mut self) {
         self.hold.listeners.remove(self.key);
+    }
+}
+
+impl fmt::Display for Hold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, held, site) = (self.name(), self.held(), self.site());
+        write!(f, "`{name}` for {held:?}, by {site}")
     }
 }
 

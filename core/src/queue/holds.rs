@@ -6,7 +6,7 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::slice;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -157,42 +157,29 @@ pub(crate) struct Stay {
 }
 
 /// A hold is listed once for each guard.
-#[derive(Default)]
-struct Stays {
-    /// So that nearly every call need not lock the mutex.
-    count: AtomicUsize,
-    by_task: Mutex<HashMap<TaskId, Vec<Weak<Hold>>>>,
-}
-
-impl Stays {
-    fn lock(&self) -> MutexGuard<'_, HashMap<TaskId, Vec<Weak<Hold>>>> {
-        self.by_task.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-static STAYS: PerProcess<Stays> = PerProcess::new(Stays::default);
+static STAYS: PerProcess<Mutex<HashMap<TaskId, Vec<Weak<Hold>>>>> = PerProcess::new(Mutex::default);
+/// So that nearly every call need not lock the mutex.
+static COUNT: PerProcess<AtomicUsize> = PerProcess::new(AtomicUsize::default);
 
 impl Stay {
     pub(crate) fn new(hold: &Arc<Hold>, task: TaskId) -> Self {
         let hold = Arc::downgrade(hold);
-        let all = STAYS.get();
-        all.lock().entry(task).or_default().push(hold.clone());
-        all.count.fetch_add(1, Ordering::Release);
+        STAYS.lock().entry(task).or_default().push(hold.clone());
+        COUNT.get().fetch_add(1, Ordering::Release);
         Self { task, hold }
     }
 }
 
 impl Drop for Stay {
     fn drop(&mut self) {
-        let all = STAYS.get();
-        let mut by_task = all.lock();
+        let mut by_task = STAYS.lock();
         // A forked child has a list of its own.
         let Some(holds) = by_task.get_mut(&self.task) else {
             return;
         };
         if let Some(index) = holds.iter().position(|hold| hold.ptr_eq(&self.hold)) {
             holds.remove(index);
-            all.count.fetch_sub(1, Ordering::Release);
+            COUNT.get().fetch_sub(1, Ordering::Release);
         }
         if holds.is_empty() {
             by_task.remove(&self.task);
@@ -204,7 +191,7 @@ impl Drop for Stay {
 /// [`TaskId::current`].
 #[inline]
 pub(crate) fn held_by_hand(blocking: bool, visit: impl FnMut(Arc<Hold>)) {
-    if STAYS.get().count.load(Ordering::Acquire) > 0 {
+    if COUNT.get().load(Ordering::Acquire) > 0 {
         taken_by(blocking).for_each(visit);
     }
 }
@@ -213,7 +200,7 @@ pub(crate) fn held_by_hand(blocking: bool, visit: impl FnMut(Arc<Hold>)) {
 fn taken_by(blocking: bool) -> impl Iterator<Item = Arc<Hold>> {
     let task = TaskId::current(blocking);
     let found = task.and_then(|task| {
-        let by_task = STAYS.get().lock();
+        let by_task = STAYS.lock();
         let holds = by_task.get(&task)?.iter();
         Some(holds.filter_map(Weak::upgrade).collect::<Vec<_>>())
     });

@@ -16,7 +16,6 @@ use crate::store::limits::TOKENS_OF_A_GRANT;
 use crate::store::{Reply, Ticket as TicketId};
 use crate::wait::{DeferredWakes, Promise};
 
-/// For a release that failed because of foreign data.
 const FOREIGN: Duration = Duration::from_secs(1);
 
 impl LockQueue {
@@ -248,12 +247,10 @@ impl Transition<'_> {
     fn unused(&self, park_until: Instant, unlocker: Option<Unlocker>) -> Leaving {
         Leaving {
             park_until,
-            used: None,
-            held: false,
-            unanswered: false,
             over: self.now.after(self.queue.lease()),
             sent: self.now,
             unlocker,
+            ..Leaving::default()
         }
     }
 
@@ -262,7 +259,6 @@ impl Transition<'_> {
         self.send(index);
     }
 
-    /// Marks the hold as lost, notifies its holder, and makes the store remove the ticket.
     pub(super) fn lose(&mut self, index: usize, cause: LossCause) {
         self.lose_but_keep(index, cause, Duration::ZERO);
     }
@@ -280,7 +276,6 @@ impl Transition<'_> {
         self.lose(index, cause);
     }
 
-    /// The store keeps the ticket for `park`.
     pub(super) fn lose_but_keep(&mut self, index: usize, cause: LossCause, park: Duration) {
         if let Some(held) = self.state.tickets[index].held_mut() {
             held.hold.lose(cause, self.wakes);
@@ -336,13 +331,7 @@ impl Transition<'_> {
                 self.answer_unlocker(unlocker, Err(self.lock_error(error)));
             }
             StoreErrorKind::Foreign => self.left(index, Err(self.lock_error(error))),
-            StoreErrorKind::Busy
-            | StoreErrorKind::NotGrantingYet
-            | StoreErrorKind::Refused
-            | StoreErrorKind::Forbidden
-            | StoreErrorKind::Unsupported
-            | StoreErrorKind::Protocol
-            | StoreErrorKind::Unreplicated { .. } => {
+            _ => {
                 ticket.again = self.now.after(RETRY);
                 let name = self.queue.name().clone();
                 if let Some(others) = self.queue.member().failed_releases.pass(self.now) {
@@ -355,7 +344,7 @@ impl Transition<'_> {
     }
 
     pub(super) fn due_leaving(&mut self) {
-        let spared = self.spared();
+        let spared = self.state.spared;
         for index in 0..self.state.tickets.len() {
             let ticket = &mut self.state.tickets[index];
             let again = ticket.again;

@@ -48,11 +48,10 @@ pub(super) struct State {
     pub(super) retired: bool,
     pub(super) armed: Option<Instant>,
     /// Before this time, no waiter fails because the store does not answer.
-    pub(super) spared: Option<Instant>,
+    pub(super) spared: Instant,
     /// Not later than the earliest deadline of `waiters`.
     pub(super) first_deadline: Option<Instant>,
     pub(super) look_at_workers: Option<Instant>,
-    /// The last hold that the program was warned of because of blocked workers.
     pub(super) warned_of: u64,
     pub(super) waiters: VecDeque<Arc<Waiter>>,
     /// Some of `waiters` may have an owner that the store knows.
@@ -60,7 +59,6 @@ pub(super) struct State {
     /// The waiting tickets are in the order of their waiters.
     pub(super) tickets: Vec<Ticket>,
     pub(super) queries: Vec<Query>,
-    /// Sent in this order when the transition ends.
     outbox: VecDeque<Request>,
     answers: VecDeque<Answer>,
 }
@@ -84,7 +82,7 @@ impl State {
     }
 
     pub(super) fn find(&self, id: TicketId) -> Option<usize> {
-        self.tickets.iter().position(|ticket| ticket.id() == id)
+        self.tickets.iter().position(|ticket| ticket.log.id == id)
     }
 }
 
@@ -192,7 +190,7 @@ impl Transition<'_> {
     }
 
     pub(super) fn send(&mut self, index: usize) {
-        let (lease, renewal) = (self.queue.lease(), self.next_renewal());
+        let (lease, renewal) = (self.queue.lease(), self.queue.next_renewal_after(self.now));
         let ticket = &mut self.state.tickets[index];
         let op = ticket.request(self.now, lease);
         ticket.again = match ticket.held() {
@@ -260,10 +258,6 @@ impl Transition<'_> {
             self.wakes
                 .observe(move || observer.record(metric, &op, took));
         }
-    }
-
-    pub(super) fn next_renewal(&self) -> Instant {
-        self.queue.next_renewal_after(self.now)
     }
 }
 

@@ -1,12 +1,6 @@
-//! The local queue: the waiters and holds of one process for one name.
-//!
-//! A [`LockQueue`] has the FIFO of this process's waiters and sends their requests to the store. One ticket at a time
-//! waits in the store, for the first waiter. Waiters that could hold together have a ticket each. When a ticket is
-//! granted, its waiter gets a [`Hold`], and a new ticket asks for the next waiter. A [`Ticket`](ticket::Ticket) stays
-//! here through all its states, until the store has answered its release.
-//!
-//! Everything happens in short [transitions](lock_queue::Transition) under one mutex per name: a caller joins, cancels
-//! or releases; the store answers or sends a message; a timer fires. A transition never waits, and runs no user code.
+//! The waiters and holds of one process for one name. One ticket at a time waits in the store, for the first waiter (or
+//! one for each of those that could hold together); when it is granted, its waiter gets a [`Hold`]. Everything happens
+//! in short [transitions](lock_queue::Transition) under one mutex per name, which never wait and run no user code.
 
 mod acquire;
 mod answer;

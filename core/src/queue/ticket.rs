@@ -18,7 +18,6 @@ use crate::wait::{DeferredWakes, Promise};
 pub(super) struct Ticket {
     pub(super) log: SendLog,
     pub(super) lease: Duration,
-    /// When to send the ticket's request again.
     pub(super) again: Instant,
     pub(super) trouble: Option<StoreError>,
     pub(super) state: TicketState,
@@ -76,11 +75,10 @@ pub(super) struct Held {
     pub(super) bounds: Vec<Weak<Bound>>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Leaving {
     pub(super) park_until: Instant,
     pub(super) used: Option<u64>,
-    /// By the local clock, when it was released.
     pub(super) held: bool,
     /// The store may have executed a release that it didn't answer.
     pub(super) unanswered: bool,
@@ -125,10 +123,6 @@ impl Ticket {
             trouble: None,
             state,
         }
-    }
-
-    pub(super) fn id(&self) -> TicketId {
-        self.log.id
     }
 
     pub(super) fn granted(&self, lease: Lease, token: u64, signal: Option<Arc<str>>) -> Granted {
@@ -254,7 +248,6 @@ impl Ticket {
         }
     }
 
-    /// Renews the place of a waiting ticket, or claims its grant.
     pub(super) fn touch_waiting(&mut self, now: Instant, place: Duration) -> Op {
         let lease = self.log.lease(now, self.lease, place);
         Op::Touch { lease, units: 0 }

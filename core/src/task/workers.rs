@@ -1,7 +1,7 @@
 //! Which workers are blocked by calls that wait for locks. Tokio starts no worker in place of a blocked one: if all of
 //! them wait for locks that tasks of the same runtime hold, no such task can run on.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use tokio::runtime::{Handle, Id, RuntimeFlavor};
 
@@ -16,11 +16,6 @@ struct Runtime {
 
 static RUNTIMES: PerProcess<Mutex<Vec<Runtime>>> = PerProcess::new(Mutex::default);
 
-fn runtimes() -> MutexGuard<'static, Vec<Runtime>> {
-    let runtimes = RUNTIMES.get();
-    runtimes.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 #[derive(Debug)]
 pub(crate) struct BlockedWorker(Id);
 
@@ -31,7 +26,7 @@ impl BlockedWorker {
             return None;
         }
         let id = handle.id();
-        let mut runtimes = runtimes();
+        let mut runtimes = RUNTIMES.lock();
         match runtimes.iter_mut().find(|runtime| runtime.id == id) {
             Some(runtime) => runtime.blocked += 1,
             None => runtimes.push(Runtime {
@@ -50,7 +45,7 @@ impl BlockedWorker {
 
 impl Drop for BlockedWorker {
     fn drop(&mut self) {
-        let mut runtimes = runtimes();
+        let mut runtimes = RUNTIMES.lock();
         if let Some(index) = runtimes.iter().position(|runtime| runtime.id == self.0) {
             runtimes[index].blocked -= 1;
             if runtimes[index].blocked == 0 {
@@ -62,7 +57,7 @@ impl Drop for BlockedWorker {
 
 /// If all workers of the runtime are blocked: their number.
 pub(crate) fn all_blocked(runtime: Id) -> Option<usize> {
-    let runtimes = runtimes();
+    let runtimes = RUNTIMES.lock();
     let found = runtimes.iter().find(|found| found.id == runtime)?;
     (found.blocked >= found.workers).then_some(found.workers)
 }

@@ -17,7 +17,7 @@ pub(crate) use aside::{enter, has_told, observe, tell};
 pub(crate) use block_on::block_on;
 pub(crate) use coop::{Coop, proceed};
 pub(crate) use limit::Limit;
-pub(crate) use thread::on_thread;
+pub(crate) use thread::{on_thread, spawn};
 
 /// Ignores poison: users' code never runs while one of our mutexes is locked, so no panic leaves broken state.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -84,7 +84,6 @@ struct Truth {
 }
 
 struct Wait {
-    client: u64,
     mode: Deadlock,
     name: usize,
     named: Name,
@@ -124,12 +123,6 @@ impl HeldLock for Held {
 }
 
 impl Waiting for Wait {
-    fn client(&self) -> u64 {
-        self.client
-    }
-    fn mode(&self) -> Deadlock {
-        self.mode
-    }
     fn is_at(&self, _: &dyn Engine) -> bool {
         true
     }
@@ -425,7 +418,7 @@ impl World {
             cycle
         );
         self.verdicts += 1;
-        if wait.mode() == Deadlock::Fail {
+        if wait.mode == Deadlock::Fail {
             wait.fail(LockError::Deadlock {
                 cycle: cycle.hops(),
             });
@@ -477,7 +470,6 @@ impl World {
         }
         if !held.is_empty() {
             let waiting = Wait {
-                client: self.clients[member],
                 mode: self.shape.mode,
                 name,
                 named: named(name),
@@ -486,7 +478,12 @@ impl World {
                 since,
                 world: self.truth.clone(),
             };
-            wait.registered = Some(TaskWait::new(Box::new(waiting), held));
+            wait.registered = Some(TaskWait::new(
+                self.clients[member],
+                self.shape.mode,
+                Box::new(waiting),
+                held,
+            ));
         }
         if let Some(registered) = &wait.registered {
             let after = self.shape.after;

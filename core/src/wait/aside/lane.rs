@@ -2,8 +2,9 @@ use std::cell::OnceCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread;
+use std::sync::mpsc::{Sender, channel};
+
+use crate::wait::spawn;
 
 pub(in crate::wait) type Job = Box<dyn FnOnce() + Send>;
 
@@ -19,13 +20,8 @@ pub(super) struct Lane {
     name: &'static str,
     limit: usize,
     jobs: OnceCell<Sender<Job>>,
-    counts: Arc<Counts>,
-}
-
-#[derive(Default)]
-struct Counts {
-    pending: AtomicUsize,
-    left_out: AtomicU64,
+    pending: Arc<AtomicUsize>,
+    left_out: Arc<AtomicU64>,
 }
 
 impl Lane {
@@ -34,20 +30,21 @@ impl Lane {
             name,
             limit,
             jobs: OnceCell::new(),
-            counts: Arc::default(),
+            pending: Arc::default(),
+            left_out: Arc::default(),
         }
     }
 
     pub(super) fn push(&self, job: Job) {
-        if self.counts.pending.load(Ordering::Acquire) > self.limit {
-            self.counts.left_out.fetch_add(1, Ordering::Relaxed);
+        if self.pending.load(Ordering::Acquire) > self.limit {
+            self.left_out.fetch_add(1, Ordering::Relaxed);
             return;
         }
         let Some(jobs) = self.jobs.get().or_else(|| self.spawn()) else {
             // Better on this thread than never.
             return run(job);
         };
-        self.counts.pending.fetch_add(1, Ordering::AcqRel);
+        self.pending.fetch_add(1, Ordering::AcqRel);
         let _ = jobs.send(job);
     }
 
@@ -56,33 +53,32 @@ impl Lane {
         if NO_THREADS.get() {
             return None;
         }
-        let (sender, receiver) = channel();
-        let counts = self.counts.clone();
-        let thread = thread::Builder::new().name(self.name.to_owned());
-        thread.spawn(move || counts.run_all(receiver)).ok()?;
+        let (sender, receiver) = channel::<Job>();
+        let (pending, left_out) = (self.pending.clone(), self.left_out.clone());
+        let work = move || {
+            for job in receiver {
+                warn(left_out.swap(0, Ordering::Relaxed));
+                run(job);
+                pending.fetch_sub(1, Ordering::AcqRel);
+            }
+        };
+        spawn(self.name, work).ok()?;
         Some(self.jobs.get_or_init(|| sender))
     }
 
     pub(super) fn is_idle(&self) -> bool {
-        self.counts.pending.load(Ordering::Acquire) == 0
+        self.pending.load(Ordering::Acquire) == 0
     }
 }
 
-impl Counts {
-    fn run_all(&self, jobs: Receiver<Job>) {
-        for job in jobs {
-            let left_out = self.left_out.swap(0, Ordering::Relaxed);
-            if left_out > 0 {
-                run(|| {
-                    tracing::warn!(
-                        left_out,
-                        "events were dropped, because the subscriber is slow or blocks"
-                    );
-                });
-            }
-            run(job);
-            self.pending.fetch_sub(1, Ordering::AcqRel);
-        }
+fn warn(left_out: u64) {
+    if left_out > 0 {
+        run(|| {
+            tracing::warn!(
+                left_out,
+                "events were dropped, because the subscriber is slow or blocks"
+            );
+        });
     }
 }
 
