@@ -37,8 +37,9 @@ pub(crate) struct TaskWait {
 }
 
 /// By the client and ticket of a hold of the waiting task.
-static WAITS: PerProcess<Mutex<BTreeMap<(u64, Ticket), Vec<Weak<TaskWait>>>>> =
-    PerProcess::new(Mutex::default);
+type Waits = BTreeMap<(u64, Ticket), Vec<Weak<TaskWait>>>;
+
+static WAITS: PerProcess<Mutex<Waits>> = PerProcess::new(Mutex::default);
 
 impl TaskWait {
     pub(crate) fn new(
