@@ -10,8 +10,8 @@ use super::Client;
 use crate::clock::Instant;
 use crate::config::{IntoDuration, argument};
 use crate::error::LockError;
+use crate::member::HeldName;
 use crate::observe::HOLD;
-use crate::queue::Hold;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::wait::on_thread;
 
@@ -61,15 +61,14 @@ impl Drained {
 }
 
 impl Unfinished {
-    fn new(hold: &Arc<Hold>) -> Self {
-        let held = hold.held();
+    fn new(held: &HeldName) -> Self {
         Self {
-            name: hold.name().to_string(),
-            site: hold.site(),
+            name: held.name.to_string(),
+            site: held.site(),
             since: SystemTime::now()
-                .checked_sub(held)
+                .checked_sub(held.held)
                 .unwrap_or(SystemTime::UNIX_EPOCH),
-            held,
+            held: held.held,
         }
     }
 }
@@ -227,7 +226,7 @@ impl Client {
     }
 
     /// Shuts the client down while the locks in `left` are still held.
-    fn ended(&self, left: &[Arc<Hold>]) -> Drained {
+    fn ended(&self, left: &[HeldName]) -> Drained {
         let left: Vec<_> = left.iter().map(Unfinished::new).collect();
         for Unfinished {
             name, site, held, ..

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::ClientCore;
+use super::{ClientCore, NameQueue};
 use crate::clock::Instant;
 use crate::config::Deadlock;
 use crate::deadlock::{Probe, TaskWait, Todo};
@@ -13,7 +13,7 @@ use crate::observe::ACQUIRE;
 use crate::store::{Answer, MemberId, Op, Reply, Request};
 use crate::wait;
 
-impl ClientCore {
+impl<Q: NameQueue> ClientCore<Q> {
     pub(crate) fn look_for_deadlock(&self, wait: &Arc<TaskWait>) {
         let after = self.settings.deadlock_after;
         let due = self.detector.add(wait, Instant::now(), after);

@@ -3,6 +3,7 @@
 mod deadlocks;
 mod links;
 mod machine;
+mod name_queue;
 mod registry;
 mod timers;
 
@@ -12,6 +13,7 @@ use std::task::Waker;
 use std::time::Duration;
 
 use self::links::Links;
+pub(crate) use self::name_queue::{HeldName, Load, NameQueue};
 use self::registry::Registry;
 pub(crate) use self::timers::NAP;
 use self::timers::Timers;
@@ -22,8 +24,7 @@ use crate::error::{LockError, StoreError};
 use crate::name::Name;
 use crate::observe::{Metric, SharedObserver};
 use crate::order::LockOrder;
-use crate::process;
-use crate::queue::{Hold, LockQueue};
+use crate::process::{self, EndsWithProcess};
 use crate::store::{Answer, Events, GrantBlock, Message, Meta, Node, RequestId, SharedStr, Store};
 use crate::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -40,33 +41,14 @@ const REPEATED: Duration = Duration::from_secs(1);
 
 const LOOK: Duration = Duration::from_millis(5);
 
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Load {
-    pub(crate) held: usize,
-    pub(crate) waiting: usize,
-    /// When the member sent the oldest renewal that has no answer yet.
-    pub(crate) oldest_renewal: Option<Instant>,
-}
-
-impl Load {
-    fn and(self, other: Self) -> Self {
-        let renewals = [self.oldest_renewal, other.oldest_renewal];
-        Self {
-            held: self.held + other.held,
-            waiting: self.waiting + other.waiting,
-            oldest_renewal: renewals.into_iter().flatten().min(),
-        }
-    }
-}
-
-pub(crate) struct ClientCore {
+pub(crate) struct ClientCore<Q> {
     id: u64,
     settings: Settings,
     store: Arc<dyn Store>,
-    register: Registry,
+    register: Registry<Q>,
     links: Links,
     has_warned: AtomicBool,
-    timers: Timers,
+    timers: Timers<Q>,
     detector: Detector,
     /// Inspections without an answer, each with the round of its search.
     inspections: Mutex<HashMap<RequestId, u64>>,
@@ -88,7 +70,7 @@ pub(crate) struct ClientCore {
     emptied: (Mutex<()>, Condvar),
 }
 
-impl ClientCore {
+impl<Q: NameQueue> ClientCore<Q> {
     pub(crate) fn new(settings: Settings, store: Arc<dyn Store>) -> Arc<Self> {
         static IDS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
         let id = IDS.fetch_add(1, Ordering::Relaxed);
@@ -155,7 +137,7 @@ impl ClientCore {
         &*self.store
     }
 
-    pub(crate) fn timers(&self) -> &Timers {
+    pub(crate) fn timers(&self) -> &Timers<Q> {
         &self.timers
     }
 
@@ -210,7 +192,7 @@ impl ClientCore {
     pub(crate) fn with_queue<T>(
         self: &Arc<Self>,
         name: &Name,
-        mut run: impl FnMut(&Arc<LockQueue>) -> Option<T>,
+        mut run: impl FnMut(&Arc<Q>) -> Option<T>,
     ) -> Result<T, LockError> {
         loop {
             self.check()?;
@@ -221,7 +203,7 @@ impl ClientCore {
         }
     }
 
-    fn living_at(&self, node: Node) -> Vec<Arc<LockQueue>> {
+    fn living_at(&self, node: Node) -> Vec<Arc<Q>> {
         let mut all = self.register.all();
         all.retain(|local| self.store.node(local.name()) == node);
         all
@@ -246,13 +228,13 @@ impl ClientCore {
         loads.fold(Load::default(), Load::and)
     }
 
-    pub(crate) fn held(&self) -> Vec<Arc<Hold>> {
+    pub(crate) fn held(&self) -> Vec<HeldName> {
         let names = self.register.all();
         names.iter().flat_map(|local| local.held()).collect()
     }
 
     pub(crate) fn has_taken(&self, task: TaskId) -> bool {
-        self.held().iter().any(|held| held.taken() == Some(task))
+        self.held().iter().any(|held| held.taken_by == Some(task))
     }
 
     /// From now on, only running bodies get locks.
@@ -267,7 +249,7 @@ impl ClientCore {
             return;
         }
         let held = self.held();
-        let holders: HashSet<_> = held.iter().filter_map(|held| held.taken()).collect();
+        let holders: HashSet<_> = held.iter().filter_map(|held| held.taken_by).collect();
         for local in self.register.all() {
             local.drain(&holders);
         }
@@ -275,7 +257,7 @@ impl ClientCore {
 
     /// Until no lock is held, `ends` has come, or `stop` is set, which [`look`](Self::look) makes it check. Returns the
     /// locks that are still held.
-    pub(crate) fn drain(&self, ends: Instant, stop: &AtomicBool) -> Vec<Arc<Hold>> {
+    pub(crate) fn drain(&self, ends: Instant, stop: &AtomicBool) -> Vec<HeldName> {
         self.start_draining();
         let mut guard = lock(&self.emptied.0);
         loop {
@@ -383,8 +365,20 @@ impl ClientCore {
         }
     }
 
-    /// The process ends. The calling thread may hold any mutex, and its thread-locals may be gone.
-    pub(crate) fn end(&self) {
+    fn warn_later(&self) {
+        if self.has_warned.load(Ordering::Relaxed) {
+            return;
+        }
+        let guarantees = self.store.guarantees();
+        if guarantees.are_known() {
+            self.has_warned.store(true, Ordering::Relaxed);
+            wait::tell(move || guarantees.warn());
+        }
+    }
+}
+
+impl<Q: NameQueue> EndsWithProcess for ClientCore<Q> {
+    fn end(&self) {
         if self.is_forked() {
             return;
         }
@@ -398,31 +392,23 @@ impl ClientCore {
         }
     }
 
-    /// Whether nothing is left of [`end`](Self::end) to wait for.
-    pub(crate) fn has_ended(&self) -> bool {
+    fn has_ended(&self) -> bool {
         self.is_forked() || self.phase() == CLOSED
     }
 
-    pub(crate) fn bodies(&self) -> Vec<String> {
+    fn bodies(&self) -> Vec<String> {
         match self.is_forked() {
             true => Vec::new(),
-            false => self.held().iter().map(ToString::to_string).collect(),
+            false => self.held().iter().map(HeldName::to_string).collect(),
         }
     }
 
-    fn warn_later(&self) {
-        if self.has_warned.load(Ordering::Relaxed) {
-            return;
-        }
-        let guarantees = self.store.guarantees();
-        if guarantees.are_known() {
-            self.has_warned.store(true, Ordering::Relaxed);
-            wait::tell(move || guarantees.warn());
-        }
+    fn let_bodies_end(&self) {
+        self.start_draining();
     }
 }
 
-impl Events for ClientCore {
+impl<Q: NameQueue> Events for ClientCore<Q> {
     fn answered(&self, answer: Answer) {
         if self.takes_for_search(&answer) {
             return;
@@ -477,10 +463,10 @@ impl Events for ClientCore {
 }
 
 // A panic in user code cannot leave a client inconsistent, because the client runs no user code.
-impl std::panic::UnwindSafe for ClientCore {}
-impl std::panic::RefUnwindSafe for ClientCore {}
+impl<Q> std::panic::UnwindSafe for ClientCore<Q> {}
+impl<Q> std::panic::RefUnwindSafe for ClientCore<Q> {}
 
-impl std::fmt::Debug for ClientCore {
+impl<Q> std::fmt::Debug for ClientCore<Q> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Member")
             .field("id", &self.id)

@@ -1,17 +1,16 @@
 use std::sync::Arc;
 
-use super::ClientCore;
+use super::{ClientCore, NameQueue};
 use crate::name::{Name, NameMap};
-use crate::queue::LockQueue;
 use crate::sync::Mutex;
 use crate::wait::lock;
 
 const SHARDS: usize = 16;
 
 /// The names in use, in shards, so that threads rarely wait for each other. A closed shard is `None`.
-pub(crate) struct Registry([Mutex<Option<NameMap<Arc<LockQueue>>>>; SHARDS]);
+pub(crate) struct Registry<Q>([Mutex<Option<NameMap<Arc<Q>>>>; SHARDS]);
 
-impl Default for Registry {
+impl<Q> Default for Registry<Q> {
     fn default() -> Self {
         Self(std::array::from_fn(|_| {
             Mutex::new(Some(NameMap::default()))
@@ -19,28 +18,28 @@ impl Default for Registry {
     }
 }
 
-impl Registry {
-    fn shard(&self, name: &Name) -> &Mutex<Option<NameMap<Arc<LockQueue>>>> {
+impl<Q: NameQueue> Registry<Q> {
+    fn shard(&self, name: &Name) -> &Mutex<Option<NameMap<Arc<Q>>>> {
         &self.0[(name.hashed() >> 32) as usize % SHARDS]
     }
 
-    pub(crate) fn find(&self, name: &Name) -> Option<Arc<LockQueue>> {
+    pub(crate) fn find(&self, name: &Name) -> Option<Arc<Q>> {
         lock(self.shard(name)).as_ref()?.get(name).cloned()
     }
 
     /// `None` if the registry is closed.
-    pub(crate) fn get(&self, name: &Name, member: &Arc<ClientCore>) -> Option<Arc<LockQueue>> {
+    pub(crate) fn get(&self, name: &Name, member: &Arc<ClientCore<Q>>) -> Option<Arc<Q>> {
         let mut shard = lock(self.shard(name));
         let names = shard.as_mut()?;
         if let Some(local) = names.get(name) {
             return Some(local.clone());
         }
-        let local = LockQueue::new(name.clone(), member.clone());
+        let local = Q::new(name.clone(), member.clone());
         names.insert(name.clone(), local.clone());
         Some(local)
     }
 
-    pub(crate) fn retire(&self, local: &LockQueue) {
+    pub(crate) fn retire(&self, local: &Q) {
         let mut shard = lock(self.shard(local.name()));
         if local.retire()
             && let Some(names) = &mut *shard
@@ -50,7 +49,7 @@ impl Registry {
     }
 
     /// Queues that are added during the call may be missing.
-    pub(crate) fn all(&self) -> Vec<Arc<LockQueue>> {
+    pub(crate) fn all(&self) -> Vec<Arc<Q>> {
         let mut all = Vec::new();
         for shard in &self.0 {
             all.extend(lock(shard).iter().flat_map(|names| names.values().cloned()));
@@ -59,7 +58,7 @@ impl Registry {
     }
 
     /// Accepts none from now on.
-    pub(crate) fn close(&self) -> Vec<Arc<LockQueue>> {
+    pub(crate) fn close(&self) -> Vec<Arc<Q>> {
         let shards = self.0.iter().filter_map(|shard| lock(shard).take());
         shards.flat_map(NameMap::into_values).collect()
     }

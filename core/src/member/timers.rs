@@ -5,7 +5,6 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use crate::clock::Instant;
-use crate::queue::LockQueue;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::wait::lock;
@@ -15,16 +14,25 @@ pub(crate) const NAP: Duration = Duration::from_secs(1);
 
 /// When the engine must run each queue next. Entries are never removed early: a queue that was armed again ignores
 /// them.
-#[derive(Default)]
-pub(crate) struct Timers {
-    entries: Mutex<BTreeMap<(Instant, u64), Arc<LockQueue>>>,
+pub(crate) struct Timers<Q> {
+    entries: Mutex<BTreeMap<(Instant, u64), Arc<Q>>>,
     /// Distinguishes entries with the same time.
     count: AtomicU64,
     changed: Notify,
 }
 
-impl Timers {
-    pub(crate) fn arm(&self, at: Instant, local: &Arc<LockQueue>) {
+impl<Q> Default for Timers<Q> {
+    fn default() -> Self {
+        Self {
+            entries: Mutex::default(),
+            count: AtomicU64::new(0),
+            changed: Notify::new(),
+        }
+    }
+}
+
+impl<Q> Timers<Q> {
+    pub(crate) fn arm(&self, at: Instant, local: &Arc<Q>) {
         if at == Instant::NEVER {
             return;
         }
@@ -38,7 +46,7 @@ impl Timers {
         }
     }
 
-    pub(crate) fn pop(&self, now: Instant) -> Option<(Instant, Arc<LockQueue>)> {
+    pub(crate) fn pop(&self, now: Instant) -> Option<(Instant, Arc<Q>)> {
         let mut entries = lock(&self.entries);
         let entry = entries.first_entry().filter(|entry| entry.key().0 <= now)?;
         let ((at, _), local) = entry.remove_entry();

@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use super::PerProcess;
 use crate::clock::Instant;
-use crate::queue::Member;
 
 /// Of the end of the process.
 const LIMIT: Duration = Duration::from_millis(500);
@@ -21,33 +20,46 @@ const LAST_PAUSE: Duration = Duration::from_millis(5);
 
 pub(super) static WATCHED: PerProcess<Watched> = PerProcess::new(Watched::default);
 
-pub(crate) fn watch(member: &Arc<Member>) {
+pub(crate) trait EndsWithProcess: Send + Sync {
+    /// Starts to release everything. The calling thread may hold any mutex, and its thread-locals may be gone.
+    fn end(&self);
+
+    fn has_ended(&self) -> bool;
+
+    /// Takes no new locks from now on, and lets running bodies end.
+    fn let_bodies_end(&self);
+
+    /// A text for each held lock.
+    fn bodies(&self) -> Vec<String>;
+}
+
+pub(crate) fn watch(member: &Arc<impl EndsWithProcess + 'static>) {
     if !super::os::register() {
         tracing::warn!(
             "cannot watch the end of the process: locks that are held at that time are free when their lease ends"
         );
     }
-    WATCHED.get().add(member);
+    WATCHED.get().add(member.clone());
 }
 
 #[derive(Default)]
 pub(super) struct Watched {
-    members: Mutex<Vec<Weak<Member>>>,
+    members: Mutex<Vec<Weak<dyn EndsWithProcess>>>,
     draining: AtomicBool,
     ending: AtomicBool,
 }
 
 impl Watched {
-    fn add(&self, member: &Arc<Member>) {
+    fn add(&self, member: Arc<dyn EndsWithProcess>) {
         let mut members = self.lock();
         members.retain(|member| member.strong_count() > 0);
-        members.push(Arc::downgrade(member));
+        members.push(Arc::downgrade(&member));
         drop(members);
         // A `flush` or `drain` that began before may have missed this client.
         if self.ending.load(Ordering::SeqCst) {
             member.end();
         } else if self.draining.load(Ordering::SeqCst) {
-            member.start_draining();
+            member.let_bodies_end();
         }
     }
 
@@ -56,7 +68,7 @@ impl Watched {
         let ends = Instant::now().after(limit);
         self.draining.store(true, Ordering::SeqCst);
         let all = || -> Vec<_> { self.lock().iter().filter_map(Weak::upgrade).collect() };
-        all().iter().for_each(|member| member.start_draining());
+        all().iter().for_each(|member| member.let_bodies_end());
         loop {
             let now = Instant::now();
             let held: Vec<_> = all().iter().flat_map(|member| member.bodies()).collect();
@@ -90,7 +102,7 @@ impl Watched {
         while !all().all(|member| member.has_ended()) && pause() {}
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Weak<Member>>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<Weak<dyn EndsWithProcess>>> {
         self.members.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -127,7 +139,7 @@ mod tests {
     #[test]
     fn a_client_that_is_just_being_made_does_not_keep_others_from_their_release() {
         let (watched, (client, guard)) = (Watched::default(), client());
-        watched.add(client.member());
+        watched.add(client.member().clone());
         thread::scope(|scope| {
             let making = watched.lock();
             let (sender, ended) = mpsc::channel();
@@ -149,7 +161,7 @@ mod tests {
     #[test]
     fn the_end_of_a_thread_that_makes_a_client_is_not_held_up() {
         let (watched, (client, guard)) = (Watched::default(), client());
-        watched.add(client.member());
+        watched.add(client.member().clone());
         let making = watched.lock();
         watched.flush();
         assert!(!guard.is_lost());
@@ -159,14 +171,14 @@ mod tests {
     #[test]
     fn all_clients_drain_and_so_does_one_that_is_made_meanwhile() {
         let (watched, (client, guard)) = (Watched::default(), client());
-        watched.add(client.member());
+        watched.add(client.member().clone());
         thread::scope(|scope| {
             let draining = scope.spawn(|| watched.drain(Duration::from_secs(600)));
             while client.member().is_open() {
                 thread::yield_now();
             }
             let late = Client::connect("memory://").unwrap();
-            watched.add(late.member());
+            watched.add(late.member().clone());
             let refused = late.mutex("m").blocking_lock();
             assert!(matches!(refused, Err(LockError::ShutDown)), "{refused:?}");
             guard.check().unwrap();
@@ -178,7 +190,7 @@ mod tests {
     #[test]
     fn what_is_held_when_the_time_is_over_is_named() {
         let (watched, (client, guard)) = (Watched::default(), client());
-        watched.add(client.member());
+        watched.add(client.member().clone());
         let left = watched.drain(Duration::ZERO);
         assert!(
             left.len() == 1 && left[0].starts_with("`m` for "),
@@ -192,7 +204,7 @@ mod tests {
     fn a_client_that_is_made_while_the_process_ends_is_closed() {
         let (watched, (client, guard)) = (Watched::default(), client());
         watched.flush();
-        watched.add(client.member());
+        watched.add(client.member().clone());
         while !client.member().has_ended() {
             thread::yield_now();
         }

@@ -6,20 +6,27 @@ use std::time::Duration;
 
 use super::answer::RETRY;
 use super::due::STOOD_STILL;
-use super::hold::Hold;
 use super::lock_queue::{Answered, LockQueue, Query, Transition};
 use super::ticket::{Ticket, TicketState};
 use crate::clock::Instant;
 use crate::error::{LockError, LossCause, StoreError, StoreErrorKind};
-use crate::member::Load;
+use crate::member::{ClientCore, HeldName, Load, NameQueue};
+use crate::name::Name;
 use crate::observe::operation;
 use crate::store::{Answer, Message, Op, Reply, RequestId, Ticket as TicketId};
 use crate::task::TaskId;
 use crate::wait::Promise;
 
-impl LockQueue {
-    /// `false` if the queue is idle, so that it may be retired.
-    pub(crate) fn due(self: &Arc<Self>, armed: Instant) -> bool {
+impl NameQueue for LockQueue {
+    fn new(name: Name, member: Arc<ClientCore<Self>>) -> Arc<Self> {
+        Self::of(name, member)
+    }
+
+    fn name(&self) -> &Name {
+        self.name()
+    }
+
+    fn due(self: &Arc<Self>, armed: Instant) -> bool {
         self.step(|step| {
             if step.state.armed.is_none_or(|current| current != armed) {
                 return true;
@@ -34,38 +41,37 @@ impl LockQueue {
         .unwrap_or(true)
     }
 
-    pub(crate) fn answered(self: &Arc<Self>, answer: Answer) {
+    fn answered(self: &Arc<Self>, answer: Answer) {
         self.step(|step| step.answer(answer));
     }
 
-    pub(crate) fn told(self: &Arc<Self>, message: &Message) {
+    fn told(self: &Arc<Self>, message: &Message) {
         self.step(|step| step.told(message));
     }
 
-    pub(crate) fn reconnected(self: &Arc<Self>) {
+    fn reconnected(self: &Arc<Self>) {
         self.step(|step| step.reconnected());
     }
 
-    /// The store timeout of the waiters counts from now.
-    pub(crate) fn disconnected(self: &Arc<Self>) {
+    fn disconnected(self: &Arc<Self>) {
         self.step(|_| {});
     }
 
-    pub(crate) fn retire(&self) -> bool {
+    fn retire(&self) -> bool {
         let mut state = self.lock();
         state.retired |= state.is_idle();
         state.retired
     }
 
-    pub(crate) fn is_done(&self) -> bool {
+    fn is_done(&self) -> bool {
         self.lock().is_idle()
     }
 
-    pub(crate) fn is_over(&self) -> bool {
+    fn is_over(&self) -> bool {
         self.lock().is_over(Instant::now())
     }
 
-    pub(crate) fn load(&self) -> Load {
+    fn load(&self) -> Load {
         let state = self.lock();
         let tickets = state.tickets.iter();
         let attempts = tickets.clone().filter_map(Ticket::attempting);
@@ -77,31 +83,36 @@ impl LockQueue {
         }
     }
 
-    pub(crate) fn knows(&self, ticket: TicketId) -> bool {
+    fn knows(&self, ticket: TicketId) -> bool {
         self.lock().find(ticket).is_some()
     }
 
-    pub(crate) fn waits_with(&self, ticket: TicketId) -> bool {
+    fn waits_with(&self, ticket: TicketId) -> bool {
         let state = self.lock();
         let found = state.find(ticket);
         found.is_some_and(|index| state.tickets[index].waiting().is_some())
     }
 
-    pub(crate) fn held(&self) -> Vec<Arc<Hold>> {
-        let state = self.lock();
+    fn held(&self) -> Vec<HeldName> {
+        let (state, now) = (self.lock(), Instant::now());
         let held = state.tickets.iter().filter_map(Ticket::held);
-        held.map(|held| held.hold.clone()).collect()
+        let named = held.map(|held| HeldName {
+            name: self.name().clone(),
+            meta: held.hold.grant().meta.clone(),
+            held: held.hold.since().until(now),
+            taken_by: held.hold.taken(),
+        });
+        named.collect()
     }
 
-    /// All waiters fail, except those of running bodies. `holders` are the tasks that hold locks taken by hand.
-    pub(crate) fn drain(self: &Arc<Self>, holders: &HashSet<TaskId>) {
+    fn drain(self: &Arc<Self>, holders: &HashSet<TaskId>) {
         let has_taken = |task| holders.contains(&task);
         self.step(|step| {
             step.fail(&LockError::ShutDown, |want| !want.by.is_nested(has_taken));
         });
     }
 
-    pub(crate) fn close(self: &Arc<Self>) {
+    fn close(self: &Arc<Self>) {
         self.step(|step| {
             step.fail(&LockError::ShutDown, |_| true);
             for index in 0..step.state.tickets.len() {
@@ -114,7 +125,7 @@ impl LockQueue {
         });
     }
 
-    pub(crate) fn abandon(self: &Arc<Self>) {
+    fn abandon(self: &Arc<Self>) {
         self.close();
         self.step(|step| {
             for ticket in std::mem::take(&mut step.state.tickets) {

@@ -14,7 +14,6 @@ use crate::error::{LockError, LossCause};
 use crate::lease::{ListenerKey, Listeners, Terms};
 use crate::name::Name;
 use crate::observe::{CallerPlace, HOLD, Metric, SharedObserver};
-use crate::store::Meta;
 use crate::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use crate::task::TaskId;
 use crate::wait::DeferredWakes;
@@ -325,10 +324,6 @@ impl Hold {
         self.since.until(Instant::now())
     }
 
-    pub(crate) fn site(&self) -> String {
-        Meta::caller(&self.grant.meta).map_or_else(String::new, |caller| caller.site)
-    }
-
     pub(crate) fn lost_error(&self) -> LockError {
         self.lost_by(self.cause())
     }
@@ -395,13 +390,6 @@ impl Future for Ended<'_> {
 impl Drop for Ended<'_> {
     fn drop(&mut self) {
         self.hold.listeners.remove(self.key);
-    }
-}
-
-impl fmt::Display for Hold {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (name, held, site) = (self.name(), self.held(), self.site());
-        write!(f, "`{name}` for {held:?}, by {site}")
     }
 }
 

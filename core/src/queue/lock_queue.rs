@@ -17,7 +17,7 @@ use crate::store::{Answer, Op, Reply, Request, RequestId, Ticket as TicketId};
 use crate::sync::{Mutex, MutexGuard};
 use crate::wait::{DeferredWakes, Promise, lock};
 
-pub(crate) type Member = ClientCore;
+pub(crate) type Member = ClientCore<LockQueue>;
 
 /// Keeps a client open: it ends when this value and the last guard are dropped.
 pub(crate) struct OpenClient(pub(crate) Arc<Member>);
@@ -116,7 +116,7 @@ pub(super) struct Transition<'a> {
 }
 
 impl LockQueue {
-    pub(crate) fn new(name: Name, member: Arc<Member>) -> Arc<Self> {
+    pub(super) fn of(name: Name, member: Arc<Member>) -> Arc<Self> {
         Arc::new(Self {
             name,
             beat: member.settings().lease() / 3,

@@ -8,6 +8,7 @@ use super::*;
 use crate::clock::by_hand;
 use crate::config::Config;
 use crate::error::LockKind;
+use crate::member::NameQueue;
 use crate::queue::{Holds, Member, Want};
 use crate::store::Ticket;
 use crate::store::memory::MemoryStore;

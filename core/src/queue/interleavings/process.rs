@@ -10,6 +10,7 @@ use shuttle::thread;
 use super::witness::Witness;
 use crate::clock::{Instant, by_hand};
 use crate::config::Config;
+use crate::member::NameQueue;
 use crate::name::Name;
 use crate::queue::Member;
 use crate::store::memory::{Driver, MemoryStore};

@@ -3,6 +3,7 @@
 use super::{Rig, SECOND, granted};
 use crate::clock::by_hand;
 use crate::error::{LockError, StoreErrorKind};
+use crate::member::NameQueue;
 use crate::queue::Want;
 use crate::store::{Op, Reply, Share};
 
