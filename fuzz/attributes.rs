@@ -18,6 +18,8 @@ mod fuzzing;
 mod item;
 #[path = "../macros/src/kind.rs"]
 mod kind;
+#[path = "../macros/src/params.rs"]
+mod params;
 #[path = "../macros/src/source.rs"]
 mod source;
 #[path = "../macros/src/suggest.rs"]

@@ -10,6 +10,7 @@ mod args;
 mod chains;
 mod commands;
 mod exit;
+mod filter;
 mod output;
 mod serve;
 mod store;

@@ -5,7 +5,7 @@ compile_error!(
     "auto-mutex needs a Unix: it watches forks and exits, and a clock that goes on during suspend"
 );
 
-mod acl;
+mod address;
 mod attribute;
 mod caller;
 mod client;
@@ -14,11 +14,10 @@ mod condvar;
 mod config;
 mod credentials;
 mod deadlock;
-#[cfg(repository)]
-#[cfg(test)]
-mod dice;
+mod duration;
 mod engine;
 mod error;
+mod exit;
 #[cfg(any(test, fuzzing))]
 #[doc(hidden)]
 pub mod fuzzing;
@@ -30,32 +29,34 @@ mod multi;
 mod mutex;
 mod name;
 mod observe;
-pub mod operator;
 mod order;
 mod process;
 mod queue;
 mod rw_lock;
 mod semaphore;
 mod site;
-mod store;
+pub mod store;
 mod sync;
 mod task;
+#[cfg(any(test, feature = "test-util"))]
+#[doc(hidden)]
+pub mod testing;
 mod wait;
-mod wire;
 
-pub use acl::{AclRule, acl_rule};
 pub use client::{Client, Drained, Health, LastError, ServerHealth, Unfinished};
 pub use client::{assert_lock_order, lock_order};
 pub use client::{blocking_drain, drain, drain_until};
 pub use client::{blocking_ping, health, is_connected, ping};
 pub use client::{blocking_shutdown, client, setup, setup_async, shutdown};
 pub use condvar::{Condvar, WaitTimeoutResult};
-pub use config::{Config, Deadlock, IntoDuration};
-#[cfg(feature = "redis-1")]
-pub use credentials::Redis1Credentials;
+#[doc(hidden)]
+pub use config::Settings;
+pub use config::{Config, Deadlock};
 pub use credentials::{Credentials, CredentialsProvider, ServerAddress, ServerKind};
+pub use duration::IntoDuration;
 pub use error::{DeadlockHop, HoldKind, Holder, LockError, LockKind, LossCause};
 pub use error::{SetupError, StoreError, TlsError};
+pub use exit::{release_on_termination, release_on_termination_within};
 pub use guarantees::{AfterFailover, AfterRestart, Eviction, Guarantees, Weakness};
 pub use handle::{LockInfo, Waiter};
 pub use multi::{MultiGuard, MultiLock};
@@ -66,7 +67,6 @@ pub use observe::MetricsObserver;
 pub use observe::OtelObserver;
 pub use observe::{Metric, MetricKind, Observer};
 pub use order::{OrderClass, OrderEdge};
-pub use process::{release_on_termination, release_on_termination_within};
 pub use rw_lock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub use semaphore::{Permit, Semaphore};
 pub use site::{Site, sites};

@@ -16,6 +16,7 @@ mod flavor;
 mod fuzzing;
 mod item;
 mod kind;
+mod params;
 mod source;
 mod suggest;
 mod tokens;

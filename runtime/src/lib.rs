@@ -53,6 +53,10 @@
 //!
 //! The locks themselves are in the crate `auto-mutex-core`, and this crate exports them.
 
+// Links the engine: it registers itself.
+#[cfg(feature = "quorum")]
+use auto_mutex_quorum as _;
+
 pub use auto_mutex_macros::{auto_mutex, auto_read, auto_semaphore, auto_write, no_auto_mutex};
 
 #[cfg(feature = "metrics")]
@@ -61,11 +65,6 @@ pub use auto_mutex_core::MetricsObserver;
 #[cfg(feature = "otel")]
 #[doc(inline)]
 pub use auto_mutex_core::OtelObserver;
-#[cfg(feature = "redis-1")]
-#[doc(inline)]
-pub use auto_mutex_core::Redis1Credentials;
-#[doc(inline)]
-pub use auto_mutex_core::{AclRule, acl_rule, operator};
 #[doc(inline)]
 pub use auto_mutex_core::{AfterFailover, AfterRestart, Eviction, Guarantees, Weakness};
 #[doc(inline)]
@@ -106,6 +105,14 @@ pub use auto_mutex_core::{blocking_ping, health, is_connected, ping};
 pub use auto_mutex_core::{blocking_shutdown, client, setup, setup_async, shutdown};
 #[doc(inline)]
 pub use auto_mutex_core::{release_on_termination, release_on_termination_within};
+#[doc(inline)]
+#[cfg(feature = "operator")]
+pub use auto_mutex_operator as operator;
+#[cfg(feature = "redis-1")]
+#[doc(inline)]
+pub use auto_mutex_redis::Redis1Credentials;
+#[doc(inline)]
+pub use auto_mutex_redis::{AclRule, acl_rule};
 
 // The guide. Only rustdoc compiles it.
 #[cfg(any(doc, doctest))]
@@ -121,7 +128,10 @@ pub mod __private {
 /// For the fuzzers.
 #[cfg(fuzzing)]
 #[doc(hidden)]
-pub use auto_mutex_core::fuzzing;
+pub mod fuzzing {
+    pub use auto_mutex_core::fuzzing::*;
+    pub use auto_mutex_redis::fuzzing::*;
+}
 
 /// Lets rustdoc test the examples of the README.
 #[cfg(doctest)]

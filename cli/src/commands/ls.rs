@@ -1,11 +1,10 @@
 //! `auto-mutex ls`
 
-use std::time::Duration;
-
 use auto_mutex::operator::Lock;
 
 use crate::args::{Format, Global, Ls};
 use crate::exit::{Exit, Failure, Outcome};
+use crate::filter::Filter;
 use crate::output::json::{self, List, Listed};
 use crate::output::table::Stream;
 use crate::output::words::{date, process, short, used};
@@ -22,25 +21,6 @@ const HEADINGS: [&str; 8] = [
     "WAITERS",
     "OLDEST WAIT",
 ];
-
-/// The conditions for a lock to be listed.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Filter {
-    pub(crate) waiting: bool,
-    pub(crate) longer_than: Option<Duration>,
-    pub(crate) all: bool,
-}
-
-impl Filter {
-    pub(crate) fn has(&self, lock: &Lock) -> bool {
-        let longest = lock.oldest_wait().max(lock.held());
-        (self.all || lock.is_in_use())
-            && !(self.waiting && lock.waiters.is_empty())
-            && self
-                .longer_than
-                .is_none_or(|least| longest.is_some_and(|longest| longest > least))
-    }
-}
 
 pub(crate) fn run(global: &Global, args: &Ls) -> Outcome {
     let filter = Filter {

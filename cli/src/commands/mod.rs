@@ -16,8 +16,6 @@ use crate::args::{Cli, Command};
 use crate::exit::Outcome;
 use crate::{serve, top};
 
-pub(crate) use self::ls::Filter;
-
 pub(crate) fn run(cli: Cli) -> Outcome {
     let Cli { global, command } = cli;
     match command {

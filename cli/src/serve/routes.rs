@@ -24,7 +24,7 @@ use tokio::task::spawn_blocking;
 use super::guard::Guard;
 use super::metrics;
 use super::snapshot::Snapshot;
-use crate::commands::Filter;
+use crate::filter::Filter;
 use crate::output::json::{List, Listed, Shown, Versioned};
 
 const HTML: &str = include_str!("page/index.html");

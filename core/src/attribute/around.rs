@@ -6,11 +6,12 @@ use std::task::{Context, Poll, ready};
 
 use super::lock::Lock;
 use super::request::Request;
+use crate::caller::BodySpan;
 use crate::caller::{self, Around, Caller, Loss};
 use crate::error::LockError;
 use crate::handle::Guard;
-use crate::observe::{BodySpan, Call, Watch};
 use crate::queue::Holds;
+use crate::queue::{Call, Watch};
 
 /// Opens the scope of a sync body: until the result is dropped, calls of the same lock on this thread re-enter, and the
 /// span of the body is entered.
@@ -46,7 +47,8 @@ pub fn note_order<G: Guard>(guard: &G) {
     let member = hold.local().member();
     let caller = Caller::current(true);
     let of_call = (grant.label, &*grant.meta);
-    member.order().note(caller.holds(), of_call, name.iter());
+    let held = caller.holds().map(|hold| hold.in_order());
+    member.order().note(held, of_call, name.iter());
 }
 
 /// What a body runs under. The expansion declares it before the body, so Rust drops the body first: the body's own

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use super::answer::{AtOnce, Inside};
 use crate::client::Client;
-use crate::config::{self, ToDuration};
+use crate::duration;
+use crate::duration::ToDuration;
 
 /// No type implements this trait.
 ///
@@ -214,10 +215,10 @@ pub trait IsDuration {
 #[diagnostic::do_not_recommend]
 impl<T: ToDuration> IsDuration for T {
     fn length(self) -> Result<Duration, &'static str> {
-        config::length(self)
+        duration::length(self)
     }
 
     fn block(self) -> Result<Duration, &'static str> {
-        config::block(self)
+        duration::block(self)
     }
 }

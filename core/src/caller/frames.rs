@@ -7,7 +7,7 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use super::Caller;
-use crate::observe::enter_span;
+use super::body::enter_span;
 use crate::queue::{Holds, OpenClient};
 
 struct Frame {

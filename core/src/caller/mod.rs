@@ -2,6 +2,7 @@
 //! These are the locks of the protected calls around the running code ([`frames`]), and those that the task took by
 //! hand through a reentrant handle ([`Stay`](crate::queue::Stay)).
 
+mod body;
 mod frames;
 mod run;
 
@@ -12,6 +13,7 @@ use crate::queue::{Hold, Holds, OpenClient, Requester, Want, held_by_hand};
 use crate::store::Meta;
 use crate::task::{Home, TaskId};
 
+pub(crate) use self::body::BodySpan;
 pub(crate) use frames::{enter, enter_body};
 pub(crate) use run::{Around, Loss, blocking_scope, run, scope};
 

@@ -8,10 +8,10 @@ use std::task::{Context, Poll};
 
 use pin_project_lite::pin_project;
 
+use super::body::BodySpan;
 use super::enter;
 use super::frames::{enter_scope, leave, push_locks};
 use crate::error::LockError;
-use crate::observe::BodySpan;
 use crate::queue::{Holds, OpenClient};
 
 pin_project! {

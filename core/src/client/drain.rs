@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use super::Client;
 use crate::clock::Instant;
-use crate::config::{IntoDuration, argument};
+use crate::duration::{IntoDuration, argument};
 use crate::error::LockError;
 use crate::member::HeldName;
 use crate::observe::HOLD;

@@ -8,7 +8,8 @@ use once_cell::race::OnceBox;
 
 use super::{Client, Drained, Health};
 use crate::caller::Caller;
-use crate::config::{Config, IntoDuration};
+use crate::config::Config;
+use crate::duration::IntoDuration;
 use crate::error::{LockError, SetupError};
 use crate::process::PerProcess;
 

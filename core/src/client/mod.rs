@@ -3,6 +3,7 @@
 mod drain;
 mod global;
 mod health;
+mod operate;
 mod order;
 
 use std::future::Future;
@@ -19,8 +20,8 @@ use crate::caller;
 use crate::config::{Config, Settings};
 use crate::engine;
 use crate::error::SetupError;
+use crate::exit;
 use crate::guarantees::Guarantees;
-use crate::process;
 use crate::queue::{Member, OpenClient};
 use crate::site;
 use crate::wait::on_thread;
@@ -102,7 +103,7 @@ impl Client {
     }
 
     fn started(member: Arc<Member>) -> Self {
-        process::watch(&member);
+        exit::watch(&member);
         order::watch(&member);
         if let Some(observer) = member.observer() {
             observer.begin();

@@ -14,17 +14,20 @@ const CLOCK: ClockId = ClockId::Monotonic;
 const DRIFT_DIVISOR: u32 = 100;
 const DRIFT_FLOOR: Duration = Duration::from_millis(2);
 
-/// In nanoseconds since the machine started.
+/// A point of local time, in nanoseconds since the machine started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Instant(u64);
+pub struct Instant(u64);
 
 impl Instant {
-    pub(crate) const NEVER: Self = Self(u64::MAX);
-    pub(crate) const START: Self = Self(0);
+    /// Later than all other instants.
+    pub const NEVER: Self = Self(u64::MAX);
+    /// Earlier than all other instants.
+    pub const START: Self = Self(0);
 
+    /// The present.
     #[inline]
-    pub(crate) fn now() -> Self {
-        #[cfg(test)]
+    pub fn now() -> Self {
+        #[cfg(any(test, feature = "test-util"))]
         if let Some(now) = by_hand::now() {
             return now;
         }
@@ -32,23 +35,25 @@ impl Instant {
         Self(now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64)
     }
 
-    pub(crate) fn from_nanos(nanos: u64) -> Self {
+    /// The instant this many nanoseconds after the start of the machine.
+    pub fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
 
-    pub(crate) fn as_nanos(self) -> u64 {
+    /// The nanoseconds since the start of the machine.
+    pub fn as_nanos(self) -> u64 {
         self.0
     }
 
     /// Saturates at [`Instant::NEVER`].
     #[inline]
-    pub(crate) fn after(self, duration: Duration) -> Self {
+    pub fn after(self, duration: Duration) -> Self {
         Self(self.0.saturating_add(nanos(duration)))
     }
 
     /// Zero if `later` has passed.
     #[inline]
-    pub(crate) fn until(self, later: Self) -> Duration {
+    pub fn until(self, later: Self) -> Duration {
         Duration::from_nanos(later.0.saturating_sub(self.0))
     }
 
@@ -60,12 +65,12 @@ impl Instant {
 
     /// Until when a grant of `lease` that was requested at `self` is valid here.
     #[inline]
-    pub(crate) fn validity(self, lease: Duration) -> Self {
+    pub fn validity(self, lease: Duration) -> Self {
         self.after(lease.saturating_sub(drift(lease)))
     }
 
     /// When `time`, counted from `self`, is certainly over in the store, too.
-    pub(crate) fn surely_after(self, time: Duration) -> Self {
+    pub fn surely_after(self, time: Duration) -> Self {
         self.after(time).after(drift(time))
     }
 }
@@ -81,8 +86,11 @@ pub(crate) fn drift(time: Duration) -> Duration {
     time / DRIFT_DIVISOR + DRIFT_FLOOR
 }
 
-#[cfg(test)]
-pub(crate) mod by_hand {
+/// A clock that a test sets by hand, for its own thread.
+#[cfg(any(test, feature = "test-util"))]
+pub mod by_hand {
+    #![allow(missing_docs)]
+
     use std::cell::Cell;
 
     use super::Instant;
@@ -95,7 +103,7 @@ pub(crate) mod by_hand {
         NOW.get()
     }
 
-    pub(crate) fn set(now: Instant) {
+    pub fn set(now: Instant) {
         NOW.set(Some(now));
     }
 }

@@ -14,11 +14,9 @@ use crate::caller::Caller;
 use crate::client::Client;
 use crate::error::LockError;
 use crate::handle::{AcquireTarget, Address};
+use crate::name::CONDVAR;
 
 pub use wait::WaitTimeoutResult;
-
-/// Marks the name of a condition variable. Its capacity does not, because a semaphore may have no permits.
-pub(crate) const CONDVAR: &str = "condvar";
 
 /// Lets the holder of a [`Mutex`](crate::Mutex) wait until any process reports a change of the protected resource.
 ///

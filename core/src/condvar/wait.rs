@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use super::Condvar;
 use crate::caller::Caller;
-use crate::config::{IntoDuration, argument};
+use crate::duration::{IntoDuration, argument};
 use crate::error::LockError;
 use crate::handle::{Guard, Holding};
 use crate::lease::Terms;
 use crate::mutex::MutexGuard;
-use crate::observe::{BY_HAND, Call, Watch};
+use crate::observe::BY_HAND;
 use crate::queue::{Acquire, Hold, Past, Patience, Want};
+use crate::queue::{Call, Watch};
 use crate::store::{Meta, Owner, Share};
 use crate::task::TaskId;
 use crate::wait::block_on;

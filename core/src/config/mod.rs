@@ -3,37 +3,29 @@
 //! This file has the methods that set the options, `settings` their values with defaults and checks.
 //! This module does not connect.
 
-mod address;
 mod deadlock;
-mod dialer;
-mod duration;
 mod environment;
-mod secret;
+#[cfg(feature = "redis-1")]
+mod redis_1;
 mod settings;
-mod unit;
 
 use std::future::Future;
 use std::io;
 use std::str::FromStr;
 use std::sync::Arc;
 
-pub(crate) use address::Address;
 pub use deadlock::Deadlock;
-pub(crate) use dialer::{DialedStream, Dialer};
-pub use duration::IntoDuration;
-pub(crate) use duration::{
-    FOREVER, Span, ToDuration, argument, block, check_expire, length, refreshed,
-};
-pub(crate) use secret::Secret;
 use settings::Checked;
-pub(crate) use settings::{Replicas, Settings};
+pub use settings::Settings;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use crate::address::Dialer;
 use crate::credentials::{CredentialsProvider, Given, ServerKind, Source};
+use crate::duration::{self, IntoDuration};
 use crate::error::SetupError;
 use crate::observe::{Observer, SharedObserver};
-use crate::store::{Engine, engine, of_urls};
+use crate::store::{Engine, engine, of_several};
 
 /// Which store to use, and the default options of its locks.
 ///
@@ -137,7 +129,7 @@ impl Config {
     /// [`SetupError::InvalidUrl`] if a URL is invalid or does not name a single server, if there are not 3, 5, 7 … 15
     /// URLs, or if two name the same server.
     pub fn quorum<U: AsRef<str>>(urls: impl IntoIterator<Item = U>) -> Result<Self, SetupError> {
-        of_urls(urls).map(Self::at)
+        of_several(urls).map(Self::at)
     }
 
     /// The store of `engine`, with default options.
@@ -159,7 +151,8 @@ impl Config {
     }
 
     /// Returns the settings for a client, or the error of an option.
-    pub(crate) fn validate(self) -> Result<Settings, SetupError> {
+    #[doc(hidden)]
+    pub fn validate(self) -> Result<Settings, SetupError> {
         if let Some(error) = self.unusable {
             return Err(error);
         }

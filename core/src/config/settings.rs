@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Deadlock;
-use super::duration::{IntoDuration, SHORTEST_EXPIRE, span};
+use crate::duration::{IntoDuration, SHORTEST_EXPIRE, span};
 use crate::error::{LockError, StoreError, StoreErrorKind};
 use crate::name::Name;
 use crate::observe::SharedObserver;
-use crate::store::Engine;
 use crate::store::engine::Layout;
 use crate::store::limits::{LONGEST_LEASE, TOKENS_OF_A_GRANT};
+use crate::store::{Engine, Options, Replicas};
 
 const SHORTEST_LEASE: Duration = Duration::from_millis(100);
 /// The shortest time of most options: the resolution of the store's clock.
@@ -25,9 +25,10 @@ pub(super) type Checked<T> = Result<T, Cow<'static, str>>;
 
 /// The options of a [`Config`](super::Config). The values that depend on other options have a method.
 #[derive(Clone, Debug)]
-pub(crate) struct Settings {
+pub struct Settings {
     /// Where the locks are.
-    pub(crate) engine: Arc<dyn Engine>,
+    #[doc(hidden)]
+    pub engine: Arc<dyn Engine>,
     pub(crate) namespace: Option<String>,
     pub(super) lease: Option<Duration>,
     /// How long a holder may hold at most; `None`: without a limit.
@@ -41,6 +42,7 @@ pub(crate) struct Settings {
     /// How long a wait lasts before a search for a deadlock.
     pub(crate) deadlock_after: Duration,
     pub(super) store_timeout: Option<Duration>,
+    /// How long set-up may take to connect.
     pub(crate) connect_timeout: Duration,
     pub(crate) handoff: LocalHandoff,
     pub(super) restart_guard: Option<bool>,
@@ -57,13 +59,6 @@ pub(crate) struct Settings {
     pub(crate) observer: Option<SharedObserver>,
     /// The pairs of lock classes whose order the program allows.
     pub(crate) allowed_orders: Vec<(String, String)>,
-}
-
-/// How many replicas must have a grant, and within which time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Replicas {
-    pub(crate) count: u32,
-    pub(crate) timeout: Duration,
 }
 
 /// The limits of local handoffs, so that other processes also get the lock.
@@ -117,17 +112,24 @@ impl Settings {
         self.store_timeout.unwrap_or_else(|| self.lease())
     }
 
-    /// Whether a restarted server grants nothing for a while.
-    pub(crate) fn restart_guard(&self) -> bool {
+    /// What an engine needs to know.
+    #[doc(hidden)]
+    pub fn options(&self) -> Options {
         let several = || {
             let layout = self.engine.layout();
             !matches!(layout, Layout::InProcess | Layout::OneServer)
         };
-        self.restart_guard.unwrap_or_else(several)
+        Options {
+            connect_timeout: self.connect_timeout,
+            restart_guard: self.restart_guard.unwrap_or_else(several),
+            failover_guard: self.failover_guard,
+            longest_lease: self.longest_lease,
+            replicas: self.replicas,
+        }
     }
 
     /// The error of a call for `name` that failed with `source` at this store.
-    pub(crate) fn lock_error(&self, name: &Name, source: StoreError) -> LockError {
+    pub fn lock_error(&self, name: &Name, source: StoreError) -> LockError {
         match source.kind() {
             StoreErrorKind::Foreign => LockError::ForeignKey {
                 name: name.to_string(),
@@ -147,7 +149,7 @@ impl Settings {
     }
 
     /// [`LockError::Unavailable`] for a call for `name`: the store did not serve the call, because of `source`.
-    pub(crate) fn unavailable(&self, name: &Name, source: StoreError) -> LockError {
+    pub fn unavailable(&self, name: &Name, source: StoreError) -> LockError {
         LockError::Unavailable {
             name: name.to_string(),
             server: self.engine.servers(),
@@ -174,18 +176,14 @@ impl Settings {
         if self.lease() > self.longest_lease {
             return Err(("lease", "it is longer than `longest_lease`"));
         }
-        let Some(replicas) = self.replicas else {
-            return Ok(());
-        };
-        let reason = match self.engine.layout() {
-            Layout::InProcess => "a store in this process has none",
-            Layout::Quorum => "the servers of a quorum are independent: use more of them",
-            _ if replicas.timeout >= self.lease() => {
-                "the timeout is not shorter than the lease: no grant would be left"
-            }
-            _ => return Ok(()),
-        };
-        Err(("replicas", reason))
+        if self
+            .replicas
+            .is_some_and(|replicas| replicas.timeout >= self.lease())
+        {
+            let reason = "the timeout is not shorter than the lease: no grant would be left";
+            return Err(("replicas", reason));
+        }
+        self.engine.check(&self.options())
     }
 }
 

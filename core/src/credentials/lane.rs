@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::thread;
 
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Builder;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::sync::oneshot;
 
@@ -15,17 +15,14 @@ use super::{Granted, ServerAddress};
 use crate::error::with_sources;
 use crate::sync::atomic::{AtomicBool, Ordering};
 
-/// A handle of a tokio runtime with one thread. The runtime also runs between jobs, because a provider may leave open
-/// connections in it that other code uses. The runtime ends when the last handle is dropped.
+/// A handle of a tokio runtime, which also runs between jobs: a provider may leave open connections in it.
 #[derive(Clone)]
 pub(super) struct Lane {
-    jobs: UnboundedSender<Job>,
-    /// Whether the thread is running a provider.
-    busy: Arc<AtomicBool>,
+    pub(super) jobs: UnboundedSender<Job>,
+    pub(super) busy: Arc<AtomicBool>,
 }
 
-/// One call of a provider. The job is dropped if its caller no longer waits for the reply. If the provider panics, no
-/// reply is sent.
+/// Dropped if its caller no longer waits for the reply. If the provider panics, no reply is sent.
 pub(super) struct Job {
     pub(super) server: ServerAddress,
     pub(super) reply: oneshot::Sender<Result<Granted, String>>,
@@ -39,37 +36,22 @@ impl Lane {
             jobs,
             busy: busy.clone(),
         };
-        thread::Builder::new()
-            .name("auto-mutex-login".to_owned())
-            .spawn(
-                move || match Builder::new_current_thread().enable_all().build() {
-                    Ok(runtime) => run(runtime, provider, coming, &busy),
-                    Err(error) => refuse(&error, coming),
-                },
-            )?;
+        let thread = thread::Builder::new().name("auto-mutex-login".to_owned());
+        thread.spawn(move || run(provider, coming, &busy))?;
         Ok(lane)
-    }
-
-    pub(super) fn submit(&self, job: Job) {
-        let _ = self.jobs.send(job);
-    }
-
-    /// Whether the thread is running a provider at this moment.
-    pub(super) fn is_busy(&self) -> bool {
-        self.busy.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn is(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.busy, &other.busy)
     }
 }
 
-fn run(
-    runtime: Runtime,
-    provider: Arc<dyn Erased>,
-    mut coming: UnboundedReceiver<Job>,
-    busy: &Arc<AtomicBool>,
-) {
+fn run(provider: Arc<dyn Erased>, mut coming: UnboundedReceiver<Job>, busy: &Arc<AtomicBool>) {
+    let runtime = match Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            while let Some(job) = coming.blocking_recv() {
+                let _ = job.reply.send(Err(format!("has no runtime: {error}")));
+            }
+            return;
+        }
+    };
     runtime.block_on(async {
         while let Some(job) = coming.recv().await {
             // A panic of the provider ends only this task.
@@ -78,12 +60,6 @@ fn run(
     });
     // Does not wait for blocking work that the provider may have started.
     runtime.shutdown_background();
-}
-
-fn refuse(error: &io::Error, mut coming: UnboundedReceiver<Job>) {
-    while let Some(job) = coming.blocking_recv() {
-        let _ = job.reply.send(Err(format!("has no runtime: {error}")));
-    }
 }
 
 impl Job {
@@ -135,7 +111,6 @@ impl Job {
     }
 }
 
-/// While this value exists, the thread counts as running a provider.
 struct Inside<'a>(&'a AtomicBool);
 
 impl<'a> Inside<'a> {

@@ -1,13 +1,7 @@
 //! [`Credentials`] that rotate, and the [`CredentialsProvider`] of a program that returns them.
-//!
-//! - `provider.rs`: the trait. `server.rs`: the server that a provider returns credentials for.
-//! - `source.rs`: asks a provider, with a time limit. `lane.rs`: the thread that runs the provider.
-//! - `redis_1.rs`: providers written for the redis crate.
 
 mod lane;
 mod provider;
-#[cfg(feature = "redis-1")]
-mod redis_1;
 mod server;
 mod source;
 
@@ -18,12 +12,11 @@ use tokio::sync::oneshot;
 
 pub use self::provider::CredentialsProvider;
 pub(crate) use self::provider::Given;
-#[cfg(feature = "redis-1")]
-pub use self::redis_1::Redis1Credentials;
 pub use self::server::{ServerAddress, ServerKind};
-pub(crate) use self::source::Source;
+pub use self::source::Source;
+use crate::address::Secret;
 use crate::clock::Instant;
-use crate::config::{IntoDuration, Secret, length};
+use crate::duration::{IntoDuration, length};
 
 /// A user name with a password or a token, and the time until which the server accepts them.
 ///
@@ -38,7 +31,6 @@ use crate::config::{IntoDuration, Secret, length};
 #[derive(Clone)]
 #[must_use]
 pub struct Credentials {
-    /// `None`: the default user.
     user: Option<Secret>,
     password: Secret,
     /// `None`: the credentials do not expire. `Err`: the given duration is invalid.
@@ -93,40 +85,28 @@ impl fmt::Debug for Credentials {
 }
 
 /// The credentials with which a connection logs in.
-#[derive(Debug)]
-pub(crate) struct Granted {
-    /// `None`: the default user.
-    pub(crate) user: Option<Secret>,
-    /// `None`: no AUTH at all.
-    pub(crate) password: Option<Secret>,
-    pub(crate) terms: Terms,
-}
-
-/// The validity of credentials.
 #[derive(Debug, Default)]
-pub(crate) struct Terms {
+pub struct Granted {
+    /// `None`: the default user.
+    pub user: Option<Secret>,
+    /// `None`: no AUTH at all.
+    pub password: Option<Secret>,
     /// `None`: the credentials do not expire.
-    pub(crate) expires: Option<Instant>,
-    /// Notified if the provider has new credentials before these credentials expire.
-    pub(crate) recalled: Option<oneshot::Receiver<()>>,
+    pub expires: Option<Instant>,
+    /// Notified if the provider has new credentials before these expire.
+    pub recalled: Option<oneshot::Receiver<()>>,
 }
 
 impl Granted {
-    /// Returns the reason as an error if `credentials` are invalid.
     fn new(credentials: Credentials, recalled: oneshot::Receiver<()>) -> Result<Self, String> {
-        let Credentials {
-            user,
-            password,
-            expires,
-        } = credentials;
-        let wrong = |reason| format!("`valid_for` of its credentials: {reason}");
+        let expires = credentials
+            .expires
+            .map_err(|reason| format!("`valid_for` of its credentials: {reason}"))?;
         Ok(Self {
-            user,
-            password: Some(password),
-            terms: Terms {
-                expires: expires.map_err(wrong)?,
-                recalled: Some(recalled),
-            },
+            user: credentials.user,
+            password: Some(credentials.password),
+            expires,
+            recalled: Some(recalled),
         })
     }
 }

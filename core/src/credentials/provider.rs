@@ -4,10 +4,10 @@ use std::error::Error;
 use std::fmt;
 use std::future::{Future, pending};
 use std::panic::{RefUnwindSafe, UnwindSafe};
-use std::pin::Pin;
 use std::sync::Arc;
 
 use super::{Credentials, ServerAddress};
+use crate::store::Boxed;
 
 /// A provider of credentials, for [`Config::credentials`](crate::Config::credentials).
 ///
@@ -117,27 +117,23 @@ where
     }
 }
 
-pub(super) type Asking<'a> =
-    Pin<Box<dyn Future<Output = Result<Credentials, Box<dyn Error + Send + Sync>>> + Send + 'a>>;
-pub(super) type Changing<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
+type Answer = Result<Credentials, Box<dyn Error + Send + Sync>>;
 
-/// The object-safe form of [`CredentialsProvider`].
 pub(super) trait Erased: Send + Sync {
-    fn credentials<'a>(&'a self, server: &'a ServerAddress) -> Asking<'a>;
-    fn changed(&self) -> Changing<'_>;
+    fn credentials<'a>(&'a self, server: &'a ServerAddress) -> Boxed<'a, Answer>;
+    fn changed(&self) -> Boxed<'_, ()>;
 }
 
 impl<P: CredentialsProvider> Erased for P {
-    fn credentials<'a>(&'a self, server: &'a ServerAddress) -> Asking<'a> {
+    fn credentials<'a>(&'a self, server: &'a ServerAddress) -> Boxed<'a, Answer> {
         Box::pin(CredentialsProvider::credentials(self, server))
     }
 
-    fn changed(&self) -> Changing<'_> {
+    fn changed(&self) -> Boxed<'_, ()> {
         Box::pin(CredentialsProvider::changed(self))
     }
 }
 
-/// The provider of a configuration.
 #[derive(Clone)]
 pub(crate) struct Given(pub(super) Arc<dyn Erased>);
 

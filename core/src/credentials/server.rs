@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::config::Address;
+use crate::address::Address;
 
 /// The server that a connection goes to: the argument of a [`CredentialsProvider`](super::CredentialsProvider).
 ///

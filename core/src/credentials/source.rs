@@ -11,57 +11,48 @@ use tokio::time::timeout;
 use super::lane::{Job, Lane};
 use super::provider::Given;
 use super::{Granted, ServerAddress, ServerKind};
-use crate::config::Address;
+use crate::address::Address;
 use crate::error::StoreError;
 use crate::sync::Mutex;
+use crate::sync::atomic::Ordering;
 use crate::wait::lock;
 
-/// The most threads that a client replaces because a provider blocks them.
 const MOST_REPLACED: u32 = 8;
 
 /// The source of credentials for the connections to servers of one kind. All sources of a client share a thread.
 #[derive(Clone)]
-pub(crate) struct Source {
+pub struct Source {
     shared: Arc<Shared>,
     kind: ServerKind,
 }
 
 struct Shared {
-    /// Must stay before `threads`, because fields are dropped in order. The lane's thread has a reference to the provider
-    /// too, and ends after `threads` is dropped. So that thread drops the provider, not a caller's thread.
+    /// Must stay before `lane`, because fields are dropped in order. The lane's thread has a reference to the provider too,
+    /// and ends after `lane` is dropped. So that thread drops the provider, not a caller's thread.
     provider: Given,
-    threads: Mutex<Threads>,
-}
-
-#[derive(Default)]
-struct Threads {
-    lane: Option<Lane>,
-    replaced: u32,
+    /// The lane, and how many lanes it has replaced.
+    lane: Mutex<(Option<Lane>, u32)>,
 }
 
 impl Source {
     pub(crate) fn new(provider: Given, kind: ServerKind) -> Self {
-        let threads = Mutex::default();
+        let lane = Mutex::default();
         Self {
-            shared: Arc::new(Shared { provider, threads }),
+            shared: Arc::new(Shared { provider, lane }),
             kind,
         }
     }
 
     /// The same provider, for servers of another kind.
-    pub(crate) fn of_kind(&self, kind: ServerKind) -> Self {
+    pub fn of_kind(&self, kind: ServerKind) -> Self {
         Self {
             kind,
             ..self.clone()
         }
     }
 
-    /// Credentials for a connection to `address`, unless the provider takes longer than `limit`. Cancel safe.
-    pub(crate) async fn ask(
-        &self,
-        address: &Address,
-        limit: Duration,
-    ) -> Result<Granted, StoreError> {
+    /// Cancel safe.
+    pub async fn ask(&self, address: &Address, limit: Duration) -> Result<Granted, StoreError> {
         let server = ServerAddress {
             address: address.clone(),
             kind: self.kind,
@@ -86,23 +77,23 @@ impl Source {
 
 impl Shared {
     fn submit(&self, job: Job) -> io::Result<Lane> {
-        let mut threads = lock(&self.threads);
-        let lane = match &threads.lane {
+        let (lane, _) = &mut *lock(&self.lane);
+        let lane = match lane {
             Some(lane) => lane,
-            None => threads.lane.insert(Lane::start(self.provider.0.clone())?),
+            None => lane.insert(Lane::start(self.provider.0.clone())?),
         };
-        lane.submit(job);
+        let _ = lane.jobs.send(job);
         Ok(lane.clone())
     }
 
-    /// Called if no credentials came within the time limit. If the provider blocks the thread, the next job gets another
-    /// thread. The blocked thread ends after the provider has returned.
+    /// If the provider blocks the thread, the next job gets another one. The blocked one ends when the provider returns.
     fn replace_if_blocked(&self, lane: &Lane) {
-        let mut threads = lock(&self.threads);
-        let is_current = threads.lane.as_ref().is_some_and(|it| it.is(lane));
-        if is_current && lane.is_busy() && threads.replaced < MOST_REPLACED {
-            threads.lane = None;
-            threads.replaced += 1;
+        let (current, replaced) = &mut *lock(&self.lane);
+        let blocks = |current: &mut Lane| {
+            Arc::ptr_eq(&current.busy, &lane.busy) && lane.busy.load(Ordering::Relaxed)
+        };
+        if *replaced < MOST_REPLACED && current.take_if(blocks).is_some() {
+            *replaced += 1;
         }
     }
 }
@@ -238,7 +229,7 @@ mod tests {
     async fn a_change_while_the_provider_is_asked_is_not_missed() {
         let source = source(Fickle::default());
         let granted = source.ask(&address(), SOON).await.unwrap();
-        let recalled = timeout(SOON, granted.terms.recalled.unwrap()).await;
+        let recalled = timeout(SOON, granted.recalled.unwrap()).await;
         recalled.unwrap().unwrap();
     }
 

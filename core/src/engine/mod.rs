@@ -13,8 +13,8 @@ use tokio::runtime::Runtime;
 use crate::clock::Instant;
 use crate::config::Settings;
 use crate::error::SetupError;
+use crate::exit;
 use crate::member::NAP;
-use crate::process;
 use crate::queue::Member;
 use crate::store::{self, MemberId, Store};
 use crate::wait::{self, DeferredWakes, Promise};
@@ -149,7 +149,9 @@ fn serve(runtime: &Runtime, settings: Settings, to: &Promise<Started>, given_up:
         given_up.wait().await;
         None
     };
-    let opening = async { Some(store::open(&settings, id).await) };
+    let opening = async {
+        Some(store::open(&*settings.engine, &settings.options(), id, settings.lazily).await)
+    };
     let Some(opened) = runtime.block_on(wait::first(given_up, opening)) else {
         return;
     };
@@ -171,8 +173,8 @@ fn serve(runtime: &Runtime, settings: Settings, to: &Promise<Started>, given_up:
 }
 
 pub(crate) fn start(settings: Settings) -> Result<Starting, SetupError> {
-    // From here on, a thread may lock values that a forked child must not share. If this fails, `process::watch` warns.
-    process::register();
+    // From here on, a thread may lock values that a forked child must not share. If this fails, `exit::watch` warns.
+    exit::register();
     let (result, given_up) = (Arc::new(Promise::new()), Arc::new(Promise::new()));
     let (to, gives_up) = (result.clone(), given_up.clone());
     let run = move || {

@@ -49,7 +49,7 @@ impl Holder {
 }
 
 /// Splits a site `path at file:line` into path, file and line.
-pub(crate) fn apart(site: &str) -> Option<(&str, &str, u32)> {
+pub fn apart(site: &str) -> Option<(&str, &str, u32)> {
     let (path, place) = site.rsplit_once(" at ")?;
     let (file, line) = place.rsplit_once(':')?;
     Some((path, file, line.parse().ok()?))

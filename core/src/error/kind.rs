@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// The capacity of a readers-writer lock: a reader takes one unit, a writer takes all units.
-pub(crate) const RW_LOCK: u32 = 1 << 30;
+pub const RW_LOCK: u32 = 1 << 30;
 
 /// A kind of lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -22,7 +22,8 @@ pub enum LockKind {
 impl LockKind {
     /// The kind of lock that a store describes by its capacity, and by whether its tickets accept tokens. A condition
     /// variable is described like a semaphore without permits.
-    pub(crate) fn of(capacity: u32, takes_token: bool) -> Self {
+    #[doc(hidden)]
+    pub fn of(capacity: u32, takes_token: bool) -> Self {
         match capacity {
             1 if !takes_token => Self::Mutex,
             RW_LOCK => Self::RwLock,

@@ -15,18 +15,18 @@ mod tls;
 mod transient;
 
 pub use deadlock::DeadlockHop;
-pub(crate) use holder::apart;
+pub use holder::apart;
 pub use holder::{HoldKind, Holder};
-pub use kind::LockKind;
+pub use kind::{LockKind, RW_LOCK};
 pub use lock::LockError;
 pub use lost::LossCause;
 pub use setup::SetupError;
 pub use store::StoreError;
-pub(crate) use store::StoreErrorKind;
+pub use store::StoreErrorKind;
 pub use tls::TlsError;
 
 /// The texts of an error and of all its sources.
-pub(crate) fn with_sources(error: &(dyn std::error::Error + 'static)) -> String {
+pub fn with_sources(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {

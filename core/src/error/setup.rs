@@ -182,10 +182,83 @@ pub enum SetupError {
 
 impl SetupError {
     /// [`SetupError::Engine`] for this `reason`.
-    pub(crate) fn engine(reason: impl ToString) -> Self {
+    #[doc(hidden)]
+    pub fn engine(reason: impl ToString) -> Self {
         Self::Engine {
             reason: reason.to_string(),
         }
+    }
+}
+
+/// For the engines, since other crates cannot make a variant that is `#[non_exhaustive]`.
+#[doc(hidden)]
+impl SetupError {
+    pub fn invalid_url(reason: impl Into<String>) -> Self {
+        let reason = reason.into();
+        Self::InvalidUrl { reason }
+    }
+
+    pub fn invalid_option(option: &'static str, reason: impl Into<Cow<'static, str>>) -> Self {
+        let reason = reason.into();
+        Self::InvalidOption { option, reason }
+    }
+
+    pub fn unsupported(scheme: impl Into<String>, reason: &'static str) -> Self {
+        let scheme = scheme.into();
+        Self::UnsupportedStore { scheme, reason }
+    }
+
+    pub fn unreachable(address: String, source: StoreError) -> Self {
+        Self::Unreachable { address, source }
+    }
+
+    pub fn tls(address: String, source: TlsError) -> Self {
+        Self::Tls { address, source }
+    }
+
+    pub fn authentication(address: String, source: StoreError) -> Self {
+        Self::Authentication { address, source }
+    }
+
+    pub fn credentials(address: String, source: StoreError) -> Self {
+        Self::Credentials { address, source }
+    }
+
+    pub fn permission(address: String, source: StoreError) -> Self {
+        Self::Permission { address, source }
+    }
+
+    pub fn version(address: String, found: String) -> Self {
+        Self::UnsupportedServer { address, found }
+    }
+
+    pub fn unsuitable(
+        address: String,
+        reason: impl Into<Cow<'static, str>>,
+        source: StoreError,
+    ) -> Self {
+        let reason = reason.into();
+        Self::Unsuitable {
+            address,
+            reason,
+            source,
+        }
+    }
+
+    pub fn not_primary(address: String, role: String) -> Self {
+        Self::NotPrimary { address, role }
+    }
+
+    pub fn no_sentinel(address: String, source: StoreError) -> Self {
+        Self::NoSentinel { address, source }
+    }
+
+    pub fn unknown_service(service: String, address: String) -> Self {
+        Self::UnknownService { service, address }
+    }
+
+    pub fn no_primary(service: String, source: StoreError) -> Self {
+        Self::NoPrimary { service, source }
     }
 }
 

@@ -17,7 +17,7 @@ pub struct StoreError {
 
 /// The kind of failure, which decides what callers do about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum StoreErrorKind {
+pub enum StoreErrorKind {
     /// There is no connection, or the connection broke: the request may or may not have run.
     Disconnected,
     /// The server is busy for a while (BUSY, TRYAGAIN…).
@@ -35,11 +35,17 @@ pub(crate) enum StoreErrorKind {
     /// This kind of store does not support the operation.
     Unsupported,
     /// Too few replicas have the grant.
-    Unreplicated { wanted: u32, reached: u32 },
+    Unreplicated {
+        /// How many replicas must have it.
+        wanted: u32,
+        /// How many have it.
+        reached: u32,
+    },
 }
 
 impl StoreError {
-    pub(crate) fn new(kind: StoreErrorKind, message: impl Into<Arc<str>>) -> Self {
+    #[doc(hidden)]
+    pub fn new(kind: StoreErrorKind, message: impl Into<Arc<str>>) -> Self {
         Self {
             kind,
             code: 0,
@@ -48,7 +54,8 @@ impl StoreError {
     }
 
     /// The error of a server: a code, and the rest of its message.
-    pub(crate) fn of_server(kind: StoreErrorKind, code: &str, rest: &str) -> Self {
+    #[doc(hidden)]
+    pub fn of_server(kind: StoreErrorKind, code: &str, rest: &str) -> Self {
         Self {
             kind,
             code: u8::try_from(code.len()).unwrap_or(0),
@@ -57,7 +64,8 @@ impl StoreError {
     }
 
     /// The same error as another kind.
-    pub(crate) fn as_kind(&self, kind: StoreErrorKind) -> Self {
+    #[doc(hidden)]
+    pub fn as_kind(&self, kind: StoreErrorKind) -> Self {
         Self {
             kind,
             ..self.clone()
@@ -65,16 +73,19 @@ impl StoreError {
     }
 
     /// The server's text after the code.
-    pub(crate) fn details(&self) -> &str {
+    #[doc(hidden)]
+    pub fn details(&self) -> &str {
         let rest = self.message.get(usize::from(self.code)..);
         rest.unwrap_or_default().trim_start()
     }
 
-    pub(crate) fn disconnected(message: impl Into<Arc<str>>) -> Self {
+    #[doc(hidden)]
+    pub fn disconnected(message: impl Into<Arc<str>>) -> Self {
         Self::new(StoreErrorKind::Disconnected, message)
     }
 
-    pub(crate) fn kind(&self) -> StoreErrorKind {
+    #[doc(hidden)]
+    pub fn kind(&self) -> StoreErrorKind {
         self.kind
     }
 

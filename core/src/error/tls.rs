@@ -130,12 +130,14 @@ pub enum TlsError {
 
 impl TlsError {
     /// Wraps the error in an `io::Error`, as a socket returns it.
-    pub(crate) fn into_io(self) -> io::Error {
+    #[doc(hidden)]
+    pub fn into_io(self) -> io::Error {
         io::Error::new(io::ErrorKind::InvalidData, self)
     }
 
     /// Returns the error that [`into_io`](Self::into_io) wrapped; `None` for any other error.
-    pub(crate) fn of_io(error: &io::Error) -> Option<&Self> {
+    #[doc(hidden)]
+    pub fn of_io(error: &io::Error) -> Option<&Self> {
         error.get_ref()?.downcast_ref()
     }
 }

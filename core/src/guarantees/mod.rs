@@ -11,7 +11,6 @@ mod weakness;
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::acl::listed;
 use crate::clock::Instant;
 use crate::wait::Limit;
 
@@ -59,7 +58,8 @@ pub struct Guarantees {
 
 impl Guarantees {
     /// The guarantees of a store in this process.
-    pub(crate) fn of_memory() -> Self {
+    #[doc(hidden)]
+    pub fn of_memory() -> Self {
         Self {
             restart: AfterRestart::NoServer,
             failover: AfterFailover::NoReplicas,
@@ -73,7 +73,8 @@ impl Guarantees {
     }
 
     /// The guarantees of a store about which nothing is known.
-    pub(crate) fn unknown() -> Self {
+    #[doc(hidden)]
+    pub fn unknown() -> Self {
         Self {
             restart: AfterRestart::Unknown,
             failover: AfterFailover::Unknown,
@@ -110,17 +111,20 @@ impl Guarantees {
     }
 
     /// The guarantees of a store with these servers. Any server may decide about a lock, so the weakest guarantee counts.
-    pub(crate) fn weakest(servers: impl Iterator<Item = Self>) -> Self {
+    #[doc(hidden)]
+    pub fn weakest(servers: impl Iterator<Item = Self>) -> Self {
         servers.reduce(Self::and).unwrap_or_else(Self::unknown)
     }
 
     /// The weakest guarantees of the servers that were reached.
-    pub(crate) fn weakest_known(servers: impl Iterator<Item = Self>) -> Self {
+    #[doc(hidden)]
+    pub fn weakest_known(servers: impl Iterator<Item = Self>) -> Self {
         Self::weakest(servers.filter(Self::are_known))
     }
 
     /// Whether a server was reached.
-    pub(crate) fn are_known(&self) -> bool {
+    #[doc(hidden)]
+    pub fn are_known(&self) -> bool {
         *self != Self::unknown()
     }
 
@@ -131,6 +135,12 @@ impl Guarantees {
     pub fn weaknesses(&self) -> Vec<Weakness> {
         weakness::of(self)
     }
+}
+
+/// Lists commands as an ACL rule does, for example `+get +set`.
+fn listed(sign: char, names: &BTreeSet<&'static str>) -> String {
+    let names = names.iter().map(|name| format!("{sign}{name}"));
+    names.collect::<Vec<_>>().join(" ")
 }
 
 /// Names of commands in their usual form: `CONFIG GET`.

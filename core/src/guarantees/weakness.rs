@@ -2,8 +2,8 @@
 
 use thiserror::Error;
 
+use super::listed;
 use super::{AfterFailover, AfterRestart, Eviction, Guarantees, commands};
-use crate::acl::listed;
 
 /// A setting that could let two clients think that they hold the same lock. Its `Display` output describes what to
 /// change.

@@ -51,17 +51,17 @@ macro_rules! guard_methods {
             /// `expire` restarts when the future is first polled, whether or not it completes.
             pub async fn refresh(
                 &self,
-                expire: impl $crate::config::IntoDuration,
+                expire: impl $crate::duration::IntoDuration,
             ) -> Result<(), $crate::error::LockError> {
                 self.holding
-                    .refresh($crate::config::refreshed(expire)?)
+                    .refresh($crate::duration::refreshed(expire)?)
                     .await
             }
 
             /// Like [`refresh`](Self::refresh), but blocks the thread. The errors are the same.
             pub fn blocking_refresh(
                 &self,
-                expire: impl $crate::config::IntoDuration,
+                expire: impl $crate::duration::IntoDuration,
             ) -> Result<(), $crate::error::LockError> {
                 $crate::wait::block_on(self.refresh(expire))
             }

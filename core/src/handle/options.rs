@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use crate::config::{FOREVER, Settings, Span, check_expire};
+use crate::config::Settings;
+use crate::duration::{FOREVER, Span, check_expire};
 use crate::error::LockError;
 use crate::lease::Terms;
 use crate::observe::BY_HAND;
@@ -132,22 +133,22 @@ macro_rules! option_methods {
             /// Give a `Duration`, or a text like `"2m"`: see [`IntoDuration`](crate::IntoDuration). With a value that cannot
             /// be used, the call returns
             /// [`LockError::InvalidOption`](crate::LockError::InvalidOption).
-            pub fn expire(mut self, expire: impl $crate::config::IntoDuration) -> Self {
-                let expire = $crate::config::length(expire);
+            pub fn expire(mut self, expire: impl $crate::duration::IntoDuration) -> Self {
+                let expire = $crate::duration::length(expire);
                 self.options.expire = self.options.length("expire", expire);
                 self
             }
 
             /// Sets no `expire`: a holder may hold the lock as long as its process lives.
             pub fn never_expire(mut self) -> Self {
-                self.options.expire = Some($crate::config::FOREVER);
+                self.options.expire = Some($crate::duration::FOREVER);
                 self
             }
 
             /// Sets how long a call waits for the lock, in the same forms as [`expire`](Self::expire). With zero, a
             /// call does not wait. The default is the client's setting (no limit).
-            pub fn block(mut self, block: impl $crate::config::IntoDuration) -> Self {
-                let block = $crate::config::length(block);
+            pub fn block(mut self, block: impl $crate::duration::IntoDuration) -> Self {
+                let block = $crate::duration::length(block);
                 self.options.block = self.options.length("block", block);
                 self
             }
@@ -156,8 +157,8 @@ macro_rules! option_methods {
             /// that start on several machines whose clocks differ. The store keeps the lock even if the process ends
             /// sooner. Off by default. A nested call (see `reentrant`) may extend this time. While the holder waits on
             /// a [`Condvar`](crate::Condvar), no other caller gets the lock until this time is over.
-            pub fn at_least(mut self, at_least: impl $crate::config::IntoDuration) -> Self {
-                let at_least = $crate::config::length(at_least);
+            pub fn at_least(mut self, at_least: impl $crate::duration::IntoDuration) -> Self {
+                let at_least = $crate::duration::length(at_least);
                 self.options.at_least = self
                     .options
                     .length("at_least", at_least)
@@ -169,8 +170,12 @@ macro_rules! option_methods {
             /// more, `interval` apart. After the last attempt, it returns
             /// [`LockError::TooManyAttempts`](crate::LockError::TooManyAttempts). The queue is fair and costs less;
             /// this option is for code that was written for a library that polls.
-            pub fn retries(mut self, n: u32, interval: impl $crate::config::IntoDuration) -> Self {
-                let interval = $crate::config::length(interval);
+            pub fn retries(
+                mut self,
+                n: u32,
+                interval: impl $crate::duration::IntoDuration,
+            ) -> Self {
+                let interval = $crate::duration::length(interval);
                 self.options.retries = Some(n);
                 self.options.interval = self.options.length("interval", interval);
                 self

@@ -11,8 +11,9 @@ use crate::client::Client;
 use crate::error::{LockError, LockKind};
 use crate::lease::Terms;
 use crate::name::Name;
-use crate::observe::{Call, LockLabels, Watch};
+use crate::observe::LockLabels;
 use crate::queue::{Acquire, Answered, Hold, Holds, Past, Patience, Want};
+use crate::queue::{Call, Watch};
 use crate::store::{Meta, Op, Owner, Share, SharedStr};
 
 /// The lock of a call. Calls of annotated functions make a target without a handle.
@@ -81,7 +82,11 @@ impl<'a> AcquireTarget<'a> {
     ) {
         let (member, of_call) = (self.client.member(), (label, &*self.meta));
         let order = member.order();
-        order.note(caller.holds(), of_call, names.into_iter());
+        order.note(
+            caller.holds().map(|hold| hold.in_order()),
+            of_call,
+            names.into_iter(),
+        );
     }
 
     /// Begins to report a call, if a subscriber or an observer wants reports.

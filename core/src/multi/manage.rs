@@ -5,7 +5,7 @@
 use super::MultiLock;
 use super::names::in_order;
 use crate::caller::Caller;
-use crate::config::{IntoDuration, refreshed};
+use crate::duration::{IntoDuration, refreshed};
 use crate::error::LockError;
 use crate::handle::{Handle, LockInfo, freed, inspected, owned};
 use crate::store::Op;

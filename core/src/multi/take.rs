@@ -19,7 +19,8 @@ use crate::error::LockError;
 use crate::handle::{AcquireTarget, Holding, Options, Reentry};
 use crate::lease::Terms;
 use crate::name::NameList;
-use crate::observe::{self, LockLabels, Watch, warn_of_timeout};
+use crate::observe::LockLabels;
+use crate::queue::{self, Watch, warn_of_timeout};
 use crate::queue::{Acquire, Hold, Patience, Unlocked};
 use crate::store::Share;
 use crate::task::TaskId;
@@ -109,7 +110,7 @@ impl<'a> Call<'a> {
         let first = &targets[0];
         let names = NameList(targets.iter().map(|target| &*target.name));
         let meta = first.meta();
-        let watch = Watch::begin(first.client.member().observer(), || observe::Call {
+        let watch = Watch::begin(first.client.member().observer(), || queue::Call {
             labels: LockLabels::of(options.label(), &Share::MUTEX),
             name: &names,
             meta: &meta,

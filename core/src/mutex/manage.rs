@@ -1,7 +1,7 @@
 //! Operations on a mutex through its handle, without the guard.
 
 use super::Mutex;
-use crate::config::{IntoDuration, refreshed};
+use crate::duration::{IntoDuration, refreshed};
 use crate::error::LockError;
 use crate::handle::{freed, owned};
 use crate::wait::block_on;

@@ -19,6 +19,9 @@ use crate::error::LockError;
 use crate::sync::RandomState;
 
 /// The longest name, in bytes after escaping.
+/// Marks the name of a condition variable. Its capacity does not, because a semaphore may have no permits.
+pub const CONDVAR: &str = "condvar";
+
 pub(crate) const MAX_BYTES: usize = 1024;
 
 /// Characters that every name escapes: braces would end the hash tag of a key early, spaces separate words in messages, and `%`
@@ -38,7 +41,7 @@ pub(crate) fn unescape(part: &str) -> String {
 }
 
 /// Whether each `%` begins an escape.
-pub(crate) fn is_escaped(text: &str) -> bool {
+pub fn is_escaped(text: &str) -> bool {
     text.split('%').skip(1).all(|rest| {
         let digits = rest.as_bytes().get(..2);
         digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
@@ -47,17 +50,17 @@ pub(crate) fn is_escaped(text: &str) -> bool {
 
 /// A complete name, checked and escaped. Cheap to clone and to look up: its hash is computed once.
 #[derive(Clone)]
-pub(crate) struct Name {
+pub struct Name {
     hash: u64,
     text: Arc<str>,
 }
 
 /// A map by name. It compares whole names, so that a collision of hashes never shares a lock.
-pub(crate) type NameMap<V> = HashMap<Name, V, BuildHasherDefault<NameHasher>>;
+pub type NameMap<V> = HashMap<Name, V, BuildHasherDefault<NameHasher>>;
 
 /// A hasher that returns the hash stored in a name.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct NameHasher(u64);
+pub struct NameHasher(u64);
 
 impl Hasher for NameHasher {
     fn write(&mut self, _: &[u8]) {}
@@ -95,12 +98,12 @@ impl Name {
     }
 
     /// The hash of the name, which differs from process to process.
-    pub(crate) fn hashed(&self) -> u64 {
+    pub fn hashed(&self) -> u64 {
         self.hash
     }
 
     /// `namespace:name`, or just `name`. The user chose `name`: its colons separate parts.
-    pub(crate) fn verbatim(namespace: Option<&str>, name: &str) -> Result<Self, LockError> {
+    pub fn verbatim(namespace: Option<&str>, name: &str) -> Result<Self, LockError> {
         if name.is_empty() {
             return Err(LockError::InvalidName {
                 name: String::new(),
@@ -111,12 +114,12 @@ impl Name {
     }
 
     /// A name that is escaped already.
-    pub(crate) fn from_escaped(name: &str) -> Self {
+    pub fn from_escaped(name: &str) -> Self {
         Self::new(name)
     }
 
     /// A name from a store; `None` if it is not escaped, or too long.
-    pub(crate) fn parse(name: &str) -> Option<Self> {
+    pub fn parse(name: &str) -> Option<Self> {
         let plain = |byte: u8| byte.is_ascii_graphic() && !b"{}".contains(&byte);
         let fits = (1..=MAX_BYTES).contains(&name.len());
         (fits && name.bytes().all(plain)).then(|| Self::from_escaped(name))
@@ -124,16 +127,17 @@ impl Name {
 
     /// A name for the library's own use, made from this name. No user can choose it, because names of users never have
     /// a bare `%`.
-    pub(crate) fn beside(&self, what: &str) -> Self {
+    pub fn beside(&self, what: &str) -> Self {
         Self::new(format!("{self}:%{what}"))
     }
 
     /// The name from which [`beside`](Self::beside) made this one with `what`.
-    pub(crate) fn before(&self, what: &str) -> Option<&str> {
+    pub fn before(&self, what: &str) -> Option<&str> {
         self.text.strip_suffix(what)?.strip_suffix(":%")
     }
 
-    pub(crate) fn as_str(&self) -> &str {
+    /// The name as on the servers.
+    pub fn as_str(&self) -> &str {
         &self.text
     }
 }

@@ -49,7 +49,7 @@ impl LockLabels {
         [site, kind, (CAUSE, cause.word())]
     }
 
-    pub(super) fn ended(self, outcome: Outcome, via: Via) -> [Label; 4] {
+    pub(crate) fn ended(self, outcome: Outcome, via: Via) -> [Label; 4] {
         let [site, kind] = self.pairs();
         [site, kind, (OUTCOME, outcome.word()), (VIA, via.word())]
     }
@@ -68,7 +68,7 @@ pub(crate) enum Outcome {
 
 impl Outcome {
     /// The outcome of a call that ended with `error`. `waits`: the call could wait.
-    pub(super) fn of(error: &LockError, waits: bool) -> Self {
+    pub(crate) fn of(error: &LockError, waits: bool) -> Self {
         match error {
             error if error.is_timeout() && waits => Self::Timeout,
             error if error.is_timeout() => Self::Busy,
@@ -78,7 +78,7 @@ impl Outcome {
         }
     }
 
-    pub(super) fn word(self) -> &'static str {
+    pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Acquired => "acquired",
             Self::Timeout => "timeout",

@@ -1,14 +1,13 @@
 //! What the library reports about its locks: metrics for an [`Observer`], and spans for `tracing`. Without an observer
 //! and a subscriber, a call makes two checks for all of this, and allocates nothing.
 
-mod body;
 mod labels;
 mod metric;
+mod span;
 #[cfg(feature = "metrics")]
 mod to_metrics;
 #[cfg(feature = "otel")]
 mod to_otel;
-mod watch;
 
 use std::fmt;
 use std::ops::Deref;
@@ -16,14 +15,13 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(crate) use self::body::{BodySpan, enter_span};
-pub(crate) use self::labels::{BY_HAND, LockLabels, operation};
+pub(crate) use self::labels::{BY_HAND, LockLabels, Outcome, Via, operation};
 pub use self::metric::{Metric, MetricKind};
+pub(crate) use self::span::{CallerPlace, spans_are_on};
 #[cfg(feature = "metrics")]
 pub use self::to_metrics::MetricsObserver;
 #[cfg(feature = "otel")]
 pub use self::to_otel::OtelObserver;
-pub(crate) use self::watch::{Call, CallerPlace, Watch, spans_are_on, warn_of_timeout};
 use crate::error::LossCause;
 use crate::site::{Site, sites};
 

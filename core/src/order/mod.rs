@@ -7,13 +7,11 @@ mod known;
 use std::borrow::Borrow;
 use std::collections::HashSet;
 use std::fmt;
-use std::sync::Arc;
 
 use self::graph::Graph;
 use self::known::{Pair, label};
 use crate::name::Name;
 use crate::observe::{BY_HAND, ORDER};
-use crate::queue::Hold;
 use crate::site::Site;
 use crate::store::Meta;
 use crate::sync::Mutex;
@@ -73,6 +71,16 @@ pub(crate) struct LockOrder {
     state: Mutex<(Graph, HashSet<Pair>)>,
 }
 
+/// A held lock.
+#[derive(Clone, Copy)]
+pub(crate) struct Taken<'a> {
+    /// The client that holds it.
+    pub(crate) client: u64,
+    pub(crate) name: &'a Name,
+    pub(crate) label: &'static str,
+    pub(crate) meta: &'a str,
+}
+
 impl LockOrder {
     pub(crate) fn new(client: u64, allowed: Vec<(String, String)>) -> Self {
         Self {
@@ -86,23 +94,22 @@ impl LockOrder {
     #[inline]
     pub(crate) fn note<'a>(
         &self,
-        held: impl Iterator<Item = &'a Arc<Hold>>,
+        held: impl Iterator<Item = Taken<'a>>,
         (after, meta): (&'static str, &str),
         names: impl Iterator<Item = &'a Name> + Clone,
     ) {
         if !is_class(after) {
             return;
         }
-        let is_unknown = |hold: &&Arc<Hold>| {
-            let before = hold.grant().label;
-            let pair = (label(before), label(after));
-            if hold.client_id() != self.client || known::has(self.client, pair) {
+        let is_unknown = |taken: &Taken<'_>| {
+            let pair = (label(taken.label), label(after));
+            if taken.client != self.client || known::has(self.client, pair) {
                 return false;
             }
             // More permits of the same semaphore, or the same lock through a handle that is not reentrant: there is no
             // edge.
-            let is_same = || names.clone().all(|name| hold.name() == name);
-            is_class(before) && !is_same() && !self.is_known(pair)
+            let is_same = || names.clone().all(|name| taken.name == name);
+            is_class(taken.label) && !is_same() && !self.is_known(pair)
         };
         let unknown: Vec<_> = held.filter(is_unknown).collect();
         if !unknown.is_empty() {
@@ -121,14 +128,14 @@ impl LockOrder {
 
     /// Warns of the circles that the new edges close.
     #[cold]
-    fn learn(&self, after: &'static str, meta: &str, held: &[&Arc<Hold>]) {
+    fn learn(&self, after: &'static str, meta: &str, held: &[Taken<'_>]) {
         let mut state = lock(&self.state);
         let (graph, seen) = &mut *state;
         let mut circles = Vec::new();
-        for grant in held.iter().map(|hold| hold.grant()) {
-            let pair = (label(grant.label), label(after));
+        for taken in held {
+            let pair = (label(taken.label), label(after));
             if seen.insert(pair) {
-                circles.extend(self.add(graph, (grant.label, &grant.meta), (after, meta)));
+                circles.extend(self.add(graph, (taken.label, taken.meta), (after, meta)));
             }
             known::put(self.client, pair);
         }

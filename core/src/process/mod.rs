@@ -1,12 +1,20 @@
-//! The end of the process, its forks and its signals. Only [`os`] and [`handler`] have `unsafe`.
+//! Values that a process does not share with its forked children. `exit` counts the forks.
 
-mod exit;
-mod handler;
-mod os;
 mod per_process;
-mod signals;
 
-pub(crate) use exit::{EndsWithProcess, watch};
-pub(crate) use os::{forks, register};
-pub(crate) use per_process::PerProcess;
-pub use signals::{release_on_termination, release_on_termination_within};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+pub(crate) use self::per_process::PerProcess;
+
+/// Grows by one in every child of a fork, from 0 in the process that is no fork.
+static FORKS: AtomicU32 = AtomicU32::new(0);
+
+/// The number of forks since the first ancestor; cheaper to read than the process id.
+pub(crate) fn forks() -> u32 {
+    FORKS.load(Ordering::Relaxed)
+}
+
+/// Called in the child of a fork. Async-signal-safe.
+pub(crate) fn forked() {
+    FORKS.fetch_add(1, Ordering::Relaxed);
+}

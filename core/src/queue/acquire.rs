@@ -13,7 +13,7 @@ use super::waiter::{Waiter, Want};
 use crate::clock::Instant;
 use crate::error::LockError;
 use crate::name::Name;
-use crate::observe::{Watch, warn_of_timeout};
+use crate::queue::{Watch, warn_of_timeout};
 use crate::task::BlockedWorker;
 use crate::wait::block_on;
 

@@ -14,6 +14,7 @@ use crate::error::{LockError, LossCause};
 use crate::lease::{ListenerKey, Listeners, Terms};
 use crate::name::Name;
 use crate::observe::{CallerPlace, HOLD, Metric, SharedObserver};
+use crate::order::Taken;
 use crate::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use crate::task::TaskId;
 use crate::wait::DeferredWakes;
@@ -122,6 +123,18 @@ impl Hold {
 
     pub(crate) fn local(&self) -> &Arc<LockQueue> {
         &self.queue
+    }
+
+    /// The hold, as the lock order sees it.
+    #[inline]
+    pub(crate) fn in_order(&self) -> Taken<'_> {
+        let grant = self.grant();
+        Taken {
+            client: self.client_id(),
+            name: self.name(),
+            label: grant.label,
+            meta: &grant.meta,
+        }
     }
 
     pub(crate) fn client_id(&self) -> u64 {

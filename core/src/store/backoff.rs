@@ -15,7 +15,8 @@ const MOST_SILENCE: u32 = 4;
 
 /// What a failure means for the next attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Trouble {
+pub enum Trouble {
+    /// The server cannot be reached.
     Unreachable,
     /// The server, or what stands in front of it, is slow or temporarily unusable.
     Busy,
@@ -29,7 +30,7 @@ pub(super) enum Trouble {
 /// The pauses double up to a limit, which depends on the last failure. Jitter shortens each pause by up to half, so that
 /// the clients of a restarted server do not all connect at once.
 #[derive(Debug)]
-pub(super) struct Backoff {
+pub struct Backoff {
     first: Duration,
     next: Duration,
     longest: Duration,
@@ -38,7 +39,8 @@ pub(super) struct Backoff {
 }
 
 impl Backoff {
-    pub(super) fn new(first: Duration, usual_silence: Duration) -> Self {
+    /// `first`: the shortest pause. `usual_silence`: how long a server may be silent in the first attempt.
+    pub fn new(first: Duration, usual_silence: Duration) -> Self {
         Self {
             first,
             next: first,
@@ -49,19 +51,19 @@ impl Backoff {
     }
 
     /// The pause before the next attempt.
-    pub(super) fn next(&mut self) -> Duration {
+    pub fn pause(&mut self) -> Duration {
         let whole = self.next.min(self.longest);
         self.next = whole * 2;
         jittered(whole)
     }
 
     /// How long the server may be silent in the next attempt.
-    pub(super) fn silence(&self) -> Duration {
+    pub fn silence(&self) -> Duration {
         self.silence
     }
 
     /// Notes that an attempt has failed.
-    pub(super) fn failed(&mut self, trouble: Trouble) {
+    pub fn failed(&mut self, trouble: Trouble) {
         self.longest = match trouble {
             Trouble::Unreachable => LONGEST,
             Trouble::Busy | Trouble::Silent => LONGEST_IF_BUSY,
@@ -74,13 +76,13 @@ impl Backoff {
     }
 
     /// Begins with the shortest pause again, because there is no problem any more.
-    pub(super) fn reset(&mut self) {
+    pub fn reset(&mut self) {
         *self = Self::new(self.first, self.usual_silence);
     }
 }
 
 /// A random duration between half of `whole` and `whole`.
-pub(super) fn jittered(whole: Duration) -> Duration {
+pub fn jittered(whole: Duration) -> Duration {
     let half = whole / 2;
     let random = Uuid::new_v4().as_u128() as u32;
     half + half.mul_f64(f64::from(random) / f64::from(u32::MAX))
@@ -105,14 +107,14 @@ mod tests {
             let mut whole = FIRST;
             for _ in 0..20 {
                 backoff.failed(trouble);
-                let pause = backoff.next();
+                let pause = backoff.pause();
                 assert!(pause >= whole / 2 && pause <= whole, "{pause:?} {whole:?}");
                 whole = (whole * 2).min(Duration::from_secs(longest));
             }
             backoff.failed(Trouble::Unreachable);
-            assert!(backoff.next() <= LONGEST);
+            assert!(backoff.pause() <= LONGEST);
             backoff.reset();
-            assert!(backoff.next() <= FIRST);
+            assert!(backoff.pause() <= FIRST);
         }
     }
 

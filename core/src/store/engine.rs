@@ -13,19 +13,21 @@ use std::time::Duration;
 
 use percent_encoding::percent_decode_str;
 
-use super::{Events, MemberId, Reader, Store};
-use crate::config::{Dialer, Settings};
+use super::{Events, MemberId, Options, Reader, Store};
+use crate::address::Dialer;
 use crate::credentials::Source;
 use crate::error::SetupError;
 use crate::name::is_escaped;
 
-pub(crate) type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+/// A future in a box.
+pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// How the servers of a store divide the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Layout {
+pub enum Layout {
     /// There are none: the store is in this process.
     InProcess,
+    /// There is one.
     OneServer,
     /// One server works, and others may take its place.
     Failover,
@@ -35,13 +37,15 @@ pub(crate) enum Layout {
     Quorum,
 }
 
+/// The name of an option that an engine does not support, and the reason.
+pub type Checked = Result<(), (&'static str, &'static str)>;
+
 /// A kind of store, at an address.
-pub(crate) trait Engine:
-    Any + fmt::Debug + RefUnwindSafe + Send + Sync + UnwindSafe
-{
+pub trait Engine: Any + fmt::Debug + RefUnwindSafe + Send + Sync + UnwindSafe {
     /// The scheme that names this kind of store in errors.
     fn scheme(&self) -> &'static str;
 
+    /// How the servers divide the work.
     fn layout(&self) -> Layout;
 
     /// The servers, as in the URL, without credentials.
@@ -61,24 +65,31 @@ pub(crate) trait Engine:
     /// The same store, with all credentials from `source`. Fails if the URL has credentials.
     fn asking(&self, source: &Source) -> Result<Arc<dyn Engine>, &'static str>;
 
+    /// Checks the options that not every engine supports.
+    fn check(&self, _options: &Options) -> Checked {
+        Ok(())
+    }
+
     /// Makes a store without a connection, and the driver that must run for it.
     fn unconnected(&self, opening: &Opening<'_>) -> (Arc<dyn Store>, Box<dyn Driver>);
 
     /// Makes a reader that is not connected yet.
-    fn reader(&self, settings: &Settings) -> Box<dyn Reader>;
+    fn reader(&self, options: &Options) -> Box<dyn Reader>;
 }
 
 /// What a new store needs.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Opening<'a> {
-    pub(crate) settings: &'a Settings,
-    pub(crate) member: MemberId,
+pub struct Opening<'a> {
+    /// The options of the client.
+    pub options: &'a Options,
+    /// The client that opens the store.
+    pub member: MemberId,
     /// Whether the store is one of several independent ones, of which a majority decides.
-    pub(crate) is_voter: bool,
+    pub is_voter: bool,
 }
 
 /// Connects a store, and runs it on the background thread of its client.
-pub(crate) trait Driver: Send {
+pub trait Driver: Send {
     /// Connects to the servers and checks them, within `limit`. Not called if the client connects lazily: then
     /// [`run`](Self::run) connects.
     fn open(&mut self, limit: Duration) -> Boxed<'_, Result<(), SetupError>>;
@@ -88,51 +99,82 @@ pub(crate) trait Driver: Send {
     fn run(self: Box<Self>, events: Arc<dyn Events>) -> Boxed<'static, ()>;
 }
 
-/// Opens the store of a member, on the background thread of its client. Returns when the store is connected and checked.
-/// With `Config::connect_lazily` it returns at once, and the driver connects and checks the store.
-pub(crate) async fn open(
-    settings: &Settings,
+/// Opens a store: makes it, connects it and checks it within `options.connect_timeout`. `lazily`: its driver connects
+/// and checks it later.
+pub async fn open(
+    engine: &dyn Engine,
+    options: &Options,
     member: MemberId,
+    lazily: bool,
 ) -> Result<(Arc<dyn Store>, Box<dyn Driver>), SetupError> {
     let opening = Opening {
-        settings,
+        options,
         member,
         is_voter: false,
     };
-    let (store, mut driver) = settings.engine.unconnected(&opening);
-    if !settings.lazily {
-        driver.open(settings.connect_timeout).await?;
+    let (store, mut driver) = engine.unconnected(&opening);
+    if !lazily {
+        driver.open(options.connect_timeout).await?;
     }
     Ok((store, driver))
 }
 
 /// The engine of a URL, or what is wrong with the URL.
-pub(crate) type Parsed = Result<Arc<dyn Engine>, SetupError>;
+pub type Parsed = Result<Arc<dyn Engine>, SetupError>;
 
 /// The URL schemes of an engine.
-pub(crate) struct Scheme {
-    pub(crate) names: &'static [&'static str],
+pub struct Scheme {
+    /// The schemes.
+    pub names: &'static [&'static str],
     /// Parses the rest of a URL with the scheme `name`. No error may repeat any part of the URL, because a piece of a
     /// password may be in any part.
-    pub(crate) parse: fn(name: &str, rest: &str) -> Parsed,
+    pub parse: fn(name: &str, rest: &str) -> Parsed,
 }
 
 inventory::collect!(Scheme);
 
+/// The scheme of several stores, of which a majority decides. A program may be built without them.
+const QUORUM: &str = "redlock";
+
 /// Parses the URL of a store.
-pub(crate) fn parse(url: &str) -> Result<Arc<dyn Engine>, SetupError> {
+pub fn parse(url: &str) -> Result<Arc<dyn Engine>, SetupError> {
     let Some((name, rest)) = url.split_once("://") else {
         return Err(invalid(
             "it has no scheme; write for example `redis://127.0.0.1:6379` or `memory://`",
         ));
     };
     let name = name.to_ascii_lowercase();
-    let schemes = inventory::iter::<Scheme>.into_iter();
-    let mut schemes = schemes.filter(|scheme| scheme.names.contains(&name.as_str()));
-    match schemes.next() {
+    let mut schemes = inventory::iter::<Scheme>.into_iter();
+    match schemes.find(|scheme| scheme.names.contains(&name.as_str())) {
         Some(scheme) => (scheme.parse)(&name, rest),
+        None if name == QUORUM => Err(no_quorum()),
         None => Err(unknown_scheme()),
     }
+}
+
+/// Makes the engine of several independent stores, of which a majority decides.
+pub struct Several {
+    /// Fails if the engines cannot make one store together.
+    pub of: fn(engines: Vec<Arc<dyn Engine>>) -> Parsed,
+}
+
+inventory::collect!(Several);
+
+/// The engine of the stores at these URLs together.
+pub(crate) fn of_several<U: AsRef<str>>(urls: impl IntoIterator<Item = U>) -> Parsed {
+    let engines = urls.into_iter().map(|url| parse(url.as_ref()));
+    let engines = engines.collect::<Result<_, _>>()?;
+    match inventory::iter::<Several>.into_iter().next() {
+        Some(several) => (several.of)(engines),
+        None => Err(no_quorum()),
+    }
+}
+
+fn no_quorum() -> SetupError {
+    SetupError::unsupported(
+        QUORUM,
+        "turn on the feature `quorum` of the crate auto-mutex",
+    )
 }
 
 fn unknown_scheme() -> SetupError {
@@ -146,7 +188,7 @@ fn unknown_scheme() -> SetupError {
 }
 
 /// Decodes a percent-encoded part of a URL.
-pub(super) fn decode(text: &str) -> Result<String, SetupError> {
+pub fn decode(text: &str) -> Result<String, SetupError> {
     // The decoder accepts a stray `%`. Here a stray `%` is an error, because it is a sign of a password that was not
     // escaped.
     if !is_escaped(text) {
@@ -160,13 +202,12 @@ pub(super) fn decode(text: &str) -> Result<String, SetupError> {
     }
 }
 
-pub(super) fn invalid(reason: impl Into<String>) -> SetupError {
-    SetupError::InvalidUrl {
-        reason: reason.into(),
-    }
+/// The error for a URL that cannot be used. The reason must not repeat any part of the URL.
+pub fn invalid(reason: impl Into<String>) -> SetupError {
+    SetupError::invalid_url(reason)
 }
 
 /// The `other` engine, if it is of the same kind.
-pub(super) fn same_kind<E: Engine>(other: &dyn Engine) -> Option<&E> {
+pub fn same_kind<E: Engine>(other: &dyn Engine) -> Option<&E> {
     (other as &dyn Any).downcast_ref()
 }

@@ -7,21 +7,25 @@ use crate::error::{StoreError, StoreErrorKind};
 
 /// Until when a store grants nothing, and why; see "Restart and failover" in `docs/protocol.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct GrantBlock {
-    pub(crate) until: Instant,
-    pub(crate) cause: Cause,
+pub struct GrantBlock {
+    /// When it ends.
+    pub until: Instant,
+    /// Why there is one.
+    pub cause: Cause,
 }
 
 /// The reason for the block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cause {
+pub enum Cause {
+    /// The server was restarted.
     Restart,
+    /// Another server took over.
     Failover,
 }
 
 impl GrantBlock {
     /// The error of a call that got no lock because of this block.
-    pub(crate) fn error(&self, now: Instant) -> StoreError {
+    pub fn error(&self, now: Instant) -> StoreError {
         let happened = match self.cause {
             Cause::Restart => "was restarted",
             Cause::Failover => "was failed over",

@@ -15,20 +15,22 @@ use crate::sync::chosen_bytes;
 
 /// One request for a lock, unique for ever; identifies a waiter, then a holder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Ticket(Uuid);
+pub struct Ticket(Uuid);
 
 /// One client in one process, as the store knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct MemberId(Uuid);
+pub struct MemberId(Uuid);
 
 macro_rules! id {
     ($id:ident) => {
         impl $id {
-            pub(crate) fn random() -> Self {
+            /// A new one.
+            pub fn random() -> Self {
                 Self(random())
             }
 
-            pub(crate) fn parse(text: &str) -> Option<Self> {
+            /// Reads what its Display has written.
+            pub fn parse(text: &str) -> Option<Self> {
                 Uuid::try_parse(text).ok().map(Self)
             }
         }
@@ -45,11 +47,11 @@ id!(Ticket);
 id!(MemberId);
 
 /// A map by ticket.
-pub(crate) type TicketMap<V> = HashMap<Ticket, V, BuildHasherDefault<TicketHasher>>;
+pub type TicketMap<V> = HashMap<Ticket, V, BuildHasherDefault<TicketHasher>>;
 
 /// Tickets are random, so they need no further hashing.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct TicketHasher(u64);
+pub struct TicketHasher(u64);
 
 impl Hasher for TicketHasher {
     fn write(&mut self, bytes: &[u8]) {

@@ -4,21 +4,21 @@ use std::time::Duration;
 
 /// How long a grant by message lasts without a claim by its member. The operation of another member does not grant the
 /// whole capacity to a waiter that was silent for longer.
-pub(crate) const CLAIM_MS: u64 = 2_000;
+pub const CLAIM_MS: u64 = 2_000;
 /// How many waiters at the head of the queue touch often.
-pub(crate) const NEAR: usize = 3;
+pub const NEAR: usize = 3;
 /// The longest pause between two touches of one of the first waiters.
-pub(crate) const NEAR_MS: u64 = 1_100;
+pub const NEAR_MS: u64 = 1_100;
 /// How long a tombstone refuses its ticket.
-pub(crate) const TOMBSTONE_MS: u64 = 30_000;
+pub const TOMBSTONE_MS: u64 = 30_000;
 /// The longest lease that a client may ask for.
-pub(crate) const LONGEST_LEASE: Duration = Duration::from_secs(30);
+pub const LONGEST_LEASE: Duration = Duration::from_secs(30);
 /// How long the fencing token of an idle name is kept.
-pub(crate) const KEPT_MS: u64 = 600_000;
+pub const KEPT_MS: u64 = 600_000;
 /// How long signals are kept.
-pub(crate) const SIGNALS_KEPT_MS: u64 = 86_400_000;
+pub const SIGNALS_KEPT_MS: u64 = 86_400_000;
 /// The store's tokens (microseconds) are below this number: scripts compute with doubles, which represent all integers below
 /// it exactly. Fencing tokens are [`TOKENS_OF_A_GRANT`] times greater.
-pub(crate) const TOKENS_END: u64 = 1 << 53;
+pub const TOKENS_END: u64 = 1 << 53;
 /// How many fencing tokens each grant has: the process uses one for each handoff.
-pub(crate) const TOKENS_OF_A_GRANT: u64 = 1024;
+pub const TOKENS_OF_A_GRANT: u64 = 1024;

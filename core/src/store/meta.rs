@@ -9,7 +9,7 @@ use crate::name::Name;
 
 /// The owner that a call names in place of its task.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Owner {
+pub enum Owner {
     /// All calls of this client with this owner share a hold.
     Here(Arc<str>),
     /// All calls in the cluster with this owner share a hold.
@@ -17,14 +17,15 @@ pub(crate) enum Owner {
 }
 
 impl Owner {
-    pub(crate) fn name(&self) -> &str {
+    /// The name of the owner.
+    pub fn name(&self) -> &str {
         match self {
             Self::Here(name) | Self::Anywhere(name) => name,
         }
     }
 
     /// Rejects an owner without a name.
-    pub(crate) fn check(&self) -> Result<(), LockError> {
+    pub fn check(&self) -> Result<(), LockError> {
         match self.name() {
             "" => Err(LockError::InvalidOption {
                 option: "owner",
@@ -35,7 +36,7 @@ impl Owner {
     }
 
     /// Returns the owner as the store keeps it: escaped, and empty for an owner within this client.
-    pub(crate) fn in_store(owner: Option<&Self>) -> SharedStr {
+    pub fn in_store(owner: Option<&Self>) -> SharedStr {
         match owner {
             Some(Self::Anywhere(owner)) => crate::name::escape(owner).to_string().into(),
             _ => SharedStr::default(),
@@ -48,7 +49,7 @@ impl Owner {
 /// Three percent-escaped words: machine, process id, site. Then, if there are any: the owner, and the locks that the
 /// task holds. The machine is the host, followed by a comma and the pod if the pod differs from the host. (No host name
 /// contains a comma. Clients that do not know of pods take the whole word for the host.)
-pub(crate) struct Meta;
+pub struct Meta;
 
 /// Limits of the locks that a record lists for a task: their number, and the bytes of their names. They keep the record
 /// of a ticket small.
@@ -57,7 +58,7 @@ const MOST_BYTES: usize = 1024;
 
 impl Meta {
     /// Returns the first word, the machine.
-    pub(crate) fn machine(host: &str, pod: Option<&str>) -> String {
+    pub fn machine(host: &str, pod: Option<&str>) -> String {
         use crate::name::escape;
         let host = escape(host);
         match pod {
@@ -67,7 +68,7 @@ impl Meta {
     }
 
     /// The inverse of [`machine`](Self::machine).
-    pub(crate) fn host_and_pod(machine: &str) -> (String, Option<String>) {
+    pub fn host_and_pod(machine: &str) -> (String, Option<String>) {
         use crate::name::unescape;
         match machine.split_once(POD) {
             Some((host, pod)) => (unescape(host), Some(unescape(pod))),
@@ -76,12 +77,12 @@ impl Meta {
     }
 
     /// Writes a record without an owner or locks. `machine` is a result of [`machine`](Self::machine).
-    pub(crate) fn write(machine: &str, pid: u32, site: &str) -> SharedStr {
+    pub fn write(machine: &str, pid: u32, site: &str) -> SharedStr {
         format!("{machine} {pid} {}", crate::name::escape(site)).into()
     }
 
     /// Appends an owner to `meta`.
-    pub(crate) fn owned(meta: &str, owner: &Owner) -> SharedStr {
+    pub fn owned(meta: &str, owner: &Owner) -> SharedStr {
         let (scope, owner) = match owner {
             Owner::Here(owner) => (HERE, owner),
             Owner::Anywhere(owner) => (ANYWHERE, owner),
@@ -91,7 +92,7 @@ impl Meta {
 
     /// Returns `meta` for a task that holds the locks `names`, within `MOST_HELD` and `MOST_BYTES`. Locks that `meta` already
     /// lists are replaced.
-    pub(crate) fn holding(meta: &SharedStr, names: &[Name]) -> SharedStr {
+    pub fn holding(meta: &SharedStr, names: &[Name]) -> SharedStr {
         let known = meta.find(HOLDS);
         let mut text = meta[..known.unwrap_or(meta.len())].to_owned();
         let ends = text.len() + MOST_BYTES;
@@ -107,13 +108,13 @@ impl Meta {
 
     /// Returns `meta` without the owner and the locks of the task: this part is the same for all calls of one site in
     /// one process.
-    pub(crate) fn place(meta: &str) -> &str {
+    pub fn place(meta: &str) -> &str {
         let end = meta.match_indices(' ').nth(2);
         end.map_or(meta, |(end, _)| &meta[..end])
     }
 
     /// Reads the requester from the record of a holder; `None` if this library did not write the record.
-    pub(crate) fn read(record: &HolderRecord) -> Option<Holder> {
+    pub fn read(record: &HolderRecord) -> Option<Holder> {
         let caller = Self::caller(&record.meta)?;
         // Each grant raises the token by at least a microsecond, so fast grants bring the token ahead of the clock.
         let since = time_of(record.token).min(SystemTime::now());
@@ -121,7 +122,7 @@ impl Meta {
     }
 
     /// Like [`read`](Self::read), without the time.
-    pub(crate) fn caller(meta: &str) -> Option<Holder> {
+    pub fn caller(meta: &str) -> Option<Holder> {
         use crate::name::unescape;
         let mut words = meta.split(' ');
         let (host, pod) = Self::host_and_pod(words.next()?);
@@ -150,7 +151,7 @@ impl Meta {
 
     /// Like [`read`](Self::read), but with the kind and the units of the hold that the ticket has or waits for.
     /// `capacity` is the capacity of the name.
-    pub(crate) fn describe(ticket: &TicketRecord, capacity: u32) -> Option<Holder> {
+    pub fn describe(ticket: &TicketRecord, capacity: u32) -> Option<Holder> {
         let holder = Self::read(&HolderRecord {
             token: ticket.since,
             meta: ticket.meta.clone(),
@@ -164,19 +165,19 @@ impl Meta {
     }
 
     /// The owner that `meta` names.
-    pub(crate) fn owner(meta: &str) -> Option<String> {
+    pub fn owner(meta: &str) -> Option<String> {
         let named = after(meta, HERE).or_else(|| after(meta, ANYWHERE));
         named.map(crate::name::unescape)
     }
 
     /// Whether `meta` names `owner` as an owner in the cluster.
-    pub(crate) fn names(meta: &str, owner: &str) -> bool {
+    pub fn names(meta: &str, owner: &str) -> bool {
         after(meta, ANYWHERE) == Some(crate::name::escape(owner).to_string().as_str())
     }
 }
 
 /// Converts a time of the store, in microseconds.
-pub(crate) fn time_of(micros: u64) -> SystemTime {
+pub fn time_of(micros: u64) -> SystemTime {
     let time = SystemTime::UNIX_EPOCH.checked_add(Duration::from_micros(micros));
     time.unwrap_or(SystemTime::UNIX_EPOCH)
 }

@@ -1,57 +1,63 @@
 //! [`Store`]: the interface of all stores, and the types that stores and local queues share.
 //!
 //! `docs/protocol.md` has the rules. [`op`] has the operations, [`reply`] their replies and the messages, [`meta`] and
-//! [`id`] the identities, [`limits`] the constants, [`snapshot`] what an operator reads. Each store has a folder of its
+//! [`id`] the identities, [`limits`] the constants, [`reader`] what an operator reads. Each store has a folder of its
 //! own. Nothing here knows about handles, futures or guards.
 
 mod backoff;
-mod cluster;
-pub(crate) mod engine;
-#[cfg(any(test, fuzzing))]
-pub(crate) mod fuzzing;
+pub mod engine;
 mod grant_block;
 mod id;
 pub(crate) mod limits;
 pub(crate) mod memory;
 mod meta;
 mod op;
-mod quorum;
+mod options;
 mod reader;
-mod redis;
 mod reply;
 mod server_state;
 mod shared_str;
-mod snapshot;
 
-pub(crate) use self::engine::{Engine, open};
-#[cfg(test)]
-pub(crate) use self::grant_block::Cause;
-pub(crate) use self::grant_block::GrantBlock;
-pub(crate) use self::id::{MemberId, Ticket, TicketMap};
-pub(crate) use self::meta::{Meta, Owner, time_of};
-pub(crate) use self::op::{Lease, Mode, Op, Share, Signal};
-pub(crate) use self::quorum::of_urls;
-pub(crate) use self::reader::{Position, Reader};
-pub(crate) use self::redis::{rights, uses_database};
-pub(crate) use self::reply::{HolderRecord, Message, NameRecord, Reply, TicketRecord};
-pub(crate) use self::server_state::ServerState;
-pub(crate) use self::shared_str::SharedStr;
-pub use self::snapshot::{Replica, Server};
+pub use self::backoff::{Backoff, Trouble, jittered};
+pub(crate) use self::engine::of_several;
+pub use self::engine::{Boxed, Checked, Driver, Engine, Layout, Opening, Parsed, Scheme, Several};
+pub use self::engine::{decode, invalid, open, parse, same_kind};
+pub use self::grant_block::{Cause, GrantBlock};
+pub use self::id::{MemberId, Ticket, TicketMap};
+pub use self::limits::*;
+pub use self::memory::state::{Publish, State};
+pub use self::meta::{Meta, Owner, time_of};
+pub use self::op::{Lease, Mode, Op, Share, Signal, millis};
+pub use self::options::{Options, Replicas};
+pub use self::reader::{Described, Found, Page, Reader, Reading, Replica, Server, Snapshot};
+pub use self::reply::{HolderRecord, Message, NameRecord, Reply, TicketRecord};
+pub use self::server_state::ServerState;
+pub use self::shared_str::SharedStr;
+pub use crate::address::{Address, DialedStream, Dialer, Secret};
+pub use crate::clock::Instant;
+pub use crate::credentials::{Granted, Source};
+pub use crate::error::apart;
+pub use crate::error::{RW_LOCK, StoreErrorKind, with_sources};
+pub use crate::name::{CONDVAR, Name, NameMap, is_escaped};
+pub use crate::wait::{first, lock, tell};
+
 use crate::error::StoreError;
 use crate::guarantees::Guarantees;
-use crate::name::Name;
 
 /// An operation on a name, and the id that the answer carries.
 #[derive(Debug)]
-pub(crate) struct Request {
-    pub(crate) name: Name,
-    pub(crate) op: Op,
-    pub(crate) id: RequestId,
+pub struct Request {
+    /// The name of the lock.
+    pub name: Name,
+    /// What to do.
+    pub op: Op,
+    /// Comes back with the answer.
+    pub id: RequestId,
 }
 
 impl Request {
     /// Makes the answer to a request that failed.
-    pub(crate) fn failed(self, error: StoreError) -> Answer {
+    pub fn failed(self, error: StoreError) -> Answer {
         Answer {
             request: self,
             result: Err(error),
@@ -60,7 +66,7 @@ impl Request {
 
     /// Makes the answer to a request that no server has had, because there was no connection yet. No server knows the
     /// ticket of a release.
-    fn unsent(self) -> Answer {
+    pub fn unsent(self) -> Answer {
         let result = match self.op {
             Op::Release { .. } => Ok(Reply::Gone),
             _ => Err(not_yet()),
@@ -73,32 +79,35 @@ impl Request {
 }
 
 /// The error of a store or server without a first connection.
-fn not_yet() -> StoreError {
+pub fn not_yet() -> StoreError {
     StoreError::disconnected("the lock store is not connected yet")
 }
 
 /// The id of a request. The submitter chooses it; the store returns it with the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct RequestId(pub(crate) u64);
+pub struct RequestId(pub u64);
 
 /// The result of a request.
 #[derive(Debug)]
-pub(crate) struct Answer {
-    pub(crate) request: Request,
-    pub(crate) result: Result<Reply, StoreError>,
+pub struct Answer {
+    /// The request that is answered.
+    pub request: Request,
+    /// The reply of the store, or why there is none.
+    pub result: Result<Reply, StoreError>,
 }
 
 /// A server of a store. Each server can be connected or not; most stores have one server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Node(pub(crate) u32);
+pub struct Node(pub u32);
 
 impl Node {
-    pub(crate) const ONLY: Self = Self(0);
+    /// The node of a store with one server.
+    pub const ONLY: Self = Self(0);
 }
 
 /// The events that a store reports to its member. The store calls these methods on the engine's thread, one at a time,
 /// and never from inside [`Store::submit`].
-pub(crate) trait Events: Send + Sync + 'static {
+pub trait Events: Send + Sync + 'static {
     /// A request was answered. If the error is `is_disconnected`, the request may or may not have run; the member sends
     /// the request again if it still matters.
     fn answered(&self, answer: Answer);
@@ -125,7 +134,7 @@ pub(crate) trait Events: Send + Sync + 'static {
 }
 
 /// An implementation of the lock operations.
-pub(crate) trait Store: Send + Sync + 'static {
+pub trait Store: Send + Sync + 'static {
     /// Submits a request. While a connection lasts, the store executes the requests of one member in the order of
     /// submission. A store in this process returns the answer at once. So does a store that cannot take the request, for
     /// example after [`close`](Self::close). Otherwise the store returns `None`, and calls [`Events::answered`] exactly once

@@ -1,94 +1,142 @@
 //! [`Reader`]: reads the names of a store for the operator, and changes nothing there.
 //!
-//! A client of a store writes the server's term note, tries all commands, and subscribes. A reader does none of these: it
-//! scans, runs the operation `inspect`, and asks servers about themselves.
+//! A client of a store writes the server's term note, tries all commands, and subscribes. A reader does none of these.
 
 use std::future::Future;
 use std::pin::Pin;
+use std::time::Duration;
 
-use super::snapshot::{KeyEnd, Server, Snapshot};
-use crate::error::SetupError;
+use super::NameRecord;
+use crate::error::{SetupError, StoreError};
+use crate::guarantees::Guarantees;
 use crate::name::Name;
 
-pub(crate) type Reading<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
+/// A future of a reader.
+pub type Reading<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
-/// Some items of a scan, and the position of the next ones; `None` at the end.
-pub(crate) type Part<T> = (Vec<T>, Option<Position>);
-
-/// A key, and the address of its server.
-pub(crate) type KeyAt = (String, KeyEnd);
-
-/// The self-description of a server; or its address and the error, if the server cannot be asked.
-pub(crate) type Described = Result<Server, (String, SetupError)>;
+/// What a server says about itself; or its address, and why it could not be asked.
+pub type Described = Result<Server, (String, SetupError)>;
 
 /// Reads the names of a store.
-pub(crate) trait Reader: Send {
+pub trait Reader: Send {
     /// Connects to the servers. At least one node of a cluster must be reachable, and a majority of a quorum.
     fn connect(&mut self) -> Reading<'_, Result<(), SetupError>>;
 
-    /// The next names that match `pattern`, a pattern of SCAN. A scan may return a name twice.
-    fn names<'a>(
-        &'a mut self,
-        pattern: &'a str,
-        position: &'a Position,
-    ) -> Reading<'a, Result<Part<Name>, SetupError>>;
+    /// The number of servers that can be scanned.
+    fn servers(&self) -> usize {
+        1
+    }
 
-    /// The state of each name.
+    /// The first keys of the names that match `pattern`. `None`: all keys of the library, without those of an unreachable
+    /// server if there are others. The first cursor is `0`. A scan may return a key twice.
+    fn scan<'a>(
+        &'a mut self,
+        server: usize,
+        pattern: Option<&'a str>,
+        cursor: &'a str,
+    ) -> Reading<'a, Result<Page, SetupError>>;
+
+    /// Reads the state of each name.
     fn inspect<'a>(&'a mut self, names: &'a [Name]) -> Reading<'a, Result<Snapshot, SetupError>>;
-
-    /// The next keys of the library. The keys of an unreachable server are left out if there are others:
-    /// [`describe`](Self::describe) reports such a server.
-    fn keys<'a>(
-        &'a mut self,
-        position: &'a Position,
-    ) -> Reading<'a, Result<Part<KeyAt>, SetupError>>;
 
     /// Asks each server to describe itself.
     fn describe(&mut self) -> Reading<'_, Vec<Described>>;
 }
 
-/// The position of a scan of the whole store: a server, and its cursor.
-#[derive(Clone, Debug)]
-pub(crate) struct Position {
-    pub(super) server: usize,
-    pub(super) cursor: String,
+/// A part of the scan of a server.
+#[derive(Debug, Default)]
+pub struct Page {
+    /// The address of the server.
+    pub server: String,
+    /// The keys.
+    pub keys: Vec<Found>,
+    /// The cursor of the next part; `None`: this was the last one.
+    pub next: Option<String>,
 }
 
-impl Position {
-    pub(crate) fn start() -> Self {
-        Self::at(0)
-    }
+/// A key of the library.
+#[derive(Debug)]
+pub struct Found {
+    /// The key.
+    pub key: String,
+    /// The name, if this is the first key of a name.
+    pub name: Option<Name>,
+    /// Whether the key has no time to live.
+    pub never_ends: bool,
+}
 
-    /// Whether this is the start of a scan. A server returns the cursor `0` only at the end, so no later position is
-    /// equal to the start.
-    pub(super) fn is_start(&self) -> bool {
-        self.server == 0 && self.cursor == "0"
-    }
+/// The state of some names.
+#[derive(Debug)]
+pub struct Snapshot {
+    /// The store's time, in microseconds.
+    pub now: u64,
+    /// The state of each name.
+    pub names: Vec<Result<NameRecord, StoreError>>,
+}
 
-    /// The same position in the scan of this server alone.
-    pub(super) fn alone(&self) -> Self {
+/// A server of the store, as the server describes itself.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Server {
+    /// The server's address, without credentials.
+    pub address: String,
+    /// The server's version, if the server reports it.
+    pub version: Option<String>,
+    /// The guarantees of the server for its locks.
+    pub guarantees: Guarantees,
+    /// How many milliseconds the server's clock is ahead of the clock of this process. The error is at most half of
+    /// [`round_trip`](Self::round_trip).
+    pub clock_ahead_ms: Option<i64>,
+    /// How long the server took to answer.
+    pub round_trip: Duration,
+    /// Whether the server had the scripts of this version of the library before the operator connected.
+    pub knew_scripts: bool,
+    /// The server's replicas.
+    pub replicas: Vec<Replica>,
+    /// The memory that the server uses, in bytes.
+    pub used_memory: Option<u64>,
+    /// The most memory that the server may use, in bytes; `None` without a limit.
+    pub max_memory: Option<u64>,
+}
+
+impl Server {
+    /// A server about which an engine finds out more.
+    #[doc(hidden)]
+    pub fn new(address: String, guarantees: Guarantees) -> Self {
         Self {
-            server: 0,
-            cursor: self.cursor.clone(),
+            address,
+            version: None,
+            guarantees,
+            clock_ahead_ms: None,
+            round_trip: Duration::ZERO,
+            knew_scripts: true,
+            replicas: Vec::new(),
+            used_memory: None,
+            max_memory: None,
         }
     }
+}
 
-    fn at(server: usize) -> Self {
+/// A replica of a server, as its primary describes it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Replica {
+    /// The replica's address.
+    pub address: String,
+    /// Whether the replica replicates at present.
+    pub is_online: bool,
+    /// How long ago the replica last confirmed the data that it has received, in whole seconds.
+    pub lag: Option<Duration>,
+}
+
+impl Replica {
+    /// A replica, as an engine found it.
+    #[doc(hidden)]
+    pub fn new(address: String, is_online: bool, lag: Option<Duration>) -> Self {
         Self {
-            server,
-            cursor: "0".to_owned(),
-        }
-    }
-
-    /// The position after a part of this server's scan; `None` after the last part of the last server. `next`: the server's
-    /// next cursor.
-    pub(super) fn after(&self, next: Option<String>, servers: usize) -> Option<Self> {
-        match next {
-            Some(cursor) => Some(Self {
-                server: self.server,
-                cursor,
-            }),
-            None => (self.server + 1 < servers).then(|| Self::at(self.server + 1)),
+            address,
+            is_online,
+            lag,
         }
     }
 }

@@ -8,21 +8,26 @@ use super::{MemberId, SharedStr, Ticket};
 
 /// The answer of a store to an [`Op`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Reply {
+pub enum Reply {
     /// The ticket holds, for the `hold` of the request. `token` is the fencing time in microseconds.
     Granted {
+        /// The fencing token of the grant.
         token: u64,
         /// The signal that was granted instead of a unit.
         signal: Option<Arc<str>>,
     },
     /// The ticket waits at `position` (from 1) and should touch again after `again`.
     Queued {
+        /// The place in the queue.
         position: u64,
+        /// When to ask again at the latest.
         again: Duration,
+        /// Who holds the lock.
         holder: Option<HolderRecord>,
     },
     /// `Mode::Try` only: not granted, since the name is in use.
     Busy {
+        /// Who holds the lock.
         holder: Option<HolderRecord>,
     },
     /// A tombstone refuses the ticket: it was released or cancelled.
@@ -31,6 +36,7 @@ pub(crate) enum Reply {
     TooMany,
     /// The name is in use with another capacity.
     Mismatch {
+        /// The capacity that the lock has.
         capacity: u32,
         /// Whether the tickets of the name accept signals.
         takes: bool,
@@ -39,89 +45,104 @@ pub(crate) enum Reply {
     Gone,
     /// The release ended a hold. `free`: the units and signals that are available now.
     Released {
+        /// The units that are free.
         free: u64,
     },
     /// The release ended a wait.
     Cancelled,
     /// How many holders a force or a kick dropped.
     Freed {
+        /// How many holds ended.
         holders: u64,
     },
     /// How many holders were notified, or received a probe.
     Told {
+        /// How many were notified, or got it.
         holders: u64,
     },
     /// How many signals were added.
     Signalled {
+        /// How many waiters got a signal.
         count: u64,
     },
     /// `existed`: whether there was something to delete.
     Deleted {
+        /// Whether the name was known.
         existed: bool,
     },
     /// The name was not deleted, because it is in use.
     InUse {
+        /// How many hold the lock.
         holders: u64,
+        /// How many wait for it.
         waiters: u64,
     },
+    /// The state of the name.
     Info(NameRecord),
 }
 
 /// A ticket that holds a name, as the store remembers it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct HolderRecord {
-    pub(crate) token: u64,
-    pub(crate) meta: SharedStr,
+pub struct HolderRecord {
+    /// The fencing token.
+    pub token: u64,
+    /// What the holder says about itself: see [`Meta`](super::Meta).
+    pub meta: SharedStr,
 }
 
 /// A ticket in the reply to `Op::Inspect`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct TicketRecord {
-    pub(crate) ticket: Ticket,
-    pub(crate) member: MemberId,
-    pub(crate) units: u32,
+pub struct TicketRecord {
+    /// The ticket.
+    pub ticket: Ticket,
+    /// Its member.
+    pub member: MemberId,
+    /// The units that it holds or asks for.
+    pub units: u32,
     /// Whether the ticket accepts a signal instead of units.
-    pub(crate) takes: bool,
+    pub takes: bool,
     /// Since when the ticket holds or waits, in microseconds.
-    pub(crate) since: u64,
+    pub since: u64,
     /// Zero for a waiter.
-    pub(crate) token: u64,
-    pub(crate) meta: SharedStr,
+    pub token: u64,
+    /// What its member says about it: see [`Meta`](super::Meta).
+    pub meta: SharedStr,
     /// How long the lease of a holder or the place of a waiter still lasts.
-    pub(crate) left: Duration,
-    pub(crate) parked: bool,
+    pub left: Duration,
+    /// Whether it was released, and only keeps the lock for a while (`at_least`).
+    pub parked: bool,
     /// Whether the store passed over this waiter, because the waiter was silent.
-    pub(crate) passed_over: bool,
+    pub passed_over: bool,
 }
 
 /// The state of a name in the reply to `Op::Inspect`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct NameRecord {
+pub struct NameRecord {
     /// The last fencing token that was given, in microseconds; zero if it is forgotten.
-    pub(crate) token: u64,
+    pub token: u64,
     /// `None` if there are neither holders nor waiters.
-    pub(crate) capacity: Option<u32>,
+    pub capacity: Option<u32>,
     /// Units in use.
-    pub(crate) used: u64,
+    pub used: u64,
     /// Signals that are available.
-    pub(crate) signals: u64,
+    pub signals: u64,
     /// Whether the name was used, and not deleted since.
-    pub(crate) exists: bool,
+    pub exists: bool,
     /// The holders, in order of token.
-    pub(crate) holders: Vec<TicketRecord>,
+    pub holders: Vec<TicketRecord>,
     /// The waiters, in order of place.
-    pub(crate) waiters: Vec<TicketRecord>,
+    pub waiters: Vec<TicketRecord>,
 }
 
 impl NameRecord {
     /// The last fencing token that was given, as callers see it; `None` if it is forgotten.
-    pub(crate) fn last_token(&self) -> Option<u64> {
+    pub fn last_token(&self) -> Option<u64> {
         (self.token > 0).then(|| self.token.saturating_mul(TOKENS_OF_A_GRANT))
     }
 
     /// Whether the first ticket of the name accepts a signal instead of a unit. Together with the capacity, this shows the
     /// kind of lock.
-    pub(crate) fn takes(&self) -> bool {
+    pub fn takes(&self) -> bool {
         let mut tickets = self.holders.iter().chain(&self.waiters);
         tickets.next().is_some_and(|ticket| ticket.takes)
     }
@@ -129,40 +150,54 @@ impl NameRecord {
 
 /// A message on a member's channel. It is a hint: see `docs/protocol.md`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Message {
+pub enum Message {
+    /// The ticket holds the lock.
     Grant {
+        /// The ticket.
         ticket: Ticket,
+        /// The fencing token.
         token: u64,
+        /// The number of the request that asked for it.
         counter: u64,
+        /// How long the lease lasts.
         hold: Duration,
         /// The signal that was granted instead of a unit.
         signal: Option<Arc<str>>,
     },
+    /// The ticket is one of the first in the queue, and has to ask more often.
     Near {
+        /// The ticket.
         ticket: Ticket,
     },
+    /// The hold has ended.
     Lost {
+        /// The ticket.
         ticket: Ticket,
     },
     /// Something has changed: the member must touch the ticket.
     Ask {
+        /// The ticket.
         ticket: Ticket,
     },
     /// The ticket's `expire` starts again now.
     Refresh {
+        /// The ticket.
         ticket: Ticket,
+        /// How long it lasts from now on.
         expire: Duration,
     },
     /// A message from another member: see [`Op::Probe`](super::Op::Probe).
     Probe {
+        /// The member that sends it.
         from: MemberId,
+        /// The message.
         text: Arc<str>,
     },
 }
 
 impl Message {
     /// The ticket that the message is about, if it is about one.
-    pub(crate) fn ticket(&self) -> Option<Ticket> {
+    pub fn ticket(&self) -> Option<Ticket> {
         match *self {
             Self::Grant { ticket, .. }
             | Self::Near { ticket }

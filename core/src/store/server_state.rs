@@ -5,10 +5,11 @@ use crate::error::StoreError;
 
 /// A server in use.
 #[derive(Clone, Debug)]
-pub(crate) struct ServerState {
-    pub(crate) address: String,
+pub struct ServerState {
+    /// The address, without credentials.
+    pub address: String,
     /// Why the server is not connected; `None` if it is connected.
-    pub(crate) down: Option<StoreError>,
+    pub down: Option<StoreError>,
     /// Until when the server grants nothing; `None` if it grants.
-    pub(crate) closing: Option<GrantBlock>,
+    pub closing: Option<GrantBlock>,
 }

@@ -8,13 +8,16 @@ use std::sync::Arc;
 /// A string that is cheap to clone. A `'static` string has no reference count, because counting would take longer
 /// than any other part of an uncontended call.
 #[derive(Clone)]
-pub(crate) enum SharedStr {
+pub enum SharedStr {
+    /// A text of the program.
     Fixed(&'static str),
+    /// A text that its users share.
     Shared(Arc<str>),
 }
 
 impl SharedStr {
-    pub(crate) const EMPTY: Self = Self::Fixed("");
+    /// No text.
+    pub const EMPTY: Self = Self::Fixed("");
 }
 
 impl Deref for SharedStr {

@@ -13,18 +13,20 @@ use std::task::{Context, Poll, Waker, ready};
 
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
-pub(crate) use aside::{enter, has_told, observe, tell};
+pub use aside::tell;
+pub(crate) use aside::{enter, has_told, observe};
 pub(crate) use block_on::block_on;
 pub(crate) use coop::{Coop, proceed};
 pub(crate) use limit::Limit;
 pub(crate) use thread::{on_thread, spawn};
 
 /// Ignores poison: users' code never runs while one of our mutexes is locked, so no panic leaves broken state.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-pub(crate) async fn first<T>(one: impl Future<Output = T>, other: impl Future<Output = T>) -> T {
+/// The output of the future that completes first; the other one is dropped.
+pub async fn first<T>(one: impl Future<Output = T>, other: impl Future<Output = T>) -> T {
     let (mut one, mut other) = (pin!(one), pin!(other));
     poll_fn(|cx| match one.as_mut().poll(cx) {
         Poll::Pending => other.as_mut().poll(cx),

@@ -8,8 +8,8 @@ use super::key::{self, EMPTY, Part};
 use super::row::Value;
 use super::template;
 use crate::errors::Errors;
-use crate::item::Params;
 use crate::kind::Kind;
+use crate::params::Params;
 use crate::source;
 use crate::tokens::{bare_expr, text};
 

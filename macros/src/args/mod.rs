@@ -22,7 +22,7 @@ use quote::ToTokens;
 use syn::{Error, Expr, Result};
 
 use crate::errors::Errors;
-use crate::item::Params;
+use crate::params::Params;
 use crate::tokens::bare_expr;
 
 pub(crate) use handler::{Handler, is_awaited};

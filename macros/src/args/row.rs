@@ -5,8 +5,8 @@ use syn::{Expr, Ident, LitStr, Path, Result};
 
 use super::{Count, Handler, Length, OnLost, Options, Word};
 use crate::errors::Errors;
-use crate::item::Params;
 use crate::kind::Kind;
+use crate::params::Params;
 
 /// All that is known of an option. [`ROW`] has the values of fields that a row leaves out.
 pub(crate) struct Row {

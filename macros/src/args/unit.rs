@@ -1,1 +1,1 @@
-../../../core/src/config/unit.rs
+../../../core/src/duration/unit.rs

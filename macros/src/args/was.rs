@@ -6,8 +6,8 @@ use super::key::{self, EMPTY, Part};
 use super::row::Value;
 use super::template;
 use crate::errors::Errors;
-use crate::item::Params;
 use crate::kind::Kind;
+use crate::params::Params;
 
 /// At the beginning of an old name: the namespace of the new name.
 const NAMESPACE: &str = "{namespace}:";

@@ -8,7 +8,7 @@ use syn::{Error, ExprPath, Result};
 
 use crate::args::{Handler, Options};
 use crate::flavor::Returns;
-use crate::item::Argument;
+use crate::params::Argument;
 use crate::tokens::{braced, moved, ours, private, private_at, whole};
 
 /// The properties of a function that determine its answers.

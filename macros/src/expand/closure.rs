@@ -6,7 +6,7 @@ use syn::{Error, Expr, ExprClosure, Pat, Result, ReturnType};
 
 use super::answer::{Answers, returned};
 use crate::args::is_awaited;
-use crate::item::Argument;
+use crate::params::Argument;
 use crate::tokens::{bare_expr, braced, moved, ours, start};
 
 impl Answers<'_> {

@@ -10,9 +10,8 @@ use super::handlers;
 use crate::args::{Handler, Options};
 use crate::errors::Errors;
 use crate::flavor::{Flavor, Returns};
-use crate::item::{
-    Arguments, Function, Params, forwarded, is_mark, is_shared, second_mark, shares,
-};
+use crate::item::{Function, is_mark, second_mark};
+use crate::params::{Arguments, Params, forwarded, is_shared, shares};
 use crate::tokens::{braced, find_word, private};
 
 /// Expands a function that carries the attribute itself.

@@ -9,7 +9,6 @@ mod function;
 mod header;
 mod marks;
 mod other;
-mod params;
 
 use proc_macro2::{Ident, Span, TokenStream};
 use syn::ext::IdentExt;
@@ -23,7 +22,6 @@ pub(crate) use function::{Body, Function};
 pub(crate) use header::{Header, Named};
 pub(crate) use marks::{Marks, is_mark, second_mark};
 pub(crate) use other::Other;
-pub(crate) use params::{Argument, Arguments, Params, forwarded, is_shared, shares};
 
 /// An item that can be annotated.
 pub(crate) enum Item {

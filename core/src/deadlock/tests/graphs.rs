@@ -5,9 +5,9 @@ use std::time::Duration;
 use super::probes::record;
 use crate::config::Deadlock;
 use crate::deadlock::graph::{Graph, Wait, WaitId, WaitingHold};
-use crate::dice::Dice;
 use crate::name::Name;
 use crate::store::{MemberId, NameRecord, Ticket};
+use crate::testing::Dice;
 
 /// A graph and its names. Names, tickets and waits are given by small numbers.
 struct World {

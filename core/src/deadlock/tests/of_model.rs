@@ -18,9 +18,9 @@ use crate::config::Deadlock;
 use crate::deadlock::graph::{Wait, WaitingHold};
 use crate::deadlock::probe::{Answer, Probe};
 use crate::deadlock::search::{Search, Todo};
-use crate::dice::Dice;
 use crate::name::Name;
 use crate::store::{MemberId, NameRecord, Ticket};
+use crate::testing::Dice;
 
 const WALKS: u64 = 4000;
 const STEPS: usize = 120;

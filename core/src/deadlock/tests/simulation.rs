@@ -17,11 +17,11 @@ use crate::deadlock::graph::{self, Cycle, WaitId, WaitingHold};
 use crate::deadlock::probe::Probe;
 use crate::deadlock::search::Todo;
 use crate::deadlock::waits::{HeldLock, TaskWait, Waiting};
-use crate::dice::Dice;
 use crate::error::LockError;
 use crate::name::Name;
 use crate::store::{Engine, engine};
 use crate::store::{MemberId, NameRecord, Ticket};
+use crate::testing::Dice;
 
 /// The parameters of a schedule.
 #[derive(Clone, Copy)]

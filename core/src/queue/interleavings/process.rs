@@ -13,6 +13,7 @@ use crate::config::Config;
 use crate::member::NameQueue;
 use crate::name::Name;
 use crate::queue::Member;
+use crate::store::engine::Driver as _;
 use crate::store::memory::{Driver, MemoryStore};
 use crate::store::{Events, MemberId, Store as _};
 
@@ -147,6 +148,6 @@ fn engine(member: &Arc<Member>, store: &MemoryStore, driver: Driver) {
         }
         store.close();
     };
-    shuttle::future::block_on(async { tokio::join!(driver.run(events), ticks) });
+    shuttle::future::block_on(async { tokio::join!(Box::new(driver).run(events), ticks) });
     member.abandon();
 }

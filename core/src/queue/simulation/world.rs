@@ -10,7 +10,6 @@ use super::node::{Node, Wire};
 use super::shape::{Shape, Signals};
 use crate::clock::{Instant, by_hand};
 use crate::config::Config;
-use crate::dice::Dice;
 use crate::error::LockError;
 use crate::lease::Terms;
 use crate::name::Name;
@@ -18,6 +17,7 @@ use crate::queue::{Hold, Member};
 use crate::queue::{Past, Patience, Requester, Want};
 use crate::store::memory::state::State;
 use crate::store::{Events, Lease, MemberId, Op, Ticket};
+use crate::testing::Dice;
 use crate::wait::{DeferredWakes, lock};
 
 pub(super) struct World {

@@ -1,22 +1,21 @@
 //! The engine of stores in this process: [`MemoryEndpoint`].
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use super::{Driver, Inspector, MemoryStore};
-use crate::config::{Dialer, Settings};
+use super::{MemoryStore, Space};
+use crate::address::Dialer;
 use crate::credentials::Source;
 use crate::error::SetupError;
 use crate::store::engine::{
-    self, Boxed, Engine, Layout, Opening, Scheme, decode, invalid, same_kind,
+    Checked, Driver, Engine, Layout, Opening, Scheme, decode, invalid, same_kind,
 };
-use crate::store::{Events, Reader, Store};
+use crate::store::{Options, Reader, Store};
 
 inventory::submit! {
     Scheme { names: &["memory"], parse: |_, name| Ok(Arc::new(MemoryEndpoint::parse(name)?)) }
 }
 
-/// A store in this process. All clients with the same name in `shared` use one store; `None`: a store of one client.
+/// All clients with the same name in `shared` use one store; `None`: a store of one client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct MemoryEndpoint {
     shared: Option<String>,
@@ -50,7 +49,6 @@ impl Engine for MemoryEndpoint {
     }
 
     fn is_same_store(&self, other: &dyn Engine) -> bool {
-        // Without a name, each client has a store of its own.
         self.shared.is_some() && same_kind(other) == Some(self)
     }
 
@@ -62,22 +60,20 @@ impl Engine for MemoryEndpoint {
         Ok(Arc::new(self.clone()))
     }
 
-    fn unconnected(&self, opening: &Opening<'_>) -> (Arc<dyn Store>, Box<dyn engine::Driver>) {
+    fn check(&self, options: &Options) -> Checked {
+        match options.replicas {
+            Some(_) => Err(("replicas", "a store in this process has none")),
+            None => Ok(()),
+        }
+    }
+
+    fn unconnected(&self, opening: &Opening<'_>) -> (Arc<dyn Store>, Box<dyn Driver>) {
         let (store, driver) = MemoryStore::open(self.shared.as_deref(), opening.member);
         (store, Box::new(driver))
     }
 
-    fn reader(&self, _: &Settings) -> Box<dyn Reader> {
-        Box::new(Inspector::new(self.shared.as_deref()))
-    }
-}
-
-impl engine::Driver for Driver {
-    fn open(&mut self, _: Duration) -> Boxed<'_, Result<(), SetupError>> {
-        Box::pin(async { Ok(()) })
-    }
-
-    fn run(self: Box<Self>, events: Arc<dyn Events>) -> Boxed<'static, ()> {
-        Box::pin(Self::run(*self, events))
+    fn reader(&self, _: &Options) -> Box<dyn Reader> {
+        // Only its client can access an unnamed store, so the reader of one reads a new, empty store.
+        Box::new(Space::of(self.shared.as_deref()))
     }
 }

@@ -1,73 +1,54 @@
-//! [`Inspector`]: reads the names of a memory store, and changes nothing.
+//! The [`Reader`] of a store in this process; and the patterns of names, as on a server.
 
 use std::future::ready;
 use std::sync::Arc;
 
 use super::Space;
-use crate::clock::Instant;
 use crate::error::SetupError;
 use crate::name::Name;
-use crate::store::reader::{Described, KeyAt, Part, Position, Reading};
-use crate::store::snapshot::Snapshot;
-use crate::store::{MemberId, NameRecord, Op, Reader, Reply};
+use crate::store::reader::{Described, Found, Page, Reader, Reading, Snapshot};
+use crate::store::{MemberId, Op, Reply};
 use crate::wait::lock;
 
-/// A reader of one store in this process.
-pub(super) struct Inspector(Arc<Space>);
-
-impl Inspector {
-    /// Makes a reader of the store called `shared`; `None`: of a new, empty store, because only its client can access an
-    /// unnamed store.
-    pub(super) fn new(shared: Option<&str>) -> Self {
-        Self(shared.map_or_else(Space::new, Space::named))
-    }
-
-    fn matching(&self, pattern: &str) -> Vec<Name> {
-        let inner = lock(&self.0.inner);
-        let names = inner.names.keys();
-        let names = names.filter(|name| matches(pattern.as_bytes(), name.as_str().as_bytes()));
-        names.cloned().collect()
-    }
-
-    fn snapshot(&self, names: &[Name]) -> Snapshot {
-        let mut inner = lock(&self.0.inner);
-        let now = self.0.clock.micros(Instant::now());
-        let nobody = MemberId::random();
-        let mut inspect = |name: &Name| {
-            let state = inner.names.get_mut(name)?;
-            match state.apply(now, nobody, &Op::Inspect, &mut |_, _| false) {
-                Reply::Info(record) => Some(record),
-                _ => None,
-            }
-        };
-        let records = names.iter().map(|name| inspect(name).unwrap_or_default());
-        let names: Vec<NameRecord> = records.collect();
-        Snapshot {
-            now,
-            names: names.into_iter().map(Ok).collect(),
-        }
-    }
-}
-
-impl Reader for Inspector {
+impl Reader for Arc<Space> {
     fn connect(&mut self) -> Reading<'_, Result<(), SetupError>> {
         Box::pin(ready(Ok(())))
     }
 
-    fn names<'a>(
+    fn scan<'a>(
         &'a mut self,
-        pattern: &'a str,
-        _: &'a Position,
-    ) -> Reading<'a, Result<Part<Name>, SetupError>> {
-        Box::pin(ready(Ok((self.matching(pattern), None))))
+        _: usize,
+        pattern: Option<&'a str>,
+        _: &'a str,
+    ) -> Reading<'a, Result<Page, SetupError>> {
+        let inner = lock(&self.inner);
+        let names = inner.names.keys().filter(|name| {
+            pattern.is_some_and(|it| matches(it.as_bytes(), name.as_str().as_bytes()))
+        });
+        let found = names.map(|name| Found {
+            key: String::new(),
+            name: Some(name.clone()),
+            never_ends: false,
+        });
+        let keys = found.collect();
+        Box::pin(ready(Ok(Page {
+            keys,
+            ..Page::default()
+        })))
     }
 
     fn inspect<'a>(&'a mut self, names: &'a [Name]) -> Reading<'a, Result<Snapshot, SetupError>> {
-        Box::pin(ready(Ok(self.snapshot(names))))
-    }
-
-    fn keys<'a>(&'a mut self, _: &'a Position) -> Reading<'a, Result<Part<KeyAt>, SetupError>> {
-        Box::pin(ready(Ok((Vec::new(), None))))
+        let mut inner = lock(&self.inner);
+        let (now, nobody) = (self.now(), MemberId::random());
+        let states = names.iter().map(|name| {
+            let state = inner.names.get_mut(name);
+            match state.map(|state| state.apply(now, nobody, &Op::Inspect, &mut |_, _| false)) {
+                Some(Reply::Info(record)) => Ok(record),
+                _ => Ok(Default::default()),
+            }
+        });
+        let names = states.collect();
+        Box::pin(ready(Ok(Snapshot { now, names })))
     }
 
     fn describe(&mut self) -> Reading<'_, Vec<Described>> {
@@ -75,7 +56,7 @@ impl Reader for Inspector {
     }
 }
 
-/// Whether `text` matches `pattern`, as on a server: `*`, `?`, `[a-z]`, `[^a]`, and `\` before one of them.
+/// `*`, `?`, `[a-z]`, `[^a]`, and `\` before one of them.
 fn matches<'a>(mut pattern: &'a [u8], mut text: &'a [u8]) -> bool {
     // The pattern after the last star, and the text after the part that the star stands for.
     let mut retry: Option<(&'a [u8], &'a [u8])> = None;
@@ -94,23 +75,19 @@ fn matches<'a>(mut pattern: &'a [u8], mut text: &'a [u8]) -> bool {
     }
 }
 
-/// Matches the first character of `text`; returns the rest of both.
 fn one<'a>(pattern: &'a [u8], text: &'a [u8]) -> Option<(&'a [u8], &'a [u8])> {
     let (found, text) = text.split_first()?;
-    let (first, rest) = pattern.split_first()?;
-    let (is_match, rest) = match first {
-        b'?' => (true, rest),
-        b'[' => class(rest, *found),
-        b'\\' => match rest.split_first() {
-            Some((escaped, rest)) => (escaped == found, rest),
-            None => (*found == b'\\', rest),
-        },
-        first => (first == found, rest),
+    let (is_match, rest) = match pattern {
+        [] => return None,
+        [b'?', rest @ ..] => (true, rest),
+        [b'[', rest @ ..] => class(rest, *found),
+        [b'\\', escaped, rest @ ..] => (escaped == found, rest),
+        [first, rest @ ..] => (first == found, rest),
     };
     is_match.then_some((rest, text))
 }
 
-/// Whether a class has `found`, and the pattern after it. `pattern` begins after the bracket.
+/// `pattern` begins after the bracket.
 fn class(pattern: &[u8], found: u8) -> (bool, &[u8]) {
     let (is_negated, mut rest) = match pattern {
         [b'^', rest @ ..] => (true, rest),
@@ -118,25 +95,18 @@ fn class(pattern: &[u8], found: u8) -> (bool, &[u8]) {
     };
     let mut has = false;
     loop {
-        rest = match rest {
+        let (one, other, after) = match rest {
             [] => break,
             [b']', after @ ..] => {
                 rest = after;
                 break;
             }
-            [b'\\', escaped, after @ ..] => {
-                has |= *escaped == found;
-                after
-            }
-            [first, b'-', last, after @ ..] => {
-                has |= (*first.min(last)..=*first.max(last)).contains(&found);
-                after
-            }
-            [plain, after @ ..] => {
-                has |= *plain == found;
-                after
-            }
+            [b'\\', escaped, after @ ..] => (escaped, escaped, after),
+            [first, b'-', last, after @ ..] => (first, last, after),
+            [plain, after @ ..] => (plain, plain, after),
         };
+        has |= (*one.min(other)..=*one.max(other)).contains(&found);
+        rest = after;
     }
     (has != is_negated, rest)
 }

@@ -1,7 +1,5 @@
-//! The memory store: locks within one process, the reference for every other store. The rules for a name are in
-//! [`state`]; this file has the map of names, the subscribed members and the clock.
+//! The memory store: locks within one process, the reference for every other store. The rules for a name are in [`state`].
 
-mod clock;
 mod engine;
 mod inspector;
 mod record;
@@ -11,26 +9,27 @@ pub(crate) mod state;
 mod tests;
 
 use std::collections::HashMap;
+use std::future::ready;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
+use std::time::{Duration, SystemTime};
 
 use tokio::sync::mpsc;
 
-use self::clock::Clock;
-use self::inspector::Inspector;
 use self::state::State;
+use super::engine::Boxed;
 use super::{Answer, Events, MemberId, Message, Node, Request, Store};
 use crate::clock::Instant;
+use crate::error::SetupError;
 use crate::guarantees::Guarantees;
 use crate::name::{Name, NameMap};
 use crate::process::PerProcess;
 use crate::sync::{Mutex, PoisonError};
 use crate::wait::lock;
 
-/// Idle names are swept after this many operations, or after more if there are many names.
+/// After this many operations, or more if there are many names.
 const SWEEP_EVERY: usize = 4096;
 
-/// The shared stores of a process, while any client has them open.
 type Shared = std::sync::Mutex<HashMap<String, Weak<Space>>>;
 
 static SHARED: PerProcess<Shared> = PerProcess::new(Shared::default);
@@ -38,7 +37,9 @@ static SHARED: PerProcess<Shared> = PerProcess::new(Shared::default);
 #[derive(Debug)]
 struct Space {
     inner: Mutex<Inner>,
-    clock: Clock,
+    /// The wall clock at this moment, in microseconds; the monotonic time since is added.
+    epoch_us: u64,
+    started: Instant,
 }
 
 #[derive(Debug, Default)]
@@ -50,9 +51,14 @@ struct Inner {
 
 impl Space {
     fn new() -> Arc<Self> {
+        let epoch = SystemTime::now()
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .unwrap_or_default();
+        let epoch_us = u64::try_from(epoch.as_micros()).unwrap_or(0);
         Arc::new(Self {
             inner: Mutex::default(),
-            clock: Clock::start(LAST.load(Ordering::Acquire)),
+            epoch_us: epoch_us.max(LAST.load(Ordering::Acquire) + 1),
+            started: Instant::now(),
         })
     }
 
@@ -66,11 +72,24 @@ impl Space {
         shared.insert(name.to_owned(), Arc::downgrade(&space));
         space
     }
+
+    fn of(shared: Option<&str>) -> Arc<Self> {
+        shared.map_or_else(Self::new, Self::named)
+    }
+
+    fn now(&self) -> u64 {
+        let nanos = Instant::now()
+            .as_nanos()
+            .saturating_sub(self.started.as_nanos());
+        self.epoch_us + nanos / 1000
+    }
 }
 
 /// The highest token of all dropped stores. Each grant advances the token by a microsecond at least, so tokens run
 /// ahead of the clock; a later store starts its clock beyond them.
 static LAST: AtomicU64 = AtomicU64::new(0);
+
+pub(crate) type Driver = mpsc::UnboundedReceiver<(Name, Message)>;
 
 #[derive(Debug)]
 pub(crate) struct MemoryStore {
@@ -79,16 +98,15 @@ pub(crate) struct MemoryStore {
 }
 
 impl MemoryStore {
-    /// Opens the store called `shared`, or a new one for this member alone, and subscribes `member`.
+    /// `None`: a store for this member alone.
     pub(crate) fn open(shared: Option<&str>, member: MemberId) -> (Arc<Self>, Driver) {
-        let space = shared.map_or_else(Space::new, Space::named);
-        let (sender, messages) = mpsc::unbounded_channel();
+        let space = Space::of(shared);
+        let (sender, driver) = mpsc::unbounded_channel();
         lock(&space.inner).listeners.insert(member, sender);
         let store = Self { space, member };
-        (Arc::new(store), Driver { messages })
+        (Arc::new(store), driver)
     }
 
-    /// Whether nothing but fencing tokens is left.
     #[cfg(all(test, shuttle))]
     pub(crate) fn is_idle(&self) -> bool {
         lock(&self.space.inner).names.values().all(State::is_idle)
@@ -115,7 +133,7 @@ impl Store for MemoryStore {
     fn submit(&self, request: Request) -> Option<Answer> {
         let mut inner = lock(&self.space.inner);
         // Under the lock: otherwise it could be before the previous operation's, as if the clock had been set back.
-        let now = self.space.clock.micros(Instant::now());
+        let now = self.space.now();
         let Inner {
             names, listeners, ..
         } = &mut *inner;
@@ -125,7 +143,7 @@ impl Store for MemoryStore {
                 .get(&member)
                 .is_some_and(|listener| listener.send((name.clone(), message)).is_ok())
         };
-        // Looks the name up first, so that it is cloned only if it must be inserted.
+        // The name is cloned only if it must be inserted.
         let reply = match names.get_mut(name) {
             Some(state) => state.apply(now, self.member, &request.op, &mut publish),
             None => {
@@ -144,7 +162,6 @@ impl Store for MemoryStore {
     }
 
     fn close(&self) {
-        // This drops the sender, so the driver ends.
         lock(&self.space.inner).listeners.remove(&self.member);
     }
 }
@@ -152,7 +169,6 @@ impl Store for MemoryStore {
 impl Inner {
     fn count(&mut self, now: u64) {
         self.operations += 1;
-        // The limit grows with the number of names, so that the cost per operation does not.
         if self.operations as usize >= SWEEP_EVERY.max(self.names.len() / 4) {
             self.operations = 0;
             self.names.retain(|_, state| {
@@ -163,16 +179,17 @@ impl Inner {
     }
 }
 
-#[derive(Debug)]
-pub(crate) struct Driver {
-    messages: mpsc::UnboundedReceiver<(Name, Message)>,
-}
+impl super::engine::Driver for Driver {
+    fn open(&mut self, _: Duration) -> Boxed<'_, Result<(), SetupError>> {
+        Box::pin(ready(Ok(())))
+    }
 
-impl Driver {
-    pub(crate) async fn run(mut self, events: Arc<dyn Events>) {
-        events.connected(Node::ONLY, false);
-        while let Some((name, message)) = self.messages.recv().await {
-            events.told(&name, message);
-        }
+    fn run(mut self: Box<Self>, events: Arc<dyn Events>) -> Boxed<'static, ()> {
+        Box::pin(async move {
+            events.connected(Node::ONLY, false);
+            while let Some((name, message)) = self.recv().await {
+                events.told(&name, message);
+            }
+        })
     }
 }

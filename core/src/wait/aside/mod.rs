@@ -71,7 +71,9 @@ pub(super) fn forget(waker: Waker) {
     }
 }
 
-pub(crate) fn tell(event: impl FnOnce() + Send + 'static) {
+/// Logs an event: at once, or on a thread of its own if this is a client's background thread, which must not wait
+/// for a subscriber.
+pub fn tell(event: impl FnOnce() + Send + 'static) {
     match IS_ENGINE.get() {
         true => tell_boxed(Box::new(event)),
         false => event(),

@@ -64,7 +64,6 @@ impl State {
             .min_by_key(|record| (record.token, record.place))
     }
 
-    /// Returns the first holder; without a holder, the first waiter.
     pub(super) fn first(&self) -> Option<&Record> {
         self.first_holder().or_else(|| {
             let mut waiting = self.queue.values().chain(self.quiet.values());

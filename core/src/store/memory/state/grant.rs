@@ -9,21 +9,10 @@ use crate::store::limits::{CLAIM_MS, NEAR};
 use crate::store::memory::record::Flag;
 use crate::store::{Message, SharedStr, Ticket};
 
-struct Offer {
-    token: u64,
-    signal: Option<(u64, Arc<str>)>,
-    /// Whether the waiter would share the hold of its owner.
-    joins: bool,
-}
-
-struct Shared {
-    /// The units of the holder with the most units.
-    units: u64,
-    token: u64,
-}
+/// The token of a grant, and the signal that is granted instead of units.
+type Offer = (u64, Option<(u64, Arc<str>)>);
 
 impl State {
-    /// The last step of every operation: grants to waiters, and notifies the first waiters that remain.
     pub(super) fn grant(&mut self, step: &mut Step<'_, '_>) {
         let mut owners: Vec<_> = step
             .own
@@ -62,55 +51,43 @@ impl State {
         self.forget_if_empty();
     }
 
-    /// Grants the shared hold of `owner` to its waiters, regardless of their places.
     fn grant_to_owner(&mut self, step: &mut Step<'_, '_>, owner: &SharedStr) {
-        let Some(shared) = self.shared(owner) else {
+        let Some((units, token)) = self.shared(owner) else {
             return;
         };
-        let mut waiting: Vec<_> = self.queue.iter().chain(&self.quiet).collect();
+        let waiting = self.queue.iter().chain(&self.quiet);
+        let mut waiting: Vec<_> = waiting.map(|(&place, &ticket)| (place, ticket)).collect();
         waiting.sort_unstable();
-        let waiting: Vec<_> = waiting.into_iter().map(|(_, &ticket)| ticket).collect();
-        for ticket in waiting {
-            let record = self.records.get(&ticket);
-            if record.is_some_and(|record| {
-                record.owner == *owner && u64::from(record.units) <= shared.units
-            }) {
-                let offer = Offer {
-                    token: shared.token,
-                    signal: None,
-                    joins: true,
-                };
-                self.give(step, ticket, offer);
+        for (_, ticket) in waiting {
+            if let Some(record) = self.records.get(&ticket)
+                && record.owner == *owner
+                && u64::from(record.units) <= units
+            {
+                self.give(step, ticket, (token, None));
             }
         }
     }
 
-    /// The grant for the first waiter; `None` if there is no room for it.
     fn offer(&self, now: u64, ticket: Ticket) -> Option<Offer> {
         let record = self.records.get(&ticket)?;
-        let mut token = now.max(self.token + 1);
-        let mut signal = None;
-        let mut joins = false;
-        if let Some(shared) = self.shared(&record.owner)
-            && u64::from(record.units) <= shared.units
+        if let Some((units, token)) = self.shared(&record.owner)
+            && u64::from(record.units) <= units
         {
-            token = shared.token;
-            joins = true;
-        } else if record.takes && !self.signals.is_empty() {
-            let first = self.signals.first_key_value();
-            signal = first.map(|(&number, text)| (number, text.clone()));
-        } else if self.used() + u64::from(record.units) > u64::from(self.capacity.unwrap_or(0)) {
-            return None;
+            return Some((token, None));
         }
-        Some(Offer {
-            token,
-            signal,
-            joins,
-        })
+        let token = now.max(self.token + 1);
+        if record.takes
+            && let Some((&number, text)) = self.signals.first_key_value()
+        {
+            return Some((token, Some((number, text.clone()))));
+        }
+        let used = self.used() + u64::from(record.units);
+        (used <= u64::from(self.capacity.unwrap_or(0))).then_some((token, None))
     }
 
-    /// Grants `offer` to `ticket`. Returns `false`, without a grant, if the waiter is unlikely to claim it.
+    /// `false`, without a grant, if the waiter is unlikely to claim it.
     fn give(&mut self, step: &mut Step<'_, '_>, ticket: Ticket, offer: Offer) -> bool {
+        let (token, signal) = offer;
         let Some(record) = self.records.get_mut(&ticket) else {
             return false;
         };
@@ -121,16 +98,17 @@ impl State {
             record.hold_ms.min(CLAIM_MS)
         };
         if !own {
+            // An older token is that of a hold which the ticket joins.
+            let is_new = token > self.token;
             // If the waiter is dead, a grant of the whole capacity keeps all others waiting until it expires.
-            let alone =
-                !offer.joins && offer.signal.is_none() && Some(record.units) == self.capacity;
+            let alone = is_new && signal.is_none() && Some(record.units) == self.capacity;
             let silent = step.now.saturating_sub(record.heard.max(record.told)) > CLAIM_MS * 1000;
             let message = Message::Grant {
                 ticket,
-                token: offer.token,
+                token,
                 counter: record.counter,
                 hold: Duration::from_millis(hold_ms),
-                signal: offer.signal.as_ref().map(|signal| signal.1.clone()),
+                signal: signal.as_ref().map(|signal| signal.1.clone()),
             };
             if alone && silent && record.member != step.member
                 || !(step.publish)(record.member, message)
@@ -140,12 +118,12 @@ impl State {
             }
         }
         record.flag = if own { Flag::Plain } else { Flag::Provisional };
-        record.token = offer.token;
-        if let Some((number, _)) = &offer.signal {
+        record.token = token;
+        if let Some((number, _)) = &signal {
             self.signals.remove(number);
         }
-        record.signal = offer.signal;
-        self.token = self.token.max(offer.token);
+        record.signal = signal;
+        self.token = self.token.max(token);
         self.held.push((step.now + hold_ms * 1000, ticket));
         self.queue.remove(&record.place);
         self.quiet.remove(&record.place);
@@ -157,21 +135,15 @@ impl State {
         (!owner.is_empty()).then(|| owner.clone())
     }
 
-    /// The hold that other tickets of `owner` may share.
-    fn shared(&self, owner: &SharedStr) -> Option<Shared> {
+    /// The units of the holder of `owner` with the most, and the token.
+    fn shared(&self, owner: &SharedStr) -> Option<(u64, u64)> {
         if owner.is_empty() {
             return None;
         }
         self.holders()
             .filter(|record| record.owner == *owner && !record.is_parked())
-            .map(|record| Shared {
-                units: record.weight(),
-                token: record.token,
-            })
-            .reduce(|one, other| Shared {
-                units: one.units.max(other.units),
-                token: one.token.max(other.token),
-            })
+            .map(|record| (record.weight(), record.token))
+            .reduce(|one, other| (one.0.max(other.0), one.1.max(other.1)))
     }
 
     pub(super) fn forget_if_empty(&mut self) {
@@ -184,7 +156,6 @@ impl State {
         }
     }
 
-    /// Whether there is any signal, available or held.
     pub(super) fn has_signals(&self) -> bool {
         !self.signals.is_empty() || self.holders().any(|record| record.signal.is_some())
     }
@@ -193,7 +164,7 @@ impl State {
         self.used_by(self.held.iter())
     }
 
-    /// The units that the holders in `held` use. Holders of one owner together use as many as the one with the most units.
+    /// Holders of one owner together use as many as the one with the most units.
     pub(super) fn used_by<'a>(&self, held: impl Iterator<Item = &'a (u64, Ticket)>) -> u64 {
         let mut used = 0;
         let mut shared = HashMap::new();

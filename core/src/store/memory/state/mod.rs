@@ -5,7 +5,6 @@ mod answer;
 mod grant;
 mod operations;
 mod prune;
-mod signal;
 #[cfg(repository)]
 #[cfg(test)]
 mod tests;
@@ -18,22 +17,23 @@ use crate::store::limits::{KEPT_MS, SIGNALS_KEPT_MS};
 use crate::store::{MemberId, Message, Op, Reply, Ticket, TicketMap};
 
 /// Sends a message to a member; `false` if the member does not listen.
-pub(crate) type Publish<'a> = dyn FnMut(MemberId, Message) -> bool + 'a;
+pub type Publish<'a> = dyn FnMut(MemberId, Message) -> bool + 'a;
 
+/// The state of one name, and the rules of the locks in plain Rust: the reference with which each engine is compared.
+///
 /// The fields are explained in the table in `docs/protocol.md`; times are in microseconds.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct State {
+pub struct State {
     token: u64,
     capacity: Option<u32>,
     places: u64,
     clock: u64,
-    /// Whether the name was used, and not deleted afterwards.
     known: bool,
-    /// The available signals, by number. A signal that is given back keeps its number, and so its order.
+    /// A signal that is given back keeps its number, and so its order.
     signals: BTreeMap<u64, Arc<str>>,
     last_signal: u64,
     records: TicketMap<Record>,
-    /// The end of each lease. Holders are few (a mutex has one), so a vector suffices.
+    /// Few (a mutex has one), so a vector suffices.
     held: Vec<(u64, Ticket)>,
     queue: BTreeMap<u64, Ticket>,
     quiet: BTreeMap<u64, Ticket>,
@@ -42,10 +42,8 @@ pub(crate) struct State {
 
 struct Step<'a, 'p> {
     now: u64,
-    /// Nothing is granted before this time.
     grants_from: u64,
     member: MemberId,
-    /// The ticket whose member gets the reply.
     own: Option<Ticket>,
     publish: &'a mut Publish<'p>,
 }
@@ -61,12 +59,10 @@ impl State {
         self.token
     }
 
-    /// Whether only the fencing token is left.
     pub(crate) fn is_idle(&self) -> bool {
         self.records.is_empty() && self.gone.is_empty() && self.signals.is_empty()
     }
 
-    /// When the state may be dropped: some time after its last lease, place or tombstone has ended.
     pub(crate) fn kept_until(&self) -> u64 {
         let leases = self.held.iter().map(|held| held.0);
         let ends = leases
@@ -93,7 +89,7 @@ impl State {
         waiters.map(Record::place_ends)
     }
 
-    /// Frees the memory that an idle name does not need: there may be a million idle names.
+    /// There may be a million idle names.
     pub(crate) fn shrink(&mut self) {
         if self.is_idle() {
             *self = Self {
@@ -105,7 +101,8 @@ impl State {
         }
     }
 
-    pub(crate) fn apply(
+    /// Runs an operation of `member` at the time `now` of the store, in microseconds.
+    pub fn apply(
         &mut self,
         now: u64,
         member: MemberId,
@@ -116,7 +113,7 @@ impl State {
     }
 
     /// Like [`apply`](Self::apply), on a store that grants nothing before `grants_from`.
-    pub(crate) fn apply_until_open(
+    pub fn apply_until_open(
         &mut self,
         now: u64,
         grants_from: u64,
@@ -148,28 +145,36 @@ impl State {
         };
         self.prune(now, releasing);
         self.clock = now;
-        match op {
+        let reply = match op {
             Op::Acquire {
                 lease,
                 share,
                 mode,
                 meta,
-            } => self.acquire(&mut step, *lease, share, *mode, meta),
-            Op::Touch { lease, units } => self.touch(&mut step, *lease, *units),
+            } => return self.acquire(&mut step, *lease, share, *mode, meta),
             &Op::Release {
                 ticket,
                 park,
                 tomb,
                 used,
-            } => self.release(&mut step, (ticket, used), park, tomb),
-            Op::Adopt { old, lease, meta } => self.adopt(&mut step, *old, *lease, meta),
-            Op::Force { owner } => self.force(&mut step, owner),
-            Op::Kick { token } => self.kick(&mut step, *token),
+            } => return self.release(&mut step, (ticket, used), park, tomb),
+            Op::Delete => return self.delete(&mut step),
+            Op::Touch { lease, units } => self.touch(&step, *lease, *units),
+            Op::Adopt { old, lease, meta } => self.adopt(&step, *old, *lease, meta),
+            Op::Force { owner } => self.drop_holders(&mut step, |record| {
+                owner.is_empty() || record.owner == *owner
+            }),
+            // Only holders of one owner have the same token, because they share a hold.
+            Op::Kick { token } => self.drop_holders(&mut step, |record| record.token == *token),
             Op::Refresh { owner, expire } => self.refresh(&mut step, owner, *expire),
-            Op::Raise { ticket, token } => self.raise(&mut step, *ticket, *token),
-            Op::Signal { ticket, signal } => self.signal(&mut step, *ticket, signal),
-            Op::Delete => self.delete(&mut step),
+            Op::Raise { ticket, token } => self.raise(*ticket, *token),
+            Op::Signal { ticket, signal } => self.signal(now, *ticket, signal),
             Op::Inspect | Op::Probe { .. } => unreachable!("answered above"),
+        };
+        self.grant(&mut step);
+        match (reply, op.ticket()) {
+            (None, Some(ticket)) => self.status_of(&step, ticket),
+            (reply, _) => reply.unwrap_or(Reply::Gone),
         }
     }
 }

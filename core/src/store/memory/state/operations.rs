@@ -1,4 +1,4 @@
-//! The operations on a ticket or on the whole name. They run after prune, and call grant where it is needed.
+//! What each operation does after prune. Most leave the grant to their caller.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use super::{State, Step};
 use crate::store::limits::TOMBSTONE_MS;
 use crate::store::memory::record::{Flag, Record};
 use crate::store::op::millis;
-use crate::store::{Lease, Message, Mode, Reply, Share, SharedStr, Ticket};
+use crate::store::{Lease, Message, Mode, Reply, Share, SharedStr, Signal, Ticket};
 
 impl State {
     pub(super) fn acquire(
@@ -65,38 +65,30 @@ impl State {
         }
     }
 
-    /// Grants to a new ticket and returns its token, if it is the only ticket and may be granted. Otherwise queues the ticket.
+    /// Returns the token if the ticket is the only one and may be granted.
     #[inline]
     fn take_in(
         &mut self,
         step: &Step<'_, '_>,
         ticket: Ticket,
         capacity: u32,
-        record: Record,
+        mut record: Record,
     ) -> Option<u64> {
         self.known = true;
         self.capacity = Some(capacity);
-        let fits = record.units <= capacity;
         let alone = self.records.is_empty() && self.signals.is_empty();
-        if fits && alone && !step.is_closed() {
-            return Some(self.seat(step.now, ticket, record));
+        let granted = record.units <= capacity && alone && !step.is_closed();
+        if granted {
+            self.token = step.now.max(self.token + 1);
+            record.token = self.token;
+            self.held.push((step.now + record.hold_ms * 1000, ticket));
+        } else {
+            self.queue.insert(record.place, ticket);
         }
-        self.queue.insert(record.place, ticket);
         self.records.insert(ticket, record);
-        None
+        granted.then_some(self.token)
     }
 
-    /// Grants to the only ticket without putting it into the queue; returns the token.
-    #[inline]
-    pub(super) fn seat(&mut self, now: u64, ticket: Ticket, mut record: Record) -> u64 {
-        self.token = now.max(self.token + 1);
-        record.token = self.token;
-        self.held.push((now + record.hold_ms * 1000, ticket));
-        self.records.insert(ticket, record);
-        self.token
-    }
-
-    /// The reply to an acquire that can neither be granted nor queued.
     fn refusal(&self, ticket: Ticket, share: &Share) -> Option<Reply> {
         let record = self.records.get(&ticket);
         if share.units > share.capacity && !share.takes() {
@@ -113,70 +105,62 @@ impl State {
             })
     }
 
-    pub(super) fn touch(&mut self, step: &mut Step<'_, '_>, lease: Lease, units: u32) -> Reply {
-        let ticket = lease.ticket;
+    /// `None`: the status of the ticket after the grant.
+    pub(super) fn touch(&mut self, step: &Step<'_, '_>, lease: Lease, units: u32) -> Option<Reply> {
         let known = self.renew(step, lease);
         if units > 0
-            && let Some(record) = self.records.get_mut(&ticket)
+            && let Some(record) = self.records.get_mut(&lease.ticket)
             && record.token > 0
             && !record.is_parked()
         {
             record.units = record.units.min(units);
         }
-        self.grant(step);
-        if known {
-            self.status_of(step, ticket)
-        } else {
-            Reply::Gone
-        }
+        (!known).then_some(Reply::Gone)
     }
 
     pub(super) fn adopt(
         &mut self,
-        step: &mut Step<'_, '_>,
+        step: &Step<'_, '_>,
         old: Ticket,
         lease: Lease,
         meta: &SharedStr,
-    ) -> Reply {
+    ) -> Option<Reply> {
         let ticket = lease.ticket;
         let now = step.now;
         if self.gone.contains_key(&ticket) {
-            self.grant(step);
-            return Reply::Refused;
+            return Some(Reply::Refused);
         }
-        let mut known = self.renew(step, lease);
-        let swaps = !known
-            && !self.records.contains_key(&ticket)
-            && !self.records.get(&old).is_some_and(Record::is_parked)
-            && self.held.iter().any(|held| held.1 == old);
-        if swaps && step.is_closed() {
-            self.grant(step);
-            return Reply::Busy { holder: None };
+        if self.renew(step, lease) {
+            return None;
         }
-        if swaps
-            && let Some(held) = self.held.iter_mut().find(|held| held.1 == old)
-            && let Some(mut record) = self.records.remove(&old)
+        if self.records.contains_key(&ticket)
+            || self.records.get(&old).is_some_and(Record::is_parked)
         {
-            self.token = now.max(self.token + 1);
-            record.hold_ms = millis(lease.hold);
-            record.place_ms = millis(lease.place);
-            record.counter = lease.counter;
-            record.heard = now;
-            record.told = 0;
-            record.token = self.token;
-            record.flag = Flag::Plain;
-            record.member = step.member;
-            record.meta = meta.clone();
-            *held = (now + record.hold_ms * 1000, ticket);
-            self.records.insert(ticket, record);
-            known = true;
+            return Some(Reply::Gone);
         }
-        self.grant(step);
-        if known {
-            self.status_of(step, ticket)
-        } else {
-            Reply::Gone
+        let Some(held) = self.held.iter_mut().find(|held| held.1 == old) else {
+            return Some(Reply::Gone);
+        };
+        if step.is_closed() {
+            return Some(Reply::Busy { holder: None });
         }
+        let record = self.records.remove(&old)?;
+        self.token = now.max(self.token + 1);
+        let record = Record {
+            hold_ms: millis(lease.hold),
+            place_ms: millis(lease.place),
+            counter: lease.counter,
+            heard: now,
+            told: 0,
+            token: self.token,
+            flag: Flag::Plain,
+            member: step.member,
+            meta: meta.clone(),
+            ..record
+        };
+        *held = (now + record.hold_ms * 1000, ticket);
+        self.records.insert(ticket, record);
+        None
     }
 
     pub(super) fn release(
@@ -219,42 +203,31 @@ impl State {
             self.held[index].0 = now + park_ms * 1000;
         } else {
             self.held.swap_remove(index);
-            if let Some(mut record) = self.records.remove(&ticket)
+            if let Some(record) = self.records.remove(&ticket)
                 && record.token != used
             {
-                self.give_back(&mut record);
+                self.signals.extend(record.signal);
             }
         }
         released
     }
 
-    pub(super) fn force(&mut self, step: &mut Step<'_, '_>, owner: &SharedStr) -> Reply {
-        self.drop_holders(step, |record| owner.is_empty() || record.owner == *owner)
-    }
-
-    /// Drops the holders with this token. Only holders of one owner have the same token, because they share a hold.
-    pub(super) fn kick(&mut self, step: &mut Step<'_, '_>, token: u64) -> Reply {
-        self.drop_holders(step, |record| record.token == token)
-    }
-
-    fn drop_holders(
+    pub(super) fn drop_holders(
         &mut self,
         step: &mut Step<'_, '_>,
         is_chosen: impl Fn(&Record) -> bool,
-    ) -> Reply {
+    ) -> Option<Reply> {
         let records = &self.records;
         let chosen = |held: &mut (u64, Ticket)| records.get(&held.1).is_some_and(&is_chosen);
         let dropped: Vec<_> = self.held.extract_if(.., chosen).collect();
         for &(_, ticket) in &dropped {
-            if let Some(mut record) = self.records.remove(&ticket) {
+            if let Some(record) = self.records.remove(&ticket) {
                 (step.publish)(record.member, Message::Lost { ticket });
-                self.give_back(&mut record);
+                self.signals.extend(record.signal);
             }
         }
-        self.grant(step);
-        Reply::Freed {
-            holders: dropped.len() as u64,
-        }
+        let holders = dropped.len() as u64;
+        Some(Reply::Freed { holders })
     }
 
     pub(super) fn refresh(
@@ -262,39 +235,53 @@ impl State {
         step: &mut Step<'_, '_>,
         owner: &SharedStr,
         expire: Duration,
-    ) -> Reply {
+    ) -> Option<Reply> {
         let mut holders = 0;
-        for (_, ticket) in &self.held {
-            let Some(record) = self.records.get(ticket) else {
-                continue;
-            };
-            let ticket = *ticket;
-            if record.owner == *owner
+        for &(_, ticket) in &self.held {
+            if let Some(record) = self.records.get(&ticket)
+                && record.owner == *owner
                 && !record.is_parked()
                 && (step.publish)(record.member, Message::Refresh { ticket, expire })
             {
                 holders += 1;
             }
         }
-        self.grant(step);
-        Reply::Told { holders }
+        Some(Reply::Told { holders })
     }
 
-    /// Raises a holder's token to `token` or more, to a value that no other grant has.
-    pub(super) fn raise(&mut self, step: &mut Step<'_, '_>, ticket: Ticket, token: u64) -> Reply {
+    pub(super) fn raise(&mut self, ticket: Ticket, token: u64) -> Option<Reply> {
         let record = self.records.get_mut(&ticket);
         let holder = record.filter(|record| record.token > 0 && !record.is_parked());
-        let holds = holder.map(|record| {
-            if record.token < token {
-                record.token = token.max(self.token + 1);
-                self.token = record.token;
-            }
-        });
-        self.grant(step);
-        match holds {
-            Some(()) => self.status_of(step, ticket),
-            None => Reply::Gone,
+        let Some(record) = holder else {
+            return Some(Reply::Gone);
+        };
+        if record.token < token {
+            record.token = token.max(self.token + 1);
+            self.token = record.token;
         }
+        None
+    }
+
+    pub(super) fn signal(&mut self, now: u64, ticket: Ticket, signal: &Signal) -> Option<Reply> {
+        if self.gone.contains_key(&ticket) {
+            return Some(Reply::Refused);
+        }
+        let waiting = self.queue.len() + self.quiet.len();
+        let unserved = waiting.saturating_sub(self.signals.len()) as u64;
+        let (count, token) = match signal {
+            Signal::Token(token) => {
+                self.known = true;
+                self.gone.insert(ticket, now + TOMBSTONE_MS * 1000);
+                (1, token.clone())
+            }
+            Signal::One => (unserved.min(1), ticket.to_string().into()),
+            Signal::All => (unserved, ticket.to_string().into()),
+        };
+        for _ in 0..count {
+            self.last_signal += 1;
+            self.signals.insert(self.last_signal, token.clone());
+        }
+        Some(Reply::Signalled { count })
     }
 
     pub(super) fn delete(&mut self, step: &mut Step<'_, '_>) -> Reply {
@@ -312,7 +299,7 @@ impl State {
         Reply::Deleted { existed }
     }
 
-    /// Renews the lease or the place of a ticket; `false` if the ticket is unknown or parked.
+    /// `false` if the ticket is unknown or parked.
     pub(super) fn renew(&mut self, step: &Step<'_, '_>, lease: Lease) -> bool {
         let ticket = lease.ticket;
         let now = step.now;
@@ -342,7 +329,6 @@ impl State {
         true
     }
 
-    /// Whether this operation would claim the grant of `ticket`, but may not because the store grants nothing now.
     pub(super) fn is_unclaimed(&self, step: &Step<'_, '_>, ticket: Ticket) -> bool {
         let is_provisional = |record: &Record| record.flag == Flag::Provisional;
         // The first test is nearly always false, and avoids the lookup.

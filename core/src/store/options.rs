@@ -1,0 +1,27 @@
+//! [`Options`]: the options of a client that an engine needs.
+
+use std::time::Duration;
+
+/// The options of a client that an engine needs.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// How long set-up may take to connect.
+    pub connect_timeout: Duration,
+    /// Whether a restarted server grants nothing for a while.
+    pub restart_guard: bool,
+    /// Whether a promoted replica grants nothing for a while.
+    pub failover_guard: bool,
+    /// The longest lease of any client of the store.
+    pub longest_lease: Duration,
+    /// How many replicas must have a grant.
+    pub replicas: Option<Replicas>,
+}
+
+/// How many replicas must have a grant, and within which time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Replicas {
+    /// How many replicas.
+    pub count: u32,
+    /// How long a grant may wait for them.
+    pub timeout: Duration,
+}

@@ -1,0 +1,94 @@
+//! [`Server`]: a thread that owns the names, and a way to reach it.
+
+use std::collections::HashMap;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{LazyLock, Mutex};
+use std::thread;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use auto_mutex_core::store::{
+    Answer, MemberId, Message, Name, NameRecord, Op, Reply, Request, State, lock,
+};
+use tokio::sync::mpsc::UnboundedSender;
+
+/// What clients send to the server.
+pub(crate) enum Job {
+    /// A member listens from now on.
+    Join(MemberId, UnboundedSender<Said>),
+    Leave(MemberId),
+    Run(MemberId, Request),
+    /// All names and their states, for an operator.
+    Read(UnboundedSender<(u64, Vec<(Name, NameRecord)>)>),
+}
+
+/// What the server sends to a member.
+pub(crate) enum Said {
+    Answer(Answer),
+    Message(Name, Message),
+}
+
+#[derive(Clone)]
+pub(crate) struct Server(Sender<Job>);
+
+impl Server {
+    /// The server of this name, which runs until the process ends.
+    pub(crate) fn named(name: &str) -> Self {
+        static SERVERS: LazyLock<Mutex<HashMap<String, Server>>> = LazyLock::new(Mutex::default);
+        let start = || {
+            let (sender, jobs) = channel();
+            thread::spawn(|| serve(jobs));
+            Self(sender)
+        };
+        let mut servers = lock(&SERVERS);
+        servers.entry(name.to_owned()).or_insert_with(start).clone()
+    }
+
+    /// Sends a job. If the server is gone, it comes back.
+    pub(crate) fn send(&self, job: Job) -> Result<(), Job> {
+        self.0.send(job).map_err(|unsent| unsent.0)
+    }
+}
+
+fn serve(jobs: Receiver<Job>) {
+    let mut names: HashMap<Name, State> = HashMap::new();
+    let mut members: HashMap<MemberId, UnboundedSender<Said>> = HashMap::new();
+    let mut now = 0;
+    for job in jobs {
+        // A store's clock never goes back, whatever happens to that of the machine.
+        let clock = SystemTime::now().duration_since(UNIX_EPOCH);
+        now = now.max(clock.map_or(0, |time| time.as_micros() as u64));
+        match job {
+            Job::Join(member, outbox) => drop(members.insert(member, outbox)),
+            Job::Leave(member) => drop(members.remove(&member)),
+            Job::Run(member, request) => {
+                let name = request.name.clone();
+                let mut publish = |to: MemberId, message| {
+                    let said = Said::Message(name.clone(), message);
+                    members.get(&to).is_some_and(|to| to.send(said).is_ok())
+                };
+                let state = names.entry(name.clone()).or_default();
+                let reply = state.apply(now, member, &request.op, &mut publish);
+                if now >= state.kept_until() {
+                    names.remove(&name);
+                }
+                let answer = Answer {
+                    request,
+                    result: Ok(reply),
+                };
+                if let Some(member) = members.get(&member) {
+                    let _ = member.send(Said::Answer(answer));
+                }
+            }
+            Job::Read(reply) => {
+                let nobody = MemberId::random();
+                let all = names.iter_mut().filter_map(|(name, state)| {
+                    match state.apply(now, nobody, &Op::Inspect, &mut |_, _| false) {
+                        Reply::Info(record) => Some((name.clone(), record)),
+                        _ => None,
+                    }
+                });
+                let _ = reply.send((now, all.collect()));
+            }
+        }
+    }
+}

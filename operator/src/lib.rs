@@ -1,0 +1,228 @@
+//! For operators: reads the holders and waiters of locks, and breaks exactly one hold. The command `auto-mutex` is
+//! built on this module.
+//!
+//! An [`Operator`] reads the locks of all programs that use a store, of every kind. Reading changes nothing on the
+//! servers; only [`kick`](Operator::kick) does. All methods block the thread, and work with and without a runtime. In
+//! async code, call them in `spawn_blocking`.
+//!
+//! ```
+//! use auto_mutex::{Client, operator::Operator};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let client = Client::connect("memory://shop")?;
+//! let guard = client.mutex("orders").blocking_lock()?;
+//!
+//! let operator = Operator::connect("memory://shop")?;
+//! for names in operator.names("*") {
+//!     for lock in operator.inspect(&names?)?.into_iter().flatten() {
+//!         println!("{}: {} holders, {} waiters", lock.name, lock.holders.len(), lock.waiters.len());
+//!     }
+//! }
+//! let lock = operator.inspect(&["orders"])?.remove(0)?;
+//! assert!(operator.kick("orders", lock.holders[0].token)?); // that hold, and no newer one
+//! assert!(!operator.kick("orders", lock.holders[0].token)?);
+//! # drop(guard);
+//! # Ok(()) }
+//! ```
+//!
+//! A user of the servers needs [`AclRule::operator`](crate::AclRule::operator).
+
+mod hold;
+mod lock;
+mod names;
+mod sites;
+
+use std::sync::{OnceLock, mpsc};
+use std::thread;
+
+use auto_mutex_core::store::{CONDVAR, Layout, Name, Reader, is_escaped, with_sources};
+use auto_mutex_core::{Client, Config, LockError, Settings, SetupError, StoreError};
+use tokio::runtime::{Builder, Runtime};
+
+pub use self::hold::{Hold, Wait, Who};
+pub use self::lock::Lock;
+pub use self::names::{Key, Keys, Names};
+pub use self::sites::sites_json;
+pub use auto_mutex_core::store::{Replica, Server};
+
+/// The self-description of a server; or its address and the error, if the server cannot be asked.
+pub type ServerAnswer = Result<Server, (String, SetupError)>;
+
+type Job = Box<dyn FnOnce(&Runtime, &mut dyn Reader) + Send>;
+
+/// Reads the locks of a store, and breaks one hold at a time.
+///
+/// An operator has a thread and connections of its own, which end when the operator is dropped.
+pub struct Operator {
+    /// Jobs for a thread with a runtime of its own: a caller inside a runtime must not block on another one.
+    jobs: mpsc::Sender<Job>,
+    settings: Settings,
+    /// Connected by the first kick, because a client writes to the store.
+    client: OnceLock<Client>,
+}
+
+impl Operator {
+    /// Connects to a store, given by a URL or a [`Config`]. A majority of the servers of a quorum must be reachable. (A
+    /// `memory://` store without a name is always empty here. One with a name is visible in its own process only.)
+    ///
+    /// Loads the scripts into servers that lack them, and changes nothing else.
+    /// [`Config::connect_lazily`] has no effect.
+    ///
+    /// # Errors
+    ///
+    /// A [`SetupError`] that says what is wrong with the URL, the options, the credentials or the server.
+    pub fn connect<C>(config: C) -> Result<Self, SetupError>
+    where
+        C: TryInto<Config>,
+        SetupError: From<C::Error>,
+    {
+        let settings = config.try_into()?.validate()?;
+        let mut reader = settings.engine.reader(&settings.options());
+        let runtime = Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(SetupError::engine)?;
+        let (jobs, accepted) = mpsc::channel::<Job>();
+        thread::Builder::new()
+            .name("auto-mutex-operator".to_owned())
+            .spawn(move || {
+                for job in accepted {
+                    job(&runtime, &mut *reader);
+                }
+            })
+            .map_err(SetupError::engine)?;
+        let operator = Self {
+            jobs,
+            settings,
+            client: OnceLock::new(),
+        };
+        operator.run(async |reader| reader.connect().await)?;
+        Ok(operator)
+    }
+
+    /// Runs `job` on the operator's thread.
+    fn run<T: Send + 'static>(
+        &self,
+        job: impl AsyncFnOnce(&mut dyn Reader) -> Result<T, SetupError> + Send + 'static,
+    ) -> Result<T, SetupError> {
+        let (sender, result) = mpsc::sync_channel(1);
+        let sent = self.jobs.send(Box::new(move |runtime, reader| {
+            // `send` fails only if the caller no longer exists.
+            let _ = sender.send(runtime.block_on(job(reader)));
+        }));
+        let ended = || SetupError::engine("it has ended");
+        sent.map_err(|_| ended())?;
+        result.recv().map_err(|_| ended())?
+    }
+
+    /// The names that match `pattern`, in batches: those in use, and those that were used in about the last ten
+    /// minutes. The names have no order, and a name may come twice if keys are added or removed during the scan.
+    ///
+    /// The pattern has the syntax of Redis: `*` stands for any text, `?` for any character, `[ab]` for one of these,
+    /// and `\` makes the next character a plain one. Names are written as in errors: spaces, braces, `%` and all
+    /// characters beyond ASCII are percent-encoded.
+    pub fn names(&self, pattern: &str) -> Names<'_> {
+        Names::new(self, Some(pattern))
+    }
+
+    /// The state of each of these locks, in their order. A name that is not in use is a lock without holders.
+    ///
+    /// # Errors
+    ///
+    /// [`SetupError`] if the store cannot be asked. For each name: [`LockError::InvalidName`],
+    /// [`LockError::ForeignKey`], [`LockError::Unavailable`].
+    pub fn inspect<N: AsRef<str>>(
+        &self,
+        names: &[N],
+    ) -> Result<Vec<Result<Lock, LockError>>, SetupError> {
+        let parsed: Vec<_> = names.iter().map(|name| parse(name.as_ref())).collect();
+        let asked: Vec<Name> = parsed.iter().flatten().cloned().collect();
+        let names = asked.clone();
+        let snapshot = self.run(async move |reader| reader.inspect(&names).await)?;
+        let mut found = asked.iter().zip(snapshot.names).map(|(name, state)| {
+            let record = state.map_err(|error| self.settings.lock_error(name, error))?;
+            Ok(Lock::new(name, &record, snapshot.now))
+        });
+        let unused = |name: &_| Ok(Lock::new(name, &Default::default(), snapshot.now));
+        let states = parsed.into_iter().map(|name| {
+            let name = name?;
+            found.next().unwrap_or_else(|| unused(&name))
+        });
+        Ok(states.collect())
+    }
+
+    /// Breaks the hold of `name` with this fencing token; returns whether there was such a hold. Its holder is notified,
+    /// as by [`Mutex::force_unlock`](crate::Mutex::force_unlock). A newer hold is never broken, because the store
+    /// compares the token.
+    ///
+    /// A process may pass a hold on to its own waiters for some milliseconds without a request to the store. For the
+    /// store, all of these are one hold, and the token of any of them identifies it.
+    ///
+    /// The first call connects a client, because a kick writes to the store.
+    ///
+    /// # Errors
+    ///
+    /// [`LockError::InvalidName`], [`LockError::ForeignKey`]. [`LockError::Unavailable`]: the call may or may not have
+    /// broken the hold; or the client could not connect.
+    pub fn kick(&self, name: &str, token: u64) -> Result<bool, LockError> {
+        let name = parse(name)?;
+        let client = self.client().map_err(|error| {
+            let source = StoreError::disconnected(with_sources(&error));
+            self.settings.unavailable(&name, source)
+        })?;
+        client.kick(&name, token)
+    }
+
+    /// Asks all servers of the store to describe themselves.
+    ///
+    /// # Errors
+    ///
+    /// [`SetupError::Engine`] if the background thread has ended.
+    pub fn servers(&self) -> Result<Vec<ServerAnswer>, SetupError> {
+        self.run(async |reader| Ok(reader.describe().await))
+    }
+
+    /// All keys with the prefix of this library, on all servers, in batches.
+    pub fn keys(&self) -> Keys<'_> {
+        Keys(Names::new(self, None))
+    }
+
+    /// The servers, as in the URL, without credentials.
+    #[must_use]
+    pub fn place(&self) -> String {
+        self.settings.engine.servers()
+    }
+
+    /// Whether the store is in this process (`memory://`), where no other process can see it.
+    #[must_use]
+    pub fn is_here(&self) -> bool {
+        self.settings.engine.layout() == Layout::InProcess
+    }
+
+    fn client(&self) -> Result<&Client, SetupError> {
+        if let Some(client) = self.client.get() {
+            return Ok(client);
+        }
+        let client = Client::without_holds(&self.settings)?;
+        Ok(self.client.get_or_init(|| client))
+    }
+}
+
+impl std::fmt::Debug for Operator {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Operator")
+            .field("place", &self.place())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Parses a name as errors show it, or as a user would give it to a handle.
+fn parse(name: &str) -> Result<Name, LockError> {
+    let is_shown = |parsed: &Name| is_escaped(parsed.before(CONDVAR).unwrap_or(name));
+    match Name::parse(name).filter(is_shown) {
+        Some(name) => Ok(name),
+        None => Name::verbatim(None, name),
+    }
+}
+
+#[cfg(repository)]
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,83 @@
+//! [`Lock`]: the state of one name, of any kind.
+
+use std::time::{Duration, SystemTime};
+
+use auto_mutex_core::LockKind;
+use auto_mutex_core::store::{CONDVAR, Name, NameRecord, time_of};
+
+use super::{Hold, Wait};
+
+/// The state of a lock when the store was asked. It may change at any time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Lock {
+    /// The whole name, with its namespace, as errors show it.
+    pub name: String,
+    /// The kind of the lock; `None` while the lock has neither holders nor waiters.
+    pub kind: Option<LockKind>,
+    /// The number of units: 1 for a mutex, 2^30 for a readers-writer lock, 0 for a condition variable or a semaphore
+    /// without permits. `None` if `kind` is `None`.
+    pub capacity: Option<u32>,
+    /// The number of units that are held.
+    pub used: u64,
+    /// The fencing token of the last grant; `None` if the name was not used for ten minutes or more.
+    pub token: Option<u64>,
+    /// The number of a semaphore's tokens that no caller has taken yet, or of notifications that no waiter has received
+    /// yet.
+    pub signals: u64,
+    /// The holders, in order of arrival.
+    pub holders: Vec<Hold>,
+    /// The waiters, in the order of the queue.
+    pub waiters: Vec<Wait>,
+    /// The store's time when it answered.
+    pub asked: SystemTime,
+}
+
+impl Lock {
+    pub(super) fn new(name: &Name, record: &NameRecord, now: u64) -> Self {
+        let capacity = record.capacity.unwrap_or(0);
+        let kind = record.capacity.map(|capacity| {
+            // A semaphore without permits has the capacity of a condition variable, too.
+            if name.before(CONDVAR).is_some() {
+                return LockKind::Condvar;
+            }
+            LockKind::of(capacity, record.takes())
+        });
+        let waiters = (1..).zip(&record.waiters);
+        Self {
+            name: name.to_string(),
+            kind,
+            capacity: record.capacity,
+            used: record.used,
+            token: record.last_token(),
+            signals: record.signals,
+            holders: record
+                .holders
+                .iter()
+                .map(|ticket| Hold::new(ticket, capacity, now))
+                .collect(),
+            waiters: waiters
+                .map(|(place, ticket)| Wait::new(place, ticket, capacity, now))
+                .collect(),
+            asked: time_of(now),
+        }
+    }
+
+    /// Whether the lock has holders, waiters or signals.
+    #[must_use]
+    pub fn is_in_use(&self) -> bool {
+        !self.holders.is_empty() || !self.waiters.is_empty() || self.signals > 0
+    }
+
+    /// How long the oldest waiter has waited.
+    #[must_use]
+    pub fn oldest_wait(&self) -> Option<Duration> {
+        self.waiters.iter().map(|waiter| waiter.waited).max()
+    }
+
+    /// How long the oldest holder has held the lock.
+    #[must_use]
+    pub fn held(&self) -> Option<Duration> {
+        self.holders.iter().map(|holder| holder.held).max()
+    }
+}

@@ -1,0 +1,137 @@
+//! Tests on a store in this process; tests with real servers are in `cli/tests/real`.
+
+use auto_mutex_core::{HoldKind, LockKind};
+
+use super::*;
+
+fn operator(url: &str) -> (Client, Operator) {
+    (
+        Client::connect(url).unwrap(),
+        Operator::connect(url).unwrap(),
+    )
+}
+
+fn state(operator: &Operator, name: &str) -> Lock {
+    operator.inspect(&[name]).unwrap().remove(0).unwrap()
+}
+
+#[test]
+fn a_lock_of_any_kind_is_described() {
+    let (client, operator) = operator("memory://operator-kinds");
+    let mutex = client.mutex("m").blocking_lock().unwrap();
+    let permit = client.semaphore("s", 3).blocking_acquire().unwrap();
+    let reader = client.rw_lock("r").blocking_read().unwrap();
+    for (name, kind, capacity) in [
+        ("m", LockKind::Mutex, 1),
+        ("s", LockKind::Semaphore, 3),
+        ("r", LockKind::RwLock, 1 << 30),
+    ] {
+        let lock = state(&operator, name);
+        assert_eq!((lock.kind, lock.capacity), (Some(kind), Some(capacity)));
+        assert_eq!((lock.used, lock.holders.len()), (1, 1));
+        let holder = &lock.holders[0];
+        assert_eq!(holder.who.pid, std::process::id());
+        assert_eq!(Some(holder.token), lock.token);
+        assert!(holder.lease_left > std::time::Duration::ZERO);
+    }
+    assert_eq!(
+        state(&operator, "m").holders[0].token,
+        mutex.fencing_token()
+    );
+    drop((mutex, permit, reader));
+    let lock = state(&operator, "never");
+    assert!(!lock.is_in_use() && lock.kind.is_none() && lock.token.is_none());
+}
+
+/// Both have the capacity 0.
+#[test]
+fn a_semaphore_without_permits_is_no_condition_variable() {
+    let (client, operator) = operator("memory://operator-tokens");
+    let semaphore = client.semaphore("tokens", 0);
+    semaphore.blocking_signal("a").unwrap();
+    let permit = semaphore.blocking_acquire().unwrap();
+    let lock = state(&operator, "tokens");
+    assert_eq!(
+        (lock.kind, lock.capacity),
+        (Some(LockKind::Semaphore), Some(0))
+    );
+    let info = semaphore.blocking_info().unwrap();
+    assert_eq!(info.holders[0].kind, Some(HoldKind::Permit));
+    drop(permit);
+
+    let guard = client.mutex("m").blocking_lock().unwrap();
+    let waits = std::thread::spawn({
+        let client = client.clone();
+        move || client.condvar("m").blocking_wait(guard).map(drop)
+    });
+    let ends = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let lock = loop {
+        // A name is accepted as it is listed.
+        let names: Vec<_> = operator.names("m:*").flat_map(Result::unwrap).collect();
+        let mut locks = names.iter().map(|name| state(&operator, name));
+        match locks.find(|lock| !lock.waiters.is_empty()) {
+            Some(lock) => break lock,
+            None => assert!(std::time::Instant::now() < ends, "nobody waits"),
+        }
+    };
+    assert_eq!(
+        (lock.kind, lock.capacity),
+        (Some(LockKind::Condvar), Some(0))
+    );
+    client.condvar("m").blocking_notify_one().unwrap();
+    waits.join().unwrap().unwrap();
+}
+
+#[test]
+fn names_are_listed_by_pattern() {
+    let (client, operator) = operator("memory://operator-names");
+    let _held: Vec<_> = ["a:1", "a:2", "b:1", "a b"]
+        .map(|name| client.mutex(name).blocking_lock().unwrap())
+        .into();
+    let listed = |pattern: &str| {
+        let mut names: Vec<_> = operator.names(pattern).flat_map(Result::unwrap).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(listed("a:*"), ["a:1", "a:2"]);
+    assert_eq!(listed("*"), ["a%20b", "a:1", "a:2", "b:1"]);
+    assert_eq!(listed("a b"), [""; 0]);
+    let odd = client.mutex("50%:x").blocking_lock().unwrap();
+    for name in ["50%:x", "50%25:x"] {
+        assert_eq!(state(&operator, name).holders.len(), 1, "{name}");
+    }
+    drop(odd);
+    // `inspect` accepts both the escaped and the unescaped spelling of a name.
+    for name in ["a b", "a%20b"] {
+        assert_eq!(state(&operator, name).holders.len(), 1, "{name}");
+    }
+}
+
+#[test]
+fn a_kick_breaks_one_hold_and_no_newer_one() {
+    let (client, operator) = operator("memory://operator-kick");
+    let semaphore = client.semaphore("s", 2);
+    let [first, second] = [(); 2].map(|()| semaphore.blocking_acquire().unwrap());
+    let token = state(&operator, "s").holders[0].token;
+    assert!(operator.kick("s", token).unwrap());
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(first.lost());
+    assert!(second.check().is_ok());
+    let third = semaphore.blocking_acquire().unwrap();
+    assert!(!operator.kick("s", token).unwrap());
+    assert!(second.check().is_ok() && third.check().is_ok());
+    assert!(matches!(
+        operator.kick("", token),
+        Err(LockError::InvalidName { .. })
+    ));
+}
+
+#[test]
+fn it_works_inside_a_runtime() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let (_client, operator) = operator("memory://operator-runtime");
+        assert!(operator.inspect(&["x"]).unwrap()[0].is_ok());
+        assert!(!operator.kick("x", 1).unwrap());
+    });
+}

@@ -1,0 +1,248 @@
+//! A round of an acquire asks all nodes at once. If enough have granted, but no majority gave the same token, it writes
+//! a new one to them before the grant counts. A renewal touches the ticket on every node; one that has lost it is asked to
+//! grant it again, and counts from the next renewal on.
+
+use std::time::Duration;
+
+use auto_mutex_core::StoreError;
+use auto_mutex_core::store::{Mode, Op, Reply, Request, Ticket};
+
+use super::collision::lost;
+use super::machine::{Job, Kind, Quorum};
+use super::nodes::NOBODY;
+use super::ticket::{Phase, TicketState, find};
+use super::votes::{Vote, Votes, is_granted, most_frequent};
+
+/// Three times the duration of the round so far, within this range.
+const GRACE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(500));
+/// How far the written token is ahead of the granted ones, in microseconds. A node that grants late is raised to it, and
+/// all nodes give the same next token until their clocks reach it.
+const AHEAD: u64 = 10_000;
+/// Added to [`AHEAD`] at random, so that two members rarely write the same token.
+const SPREAD: u64 = 1_000;
+
+impl Quorum {
+    pub(super) fn ticket_asked(&mut self, request: Request) {
+        let Some(lease) = request.op.lease() else {
+            return;
+        };
+        let ticket = lease.ticket;
+        if !self.tickets.contains_key(&ticket) {
+            let Some(state) = TicketState::new(&request, self.nodes.len()) else {
+                return self.answer(request, Ok(Reply::Gone));
+            };
+            self.sweep();
+            self.tickets.insert(ticket, state);
+        }
+        let Some(state) = self.tickets.get_mut(&ticket) else {
+            return;
+        };
+        if state.job.is_some() {
+            return state.later.push_back(request);
+        }
+        (state.lease, state.asked, state.rounds) = (lease, self.nodes.now, 0);
+        if state.listens() {
+            return self.listen(request);
+        }
+        if let Phase::Held(_) = state.phase {
+            return self.renew(request);
+        }
+        // A store never answers a ticket's first request with "gone" or "refused", so that always makes a round.
+        if state.is_worn() && state.lease.counter > 1 {
+            return self.end(request, Ok(Reply::Refused));
+        }
+        let is_new = state.mode == Mode::Queue && state.wake_queue.is_none();
+        match self.head_start(&request.name).filter(|_| is_new) {
+            Some(head_start) => self.pause(request, head_start),
+            None => self.round(request),
+        }
+    }
+
+    /// Without a grant or a place, the ticket leaves all nodes; otherwise its next request starts.
+    pub(super) fn end(&mut self, request: Request, result: Result<Reply, StoreError>) {
+        let Some(ticket) = request.op.ticket() else {
+            return;
+        };
+        let goes_on = matches!(
+            result,
+            Err(_) | Ok(Reply::Granted { .. } | Reply::Queued { .. })
+        );
+        self.answer(request, result);
+        if !goes_on {
+            return self.withdraw(ticket);
+        }
+        if let Some(state) = self.tickets.get_mut(&ticket) {
+            state.job = None;
+        }
+        while let Some(state) = self.tickets.get_mut(&ticket)
+            && state.job.is_none()
+            && let Some(request) = state.later.pop_front()
+        {
+            self.ticket_asked(request);
+        }
+    }
+
+    pub(super) fn round(&mut self, request: Request) {
+        let mut job = self.new_job(request, Kind::Round);
+        let Some(state) = find(&mut self.tickets, &job.request) else {
+            return self.answer(job.request, Ok(Reply::Gone));
+        };
+        let nodes = &mut self.nodes;
+        let enough = state.needed();
+        let usable = |node: &usize| !state.on[*node].tombed;
+        let usable: Vec<_> = nodes.reachable().filter(usable).collect();
+        if usable.len() < enough {
+            let error = nodes.unreachable(enough);
+            return self.end(job.request, Err(error));
+        }
+        state.rounds += 1;
+        state.woken = false;
+        state.job = Some(job.number);
+        job.ends = nodes.now.after(state.lease.hold);
+        for node in usable {
+            if state.wake_queue.is_some() {
+                state.queue_on(nodes, node);
+            }
+            job.votes.ask(node);
+            state.acquire_on(nodes, node, job.number);
+        }
+        self.keep(job);
+    }
+
+    pub(super) fn decide_round(&mut self, mut job: Job) {
+        let Some(state) = find(&mut self.tickets, &job.request) else {
+            return self.answer(job.request, Ok(Reply::Gone));
+        };
+        let nodes = &mut self.nodes;
+        let (enough, majority, now) = (state.needed(), nodes.majority(), nodes.now);
+        let is_over = job.ends <= now;
+        let granted = job.votes.count(is_granted);
+        let (unanswered, answered) = (job.votes.unanswered(), job.votes.answered());
+        let possible = granted + unanswered >= enough;
+        let took = job.began.until(now);
+        let grace = (took * 3).clamp(GRACE.0, GRACE.1);
+        if !is_over && granted >= enough {
+            let tokens = job.votes.replies().filter_map(token_of);
+            let (token, same) = most_frequent(tokens, |token| *token).unwrap_or_default();
+            if same >= majority {
+                self.took = took;
+                return self.won(job.request, token);
+            }
+            // Holders of one owner share a token, so no new one is chosen while a majority may still give the same.
+            let is_owned = !state.share.owner.is_empty();
+            let waits = is_owned && job.token == 0 && same + unanswered >= majority;
+            if !waits || !job.is_in_grace(now, grace) {
+                let ticket = state.lease.ticket;
+                self.raise(&mut job, ticket);
+            }
+        } else if is_over
+            || !possible && (answered >= majority || unanswered == 0)
+            || answered >= majority && answered > granted && !job.is_in_grace(now, grace)
+        {
+            return match lost(state, nodes, &job) {
+                Some(result) => self.end(job.request, result),
+                None => self.after_collision(job),
+            };
+        }
+        self.keep(job);
+    }
+
+    /// A node that has already given this token to another ticket answers with its next; then a still greater one is written.
+    fn raise(&mut self, job: &mut Job, ticket: Ticket) {
+        if job.second.unanswered() == 0 {
+            let tokens = job.votes.replies().filter_map(token_of);
+            let highest = tokens.max().unwrap_or(0);
+            if highest >= job.token {
+                job.token = highest + AHEAD + self.jitter.below(SPREAD);
+                job.second = Votes::new(self.nodes.len());
+            }
+        }
+        let token = job.token;
+        for node in self.nodes.indices() {
+            let given = job.votes.reply(node).and_then(token_of);
+            let is_lower = given.is_some_and(|given| given < token);
+            if is_lower && matches!(job.second.of(node), Vote::None) {
+                job.second.ask(node);
+                let op = Op::Raise { ticket, token };
+                self.nodes.send(node, job.number, &job.request.name, op);
+            }
+        }
+    }
+
+    fn won(&mut self, request: Request, token: u64) {
+        let Some(state) = find(&mut self.tickets, &request) else {
+            return;
+        };
+        state.phase = Phase::Held(token);
+        state.collisions = 0;
+        let may_share = state.wake_queue.is_some() && state.share.units < state.share.capacity;
+        state.leave_wake_queue(&mut self.nodes, true);
+        // The units that are left may be enough for another waiter.
+        if may_share {
+            self.wake_one(&request.name);
+        }
+        let signal = None;
+        self.end(request, Ok(Reply::Granted { token, signal }));
+    }
+
+    pub(super) fn renew(&mut self, request: Request) {
+        let units = kept_units(&request);
+        let mut job = self.new_job(request, Kind::Renew);
+        let Some(state) = find(&mut self.tickets, &job.request) else {
+            return;
+        };
+        if state.open() < state.needed() {
+            return self.answer(job.request, Ok(Reply::Gone));
+        }
+        for node in self.nodes.reachable() {
+            if state.on[node].open {
+                job.ask(&mut self.nodes, node, state.touch(units));
+            } else if !state.on[node].tombed {
+                // It doesn't count in this renewal: another ticket may have held the name there.
+                state.acquire_on(&mut self.nodes, node, NOBODY);
+            }
+        }
+        self.decide(job);
+    }
+
+    /// Only nodes that have held the ticket without a gap count.
+    pub(super) fn renewal_result(&mut self, job: &Job) -> Option<Result<Reply, StoreError>> {
+        let Some(state) = find(&mut self.tickets, &job.request) else {
+            return Some(Ok(Reply::Gone));
+        };
+        let Phase::Held(token) = state.phase else {
+            return Some(Ok(Reply::Gone));
+        };
+        let enough = state.needed();
+        let votes = &job.votes;
+        if votes.count(is_granted) >= enough {
+            let units = kept_units(&job.request);
+            if units > 0 && units < state.share.units {
+                state.share.units = units;
+                self.wake_one(&job.request.name);
+            }
+            let signal = None;
+            return Some(Ok(Reply::Granted { token, signal }));
+        }
+        if state.open() < enough {
+            state.phase = Phase::Wanting;
+            return Some(Ok(Reply::Gone));
+        }
+        (votes.unanswered() == 0).then(|| Err(self.nodes.trouble(votes, enough)))
+    }
+}
+
+/// 0: it keeps all.
+fn kept_units(request: &Request) -> u32 {
+    match request.op {
+        Op::Touch { units, .. } => units,
+        _ => 0,
+    }
+}
+
+fn token_of(reply: &Reply) -> Option<u64> {
+    match reply {
+        Reply::Granted { token, .. } => Some(*token),
+        _ => None,
+    }
+}

@@ -1,0 +1,131 @@
+//! Applies an answer or a message to the state of a ticket at one node, whichever job waits for the answer.
+
+use auto_mutex_core::StoreError;
+use auto_mutex_core::store::{Answer, Message, Name, Op, Reply, Request};
+
+use super::machine::Quorum;
+use super::nodes::{NOBODY, Nodes};
+use super::ticket::{Phase, TicketState, find};
+use super::wake::is_wake_queue;
+
+impl Quorum {
+    pub(super) fn note(&mut self, node: usize, Answer { request, result }: &Answer) {
+        match (&request.op, result) {
+            // A release in a wake queue is not repeated, because places there expire within seconds.
+            (Op::Release { .. }, _) if is_wake_queue(&request.name) => {}
+            (Op::Release { ticket, .. }, Ok(_)) => self.nodes.note_released(node, *ticket),
+            (Op::Release { .. }, Err(error)) => self.note_unreleased(node, request, error),
+            (Op::Signal { .. }, Ok(Reply::Signalled { count })) => {
+                self.note_woken(&request.name, *count);
+            }
+            (op, result) => {
+                let Some(state) = find(&mut self.tickets, request) else {
+                    return;
+                };
+                if state.name == request.name {
+                    state.note(&mut self.nodes, node, op, result);
+                } else if matches!(op, Op::Acquire { .. }) {
+                    match result {
+                        Ok(Reply::Granted { token, .. }) => {
+                            let ticket = state.lease.ticket;
+                            self.woken(node, ticket, *token);
+                        }
+                        Ok(Reply::Queued { .. }) => {}
+                        _ => state.on[node].queued = None,
+                    }
+                }
+            }
+        }
+    }
+
+    fn note_unreleased(&mut self, node: usize, request: &Request, error: &StoreError) {
+        let mut op = request.op.clone();
+        if let Op::Release { ticket, tomb, .. } = &mut op {
+            // A copy of the acquire may still arrive, so the next release must leave a tombstone.
+            *tomb |= error.is_disconnected();
+            if let Some(state) = self.tickets.get_mut(ticket) {
+                state.on[node].tombed |= *tomb;
+            }
+        }
+        let refused = !error.is_disconnected();
+        self.nodes
+            .note_unreleased(node, &request.name, &op, refused);
+    }
+
+    pub(super) fn told(&mut self, node: usize, name: &Name, message: Message) {
+        let Some(ticket) = message.ticket() else {
+            // The member ignores a probe that it has already received.
+            return self.tell(name, message);
+        };
+        let majority = self.nodes.majority();
+        let Some(state) = self.tickets.get_mut(&ticket) else {
+            return;
+        };
+        let passes_on = match &message {
+            Message::Grant { token, .. } if *name != state.name => {
+                return self.woken(node, ticket, *token);
+            }
+            Message::Grant { token, signal, .. } => {
+                let signal = signal.clone().unwrap_or_default();
+                state.notified(&mut self.nodes, node, *token, signal)
+            }
+            Message::Near { .. } | Message::Ask { .. } => state.phase == Phase::Listening,
+            // Each node reports the loss, the member gets one message.
+            Message::Lost { .. } => {
+                let is_new = !std::mem::replace(&mut state.on[node].lost, true);
+                is_new && state.on.iter().filter(|on| on.lost).count() == majority
+            }
+            Message::Refresh { .. } => {
+                state.on[node].refreshed += 1;
+                let before = state.refreshed;
+                state.refreshed = before.max(state.on[node].refreshed);
+                state.refreshed > before
+            }
+            Message::Probe { .. } => false,
+        };
+        if passes_on {
+            self.tell(name, message);
+        }
+    }
+}
+
+impl TicketState {
+    fn note(
+        &mut self,
+        nodes: &mut Nodes,
+        node: usize,
+        op: &Op,
+        result: &Result<Reply, StoreError>,
+    ) {
+        let listens = self.listens();
+        let on = &mut self.on[node];
+        let acquires = matches!(op, Op::Acquire { .. } | Op::Adopt { .. });
+        if acquires {
+            on.unanswered = on.unanswered.saturating_sub(1);
+        }
+        match (op, result) {
+            (_, Ok(Reply::Granted { token, signal })) if listens => {
+                self.notified(nodes, node, *token, signal.clone().unwrap_or_default());
+            }
+            (_, Ok(Reply::Granted { token: granted, .. })) => {
+                // The node granted after enough others had: its token is raised to the one that they have.
+                if on.open
+                    && let Phase::Held(token) = self.phase
+                    && *granted < token
+                {
+                    let ticket = self.lease.ticket;
+                    nodes.send(node, NOBODY, &self.name, Op::Raise { ticket, token });
+                }
+            }
+            // An answer to an older request than the last acquire is outdated.
+            (Op::Touch { lease, .. }, Ok(Reply::Gone)) if lease.counter >= on.acquired => {
+                on.open = false;
+            }
+            (_, Err(error)) if acquires => on.late |= error.is_disconnected(),
+            (_, Ok(Reply::Queued { .. })) => {}
+            // The node refused the ticket, and no other acquire is in flight.
+            (_, Ok(_)) if acquires && on.unanswered == 0 => on.open = false,
+            _ => {}
+        }
+    }
+}

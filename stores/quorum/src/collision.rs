@@ -1,0 +1,162 @@
+//! The end of a lost round: another round, at once or after a pause, or an answer without a grant.
+
+use std::time::Duration;
+
+use auto_mutex_core::StoreError;
+use auto_mutex_core::store::{HolderRecord, Mode, Reply, Request, StoreErrorKind};
+
+use super::machine::{Job, Kind, Quorum};
+use super::nodes::Nodes;
+use super::ticket::{TicketState, find};
+use super::votes::{Vote, Votes, is_granted, most_frequent};
+
+const PERSISTENCE: Duration = Duration::from_millis(200);
+const TRIES: u32 = 6;
+/// A waiter looks after this pause although no release has woken it.
+const LOOK: (Duration, Duration) = (Duration::from_millis(750), Duration::from_millis(1250));
+
+const TOO_FEW_ADOPTED: &str =
+    "too few servers have handed the lock over; the others grant nothing yet, or are slow";
+
+/// `None`: another round may succeed.
+pub(super) fn lost(
+    state: &mut TicketState,
+    nodes: &mut Nodes,
+    job: &Job,
+) -> Option<Result<Reply, StoreError>> {
+    let (votes, enough) = (&job.votes, state.needed());
+    let adopts = state.adopts.is_some();
+    // Enough nodes may still grant this adoption. Those that did no longer know the old ticket, so releasing the
+    // new one would leave none that holds the lock: the member repeats the request instead.
+    if adopts && nodes.len() - votes.count(refuses_adoption) >= enough {
+        let is_reached = nodes.up() >= enough && votes.trouble().is_none();
+        return Some(Err(match is_reached {
+            true => StoreError::new(StoreErrorKind::Busy, TOO_FEW_ADOPTED),
+            false => nodes.trouble(votes, enough),
+        }));
+    }
+    for node in nodes.indices() {
+        let may_hold = match votes.of(node) {
+            Vote::Answered(Ok(reply)) => is_granted(reply),
+            Vote::Unanswered | Vote::Answered(Err(_)) => true,
+            Vote::None => false,
+        };
+        if may_hold {
+            state.withdraw_from(nodes, node, 0);
+        }
+    }
+    if adopts {
+        return Some(Ok(Reply::Gone));
+    }
+    // A node that has not answered when the round ends counts as unreachable.
+    let is_over = job.ends <= nodes.now;
+    let unanswered = if is_over { 0 } else { votes.unanswered() };
+    if votes.answered() + unanswered < enough {
+        return Some(Err(nodes.trouble(votes, enough)));
+    }
+    if nodes.len() - votes.count(is_final) >= enough {
+        return None;
+    }
+    let refusal = votes.replies().find(|reply| is_final(reply));
+    Some(match refusal.cloned().unwrap_or(Reply::Gone) {
+        // A store never answers a ticket's first request with "gone" or "refused".
+        Reply::Refused | Reply::Gone if state.lease.counter <= 1 => {
+            let what = "the servers have lost the request";
+            Err(StoreError::new(StoreErrorKind::Busy, what))
+        }
+        reply => Ok(reply),
+    })
+}
+
+impl Quorum {
+    pub(super) fn after_collision(&mut self, job: Job) {
+        let request = job.request;
+        let (holder, is_held) = holder(&job.votes, self.nodes.majority());
+        let took = job.began.until(self.nodes.now);
+        let Some(state) = find(&mut self.tickets, &request) else {
+            return self.answer(request, Ok(Reply::Gone));
+        };
+        let waited = state.asked.until(self.nodes.now);
+        let persists = waited < PERSISTENCE.min(state.lease.hold / 4);
+        if !is_held {
+            state.collisions += 1;
+        }
+        let collisions = state.collisions;
+        if state.mode == Mode::Try {
+            if is_held || state.rounds >= TRIES || !persists {
+                return self.end(request, Ok(Reply::Busy { holder }));
+            }
+            let wait = self.jitter.backoff(collisions, took);
+            return self.pause(request, wait);
+        }
+        if state.woken && persists {
+            let wait = self.jitter.between(Duration::ZERO, took);
+            return self.pause(request, wait);
+        }
+        if is_held && state.wake_queue.is_none() {
+            // One more round after joining: a release before that has not woken the ticket.
+            state.join_wake_queue();
+            return self.round(request);
+        }
+        if collisions > 1 {
+            // Otherwise, the ticket could miss every release between two rounds.
+            state.join_wake_queue();
+        }
+        let wait = match is_held {
+            true => self.jitter.between(LOOK.0, LOOK.1),
+            false => self.jitter.backoff(collisions, took),
+        };
+        if !is_held && persists && wait < PERSISTENCE {
+            return self.pause(request, wait);
+        }
+        if is_held {
+            state.collisions = 0;
+        }
+        let wait = if state.woken { took } else { wait };
+        let queued = Reply::Queued {
+            position: 1,
+            again: wait.max(Duration::from_millis(1)),
+            holder,
+        };
+        self.end(request, Ok(queued));
+    }
+
+    pub(super) fn pause(&mut self, request: Request, wait: Duration) {
+        let mut job = self.new_job(request, Kind::Pause);
+        job.ends = self.nodes.now.after(wait);
+        if let Some(state) = find(&mut self.tickets, &job.request) {
+            state.job = Some(job.number);
+        }
+        self.keep(job);
+    }
+
+    pub(super) fn end_pause(&mut self, number: u64) {
+        let job = self.jobs.get(&number);
+        if job.is_some_and(|job| job.kind == Kind::Pause)
+            && let Some(job) = self.take_job(number)
+        {
+            self.round(job.request);
+        }
+    }
+}
+
+fn refuses_adoption(reply: &Reply) -> bool {
+    !is_granted(reply) && !matches!(reply, Reply::Busy { .. })
+}
+
+fn is_final(reply: &Reply) -> bool {
+    matches!(
+        reply,
+        Reply::TooMany | Reply::Refused | Reply::Gone | Reply::Mismatch { .. }
+    )
+}
+
+fn holder(votes: &Votes, majority: usize) -> (Option<HolderRecord>, bool) {
+    let holders = votes.replies().filter_map(|reply| match reply {
+        Reply::Busy { holder } => holder.as_ref(),
+        _ => None,
+    });
+    let first = most_frequent(holders, |holder| holder.token);
+    let is_held = first.is_some_and(|(_, count)| count >= majority);
+    (first.map(|(holder, _)| holder.clone()), is_held)
+}

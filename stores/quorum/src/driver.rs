@@ -1,0 +1,134 @@
+//! [`Driver`]: opens the nodes, and runs the quorum on the engine's thread.
+
+use std::future::{Future as _, poll_fn};
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use auto_mutex_core::SetupError;
+use auto_mutex_core::store::{Boxed, Events, Instant, Store, engine};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::machine::Quorum;
+use super::nodes::Nodes;
+use super::store::{Listener, QuorumStore};
+use super::votes::majority;
+
+const GRACE: Duration = Duration::from_millis(500);
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// Its drop calls [`Store::close`], also when the runtime ends.
+pub(super) struct Driver {
+    store: Arc<QuorumStore>,
+    /// With whether each is connected.
+    nodes: Vec<(Box<dyn engine::Driver>, bool)>,
+}
+
+async fn open_majority(
+    nodes: &mut [(Box<dyn engine::Driver>, bool)],
+    limit: Duration,
+) -> Result<(), SetupError> {
+    let majority = majority(nodes.len());
+    let opening = nodes.iter_mut().map(|(driver, is_connected)| {
+        let open = driver.open(limit);
+        Box::pin(async { open.await.map(|()| *is_connected = true) })
+    });
+    let mut opening: Vec<_> = opening.collect();
+    let mut next = async || {
+        poll_fn(|cx| {
+            for index in 0..opening.len() {
+                if let Poll::Ready(opened) = opening[index].as_mut().poll(cx) {
+                    drop(opening.swap_remove(index));
+                    return Poll::Ready(Some(opened));
+                }
+            }
+            match opening.is_empty() {
+                true => Poll::Ready(None),
+                false => Poll::Pending,
+            }
+        })
+        .await
+    };
+    let (mut connected, mut unreachable) = (0, None);
+    loop {
+        let opened = match connected >= majority {
+            true => timeout(GRACE, next()).await.unwrap_or(None),
+            false => next().await,
+        };
+        match opened {
+            Some(Ok(())) => connected += 1,
+            Some(Err(error @ SetupError::Unreachable { .. })) => unreachable = Some(error),
+            Some(Err(error)) => return Err(error),
+            None => break,
+        }
+    }
+    match unreachable {
+        Some(error) if connected < majority => Err(error),
+        _ => Ok(()),
+    }
+}
+
+impl engine::Driver for Driver {
+    fn open(&mut self, limit: Duration) -> Boxed<'_, Result<(), SetupError>> {
+        Box::pin(open_majority(&mut self.nodes, limit))
+    }
+
+    fn run(self: Box<Self>, events: Arc<dyn Events>) -> Boxed<'static, ()> {
+        let connected = self.nodes.iter().map(|node| node.1);
+        let stores = self.store.nodes.iter().cloned().zip(connected);
+        let quorum = Quorum::new(Nodes::new(stores.collect()), events);
+        Box::pin(self.drive(quorum))
+    }
+}
+
+impl Driver {
+    pub(super) fn new(store: Arc<QuorumStore>, nodes: Vec<Box<dyn engine::Driver>>) -> Self {
+        let nodes = nodes.into_iter().map(|driver| (driver, false)).collect();
+        Self { store, nodes }
+    }
+
+    async fn drive(mut self: Box<Self>, mut quorum: Quorum) {
+        let mut running = JoinSet::new();
+        for (node, (driver, _)) in self.nodes.drain(..).enumerate() {
+            let store = self.store.clone();
+            running.spawn(driver.run(Arc::new(Listener { node, store })));
+        }
+        loop {
+            let (inputs, open) = self.store.take();
+            let idle = inputs.is_empty();
+            quorum.nodes.now = Instant::now();
+            for input in inputs {
+                quorum.take(input);
+            }
+            quorum.tick();
+            if !open {
+                quorum.close();
+            }
+            quorum.nodes.flush();
+            if !open && quorum.is_done() {
+                break;
+            }
+            if !idle {
+                // New requests go first: the member may have sent some when it got the events.
+                continue;
+            }
+            match quorum.next() {
+                Some(next) => {
+                    let wait = Instant::now().until(next);
+                    drop(timeout(wait, self.store.changed()).await);
+                }
+                None => self.store.changed().await,
+            }
+        }
+        quorum.nodes.close();
+        let ended = async { while running.join_next().await.is_some() {} };
+        drop(timeout(LAST_WORDS, ended).await);
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        self.store.close();
+    }
+}

@@ -1,0 +1,291 @@
+//! [`Quorum`]: one member's tickets, and a [`Job`] for each of its requests, as a state machine without threads, sockets
+//! or clock.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use auto_mutex_core::StoreError;
+use auto_mutex_core::store::{
+    Answer, Events, GrantBlock, Instant, Message, Name, NameMap, Node, Op, Reply, Request, Ticket,
+    TicketMap,
+};
+
+use super::backoff::Jitter;
+use super::nodes::Nodes;
+use super::store::Input;
+use super::ticket::TicketState;
+use super::votes::Votes;
+
+const SWEEP: usize = 64;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Due {
+    Job(u64),
+    /// The notified ticket, which was released, leaves the other nodes too.
+    Withdraw(Ticket),
+}
+
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) number: u64,
+    pub(super) request: Request,
+    pub(super) kind: Kind,
+    pub(super) votes: Votes,
+    /// The answers to a second request: the raise of a round, or the wake queue of a query.
+    pub(super) second: Votes,
+    /// What a round writes back; 0: not chosen yet.
+    pub(super) token: u64,
+    pub(super) began: Instant,
+    pub(super) ends: Instant,
+    grace: Option<Instant>,
+    due: Instant,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Round,
+    Pause,
+    Renew,
+    Listen,
+    Release { held: bool, enough: usize },
+    Query,
+}
+
+impl Job {
+    fn put(&mut self, node: usize, Answer { request, result }: Answer) {
+        if request.name != self.request.name {
+            return self.second.put(node, result);
+        }
+        if matches!(request.op, Op::Raise { .. }) {
+            self.second.put(node, result.clone());
+        }
+        // The answer to a raise is a newer one about the ticket.
+        self.votes.put(node, result);
+    }
+
+    pub(super) fn ask(&mut self, nodes: &mut Nodes, node: usize, op: Op) {
+        self.votes.ask(node);
+        nodes.send(node, self.number, &self.request.name, op);
+    }
+
+    /// The first call starts the time of grace.
+    pub(super) fn is_in_grace(&mut self, now: Instant, grace: Duration) -> bool {
+        *self.grace.get_or_insert(now.after(grace)) > now
+    }
+}
+
+pub(super) struct Quorum {
+    pub(super) nodes: Nodes,
+    pub(super) tickets: TicketMap<TicketState>,
+    /// A request to a node carries the number of the job that waits for the answer.
+    pub(super) jobs: HashMap<u64, Job>,
+    pub(super) timers: BTreeSet<(Instant, Due)>,
+    pub(super) jitter: Jitter,
+    /// By wake queue: when this member last released, and when a node said that it had woken a waiter.
+    pub(super) releases: NameMap<(Instant, Option<Instant>)>,
+    pub(super) took: Duration,
+    pub(super) last_job: u64,
+    events: Arc<dyn Events>,
+    was_reached: bool,
+    /// What was last reported to the member.
+    connected: bool,
+    closing: Option<GrantBlock>,
+    sweep_at: usize,
+}
+
+impl Quorum {
+    pub(super) fn new(nodes: Nodes, events: Arc<dyn Events>) -> Self {
+        let connected = nodes.are_connected();
+        if connected {
+            events.connected(Node::ONLY, false);
+        } else {
+            events.disconnected(Node::ONLY, nodes.disconnected());
+        }
+        Self {
+            was_reached: nodes.up() > 0,
+            nodes,
+            tickets: TicketMap::default(),
+            jobs: HashMap::new(),
+            timers: BTreeSet::new(),
+            jitter: Jitter::new(),
+            releases: NameMap::default(),
+            took: Duration::ZERO,
+            last_job: 0,
+            events,
+            connected,
+            closing: None,
+            sweep_at: SWEEP,
+        }
+    }
+
+    pub(super) fn take(&mut self, input: Input) {
+        match input {
+            Input::Asked(request) => match &request.op {
+                Op::Acquire { .. } | Op::Adopt { .. } | Op::Touch { .. } => {
+                    self.ticket_asked(request);
+                }
+                Op::Release { ticket, .. } if !self.was_reached => {
+                    self.end_requests(*ticket);
+                    self.events.answered(request.unsent());
+                }
+                Op::Release { .. } => self.release(request),
+                _ => self.query(request),
+            },
+            Input::Answered(node, answer) => self.answered(node, answer),
+            Input::Told(node, name, message) => self.told(node, &name, message),
+            Input::Up(node) => {
+                self.was_reached = true;
+                self.nodes.note_up(node);
+                self.look_after_places(node);
+                if self.nodes.are_connected() && !self.connected {
+                    self.connected = true;
+                    self.events.connected(Node::ONLY, true);
+                }
+                self.listen_again(node);
+            }
+            Input::Closed(node, closing) => self.nodes.note_closed(node, closing),
+            Input::Down(node, error) => self.down(node, error),
+            Input::StillDown(node, error) => {
+                self.nodes.note_down(node, error);
+                if !self.connected {
+                    let error = self.nodes.disconnected();
+                    self.events.still_disconnected(Node::ONLY, error);
+                }
+            }
+        }
+        while let Some((node, answer)) = self.nodes.refused.pop() {
+            self.answered(node, answer);
+        }
+        let closing = self.nodes.closing();
+        if closing != self.closing {
+            self.closing = closing;
+            self.events.closed(Node::ONLY, closing);
+        }
+    }
+
+    fn down(&mut self, node: usize, error: StoreError) {
+        self.nodes.note_down(node, error);
+        if self.connected && !self.nodes.are_connected() {
+            self.connected = false;
+            let error = self.nodes.disconnected();
+            self.events.disconnected(Node::ONLY, error);
+        }
+    }
+
+    fn answered(&mut self, node: usize, answer: Answer) {
+        if let Err(error) = &answer.result
+            && error.is_disconnected()
+        {
+            self.down(node, error.clone());
+        }
+        self.note(node, &answer);
+        if let Some(mut job) = self.take_job(answer.request.id.0) {
+            job.put(node, answer);
+            self.decide(job);
+        }
+    }
+
+    pub(super) fn tick(&mut self) {
+        self.nodes.retry();
+        while let Some(&(at, due)) = self.timers.first()
+            && at <= self.nodes.now
+        {
+            self.timers.pop_first();
+            match due {
+                Due::Job(number) => {
+                    if let Some(job) = self.take_job(number) {
+                        self.decide(job);
+                    }
+                }
+                Due::Withdraw(ticket) => self.withdraw(ticket),
+            }
+        }
+    }
+
+    pub(super) fn next(&self) -> Option<Instant> {
+        let timer = self.timers.first().map(|(at, _)| *at);
+        timer.into_iter().chain(self.nodes.next_retry()).min()
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        self.jobs.is_empty()
+    }
+
+    pub(super) fn close(&mut self) {
+        for (at, due) in std::mem::take(&mut self.timers) {
+            match due {
+                Due::Withdraw(ticket) => self.withdraw(ticket),
+                Due::Job(_) => self.arm(at, due),
+            }
+        }
+    }
+
+    pub(super) fn arm(&mut self, at: Instant, due: Due) {
+        if at != Instant::NEVER {
+            self.timers.insert((at, due));
+        }
+    }
+
+    /// Drops tickets that the member will not release.
+    pub(super) fn sweep(&mut self) {
+        if self.tickets.len() >= self.sweep_at {
+            let now = self.nodes.now;
+            self.tickets.retain(|_, state| !state.is_forsaken(now));
+            self.sweep_at = SWEEP.max(self.tickets.len() * 2);
+        }
+    }
+
+    pub(super) fn answer(&self, request: Request, result: Result<Reply, StoreError>) {
+        self.events.answered(Answer { request, result });
+    }
+
+    pub(super) fn tell(&self, name: &Name, message: Message) {
+        self.events.told(name, message);
+    }
+
+    pub(super) fn new_job(&mut self, request: Request, kind: Kind) -> Job {
+        self.last_job += 1;
+        Job {
+            number: self.last_job,
+            request,
+            kind,
+            votes: Votes::new(self.nodes.len()),
+            second: Votes::default(),
+            token: 0,
+            began: self.nodes.now,
+            ends: Instant::NEVER,
+            grace: None,
+            due: Instant::NEVER,
+        }
+    }
+
+    pub(super) fn keep(&mut self, mut job: Job) {
+        let grace = job.grace.filter(|grace| *grace > self.nodes.now);
+        job.due = grace.unwrap_or(Instant::NEVER).min(job.ends);
+        self.arm(job.due, Due::Job(job.number));
+        self.jobs.insert(job.number, job);
+    }
+
+    pub(super) fn take_job(&mut self, number: u64) -> Option<Job> {
+        let job = self.jobs.remove(&number)?;
+        self.timers.remove(&(job.due, Due::Job(number)));
+        Some(job)
+    }
+
+    pub(super) fn decide(&mut self, mut job: Job) {
+        let result = match job.kind {
+            Kind::Round => return self.decide_round(job),
+            Kind::Pause => return self.round(job.request),
+            Kind::Listen => self.listening_result(&job),
+            Kind::Renew => self.renewal_result(&job),
+            Kind::Release { held, enough } => self.release_result(&job.votes, held, enough),
+            Kind::Query => self.query_result(&mut job),
+        };
+        match result {
+            Some(result) if job.kind == Kind::Listen => self.end(job.request, result),
+            Some(result) => self.answer(job.request, result),
+            None => self.keep(job),
+        }
+    }
+}

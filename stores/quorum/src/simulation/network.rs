@@ -1,0 +1,229 @@
+//! The network: messages arrive late, connections are cut and nodes freeze for a while.
+
+use std::time::Duration;
+
+use auto_mutex_core::StoreError;
+use auto_mutex_core::store::{Answer, Instant, MemberId, Message, Request};
+
+use super::world::{Event, MEMBERS, NODES, World};
+use crate::store::Input;
+
+impl World {
+    pub(super) fn send(&mut self, member: usize, node: usize, request: Request) {
+        let link = &mut self.members[member].links[node];
+        let connection = link.connection;
+        if link.down {
+            let error = StoreError::disconnected("cut");
+            let input = Input::Answered(
+                node,
+                Answer {
+                    request,
+                    result: Err(error),
+                },
+            );
+            return self.later(
+                self.now.after(Duration::from_micros(50)),
+                Event::Input {
+                    member,
+                    input,
+                    node,
+                    connection: u64::MAX,
+                },
+            );
+        }
+        link.awaited.push(Request {
+            name: request.name.clone(),
+            op: request.op.clone(),
+            id: request.id,
+        });
+        let at = self.arrives(member, node, 0);
+        self.later(
+            at,
+            Event::Request {
+                member,
+                node,
+                request,
+                connection,
+            },
+        );
+    }
+
+    /// Returns when the next message arrives: after the earlier messages of its connection in the same direction.
+    fn arrives(&mut self, member: usize, node: usize, way: usize) -> Instant {
+        let delay = match self.dice.below(40) {
+            0 => self.dice.below(60_000),
+            _ => 20 + self.dice.below(400),
+        };
+        let at = self
+            .now
+            .after(Duration::from_micros(delay))
+            .max(self.nodes[node].frozen);
+        let last = &mut self.members[member].links[node].last[way];
+        *last = at.as_nanos().max(*last + 1);
+        Instant::from_nanos(*last)
+    }
+
+    pub(super) fn later(&mut self, at: Instant, event: Event) {
+        self.count += 1;
+        self.events.insert((at, self.count), event);
+    }
+
+    pub(super) fn happens(&mut self, event: Event) {
+        match event {
+            Event::Request {
+                member,
+                node,
+                request,
+                connection,
+            } => self.execute(member, node, request, connection),
+            Event::Input {
+                member,
+                input,
+                node,
+                connection,
+            } => {
+                let link = &mut self.members[member].links[node];
+                if connection != u64::MAX && link.connection != connection {
+                    return;
+                }
+                if let Input::Answered(_, answer) = &input {
+                    let id = answer.request.id;
+                    let same = |request: &Request| {
+                        request.id == id
+                            && request.op.ticket() == answer.request.op.ticket()
+                            && request.name == answer.request.name
+                    };
+                    if let Some(index) = link.awaited.iter().position(same) {
+                        link.awaited.remove(index);
+                    }
+                }
+                self.feed(member, Some(input));
+            }
+            Event::Up { member, node } => {
+                let frozen = self.nodes[node].frozen;
+                if self.now < frozen {
+                    return self.later(frozen, Event::Up { member, node });
+                }
+                self.members[member].links[node].down = false;
+                self.feed(member, Some(Input::Up(node)));
+            }
+            Event::Cut { member, node } => self.cut(member, node),
+        }
+    }
+
+    fn execute(&mut self, member: usize, node: usize, request: Request, connection: u64) {
+        let frozen = self.nodes[node].frozen;
+        if self.now < frozen {
+            // The request keeps its order: it arrives before the requests that arrive when the node continues.
+            let last = Instant::from_nanos(frozen.as_nanos() - 1);
+            return self.later(
+                last.max(self.now.after(Duration::from_nanos(1))),
+                Event::Request {
+                    member,
+                    node,
+                    request,
+                    connection,
+                },
+            );
+        }
+        let micros = self.now.as_nanos() / 1000 + self.nodes[node].ahead;
+        let mut told = Vec::new();
+        let listening: Vec<_> = self
+            .members
+            .iter()
+            .map(|member| (member.id, member.links[node].down))
+            .collect();
+        let mut publish = |id: MemberId, message: Message| {
+            let hears = listening
+                .iter()
+                .position(|&(other, down)| other == id && !down);
+            told.extend(hears.map(|index| (index, message)));
+            hears.is_some()
+        };
+        let id = self.members[member].id;
+        let names = &mut self.nodes[node].names;
+        let state = names.entry(request.name.to_string()).or_default();
+        let reply = state.apply(micros, id, &request.op, &mut publish);
+        for (index, message) in told {
+            let connection = self.members[index].links[node].connection;
+            let input = Input::Told(node, request.name.clone(), message);
+            let at = self.arrives(index, node, 1);
+            self.later(
+                at,
+                Event::Input {
+                    member: index,
+                    input,
+                    node,
+                    connection,
+                },
+            );
+        }
+        let input = Input::Answered(
+            node,
+            Answer {
+                request,
+                result: Ok(reply),
+            },
+        );
+        let at = self.arrives(member, node, 1);
+        self.later(
+            at,
+            Event::Input {
+                member,
+                input,
+                node,
+                connection,
+            },
+        );
+    }
+
+    /// Sometimes cuts a connection, or freezes a node.
+    pub(super) fn trouble(&mut self) {
+        match self.dice.below(3000) {
+            0..4 => {
+                let (member, node) = (
+                    self.dice.below(MEMBERS as u64) as usize,
+                    self.dice.below(NODES as u64) as usize,
+                );
+                self.cut(member, node);
+            }
+            4 => {
+                let node = self.dice.below(NODES as u64) as usize;
+                let span = Duration::from_micros(self.dice.below(2_500_000));
+                self.nodes[node].frozen = self.now.after(span);
+                // Some members disconnect before the node continues. The node still executes their requests afterwards.
+                for member in 0..MEMBERS {
+                    let after = Duration::from_micros(self.dice.below(2_500_000));
+                    if after < span {
+                        self.later(self.now.after(after), Event::Cut { member, node });
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Cuts a connection. Requests in flight to the node may still arrive; its answers do not.
+    fn cut(&mut self, member: usize, node: usize) {
+        let link = &mut self.members[member].links[node];
+        if std::mem::replace(&mut link.down, true) {
+            return;
+        }
+        link.connection += 1;
+        link.last = [0; 2];
+        let lost = std::mem::take(&mut link.awaited);
+        let error = StoreError::disconnected("cut");
+        for request in lost {
+            let answer = Answer {
+                request,
+                result: Err(error.clone()),
+            };
+            self.feed(member, Some(Input::Answered(node, answer)));
+        }
+        self.feed(member, Some(Input::Down(node, error)));
+        let back = self
+            .now
+            .after(Duration::from_micros(1000 + self.dice.below(600_000)));
+        self.later(back, Event::Up { member, node });
+    }
+}

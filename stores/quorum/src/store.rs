@@ -1,0 +1,134 @@
+//! [`QuorumStore`]: queues requests from any thread and events of the nodes until the engine handles them.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::Mutex;
+
+use auto_mutex_core::store::{
+    Answer, Events, GrantBlock, Message, Name, Node, Request, ServerState, Store, lock,
+};
+use auto_mutex_core::{Guarantees, StoreError};
+use tokio::sync::Notify;
+
+use super::votes::majority;
+
+#[derive(Debug)]
+pub(super) enum Input {
+    Asked(Request),
+    Answered(usize, Answer),
+    Told(usize, Name, Message),
+    Up(usize),
+    Closed(usize, Option<GrantBlock>),
+    Down(usize, StoreError),
+    StillDown(usize, StoreError),
+}
+
+pub(crate) struct QuorumStore {
+    pub(super) nodes: Vec<Arc<dyn Store>>,
+    inbox: Mutex<Inbox>,
+    changed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Inbox {
+    inputs: VecDeque<Input>,
+    closed: bool,
+}
+
+impl QuorumStore {
+    pub(super) fn new(nodes: Vec<Arc<dyn Store>>) -> Self {
+        Self {
+            nodes,
+            inbox: Mutex::default(),
+            changed: Notify::new(),
+        }
+    }
+
+    /// The flag is `false` once [`Store::close`] was called.
+    pub(super) fn take(&self) -> (VecDeque<Input>, bool) {
+        let mut inbox = lock(&self.inbox);
+        (std::mem::take(&mut inbox.inputs), !inbox.closed)
+    }
+
+    pub(super) async fn changed(&self) {
+        self.changed.notified().await;
+    }
+}
+
+impl Store for QuorumStore {
+    fn guarantees(&self) -> Guarantees {
+        let nodes = self.nodes.iter().map(|node| node.guarantees());
+        let known: Vec<_> = nodes.filter(Guarantees::are_known).collect();
+        if known.len() < majority(self.nodes.len()) {
+            return Guarantees::unknown();
+        }
+        // Any node may complete a second majority.
+        let mut guarantees = Guarantees::weakest(known.into_iter());
+        guarantees.fifo = false;
+        guarantees
+    }
+
+    fn servers(&self) -> Vec<ServerState> {
+        self.nodes.iter().flat_map(|node| node.servers()).collect()
+    }
+
+    fn submit(&self, request: Request) -> Option<Answer> {
+        let mut inbox = lock(&self.inbox);
+        if inbox.closed {
+            let error = StoreError::disconnected("the connections are closed");
+            return Some(request.failed(error));
+        }
+        inbox.inputs.push_back(Input::Asked(request));
+        None
+    }
+
+    fn flush(&self) {
+        let empty = lock(&self.inbox).inputs.is_empty();
+        if !empty {
+            self.changed.notify_one();
+        }
+    }
+
+    fn close(&self) {
+        lock(&self.inbox).closed = true;
+        self.changed.notify_one();
+    }
+}
+
+pub(super) struct Listener {
+    pub(super) node: usize,
+    pub(super) store: Arc<QuorumStore>,
+}
+
+impl Listener {
+    fn push(&self, input: Input) {
+        lock(&self.store.inbox).inputs.push_back(input);
+        self.store.changed.notify_one();
+    }
+}
+
+impl Events for Listener {
+    fn answered(&self, answer: Answer) {
+        self.push(Input::Answered(self.node, answer));
+    }
+
+    fn told(&self, name: &Name, message: Message) {
+        self.push(Input::Told(self.node, name.clone(), message));
+    }
+
+    fn connected(&self, _: Node, _: bool) {
+        self.push(Input::Up(self.node));
+    }
+
+    fn disconnected(&self, _: Node, error: StoreError) {
+        self.push(Input::Down(self.node, error));
+    }
+
+    fn closed(&self, _: Node, closing: Option<GrantBlock>) {
+        self.push(Input::Closed(self.node, closing));
+    }
+
+    fn still_disconnected(&self, _: Node, error: StoreError) {
+        self.push(Input::StillDown(self.node, error));
+    }
+}

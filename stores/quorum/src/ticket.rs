@@ -1,0 +1,178 @@
+//! [`TicketState`]: the state of one ticket of this member, as a whole and on each node.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use auto_mutex_core::store::{
+    Instant, Lease, Mode, Name, Op, Request, Share, SharedStr, Ticket, TicketMap,
+};
+
+use super::nodes::Nodes;
+use super::votes::needed;
+use super::wake::wake_queue;
+
+/// Longer than the pause between two rounds.
+const SILENT: Duration = Duration::from_secs(2);
+
+#[derive(Debug)]
+pub(super) struct TicketState {
+    pub(super) name: Name,
+    pub(super) share: Share,
+    pub(super) adopts: Option<Ticket>,
+    pub(super) mode: Mode,
+    pub(super) meta: SharedStr,
+    pub(super) lease: Lease,
+    pub(super) phase: Phase,
+    pub(super) on: Vec<OnNode>,
+    pub(super) job: Option<u64>,
+    pub(super) later: VecDeque<Request>,
+    pub(super) asked: Instant,
+    pub(super) rounds: u32,
+    /// `None` while the ticket does not wait for a release there.
+    pub(super) wake_queue: Option<Name>,
+    pub(super) woken: bool,
+    /// Rounds in a row that nobody seems to have won.
+    pub(super) collisions: u32,
+    /// How often the `expire` was restarted: the maximum over the nodes.
+    pub(super) refreshed: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    Wanting,
+    Held(u64),
+    Listening,
+    /// By this node, with a signal of this text.
+    Notified(usize, Arc<str>),
+}
+
+#[derive(Debug, Default)]
+pub(super) struct OnNode {
+    /// An acquire was sent, and since then no release; nor has the node refused the ticket.
+    pub(super) open: bool,
+    /// An acquire was sent on a connection that broke: a copy may arrive at any time.
+    pub(super) late: bool,
+    pub(super) unanswered: u32,
+    /// A tombstone refuses the ticket from now on.
+    pub(super) tombed: bool,
+    pub(super) acquired: u64,
+    /// When its place in the wake queue of the node was last renewed.
+    pub(super) queued: Option<Instant>,
+    pub(super) wake: Option<u64>,
+    pub(super) lost: bool,
+    pub(super) refreshed: u32,
+}
+
+impl OnNode {
+    /// Now, or when a late copy arrives.
+    pub(super) fn may_hold(&self) -> bool {
+        self.open || self.late
+    }
+
+    /// Whether the release must leave a tombstone, because an acquire may reach the node later.
+    pub(super) fn release(&mut self, is_up: bool) -> bool {
+        let tomb = self.late || !is_up && self.unanswered > 0;
+        (self.open, self.late, self.lost) = (false, false, false);
+        self.tombed |= tomb;
+        tomb
+    }
+}
+
+impl TicketState {
+    pub(super) fn new(request: &Request, nodes: usize) -> Option<Self> {
+        let (share, adopts, mode, meta) = match &request.op {
+            Op::Acquire {
+                share, mode, meta, ..
+            } => (share.clone(), None, *mode, meta),
+            // Only mutexes can be adopted.
+            Op::Adopt { old, meta, .. } => (Share::MUTEX, Some(*old), Mode::Try, meta),
+            _ => return None,
+        };
+        Some(Self {
+            name: request.name.clone(),
+            share,
+            adopts,
+            mode,
+            meta: meta.clone(),
+            lease: request.op.lease()?,
+            phase: Phase::Wanting,
+            on: (0..nodes).map(|_| OnNode::default()).collect(),
+            job: None,
+            later: VecDeque::new(),
+            asked: Instant::START,
+            rounds: 0,
+            wake_queue: None,
+            woken: false,
+            collisions: 0,
+            refreshed: 0,
+        })
+    }
+
+    pub(super) fn needed(&self) -> usize {
+        needed(self.on.len(), &self.share)
+    }
+
+    pub(super) fn listens(&self) -> bool {
+        self.share.capacity == 0
+    }
+
+    pub(super) fn open(&self) -> usize {
+        self.on.iter().filter(|on| on.open).count()
+    }
+
+    /// Its lock was adopted elsewhere, or the ticket is forgotten: all leases have ended.
+    pub(super) fn is_forsaken(&self, now: Instant) -> bool {
+        let longest = self.lease.hold.max(self.lease.place) + SILENT;
+        let is_idle = self.job.is_none() && self.later.is_empty();
+        let asks = matches!(self.phase, Phase::Wanting | Phase::Held(_));
+        is_idle && asks && self.asked.until(now) > longest
+    }
+
+    /// The member should continue with a new ticket.
+    pub(super) fn is_worn(&self) -> bool {
+        self.on.iter().any(|on| on.tombed)
+    }
+
+    pub(super) fn acquire_on(&mut self, nodes: &mut Nodes, node: usize, job: u64) {
+        let on = &mut self.on[node];
+        (on.open, on.lost, on.acquired) = (true, false, self.lease.counter);
+        on.unanswered += 1;
+        nodes.send(node, job, &self.name, self.acquire());
+    }
+
+    fn acquire(&self) -> Op {
+        let lease = self.lease;
+        let meta = self.meta.clone();
+        match self.adopts {
+            Some(old) => Op::Adopt { old, lease, meta },
+            None => Op::Acquire {
+                lease,
+                share: self.share.clone(),
+                mode: if self.listens() { self.mode } else { Mode::Try },
+                meta,
+            },
+        }
+    }
+
+    pub(super) fn touch(&self, units: u32) -> Op {
+        Op::Touch {
+            lease: self.lease,
+            units,
+        }
+    }
+
+    pub(super) fn join_wake_queue(&mut self) -> Name {
+        let name = &self.name;
+        self.wake_queue
+            .get_or_insert_with(|| wake_queue(name))
+            .clone()
+    }
+}
+
+pub(super) fn find<'a>(
+    tickets: &'a mut TicketMap<TicketState>,
+    request: &Request,
+) -> Option<&'a mut TicketState> {
+    tickets.get_mut(&request.op.ticket()?)
+}

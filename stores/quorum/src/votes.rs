@@ -1,0 +1,150 @@
+//! [`Votes`]: each node's answer to one request, and how many nodes are enough.
+
+use auto_mutex_core::store::{Reply, Share, StoreErrorKind};
+use auto_mutex_core::{LockKind, StoreError};
+
+/// Any two majorities have a node in common.
+pub(super) fn majority(nodes: usize) -> usize {
+    nodes / 2 + 1
+}
+
+/// If each holder of one unit needs `q` nodes, `capacity + 1` holders must need more units than all nodes have:
+/// `q * (capacity + 1) > capacity * nodes`. Each reader must have a node in common with each writer.
+pub(super) fn needed(nodes: usize, share: &Share) -> usize {
+    let majority = majority(nodes);
+    if share.kind != LockKind::Semaphore {
+        return majority;
+    }
+    let capacity = share.capacity as usize;
+    (capacity * nodes / (capacity + 1) + 1).max(majority)
+}
+
+#[derive(Debug)]
+pub(super) enum Vote {
+    None,
+    Unanswered,
+    Answered(Result<Reply, StoreError>),
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Votes(Vec<Vote>);
+
+impl Votes {
+    pub(super) fn new(nodes: usize) -> Self {
+        Self((0..nodes).map(|_| Vote::None).collect())
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(super) fn ask(&mut self, node: usize) {
+        self.0[node] = Vote::Unanswered;
+    }
+
+    pub(super) fn put(&mut self, node: usize, result: Result<Reply, StoreError>) {
+        self.0[node] = Vote::Answered(result);
+    }
+
+    pub(super) fn of(&self, node: usize) -> &Vote {
+        &self.0[node]
+    }
+
+    pub(super) fn reply(&self, node: usize) -> Option<&Reply> {
+        match &self.0[node] {
+            Vote::Answered(Ok(reply)) => Some(reply),
+            _ => None,
+        }
+    }
+
+    pub(super) fn count(&self, which: impl Fn(&Reply) -> bool) -> usize {
+        self.replies().filter(|reply| which(reply)).count()
+    }
+
+    pub(super) fn unanswered(&self) -> usize {
+        let votes = self.0.iter();
+        votes
+            .filter(|vote| matches!(vote, Vote::Unanswered))
+            .count()
+    }
+
+    pub(super) fn answered(&self) -> usize {
+        self.replies().count()
+    }
+
+    pub(super) fn replies(&self) -> impl Iterator<Item = &Reply> + Clone {
+        (0..self.len()).filter_map(|node| self.reply(node))
+    }
+
+    pub(super) fn errors(&self) -> impl Iterator<Item = &StoreError> {
+        self.0.iter().filter_map(|vote| match vote {
+            Vote::Answered(Err(error)) => Some(error),
+            _ => None,
+        })
+    }
+
+    /// The best cause to report: neither a lost connection nor a busy server.
+    pub(super) fn trouble(&self) -> Option<&StoreError> {
+        let is_cause =
+            |error: &&StoreError| !error.is_disconnected() && error.kind() != StoreErrorKind::Busy;
+        self.errors().find(is_cause)
+    }
+}
+
+pub(super) fn most_frequent<T, K: PartialEq>(
+    items: impl Iterator<Item = T> + Clone,
+    key: impl Fn(&T) -> K,
+) -> Option<(T, usize)> {
+    let keys = items.clone().map(|item| key(&item));
+    let counted = items.map(|item| {
+        let own = key(&item);
+        (item, keys.clone().filter(|other| *other == own).count())
+    });
+    counted.max_by_key(|(_, count)| *count)
+}
+
+pub(super) fn is_granted(reply: &Reply) -> bool {
+    matches!(reply, Reply::Granted { .. })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The maximum number of holders of one unit, if each holds a unit on `each` nodes and a node has `capacity` units.
+    fn holders(nodes: usize, capacity: usize, each: usize) -> usize {
+        nodes * capacity / each
+    }
+
+    #[test]
+    fn what_is_needed_is_enough_and_one_less_is_not() {
+        for nodes in (3..=15).step_by(2) {
+            for capacity in 1..40 {
+                let q = needed(nodes, &Share::permits(1, capacity as u32));
+                assert!(q <= nodes && q >= majority(nodes));
+                assert_eq!(holders(nodes, capacity, q).max(capacity), capacity);
+                assert!(
+                    holders(nodes, capacity, q - 1) > capacity,
+                    "{nodes} {capacity} {q}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn locks_need_a_majority_and_semaphores_more() {
+        let five = |units, permits| needed(5, &Share::permits(units, permits));
+        assert_eq!(
+            [five(1, 1), five(1, 2), five(1, 4), five(2, 5), five(1, 100)],
+            [3, 4, 5, 5, 5]
+        );
+        for share in [
+            Share::MUTEX,
+            Share::READER,
+            Share::WRITER,
+            Share::NOTIFICATION,
+        ] {
+            assert_eq!(needed(5, &share), 3, "{share:?}");
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Waiting for a release. On each node, a ticket waits for a signal in the wake queue of its name. Each release wakes the
+//! first ticket in that queue. If a woken waiter dies and does not claim its signal, the signal goes to the next waiter.
+
+use std::time::Duration;
+
+use auto_mutex_core::store::{Instant, Lease, Message, Mode, Name, Op, Share, Signal, Ticket};
+
+use super::machine::Quorum;
+use super::nodes::{NOBODY, Nodes};
+use super::release::release_op;
+use super::ticket::{Phase, TicketState};
+
+/// Longer than the pause between two rounds.
+const PLACE: Duration = Duration::from_secs(4);
+
+const SUFFIX: &str = "wake";
+
+pub(super) fn wake_queue(name: &Name) -> Name {
+    name.beside(SUFFIX)
+}
+
+/// Names of users never end in this way.
+pub(super) fn is_wake_queue(name: &Name) -> bool {
+    name.before(SUFFIX).is_some()
+}
+
+impl TicketState {
+    /// Uses up a signal that the ticket got there before.
+    pub(super) fn queue_on(&mut self, nodes: &mut Nodes, node: usize) {
+        let (ticket, queue) = (self.lease.ticket, self.join_wake_queue());
+        let place = self.lease.place.max(PLACE);
+        let on = &mut self.on[node];
+        if let Some(used) = on.wake.take() {
+            on.queued = None;
+            nodes.send(node, NOBODY, &queue, release_op(ticket, false, used));
+        }
+        // Until the next round, a third of the lifetime may pass.
+        let fresh = |since: Instant| since.until(nodes.now) < place / 3;
+        if on.queued.is_some_and(fresh) {
+            return;
+        }
+        on.queued = Some(nodes.now);
+        let op = Op::Acquire {
+            lease: Lease::of(ticket, self.lease.counter, place),
+            share: Share {
+                units: self.share.units,
+                ..Share::NOTIFICATION
+            },
+            mode: Mode::Queue,
+            meta: self.meta.clone(),
+        };
+        nodes.send(node, NOBODY, &queue, op);
+    }
+
+    /// Signals that the ticket got but has not `used` go to other waiters.
+    pub(super) fn leave_wake_queue(&mut self, nodes: &mut Nodes, used: bool) {
+        let Some(queue) = self.wake_queue.take() else {
+            return;
+        };
+        for (node, on) in self.on.iter_mut().enumerate() {
+            let wake = on.wake.take();
+            if on.queued.take().is_some() || wake.is_some() {
+                let token = wake.filter(|_| used).unwrap_or(0);
+                let op = release_op(self.lease.ticket, false, token);
+                nodes.send(node, NOBODY, &queue, op);
+            }
+        }
+    }
+}
+
+impl Quorum {
+    pub(super) fn wake_one(&mut self, name: &Name) {
+        let queue = wake_queue(name);
+        self.note_release(&queue);
+        for node in self.nodes.reachable() {
+            let op = Op::Signal {
+                ticket: Ticket::random(),
+                signal: Signal::One,
+            };
+            self.nodes.send(node, NOBODY, &queue, op);
+        }
+    }
+
+    /// The node has reconnected, and may have been restarted.
+    pub(super) fn look_after_places(&mut self, node: usize) {
+        for state in self.tickets.values_mut() {
+            if let Some(since) = &mut state.on[node].queued {
+                *since = Instant::START;
+            }
+        }
+    }
+
+    pub(super) fn woken(&mut self, node: usize, ticket: Ticket, token: u64) {
+        let state = self.tickets.get_mut(&ticket);
+        let Some(state) = state.filter(|state| state.wake_queue.is_some()) else {
+            return;
+        };
+        state.on[node].wake = Some(token);
+        if std::mem::replace(&mut state.woken, true) || state.phase != Phase::Wanting {
+            return;
+        }
+        match state.job {
+            None => {
+                let name = state.name.clone();
+                self.tell(&name, Message::Ask { ticket });
+            }
+            Some(number) => self.end_pause(number),
+        }
+    }
+}

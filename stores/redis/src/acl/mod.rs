@@ -1,0 +1,152 @@
+//! [`acl_rule`]: which commands the library needs, as a Redis ACL rule.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use auto_mutex_core::store::Layout;
+use auto_mutex_core::{Config, Settings, SetupError};
+
+use crate::{rights, uses_database};
+
+/// The ACL rule of a user that has, on each server, only the rights that this library needs with this [`Config`] or
+/// URL. [`AclRule::sentinels`] is the rule for sentinels. This function does not connect.
+///
+/// # Errors
+///
+/// The errors of [`Config::new`], and [`SetupError::InvalidOption`](crate::SetupError::InvalidOption) for options
+/// that cannot work.
+///
+/// ```
+/// # fn main() -> Result<(), auto_mutex::SetupError> {
+/// let rule = auto_mutex::acl_rule("redis://127.0.0.1:6379")?;
+/// println!("ACL SETUSER locks reset on >PASSWORD {rule}");
+/// assert!(rule.to_string().starts_with("resetkeys ~auto_mutex:* resetchannels &auto_mutex:* -@all +"));
+/// # Ok(()) }
+/// ```
+pub fn acl_rule<C>(config: C) -> Result<AclRule, SetupError>
+where
+    C: TryInto<Config>,
+    SetupError: From<C::Error>,
+{
+    Ok(AclRule::of(&config.try_into()?.validate()?))
+}
+
+/// The result of [`acl_rule`]. Its Display is the rule for the servers, as `ACL SETUSER` takes it: keys, channels,
+/// commands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AclRule {
+    commands: BTreeSet<String>,
+    optional: BTreeSet<String>,
+    sentinels: Option<String>,
+}
+
+impl AclRule {
+    fn of(settings: &Settings) -> Self {
+        let mut commands = rights::of_scripts();
+        let mut add = |rights: &[&str]| commands.extend(rights.iter().map(ToString::to_string));
+        add(rights::CONNECTION);
+        if uses_database(&*settings.engine) {
+            add(rights::DATABASE);
+        }
+        if settings.options().replicas.is_some() {
+            add(rights::REPLICAS);
+        }
+        let mut optional = rights::OPTIONAL.to_vec();
+        let mut sentinels = None;
+        match settings.engine.layout() {
+            Layout::InProcess | Layout::OneServer | Layout::Quorum => {}
+            Layout::Sharded => {
+                add(rights::CLUSTER);
+                optional.extend(rights::SHARD_CHANNELS);
+            }
+            Layout::Failover => {
+                sentinels = Some(format!(
+                    "resetkeys resetchannels {} -@all {}",
+                    listed('&', rights::SENTINEL_CHANNELS),
+                    listed('+', rights::SENTINEL)
+                ));
+            }
+        }
+        let optional = optional.iter().map(ToString::to_string);
+        Self {
+            optional: optional.filter(|right| !commands.contains(right)).collect(),
+            commands,
+            sentinels,
+        }
+    }
+
+    /// The rule without its optional commands. The library uses `CONFIG GET` for
+    /// [`Client::guarantees`](crate::Client::guarantees) and the warnings of set-up. But a user with that right can
+    /// also read the passwords in the configuration. Without `CONFIG GET`, the guarantees that depend on the
+    /// configuration are `Unknown`. The commands for the shard channels of a cluster are also optional. They save
+    /// work for the nodes; servers before Redis 7 do not have these commands.
+    #[must_use]
+    pub fn without_optional(mut self) -> Self {
+        self.optional.clear();
+        self
+    }
+
+    /// The rule with the commands that [`operator`](crate::operator) and the command `auto-mutex` need in addition: to list
+    /// names, and to find keys that never expire. The rule for sentinels stays the same.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), auto_mutex::SetupError> {
+    /// let rule = auto_mutex::acl_rule("redis://127.0.0.1:6379")?.operator();
+    /// assert!(rule.commands().any(|command| command == "scan"));
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn operator(mut self) -> Self {
+        let more = rights::OPERATOR.iter().map(ToString::to_string);
+        self.commands.extend(more);
+        self
+    }
+
+    /// The rule with `CLIENT SETINFO`, for servers of version 7.2 and above. Older servers refuse this rule. With this
+    /// right, `CLIENT LIST` shows this library and its version. Without it, the first connection of each client leaves
+    /// an entry in the server's `ACL LOG`.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), auto_mutex::SetupError> {
+    /// let rule = auto_mutex::acl_rule("valkey://127.0.0.1:6379")?.with_setinfo();
+    /// assert!(rule.commands().any(|command| command == "client|setinfo"));
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn with_setinfo(mut self) -> Self {
+        let more = rights::INTRODUCTION.iter().map(ToString::to_string);
+        self.optional.extend(more);
+        self
+    }
+
+    /// The rule for the user on the sentinels, which have users of their own. `None` if the URL names no sentinels.
+    #[must_use]
+    pub fn sentinels(&self) -> Option<&str> {
+        self.sentinels.as_deref()
+    }
+
+    /// The commands for the servers, as `command` or `command|subcommand`, in alphabetical order.
+    pub fn commands(&self) -> impl Iterator<Item = &str> {
+        let all: BTreeSet<_> = self.commands.union(&self.optional).collect();
+        all.into_iter().map(String::as_str)
+    }
+}
+
+impl fmt::Display for AclRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "resetkeys ~auto_mutex:* resetchannels &auto_mutex:* -@all {}",
+            listed('+', self.commands())
+        )
+    }
+}
+
+pub(crate) fn listed<T: fmt::Display>(sign: char, names: impl IntoIterator<Item = T>) -> String {
+    let names = names.into_iter().map(|name| format!("{sign}{name}"));
+    names.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(repository)]
+#[cfg(test)]
+mod tests;

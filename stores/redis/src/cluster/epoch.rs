@@ -1,0 +1,98 @@
+//! [`epoch_keys`]: the keys for the term notes of a node, in slots that the node serves.
+
+use std::sync::LazyLock;
+
+use auto_mutex_core::store::Address;
+
+use super::slot::Slot;
+use super::topology::Topology;
+use crate::EPOCH;
+
+/// One key is not enough, because a key whose slot is being migrated cannot be used.
+const SPARE: usize = 3;
+
+/// All members of a cluster choose the same keys. The choice does not follow the order of slot numbers, so it seldom
+/// changes when a few slots move.
+pub(super) fn epoch_keys(topology: &Topology, address: &Address) -> Vec<String> {
+    let mut slots: Vec<Slot> = topology.slots_of(address).collect();
+    if slots.len() > SPARE {
+        slots.select_nth_unstable_by_key(SPARE, rank);
+        slots.truncate(SPARE);
+    }
+    slots.sort_by_key(rank);
+    slots.into_iter().map(key).collect()
+}
+
+/// With the product alone, slot 0 would always come first; the XOR prevents this.
+fn rank(slot: &Slot) -> u16 {
+    (slot.0 ^ 0x2545).wrapping_mul(40503)
+}
+
+fn key(slot: Slot) -> String {
+    /// For each slot, a number whose text hashes to the slot.
+    static TAGS: LazyLock<Vec<u32>> = LazyLock::new(|| {
+        let mut tags = vec![u32::MAX; usize::from(Slot::COUNT)];
+        let mut left = tags.len();
+        for number in 0.. {
+            let tag = &mut tags[usize::from(Slot::of_tag(&number.to_string()).0)];
+            if *tag == u32::MAX {
+                *tag = number;
+                left -= 1;
+            }
+            if left == 0 {
+                break;
+            }
+        }
+        tags
+    });
+    format!("{EPOCH}:{{{}}}", TAGS[usize::from(slot.0)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn topology(ranges: &[(u16, u16, u16)]) -> Topology {
+        let ranges = ranges.iter();
+        Topology {
+            ranges: ranges
+                .map(|(first, last, port)| (Slot(*first), Slot(*last), at(*port)))
+                .collect(),
+            ..Topology::default()
+        }
+    }
+
+    fn at(port: u16) -> Address {
+        let host = "h".to_owned();
+        Address::Tcp { host, port }
+    }
+
+    fn slot(key: &str) -> Slot {
+        let tag = key.strip_prefix("auto_mutex:epoch:{").unwrap();
+        Slot::of_tag(tag.strip_suffix('}').unwrap())
+    }
+
+    #[test]
+    fn keys_are_in_slots_of_the_node() {
+        let topology = topology(&[(0, 99, 1), (100, 16382, 2), (16383, 16383, 1)]);
+        for (port, fits) in [(1, true), (2, false)] {
+            let keys = epoch_keys(&topology, &at(port));
+            assert_eq!(keys.len(), SPARE);
+            for key in keys {
+                let slot = slot(&key).0;
+                assert_eq!(slot < 100 || slot == 16383, fits, "{slot}");
+            }
+        }
+        assert_eq!(epoch_keys(&topology, &at(3)), [""; 0]);
+    }
+
+    #[test]
+    fn they_stay_while_most_slots_stay() {
+        let before = epoch_keys(&topology(&[(0, 5460, 1)]), &at(1));
+        let changed = (1..100)
+            .filter(|moved| epoch_keys(&topology(&[(moved * 10, 5460, 1)]), &at(1))[0] != before[0])
+            .count();
+        // `redis-cli` moves the slots of a node in ascending order.
+        assert!(changed < 99, "each move changed the key");
+    }
+}

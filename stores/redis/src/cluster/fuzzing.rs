@@ -1,0 +1,44 @@
+//! Entry points for the fuzzers: they read input as it comes from a cluster. See `crate::fuzzing`.
+
+use auto_mutex_core::store::Address;
+
+use super::epoch::epoch_keys;
+use super::redirector::redirect;
+use super::slot::Slot;
+use super::topology::Topology;
+use crate::fuzzing;
+
+/// Error replies, including redirections.
+pub fn errors(bytes: &[u8]) {
+    fuzzing::each_error(bytes, |error| {
+        if let Some((_, slot, _)) = redirect(error, &asked()) {
+            assert!(slot.0 < Slot::COUNT);
+            let text = error.to_string();
+            assert!(text.starts_with("MOVED ") || text.starts_with("ASK "));
+        }
+    });
+}
+
+/// A cluster's description of its slots.
+pub fn slots(bytes: &[u8]) {
+    let mut topology = Topology::default();
+    let mut index = 0;
+    fuzzing::each(bytes, |value| {
+        topology.read(index % Topology::QUESTIONS.len(), value, &asked());
+        index += 1;
+    });
+    for (first, last, _) in &topology.ranges {
+        assert!(first.0 < Slot::COUNT && last.0 < Slot::COUNT);
+    }
+    // Only two nodes are checked, because choosing keys from all slots of a node is slow.
+    for (_, _, address) in topology.ranges.iter().take(2) {
+        assert!(epoch_keys(&topology, address).len() <= 3);
+    }
+}
+
+fn asked() -> Address {
+    Address::Tcp {
+        host: "asked".to_owned(),
+        port: 7000,
+    }
+}

@@ -1,0 +1,94 @@
+//! [`Primary`]: a node of the cluster that this member sends requests to.
+
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::time::Duration;
+
+use auto_mutex_core::StoreError;
+use auto_mutex_core::store::{Address, Instant, Node, ServerState, Store as _, lock};
+
+use crate::{Pipeline, TermKeys};
+
+const NEW: u8 = 0;
+const UP: u8 = 1;
+const DOWN: u8 = 2;
+
+/// How long a node without slots is kept after the last request for a slot that it was importing.
+const KEPT: Duration = Duration::from_secs(60);
+
+#[derive(Debug)]
+pub(super) struct Primary {
+    /// Never reused.
+    pub(super) node: Node,
+    pub(super) address: Address,
+    pub(super) store: Arc<Pipeline>,
+    pub(super) epoch: TermKeys,
+    link: AtomicU8,
+    pub(super) refuses: AtomicBool,
+    /// Whether the member may have sent requests here that it must resend on a new connection.
+    had_requests: AtomicBool,
+    wanted: Mutex<Instant>,
+}
+
+impl Primary {
+    pub(super) fn new(node: Node, address: Address, store: Arc<Pipeline>, epoch: TermKeys) -> Self {
+        Self {
+            node,
+            address,
+            store,
+            epoch,
+            link: AtomicU8::new(NEW),
+            refuses: AtomicBool::new(false),
+            had_requests: AtomicBool::new(true),
+            wanted: Mutex::new(Instant::START),
+        }
+    }
+
+    /// The node was connected at set-up, before there were requests.
+    pub(super) fn opened(&self) {
+        self.had_requests.store(false, Ordering::Relaxed);
+        self.set_up(true);
+    }
+
+    pub(super) fn set_up(&self, up: bool) {
+        self.link
+            .store(if up { UP } else { DOWN }, Ordering::Release);
+    }
+
+    pub(super) fn is_up(&self) -> bool {
+        self.link.load(Ordering::Acquire) == UP
+    }
+
+    pub(super) fn is_well(&self) -> bool {
+        self.is_up() && !self.refuses.load(Ordering::Acquire)
+    }
+
+    pub(super) fn servers(&self) -> Vec<ServerState> {
+        let mut servers = self.store.servers();
+        for server in &mut servers {
+            if server.down.is_none() && self.refuses.load(Ordering::Acquire) {
+                let why = "the node answers that the cluster is down";
+                server.down = Some(StoreError::disconnected(why));
+            }
+        }
+        servers
+    }
+
+    pub(super) fn is_new(&self) -> bool {
+        self.link.load(Ordering::Acquire) == NEW
+    }
+
+    /// Whether the node had a connection or requests before.
+    pub(super) fn connects_again(&self) -> bool {
+        self.had_requests.swap(true, Ordering::Relaxed)
+    }
+
+    pub(super) fn want(&self) {
+        *lock(&self.wanted) = Instant::now().after(KEPT);
+    }
+
+    pub(super) fn is_wanted(&self) -> bool {
+        *lock(&self.wanted) > Instant::now()
+    }
+}

@@ -1,0 +1,388 @@
+//! [`Refresher`]: keeps the slot map up to date, and a connection to every node that serves slots.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use auto_mutex_core::store::{
+    Address, Backoff, Boxed, Events, Instant, Node, Store as _, Trouble, engine, jittered, not_yet,
+    tell,
+};
+use auto_mutex_core::{SetupError, StoreError};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::connector::Connector;
+use super::epoch::epoch_keys;
+use super::primary::Primary;
+use super::redirector::Redirector;
+use super::store::{ClusterStore, NOWHERE};
+use super::topology::{Topology, concerns_one_node, share, shuffle, slow, survey};
+use crate::wire::Limits;
+use crate::{Driver, Throttle};
+
+const CALM: Duration = Duration::from_secs(60);
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+/// How long a node may be silent. If all nodes were silent for this time, the next survey allows twice the time.
+const SILENCE: Duration = Duration::from_secs(1);
+const LEAST: Duration = Duration::from_millis(50);
+/// How long all nodes must report a lower epoch before the client takes them for a new cluster. A minority that a
+/// partition has cut off reports one too, but soon says that the cluster is down.
+const ANOTHER: Duration = Duration::from_secs(30);
+
+pub(crate) struct Refresher {
+    store: Arc<ClusterStore>,
+    connector: Connector,
+    topology: Topology,
+    seen: Instant,
+    behind: Option<Instant>,
+    new: Vec<(Arc<Primary>, Driver)>,
+    surveys: JoinSet<()>,
+    due: Instant,
+    began: Instant,
+    earliest: Instant,
+    backoff: Backoff,
+    warnings: Throttle,
+    /// The result of the survey in progress may be out of date.
+    stale: bool,
+}
+
+impl Refresher {
+    pub(super) fn new(store: Arc<ClusterStore>, connector: Connector) -> Self {
+        let now = Instant::now();
+        Self {
+            store,
+            connector,
+            topology: Topology::default(),
+            seen: now,
+            behind: None,
+            new: Vec::new(),
+            surveys: JoinSet::new(),
+            due: now,
+            began: now,
+            earliest: now,
+            backoff: Backoff::new(FIRST_PAUSE, SILENCE),
+            warnings: Throttle::default(),
+            stale: false,
+        }
+    }
+
+    async fn connect(&mut self, limit: Duration) -> Result<(), SetupError> {
+        let seen = Instant::now();
+        let ends = seen.after(limit);
+        let candidates = self.connector.candidates(&[], &[]);
+        let share = share(limit, candidates.len());
+        let limits = || Limits::new(share.min(Instant::now().until(ends)), share);
+        let topology = survey(candidates, 0, limits).await?;
+        let mut opening = JoinSet::new();
+        let addresses: HashSet<_> = topology.primaries().collect();
+        for address in addresses {
+            let (primary, mut driver) =
+                self.connector
+                    .primary(address.clone(), &topology, true, true);
+            let limit = Instant::now().until(ends);
+            opening.spawn(async move {
+                let result = driver.open(limit).await;
+                (primary, driver, result)
+            });
+        }
+        let mut failed = None;
+        while let Some(opened) = opening.join_next().await {
+            let Ok((primary, driver, result)) = opened else {
+                continue;
+            };
+            match result {
+                Ok(()) => {
+                    primary.opened();
+                    self.store.note_guarantees(primary.store.guarantees());
+                }
+                Err(error) if concerns_one_node(&error) => {
+                    let why = error.to_string();
+                    tell(move || {
+                        tracing::warn!(error = %why, "a node of the lock store cannot be reached");
+                    });
+                    primary.set_up(false);
+                    failed = Some(error);
+                }
+                Err(error) => return Err(error),
+            }
+            self.new.push((primary, driver));
+        }
+        let is_any_up = self.new.iter().any(|(primary, _)| primary.is_up());
+        if let Some(error) = failed.filter(|_| !is_any_up) {
+            return Err(error);
+        }
+        let primaries = self.new.iter().map(|(primary, _)| primary.clone());
+        let map = self.store.map().next(&topology, seen, primaries.collect());
+        self.store.set_map(Arc::new(map));
+        (self.topology, self.seen) = (topology, seen);
+        self.plan();
+        Ok(())
+    }
+
+    fn is_lost(&self) -> bool {
+        self.store.map().primaries().is_empty()
+    }
+
+    async fn drive(mut self: Box<Self>, events: Arc<dyn Events>) {
+        let mut is_lost = self.is_lost();
+        let mut running = JoinSet::new();
+        loop {
+            for (primary, driver) in self.new.drain(..) {
+                let redirector = Redirector {
+                    store: self.store.clone(),
+                    primary,
+                    events: events.clone(),
+                };
+                running.spawn(driver.run(Arc::new(redirector)));
+            }
+            // Now every name belongs to a node, whose driver has reported its state.
+            if is_lost && !self.is_lost() {
+                is_lost = false;
+                events.gone(NOWHERE);
+            }
+            if self.store.closed.load(Ordering::Acquire) {
+                break;
+            }
+            let has_work = self.store.has_work.notified();
+            let due = Instant::now().until(self.due);
+            if !self.surveys.is_empty() {
+                has_work.await;
+            } else if timeout(due, has_work).await.is_err() {
+                self.begin_survey();
+            }
+            self.work(&*events);
+            while running.try_join_next().is_some() {}
+        }
+        // Nodes may have been added after `close` was called.
+        self.store.close();
+        while running.join_next().await.is_some() {}
+    }
+
+    fn begin_survey(&mut self) {
+        let (map, replicas) = (self.store.map(), &self.topology.replicas);
+        let candidates = self.connector.candidates(map.primaries(), replicas);
+        let limit = self.connector.connect_timeout;
+        let silence = self.backoff.silence();
+        let limits = move || Limits::new(limit, silence);
+        let survey = survey(candidates, self.topology.epoch, limits);
+        let store = self.store.clone();
+        self.surveys.spawn(async move {
+            let result = survey.await;
+            store.schedule(|work| work.surveyed = Some(result));
+        });
+        self.stale = false;
+        self.began = Instant::now();
+    }
+
+    fn work(&mut self, events: &dyn Events) {
+        let work = self.store.take_work();
+        if work.refresh {
+            self.stale = !self.surveys.is_empty();
+            self.due = self.due.min(self.earliest.max(Instant::now()));
+        }
+        if work.changed || !work.connect.is_empty() {
+            self.redraw(&work.connect, events);
+        }
+        for node in work.ask_again {
+            self.ask_again(node, events);
+        }
+        if let Some(result) = work.surveyed {
+            self.surveys = JoinSet::new();
+            let now = Instant::now();
+            let took = self.began.until(now);
+            self.backoff.failed(match result {
+                _ if took < slow(SILENCE) => Trouble::Unreachable,
+                Err(_) if took >= self.backoff.silence() => Trouble::Silent,
+                _ => Trouble::Busy,
+            });
+            // A busy cluster is asked less often: the pause is at least as long as this survey took.
+            self.earliest = self.began.after(LEAST).max(now.after(took));
+            self.surveyed(result, events);
+            self.plan();
+        }
+    }
+
+    fn surveyed(&mut self, result: Result<Topology, SetupError>, events: &dyn Events) {
+        match result {
+            Ok(topology)
+                if is_newer(&topology, self.topology.epoch, &mut self.behind, self.began) =>
+            {
+                if topology.ranges != self.topology.ranges {
+                    for primary in self.store.map().primaries() {
+                        primary.epoch.set(epoch_keys(&topology, &primary.address));
+                    }
+                }
+                self.topology = topology;
+                self.seen = self.began;
+                self.redraw(&HashSet::new(), events);
+            }
+            Ok(_) => self.topology.works = false,
+            Err(error) => {
+                self.topology.works = false;
+                let is_lost = self.is_lost();
+                let text = self.warnings.failed(&error, is_lost);
+                if is_lost {
+                    events.still_disconnected(NOWHERE, StoreError::disconnected(text));
+                }
+            }
+        }
+    }
+
+    fn plan(&mut self) {
+        let map = self.store.map();
+        let is_well = self.topology.works
+            && map.is_complete()
+            && map.primaries().iter().all(|primary| primary.is_well());
+        let wait = if is_well && !self.stale {
+            self.backoff.reset();
+            jittered(CALM)
+        } else {
+            self.backoff.pause()
+        };
+        self.due = Instant::now().after(wait);
+    }
+
+    fn redraw(&mut self, connect: &HashSet<Address>, events: &dyn Events) {
+        let old = self.store.map();
+        let mut primaries = old.primaries().to_vec();
+        // Of a cluster that was just found, one node is checked: thousands of clients may start together, and the checks take
+        // most of the time of a new connection.
+        let is_new = self.is_lost();
+        let mut serving: Vec<_> = self.topology.primaries().collect();
+        shuffle(&mut serving);
+        for address in serving.into_iter().chain(connect) {
+            if primaries.iter().any(|primary| primary.address == *address) {
+                continue;
+            }
+            let (primary, driver) = self.connector.primary(
+                address.clone(),
+                &self.topology,
+                is_new,
+                is_new && primaries.is_empty(),
+            );
+            if connect.contains(address) {
+                primary.want();
+            }
+            primaries.push(primary.clone());
+            self.new.push((primary, driver));
+        }
+        let map = Arc::new(old.next(&self.topology, self.seen, primaries));
+        self.store.set_map(map.clone());
+        for primary in old.primaries().iter().filter(|primary| !map.has(primary)) {
+            let address = primary.address.to_string();
+            tell(move || {
+                tracing::info!(%address, "a node of the lock store no longer serves any slot");
+            });
+            primary.store.cut();
+            events.gone(primary.node);
+        }
+        for node in map.taken_over(&old) {
+            self.ask_again(node, events);
+        }
+    }
+
+    /// Makes the member resend its requests for `node`, which took over slots, or whose answer was lost.
+    fn ask_again(&self, node: Node, events: &dyn Events) {
+        let map = self.store.map();
+        let primary = map.primaries().iter().find(|primary| primary.node == node);
+        if let Some(primary) = primary.filter(|primary| primary.is_up()) {
+            events.connected(node, primary.connects_again());
+        }
+    }
+}
+
+impl engine::Driver for Refresher {
+    fn open(&mut self, limit: Duration) -> Boxed<'_, Result<(), SetupError>> {
+        Box::pin(self.connect(limit))
+    }
+
+    fn run(self: Box<Self>, events: Arc<dyn Events>) -> Boxed<'static, ()> {
+        if self.is_lost() {
+            events.disconnected(NOWHERE, not_yet());
+        }
+        Box::pin(self.drive(events))
+    }
+}
+
+/// Whether `topology` should replace the one with `epoch`. If no node has reported that epoch for a long time, the
+/// cluster is a new one, whose epochs started again. `behind`: since when all answers have a lower epoch.
+fn is_newer(topology: &Topology, epoch: u64, behind: &mut Option<Instant>, now: Instant) -> bool {
+    if topology.epoch >= epoch {
+        *behind = None;
+        return true;
+    }
+    let since = *behind.get_or_insert(now);
+    let is_another = topology.works && since.after(ANOTHER) <= now;
+    if is_another {
+        tell(|| {
+            tracing::warn!("the cluster of the lock store was replaced by another one");
+        });
+        *behind = None;
+    }
+    is_another
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+    use auto_mutex_core::Config;
+    use auto_mutex_core::store::{self, MemberId};
+
+    /// Runs in tokio's paused time, which jumps to the next deadline if no node answers.
+    #[tokio::test(start_paused = true)]
+    async fn silent_nodes_share_the_connect_timeout() {
+        let silent: Vec<_> = (0..7)
+            .map(|_| TcpListener::bind("127.0.0.1:0").unwrap())
+            .collect();
+        let addresses: Vec<_> = silent
+            .iter()
+            .map(|listener| listener.local_addr().unwrap().to_string())
+            .collect();
+        let url = format!("redis-cluster://{}", addresses.join(","));
+        let limit = Duration::from_millis(600);
+        let config = Config::new(url).unwrap().connect_timeout(limit);
+        let settings = config.validate().unwrap();
+        let began = tokio::time::Instant::now();
+        let Err(error) = store::open(
+            &*settings.engine,
+            &settings.options(),
+            MemberId::random(),
+            false,
+        )
+        .await
+        .map(drop) else {
+            panic!("nothing answers there");
+        };
+        assert!(matches!(error, SetupError::Unreachable { .. }), "{error:?}");
+        let took = began.elapsed();
+        assert!(took < 2 * limit, "{took:?}");
+    }
+
+    #[test]
+    fn nodes_that_are_behind_are_believed_when_no_other_is_left() {
+        let start = Instant::now();
+        let mut behind = None;
+        let mut is_newer = |known, works, epoch, seconds| {
+            let topology = Topology {
+                epoch: known,
+                works,
+                ..Topology::default()
+            };
+            let now = start.after(Duration::from_secs(seconds));
+            super::is_newer(&topology, epoch, &mut behind, now)
+        };
+        assert!(is_newer(7, true, 7, 0));
+        assert!(!is_newer(3, true, 7, 1));
+        assert!(!is_newer(3, true, 7, 30));
+        // A node of the old cluster still answers.
+        assert!(is_newer(8, true, 7, 31));
+        assert!(!is_newer(3, true, 8, 32));
+        assert!(!is_newer(3, false, 8, 70));
+        assert!(is_newer(3, true, 8, 71));
+        assert!(is_newer(3, true, 3, 72));
+    }
+}

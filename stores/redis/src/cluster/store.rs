@@ -1,0 +1,174 @@
+//! [`ClusterStore`]: takes requests from any thread, and sends each to the node of its name.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use auto_mutex_core::store::{
+    Address, Answer, Instant, Name, Node, Request, ServerState, Store, StoreErrorKind, lock,
+    not_yet,
+};
+use auto_mutex_core::{Guarantees, SetupError, StoreError};
+use tokio::sync::Notify;
+
+use super::primary::Primary;
+use super::slot::Slot;
+use super::slot_map::SlotMap;
+use super::topology::Topology;
+
+/// Takes the place of the node of names whose slot no node serves.
+pub(super) const NOWHERE: Node = Node(u32::MAX);
+/// The minimum time between two moves of a slot: two nodes that disagree must not pass a request back and forth for ever.
+const MOVE_INTERVAL: Duration = Duration::from_secs(1);
+
+#[derive(Debug)]
+pub(crate) struct ClusterStore {
+    map: Mutex<Arc<SlotMap>>,
+    seeds: String,
+    guarantees: Mutex<Guarantees>,
+    pub(super) closed: AtomicBool,
+    work: Mutex<Work>,
+    pub(super) has_work: Notify,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Work {
+    pub(super) refresh: bool,
+    pub(super) changed: bool,
+    /// Nodes for whose names the member should resend all requests.
+    pub(super) ask_again: HashSet<Node>,
+    pub(super) connect: HashSet<Address>,
+    pub(super) surveyed: Option<Result<Topology, SetupError>>,
+}
+
+impl ClusterStore {
+    pub(super) fn new(seeds: String) -> Self {
+        Self {
+            seeds,
+            guarantees: Mutex::new(Guarantees::unknown()),
+            map: Mutex::new(Arc::new(SlotMap::new(Vec::new()))),
+            closed: AtomicBool::new(false),
+            work: Mutex::default(),
+            has_work: Notify::new(),
+        }
+    }
+
+    pub(super) fn note_guarantees(&self, of_node: Guarantees) {
+        let mut guarantees = lock(&self.guarantees);
+        *guarantees = Guarantees::weakest_known([guarantees.clone(), of_node].into_iter());
+    }
+
+    pub(super) fn map(&self) -> Arc<SlotMap> {
+        lock(&self.map).clone()
+    }
+
+    pub(super) fn set_map(&self, map: Arc<SlotMap>) {
+        *lock(&self.map) = map;
+    }
+
+    pub(super) fn schedule(&self, add: impl FnOnce(&mut Work)) {
+        add(&mut lock(&self.work));
+        self.has_work.notify_one();
+    }
+
+    pub(super) fn take_work(&self) -> Work {
+        std::mem::take(&mut *lock(&self.work))
+    }
+
+    /// Returns the request if it must wait.
+    ///
+    /// All pending requests for the slot are at `from`, which answers them in order. So the first redirected request is
+    /// the oldest. Other threads see `to` in the map only after that request was submitted to `to`.
+    pub(super) fn follow_move(
+        &self,
+        slot: Slot,
+        from: &Arc<Primary>,
+        to: &Arc<Primary>,
+        request: Request,
+    ) -> Option<Request> {
+        let mut current = lock(&self.map);
+        let now = Instant::now();
+        let moved = current.moved_at(slot);
+        let again = moved.is_some_and(|moved| moved.after(MOVE_INTERVAL) > now);
+        if again || !current.is_at(slot, from) {
+            return Some(request);
+        }
+        let mut map = SlotMap::clone(&current);
+        map.note_moved(slot, to, now);
+        *current = Arc::new(map);
+        let refused = to.store.submit(request);
+        drop(current);
+        to.store.flush();
+        refused.map(|answer| answer.request)
+    }
+}
+
+impl Store for ClusterStore {
+    fn guarantees(&self) -> Guarantees {
+        lock(&self.guarantees).clone()
+    }
+
+    fn submit(&self, mut request: Request) -> Option<Answer> {
+        let slot = Slot::of(&request.name);
+        let busy = |request, why| Some(busy(request, &StoreError::disconnected(why)));
+        let mut last: Option<Arc<Primary>> = None;
+        loop {
+            let map = self.map();
+            if map.primaries().is_empty() {
+                return Some(request.unsent());
+            }
+            let Some(primary) = map.primary(slot) else {
+                return busy(request, "no node of the cluster serves this slot");
+            };
+            if last.is_some_and(|last| Arc::ptr_eq(&last, primary)) {
+                return busy(request, "the node is given up just now");
+            }
+            let answer = primary.store.submit(request)?;
+            if self.closed.load(Ordering::Acquire) {
+                return Some(answer);
+            }
+            // The node no longer serves any slot. A new map was set before.
+            last = Some(primary.clone());
+            request = answer.request;
+        }
+    }
+
+    fn servers(&self) -> Vec<ServerState> {
+        let map = self.map();
+        if map.primaries().is_empty() {
+            return vec![ServerState {
+                address: self.seeds.clone(),
+                down: Some(not_yet()),
+                closing: None,
+            }];
+        }
+        let primaries = map.primaries().iter();
+        primaries.flat_map(|primary| primary.servers()).collect()
+    }
+
+    fn flush(&self) {
+        for primary in self.map().primaries() {
+            primary.store.flush();
+        }
+    }
+
+    fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        for primary in self.map().primaries() {
+            primary.store.close();
+        }
+        self.has_work.notify_one();
+    }
+
+    fn node(&self, name: &Name) -> Node {
+        let map = self.map();
+        map.primary(Slot::of(name))
+            .map_or(NOWHERE, |primary| primary.node)
+    }
+}
+
+pub(super) fn busy(request: Request, why: &StoreError) -> Answer {
+    request.failed(why.as_kind(StoreErrorKind::Busy))
+}

@@ -1,0 +1,143 @@
+//! Redirects while other threads submit requests: no request overtakes an earlier request of the same ticket.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use auto_mutex_core::StoreError;
+use auto_mutex_core::store::{
+    Address, Answer, Events, GrantBlock, Lease, MemberId, Message, Mode, Name, Node, Op, Request,
+    RequestId, Share, Store, StoreErrorKind, Ticket, lock,
+};
+
+use super::primary::Primary;
+use super::redirector::Redirector;
+use super::slot::Slot;
+use super::slot_map::SlotMap;
+use super::store::ClusterStore;
+use crate::Access;
+use crate::{Driver, Guard, Route, Scripts, Spec, TermKeys};
+
+/// The answers, in the order in which they came.
+#[derive(Default)]
+struct Answers(Mutex<Vec<Request>>);
+
+impl Events for Answers {
+    fn answered(&self, answer: Answer) {
+        lock(&self.0).push(answer.request);
+    }
+
+    fn told(&self, _: &Name, _: Message) {}
+    fn connected(&self, _: Node, _: bool) {}
+    fn disconnected(&self, _: Node, _: StoreError) {}
+    fn closed(&self, _: Node, _: Option<GrantBlock>) {}
+    fn still_disconnected(&self, _: Node, _: StoreError) {}
+}
+
+/// Makes a node without a server: submitted requests wait there, in order.
+fn node(number: u16) -> (Arc<Primary>, Driver) {
+    let host = "127.0.0.1".to_owned();
+    let address = Address::Tcp { host, port: number };
+    let keys = TermKeys::new(Vec::new());
+    let guard = Guard {
+        replicated: true,
+        keys: keys.clone(),
+        restart: false,
+        failover: false,
+        longest_lease: Duration::from_secs(1),
+    };
+    let (member, limit) = (MemberId::random(), Duration::from_secs(60));
+    let route = Route::Fixed(address.clone());
+    let spec = Spec {
+        scripts: Scripts::of_cluster(),
+        is_new: false,
+        ..Spec::new(route, &Access::default(), member, guard, limit)
+    };
+    let (store, driver) = spec.unconnected();
+    let primary = Primary::new(Node(number.into()), address, store, keys);
+    primary.set_up(true);
+    (Arc::new(primary), driver)
+}
+
+fn acquire(name: &Name, ticket: Ticket) -> Request {
+    let op = Op::Acquire {
+        lease: Lease::of(ticket, 1, Duration::from_secs(1)),
+        share: Share::of(1, 1),
+        mode: Mode::Queue,
+        meta: "host 1 site".into(),
+    };
+    request(name, op)
+}
+
+fn release(name: &Name, ticket: Ticket) -> Request {
+    let op = Op::Release {
+        ticket,
+        park: Duration::ZERO,
+        tomb: false,
+        used: 0,
+    };
+    request(name, op)
+}
+
+fn request(name: &Name, op: Op) -> Request {
+    let (name, id) = (name.clone(), RequestId(0));
+    Request { name, op, id }
+}
+
+/// The release is sent to the new node at once, and must come after the redirected acquire. It has no tombstone, so it
+/// would not stop an acquire that comes later.
+#[tokio::test]
+async fn a_request_that_is_sent_on_is_not_overtaken() {
+    let ((old, _), (new, driver)) = (node(1), node(2));
+    // There are enough names for the two threads to meet between any two steps. Each name has a slot of its own.
+    let mut slots = HashSet::new();
+    let mut names: Vec<_> = (0..60_000)
+        .map(|number| Name::from_escaped(&format!("n{number}")))
+        .collect();
+    names.retain(|name| slots.insert(Slot::of(name)));
+    let mut map = SlotMap::new(vec![old.clone(), new.clone()]);
+    map.set(names.iter().map(Slot::of), &old);
+    let store = Arc::new(ClusterStore::new(String::new()));
+    store.set_map(Arc::new(map));
+    let redirector = Redirector {
+        store: store.clone(),
+        primary: old.clone(),
+        events: Arc::new(Answers::default()),
+    };
+    let tickets: Vec<_> = names.iter().map(|_| Ticket::random()).collect();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for (name, ticket) in names.iter().zip(&tickets) {
+                while store.node(name) != new.node {
+                    std::hint::spin_loop();
+                }
+                assert!(store.submit(release(name, *ticket)).is_none());
+            }
+        });
+        for (name, ticket) in names.iter().zip(&tickets) {
+            let moved = format!("{} {}", Slot::of(name).0, new.address);
+            redirector.answered(Answer {
+                request: acquire(name, *ticket),
+                result: Err(StoreError::of_server(
+                    StoreErrorKind::Refused,
+                    "MOVED",
+                    &moved,
+                )),
+            });
+        }
+    });
+    new.store.close();
+    let answers = Arc::new(Answers::default());
+    driver.run(answers.clone()).await;
+    let answers = lock(&answers.0);
+    assert_eq!(answers.len(), 2 * names.len());
+    let mut acquired = HashSet::new();
+    for request in answers.iter() {
+        let ticket = request.op.ticket().unwrap();
+        match request.op {
+            Op::Release { .. } => assert!(acquired.contains(&ticket), "overtaken"),
+            _ => assert!(acquired.insert(ticket)),
+        }
+    }
+}

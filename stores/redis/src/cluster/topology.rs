@@ -1,0 +1,298 @@
+//! [`Topology`]: the slots and primaries, as one node reports them; and [`survey`], which asks the nodes.
+
+use std::time::Duration;
+
+use auto_mutex_core::store::{Address, invalid};
+use auto_mutex_core::{SetupError, StoreError};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use uuid::Uuid;
+
+use super::slot::Slot;
+use crate::RedisEndpoint;
+use crate::wire::{Limits, Value};
+
+const ABREAST: usize = 3;
+const MOST: usize = 12;
+/// So many answers are enough, even if none of them reports a cluster that is up.
+const ENOUGH: usize = 3;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Topology {
+    pub(super) ranges: Vec<(Slot, Slot, Address)>,
+    pub(super) replicas: Vec<Address>,
+    pub(super) works: bool,
+    pub(super) epoch: u64,
+}
+
+impl Topology {
+    pub(super) const QUESTIONS: [&[&str]; 2] = [&["CLUSTER", "SLOTS"], &["CLUSTER", "INFO"]];
+
+    pub(super) fn read(&mut self, index: usize, reply: &Value<'_>, asked: &Address) {
+        match (index, reply) {
+            (0, Value::List(ranges)) => {
+                for range in ranges {
+                    self.range(range, asked);
+                }
+            }
+            (1, Value::Text(info)) => {
+                for line in String::from_utf8_lossy(info).lines() {
+                    match line.split_once(':') {
+                        Some(("cluster_state", state)) => self.works = state == "ok",
+                        Some(("cluster_current_epoch", epoch)) => {
+                            self.epoch = epoch.parse().unwrap_or_default();
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn slots_of(&self, address: &Address) -> impl Iterator<Item = Slot> {
+        let ranges = self.ranges.iter().filter(move |range| range.2 == *address);
+        ranges.flat_map(|(first, last, _)| (first.0..=last.0).map(Slot))
+    }
+
+    pub(super) fn serves(&self, address: &Address, slot: Slot) -> bool {
+        let mut ranges = self.ranges.iter();
+        ranges.any(|(first, last, at)| (first.0..=last.0).contains(&slot.0) && at == address)
+    }
+
+    /// The primaries, each once for every range of its slots.
+    pub(super) fn primaries(&self) -> impl Iterator<Item = &Address> {
+        self.ranges.iter().map(|range| &range.2)
+    }
+
+    /// Ignores malformed ranges.
+    fn range(&mut self, range: &Value<'_>, asked: &Address) {
+        let [first, last, primary, replicas @ ..] = range.as_list().unwrap_or_default() else {
+            return;
+        };
+        let slot = |value: &Value<'_>| match value {
+            Value::Integer(number) => Slot::numbered(*number),
+            _ => None,
+        };
+        let (Some(first), Some(last)) = (slot(first), slot(last)) else {
+            return;
+        };
+        if let Some(address) = node(primary, asked) {
+            self.ranges.push((first, last, address));
+        }
+        for address in replicas.iter().filter_map(|replica| node(replica, asked)) {
+            if !self.replicas.contains(&address) {
+                self.replicas.push(address);
+            }
+        }
+    }
+}
+
+fn node(value: &Value<'_>, asked: &Address) -> Option<Address> {
+    let words = value.as_list()?;
+    let [host, Value::Integer(port), ..] = words else {
+        return None;
+    };
+    let host = match host {
+        // The host name is unknown; the metadata may have the address.
+        Value::Text(b"?") => words.get(3).and_then(ip).unwrap_or_default(),
+        Value::Text(host) => std::str::from_utf8(host).ok()?,
+        _ => "",
+    };
+    address(host, (*port).try_into().ok()?, asked)
+}
+
+fn ip<'a>(more: &Value<'a>) -> Option<&'a str> {
+    let of = |key: &Value<'a>, value: &Value<'a>| match (key, value) {
+        (Value::Text(b"ip"), Value::Text(ip)) => std::str::from_utf8(ip).ok(),
+        _ => None,
+    };
+    match more {
+        Value::Map(fields) => fields.iter().find_map(|(key, value)| of(key, value)),
+        Value::List(words) => words
+            .chunks_exact(2)
+            .find_map(|pair| of(&pair[0], &pair[1])),
+        _ => None,
+    }
+}
+
+/// `host`: as the node at `asked` has named it; empty if both have the same host.
+pub(super) fn address(host: &str, port: u16, asked: &Address) -> Option<Address> {
+    let host = match (host, asked) {
+        ("", Address::Tcp { host, .. }) => host,
+        ("", Address::Unix(_)) => return None,
+        (host, _) => host,
+    };
+    let host = host.to_owned();
+    Some(Address::Tcp { host, port })
+}
+
+/// Asks `candidates` in order, until one reports a cluster that is up, with `epoch` or a higher one. Otherwise returns
+/// the answer with the highest epoch. Another node is asked only if an answer is slow or not good enough: thousands of
+/// clients may start together.
+pub(super) async fn survey(
+    candidates: Vec<RedisEndpoint>,
+    epoch: u64,
+    limits: impl Fn() -> Limits,
+) -> Result<Topology, SetupError> {
+    let pause = slow(limits().silence);
+    let mut left = candidates.into_iter().take(MOST);
+    let mut asked = JoinSet::new();
+    let mut answers = 0;
+    let mut best: Option<Topology> = None;
+    let mut worst: Option<SetupError> = None;
+    loop {
+        if asked.len() < ABREAST
+            && let Some(candidate) = left.next()
+        {
+            asked.spawn(ask(candidate, limits()));
+        }
+        let Ok(answer) = timeout(pause, asked.join_next()).await else {
+            continue;
+        };
+        match answer {
+            Some(Ok(Ok(topology))) => {
+                if topology.works && topology.epoch >= epoch {
+                    return Ok(topology);
+                }
+                if best.as_ref().is_none_or(|best| best.epoch < topology.epoch) {
+                    best = Some(topology);
+                }
+                answers += 1;
+            }
+            Some(Ok(Err(error))) if worst.as_ref().is_none_or(concerns_one_node) => {
+                worst = Some(error);
+            }
+            Some(_) => {}
+            None => break,
+        }
+        if answers == ENOUGH {
+            break;
+        }
+    }
+    best.ok_or_else(|| worst.unwrap_or_else(|| invalid("it names no node")))
+}
+
+/// The time for each candidate, so that a survey ends within `limit` even if none answers.
+pub(super) fn share(limit: Duration, candidates: usize) -> Duration {
+    let rounds = candidates.min(MOST).div_ceil(ABREAST).max(1);
+    limit / rounds as u32
+}
+
+/// After this time a survey asks another node as well, but still waits for the first.
+pub(super) fn slow(silence: Duration) -> Duration {
+    silence / 4
+}
+
+/// Whether another node may answer.
+pub(super) fn concerns_one_node(error: &SetupError) -> bool {
+    matches!(
+        error,
+        SetupError::Unreachable { .. } | SetupError::NotPrimary { .. }
+    )
+}
+
+async fn ask(candidate: RedisEndpoint, limits: Limits) -> Result<Topology, SetupError> {
+    let mut topology = Topology::default();
+    let read = |index, reply: &Value<'_>| topology.read(index, reply, &candidate.address);
+    crate::inquire(&candidate, &Topology::QUESTIONS, limits, read).await?;
+    if topology.ranges.is_empty() {
+        let source = StoreError::disconnected("the node knows of no slot that is served");
+        let address = candidate.address.to_string();
+        return Err(SetupError::unreachable(address, source));
+    }
+    Ok(topology)
+}
+
+/// Keeps the members of a cluster from all asking the same node.
+pub(super) fn shuffle<T>(items: &mut [T]) {
+    for last in (1..items.len()).rev() {
+        let chosen = Uuid::new_v4().as_u128() % (last as u128 + 1);
+        items.swap(last, chosen as usize);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(host: &str, port: u16) -> Address {
+        let host = host.to_owned();
+        Address::Tcp { host, port }
+    }
+
+    fn text(text: &str) -> Value<'_> {
+        Value::Text(text.as_bytes())
+    }
+
+    fn range<'a>(first: i64, last: i64, nodes: Vec<Value<'a>>) -> Value<'a> {
+        let mut words = vec![Value::Integer(first), Value::Integer(last)];
+        words.extend(nodes);
+        Value::List(words)
+    }
+
+    fn slots(reply: Value<'_>) -> Topology {
+        let mut topology = Topology::default();
+        topology.read(0, &reply, &at("seed", 7000));
+        topology
+    }
+
+    #[test]
+    fn hosts_that_are_not_told_are_the_one_that_was_asked() {
+        let node = |host| Value::List(vec![host, Value::Integer(7001), text("id")]);
+        let ip = Value::Map(vec![(text("ip"), text("10.0.0.1"))]);
+        let unnamed = |more| Value::List(vec![text("?"), Value::Integer(7001), text("id"), more]);
+        for (host, expected) in [
+            (node(text("h")), "h"),
+            (node(text("")), "seed"),
+            (node(Value::Nil), "seed"),
+            (node(text("?")), "seed"),
+            (unnamed(ip.clone()), "10.0.0.1"),
+            (
+                unnamed(Value::List(vec![text("ip"), text("10.0.0.2")])),
+                "10.0.0.2",
+            ),
+        ] {
+            let topology = slots(Value::List(vec![range(0, 16383, vec![host])]));
+            let all = (Slot(0), Slot(16383), at(expected, 7001));
+            assert_eq!(topology.ranges, [all]);
+        }
+    }
+
+    #[test]
+    fn replicas_are_kept_apart() {
+        let node = |port| Value::List(vec![text("h"), Value::Integer(port), text("id")]);
+        let topology = slots(Value::List(vec![
+            range(0, 99, vec![node(1), node(2), node(3)]),
+            range(100, 100, vec![node(4), node(2)]),
+        ]));
+        assert_eq!(topology.ranges.len(), 2);
+        assert_eq!(topology.replicas, [at("h", 2), at("h", 3)]);
+    }
+
+    #[test]
+    fn nonsense_is_left_out() {
+        let node = |port| Value::List(vec![text("h"), Value::Integer(port)]);
+        for reply in [
+            Value::Nil,
+            Value::List(vec![Value::Nil]),
+            Value::List(vec![range(0, 16384, vec![node(1)])]),
+            Value::List(vec![range(-1, 1, vec![node(1)])]),
+            Value::List(vec![range(0, 1, vec![node(65536)])]),
+            Value::List(vec![range(0, 1, vec![])]),
+            Value::List(vec![range(0, 1, vec![Value::Text(b"h")])]),
+        ] {
+            assert_eq!(slots(reply), Topology::default());
+        }
+    }
+
+    #[test]
+    fn a_node_says_whether_its_cluster_works() {
+        let mut topology = Topology::default();
+        let info = "cluster_state:ok\r\ncluster_slots_ok:16384\r\ncluster_current_epoch:17\r\n";
+        topology.read(1, &text(info), &at("seed", 7000));
+        assert!(topology.works && topology.epoch == 17);
+        topology.read(1, &text("cluster_state:fail\r\n"), &at("seed", 7000));
+        assert!(!topology.works);
+    }
+}

@@ -1,0 +1,234 @@
+//! [`Facts`]: how a server stores its data, and how reliable locks are on it.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::time::Duration;
+
+use auto_mutex_core::{AfterFailover, AfterRestart, Eviction, Guarantees};
+
+use super::super::error::Code;
+use super::super::term::Guard;
+use crate::wire::{Connection, Value};
+
+const SETTINGS: [&str; 3] = ["appendfsync", "save", "min-replicas-to-write"];
+
+type Answer = Result<String, Withheld>;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum Withheld {
+    Right,
+    /// For every user: the command is disabled or renamed, for example CONFIG on managed services.
+    Disabled,
+}
+
+pub(in super::super) fn ask_setting(out: &mut Vec<u8>, name: &str) {
+    let mut get = redis::cmd("CONFIG");
+    get.arg("GET").arg(name).write_packed_command(out);
+}
+
+/// Some servers reply with a list although RESP3 has maps.
+pub(in super::super) fn setting(reply: &Value<'_>) -> Answer {
+    let value = match reply {
+        Value::Map(pairs) => pairs.first().map(|(_, value)| value),
+        Value::List(words) => words.get(1),
+        other => Some(other),
+    };
+    value.map_or(Err(Withheld::Disabled), text)
+}
+
+fn text(reply: &Value<'_>) -> Answer {
+    match reply {
+        Value::Text(bytes) => Ok(String::from_utf8_lossy(bytes).into_owned()),
+        Value::Error(refused) if Code::of(refused) == Code::NoPerm => Err(Withheld::Right),
+        _ => Err(Withheld::Disabled),
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in super::super) struct Facts {
+    info: Answer,
+    settings: [Answer; SETTINGS.len()],
+    lag: Duration,
+}
+
+impl Facts {
+    pub(in super::super) async fn ask(
+        connection: &mut Connection,
+        lag: Duration,
+    ) -> io::Result<Self> {
+        let mut question = Vec::new();
+        redis::cmd("INFO").write_packed_command(&mut question);
+        for name in SETTINGS {
+            ask_setting(&mut question, name);
+        }
+        connection.send(&question).await?;
+        let info = text(&connection.reply().await?);
+        let mut settings = [const { Err(Withheld::Disabled) }; SETTINGS.len()];
+        for answer in &mut settings {
+            *answer = setting(&connection.reply().await?);
+        }
+        Ok(Self {
+            info,
+            settings,
+            lag,
+        })
+    }
+
+    #[cfg(any(test, fuzzing))]
+    pub(in super::super) fn of(said: &[Value<'_>], lag: Duration) -> Self {
+        let said = |index| said.get(index).unwrap_or(&Value::Nil);
+        Self {
+            info: text(said(0)),
+            settings: std::array::from_fn(|index| setting(said(index + 1))),
+            lag,
+        }
+    }
+
+    pub(in super::super) fn field(&self, name: &str) -> Option<&str> {
+        let mut lines = self.info.as_deref().ok()?.lines();
+        lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':').map(str::trim))
+    }
+
+    fn setting(&self, name: &str) -> Option<&str> {
+        let index = SETTINGS.iter().position(|known| *known == name)?;
+        self.settings[index].as_deref().ok()
+    }
+
+    pub(in super::super) fn guarantees(&self, guard: &Guard, replicas: u32) -> Guarantees {
+        let withheld = |why| {
+            let info = (self.info == Err(why)).then_some("info");
+            let config = self.settings.contains(&Err(why)).then_some("config|get");
+            BTreeSet::from_iter(info.into_iter().chain(config))
+        };
+        let mut guarantees = Guarantees::unknown();
+        guarantees.restart = self.restart(guard);
+        guarantees.failover = self.failover(guard);
+        guarantees.eviction = self.eviction();
+        guarantees.replicas = replicas;
+        guarantees.missing_rights = withheld(Withheld::Right);
+        guarantees.disabled_commands = withheld(Withheld::Disabled);
+        guarantees
+    }
+
+    fn restart(&self, guard: &Guard) -> AfterRestart {
+        let aof = self.field("aof_enabled").map(|value| value != "0");
+        let snapshots = self.setting("save").is_some_and(|times| !times.is_empty());
+        let data = match (aof, self.setting("appendfsync")) {
+            (Some(true), Some("always")) => AfterRestart::Kept,
+            (Some(true), Some(_)) => AfterRestart::LastForgotten,
+            (Some(false), _) if snapshots => AfterRestart::LastForgotten,
+            (Some(false), _) => AfterRestart::Forgotten,
+            (Some(true), None) | (None, _) => AfterRestart::Unknown,
+        };
+        if guard.restart && data != AfterRestart::Kept {
+            let time = guard.after_restart(self.lag);
+            return AfterRestart::Closed { time };
+        }
+        data
+    }
+
+    fn failover(&self, guard: &Guard) -> AfterFailover {
+        let replicas = number(self.field("connected_slaves"));
+        if replicas == Some(0) {
+            return AfterFailover::NoReplicas;
+        }
+        // The term script recognizes a promotion by this field: see `scripts/term.lua`.
+        if self.info.is_ok() && self.field("master_replid2").is_none() {
+            return AfterFailover::Unnoticed;
+        }
+        let time = guard.after_failover(self.lag);
+        match (replicas, number(self.setting("min-replicas-to-write"))) {
+            (None, _) | (_, None) => AfterFailover::Unknown,
+            (_, Some(0)) => AfterFailover::OldPrimaryGoesOn { time },
+            (_, Some(_)) => AfterFailover::Closed { time },
+        }
+    }
+
+    fn eviction(&self) -> Eviction {
+        let policy = match self.field("maxmemory_policy") {
+            None => return Eviction::Unknown,
+            Some("noeviction") => return Eviction::Never,
+            Some(policy) => policy.to_owned(),
+        };
+        match self.field("maxmemory") {
+            Some("0") => Eviction::NoLimit { policy },
+            _ => Eviction::Possible { policy },
+        }
+    }
+}
+
+pub(in super::super) fn number(text: Option<&str>) -> Option<u64> {
+    text?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::term::TermKeys;
+    use crate::wire::ErrorReply;
+    use auto_mutex_core::Weakness;
+
+    fn found(info: &str, setting: Value<'_>) -> Guarantees {
+        let guard = Guard {
+            keys: TermKeys::new(Vec::new()),
+            restart: false,
+            replicated: true,
+            failover: true,
+            longest_lease: Duration::from_secs(30),
+        };
+        let said = [
+            Value::Text(info.as_bytes()),
+            setting.clone(),
+            setting.clone(),
+            setting,
+        ];
+        Facts::of(&said, Duration::from_secs(10)).guarantees(&guard, 0)
+    }
+
+    /// The reply of Dragonfly to INFO (`server_family.cc`, 2025), shortened.
+    const DRAGONFLY: &str = "# Server\r\nredis_version:7.4.0\r\ndragonfly_version:df-v1.34.0\r\n# Memory\r\nmaxmemory:100\r\n\
+        maxmemory_policy:noeviction\r\n# Replication\r\nrole:master\r\nconnected_slaves:1\r\n\
+        slave0:ip=172.19.0.3,port=6379,state=online,lag=0\r\nmaster_replid:b72c\r\n";
+
+    #[test]
+    fn a_server_that_does_not_say_when_it_was_promoted_is_known() {
+        let empty = || Value::Map(Vec::new());
+        let found_there = found(DRAGONFLY, empty());
+        assert_eq!(found_there.failover, AfterFailover::Unnoticed);
+        assert!(
+            found_there
+                .weaknesses()
+                .contains(&Weakness::FailoverUnnoticed)
+        );
+        let alone = DRAGONFLY.replace("connected_slaves:1", "connected_slaves:0");
+        assert_eq!(found(&alone, empty()).failover, AfterFailover::NoReplicas);
+        // INFO of Upstash has no replication section, and the reply to CONFIG GET is empty.
+        let upstash = found("# Server\r\nredis_version:6.2.6\r\n", Value::List(vec![]));
+        assert_eq!(upstash.failover, AfterFailover::Unnoticed);
+        assert_eq!(upstash.disabled_commands, ["config|get"].into());
+        assert!(upstash.missing_rights.is_empty());
+    }
+
+    #[test]
+    fn a_disabled_command_is_told_from_a_missing_right() {
+        for (text, is_right) in [
+            (
+                &b"NOPERM this user has no permissions to run the 'config|get' command"[..],
+                true,
+            ),
+            (
+                b"ERR unknown command 'CONFIG', with args beginning with: 'GET' 'save' ",
+                false,
+            ),
+            (b"ERR Unsupported CONFIG parameter: save", false),
+        ] {
+            let found = found(DRAGONFLY, Value::Error(ErrorReply::new(text)));
+            let (one, other) = match is_right {
+                true => (&found.missing_rights, &found.disabled_commands),
+                false => (&found.disabled_commands, &found.missing_rights),
+            };
+            assert_eq!(*one, ["config|get"].into(), "{text:?}");
+            assert!(other.is_empty(), "{text:?}");
+        }
+    }
+}

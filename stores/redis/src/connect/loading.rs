@@ -1,0 +1,103 @@
+//! Loads the scripts into a server that lacks them. After a restart of the server, all clients find them missing at
+//! once: one loads them and the others wait, because tens of KB from each of a thousand clients would be tens of MB.
+
+use std::time::Duration;
+
+use auto_mutex_core::store::{Backoff, MemberId, StoreErrorKind};
+use redis::Cmd;
+use tokio::time::sleep;
+
+use super::super::error::{self, Code};
+use super::super::scripts::Scripts;
+use super::FIRST_PAUSE;
+use super::error::{ConnectError, accept};
+use crate::wire::{Connection, USUAL_SILENCE, Value};
+
+const CLAIM: Duration = Duration::from_secs(2);
+
+pub(super) fn ask(out: &mut Vec<u8>, scripts: &Scripts) {
+    let mut exists = redis::cmd("SCRIPT");
+    exists.arg("EXISTS").arg(&scripts.digests());
+    exists.write_packed_command(out);
+}
+
+pub(super) fn missing<'a>(
+    reply: Value<'_>,
+    scripts: &'a Scripts,
+) -> Result<Vec<&'a str>, ConnectError> {
+    let reply = accept(reply)?;
+    let known = reply.as_list().ok_or_else(ConnectError::nonsense)?;
+    let known = |index| known.get(index) == Some(&Value::Integer(1));
+    let texts = scripts.texts().enumerate();
+    Ok(texts
+        .filter(|(index, _)| !known(*index))
+        .map(|(_, text)| text)
+        .collect())
+}
+
+/// The wait for another client has no limit. Without `key`, each client loads the scripts itself.
+pub(in super::super) async fn supply<'a>(
+    connection: &mut Connection,
+    scripts: &'a Scripts,
+    key: Option<&str>,
+    member: MemberId,
+    mut missing: Vec<&'a str>,
+) -> Result<(), ConnectError> {
+    let mut backoff = Backoff::new(FIRST_PAUSE, USUAL_SILENCE);
+    while let Some(key) = key {
+        let mut question = Vec::new();
+        let mut claim = redis::cmd("SET");
+        claim.arg(key).arg(member.to_string());
+        claim.arg("NX").arg("PX").arg(CLAIM.as_millis() as u64);
+        claim.write_packed_command(&mut question);
+        // Asks again which scripts are missing, because the client with the previous claim may have loaded them.
+        ask(&mut question, scripts);
+        connection.send(&question).await?;
+        let claimed = claimed(&connection.reply().await?)?;
+        missing = self::missing(connection.reply().await?, scripts)?;
+        if claimed {
+            break;
+        }
+        if missing.is_empty() {
+            return Ok(());
+        }
+        sleep(backoff.pause()).await;
+    }
+    let mut question = Vec::new();
+    for text in &missing {
+        load(&mut Cmd::new(), text).write_packed_command(&mut question);
+    }
+    if let Some(key) = key {
+        redis::cmd("DEL")
+            .arg(key)
+            .write_packed_command(&mut question);
+    }
+    connection.send(&question).await?;
+    for _ in &missing {
+        accept(connection.reply().await?)?;
+    }
+    if key.is_some() {
+        connection.reply().await?;
+    }
+    Ok(())
+}
+
+pub(in super::super) fn load<'a>(cmd: &'a mut Cmd, text: &str) -> &'a mut Cmd {
+    cmd.arg("SCRIPT").arg("LOAD").arg(text)
+}
+
+/// Whether this client loads the scripts: also if the server can't store the claim, for example for lack of memory.
+fn claimed(reply: &Value<'_>) -> Result<bool, ConnectError> {
+    match reply {
+        Value::Error(error) => {
+            let ends = Code::of(error).ends_connection();
+            let error = error::of_server(error);
+            match ends || error.kind() == StoreErrorKind::Forbidden {
+                true => Err(ConnectError::of(error)),
+                false => Ok(true),
+            }
+        }
+        Value::Nil => Ok(false),
+        _ => Ok(true),
+    }
+}

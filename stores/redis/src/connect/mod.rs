@@ -1,0 +1,338 @@
+//! [`Connector`]: opens connections, from the first byte to the confirmed subscription.
+
+pub(super) mod error;
+pub(super) mod facts;
+pub(super) mod hello;
+pub(super) mod loading;
+pub(super) mod probe;
+pub(super) mod renewal;
+pub(super) mod throttle;
+pub(super) mod unsuitable;
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use auto_mutex_core::store::{Backoff, Name, Op};
+use auto_mutex_core::{Guarantees, SetupError, StoreError, TlsError};
+use redis::Cmd;
+use tokio::time::{Instant, sleep, timeout_at};
+
+use self::error::{ConnectError, accept};
+use self::facts::Facts;
+use self::renewal::Renewal;
+use super::route::{Primary, Route};
+use super::term::{self, Term};
+use super::{RedisEndpoint, Spec, command};
+use crate::wire::{self, Connection, Limits, USUAL_SILENCE, Value};
+
+const PAUSE: Duration = Duration::from_millis(50);
+pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(10);
+const LOADING: Duration = Duration::from_secs(2);
+
+const READER: &str = "auto_mutex:operator";
+/// For CLIENT SETINFO, by which `CLIENT LIST` shows the library of a connection. The right to it is optional.
+const INTRODUCTION: [[&str; 2]; 2] = [
+    ["LIB-NAME", "auto-mutex"],
+    ["LIB-VER", env!("CARGO_PKG_VERSION")],
+];
+
+pub(super) struct Connector {
+    pub(super) spec: Spec,
+    /// The server has refused CLIENT SETINFO. Each refusal makes an entry in its ACL LOG, so there's no second one.
+    nameless: AtomicBool,
+    facts: OnceLock<Facts>,
+}
+
+pub(super) struct Ready {
+    pub(super) server: Primary,
+    pub(super) connection: Connection,
+    pub(super) term: Term,
+    pub(super) renewal: Renewal,
+    pub(super) knew_scripts: bool,
+}
+
+impl Connector {
+    pub(super) fn new(spec: Spec) -> Self {
+        Self {
+            spec,
+            nameless: AtomicBool::new(false),
+            facts: OnceLock::new(),
+        }
+    }
+
+    pub(super) fn place(&self) -> String {
+        self.spec.route.place()
+    }
+
+    pub(super) fn guarantees(&self) -> Guarantees {
+        let facts = self.facts.get();
+        facts.map_or_else(Guarantees::unknown, |facts| self.guarantees_by(facts))
+    }
+
+    pub(super) fn guarantees_by(&self, facts: &Facts) -> Guarantees {
+        let replicas = self.spec.replicas.map_or(0, |replicas| replicas.count);
+        facts.guarantees(&self.spec.guard, replicas)
+    }
+
+    /// Waits for a server that loads its data or lacks replicas, and for sentinels to find a primary.
+    pub(super) async fn first(&self, left: Duration) -> Result<Ready, SetupError> {
+        let mut passing = None;
+        let end = Instant::now() + left;
+        let opened = timeout_at(end, async {
+            loop {
+                let left = end.saturating_duration_since(Instant::now());
+                let silence = match self.spec.route {
+                    Route::Fixed(_) => left,
+                    // During an attempt, another server may become the primary. So one attempt does not get all the time.
+                    Route::Sentinel(_) => USUAL_SILENCE.min(left),
+                };
+                // At the deadline, the attempt still returns its own error, because inner futures are polled first.
+                let error = match self.open(Limits { end, silence }).await {
+                    Err(error) => self.explained(error).await,
+                    ready => return ready,
+                };
+                // The deadline may have cut this attempt short. Then the error of the previous attempt is more precise.
+                if let Some(known) = passing.take_if(|_| Instant::now() >= end) {
+                    return Err(known);
+                }
+                passing = Some(self.spec.route.judge(error)?);
+                sleep(PAUSE).await;
+            }
+        })
+        .await;
+        let result = opened.unwrap_or_else(|_| Err(passing.unwrap_or_else(|| self.too_late())));
+        result.map_err(|error| error.at(&self.place()))
+    }
+
+    pub(super) async fn attempt(&self, silence: Duration) -> Result<Ready, ConnectError> {
+        // A busy server that gets more time for each reply also needs more time for all replies together.
+        let whole = self.spec.connect_timeout.max(silence * 2);
+        let limits = Limits::new(whole, silence.min(whole));
+        match limits.within(self.open(limits)).await {
+            Err(error) if self.is_unchecked() => Err(self.explained(error).await),
+            opened => opened,
+        }
+    }
+
+    pub(super) fn evaluate(&self, name: &Name, op: &Op, opens: u64, out: &mut Vec<u8>) {
+        let (scripts, member) = (&self.spec.scripts, self.spec.member);
+        command::evaluate(&mut Cmd::new(), scripts, member, name, &[op], opens)
+            .write_packed_command(out);
+    }
+
+    fn is_unchecked(&self) -> bool {
+        self.spec.probe.is_some() && self.facts.get().is_none()
+    }
+
+    async fn check(&self, ready: &mut Ready) -> Result<(), ConnectError> {
+        let Some(probe) = &self.spec.probe else {
+            return Ok(());
+        };
+        let connection = &mut ready.connection;
+        probe::run(connection, &self.spec.scripts, self.spec.member, probe).await?;
+        if self.spec.replicas.is_some() {
+            probe::wait(connection).await?;
+        }
+        let facts = Facts::ask(connection, ready.term.lag).await?;
+        self.facts.get_or_init(|| facts);
+        Ok(())
+    }
+
+    pub(super) async fn unsubscribed(&self, silence: Duration) -> Result<Ready, ConnectError> {
+        let limits = Limits::new(self.spec.connect_timeout, silence);
+        limits.within(Box::pin(self.prepared(limits))).await
+    }
+
+    fn too_late(&self) -> ConnectError {
+        let dialer = match self.spec.access.transport.dialer {
+            Some(_) => "the dialer has not returned, ",
+            None => "",
+        };
+        ConnectError::Unreachable(StoreError::disconnected(format!(
+            "not connected within {:?}: {dialer}the server says nothing, or the link is slow",
+            self.spec.connect_timeout
+        )))
+    }
+
+    async fn explained(&self, error: ConnectError) -> ConnectError {
+        match error {
+            ConnectError::Unreachable(_) | ConnectError::Silent(_) => {
+                self.fault_of_tls().await.map_or(error, ConnectError::Tls)
+            }
+            error => error,
+        }
+    }
+
+    /// Connects once more to find the cause. A server that expects TLS just closes a plain connection, and the alert of
+    /// a server that refuses the client may be lost together with unread bytes.
+    async fn fault_of_tls(&self) -> Option<TlsError> {
+        let Route::Fixed(address) = &self.spec.route else {
+            return None;
+        };
+        let transport = &self.spec.access.transport;
+        if transport.tls.is_none() {
+            return wire::speaks_tls(address, transport.dialer.as_ref())
+                .await
+                .then_some(TlsError::Required);
+        }
+        let limits = Limits::new(USUAL_SILENCE, USUAL_SILENCE);
+        let opened = Connection::open(address, transport, limits).await;
+        let error = match opened {
+            Ok(mut connection) => connection.next().await.err()?,
+            Err(error) => error,
+        };
+        TlsError::of_io(&error).cloned()
+    }
+
+    async fn prepared(&self, limits: Limits) -> Result<Ready, ConnectError> {
+        let Spec {
+            access,
+            scripts,
+            guard,
+            member,
+            reads,
+            connect_timeout,
+            ..
+        } = &self.spec;
+        let name = match reads {
+            true => READER.to_owned(),
+            false => format!("auto_mutex:{member}"),
+        };
+        let server = self.spec.route.resolve(limits).await?;
+        let (address, name) = (&server.address, Some(name.as_str()));
+        let opened = hello::open(address, access, scripts.are_of_cluster(), name, limits).await?;
+        let (mut connection, granted, takes_introductions) = opened;
+        let renewal = Renewal::new(&access.login, address, *connect_timeout, granted);
+        let introduces = takes_introductions && !reads;
+        let (missing, lag) = self.loaded(&mut connection, introduces, limits).await?;
+        let knew_scripts = missing.is_empty();
+        if !knew_scripts {
+            let key = guard.keys.of_loading().filter(|_| !reads);
+            loading::supply(&mut connection, scripts, key.as_deref(), *member, missing).await?;
+        }
+        let term = match reads {
+            true => Term::default(),
+            false => Term::ask(&mut connection, scripts, guard, lag).await?,
+        };
+        Ok(Ready {
+            server,
+            connection,
+            term,
+            renewal,
+            knew_scripts,
+        })
+    }
+
+    async fn loaded(
+        &self,
+        connection: &mut Connection,
+        introduces: bool,
+        limits: Limits,
+    ) -> Result<(Vec<&str>, Duration), ConnectError> {
+        let until = limits.at_most(LOADING).end;
+        let mut backoff = Backoff::new(FIRST_PAUSE, USUAL_SILENCE);
+        loop {
+            let error = match self.known(connection, introduces).await {
+                Err(error @ ConnectError::Passing(_)) => error,
+                known => return known,
+            };
+            let pause = backoff.pause();
+            if Instant::now() + pause >= until {
+                return Err(error);
+            }
+            sleep(pause).await;
+        }
+    }
+
+    async fn known(
+        &self,
+        connection: &mut Connection,
+        introduces: bool,
+    ) -> Result<(Vec<&str>, Duration), ConnectError> {
+        let mut question = Vec::new();
+        let introduction = match introduces && !self.nameless.load(Ordering::Relaxed) {
+            true => &INTRODUCTION[..],
+            false => &[],
+        };
+        for [field, value] in introduction {
+            let mut introduce = redis::cmd("CLIENT");
+            introduce.arg("SETINFO").arg(field).arg(value);
+            introduce.write_packed_command(&mut question);
+        }
+        let db = self.spec.access.db;
+        if db != 0 {
+            let mut select = redis::cmd("SELECT");
+            select.arg(db).write_packed_command(&mut question);
+        }
+        loading::ask(&mut question, &self.spec.scripts);
+        term::ask_lag(&mut question);
+        connection.send(&question).await?;
+        for _ in introduction {
+            if let Value::Error(_) = connection.reply().await? {
+                self.nameless.store(true, Ordering::Relaxed);
+            }
+        }
+        // All replies are read before an error is returned: the connection stays usable for the next query.
+        let selected = match db {
+            0 => Ok(()),
+            db => {
+                let reply = accept(connection.reply().await?);
+                reply.map(drop).map_err(|error| match error {
+                    ConnectError::Unreachable(error) | ConnectError::Unsuitable(_, error) => {
+                        let reason =
+                            format!("it has no database {db}: leave out the number in the URL");
+                        ConnectError::Unsuitable(reason.into(), error)
+                    }
+                    error => error,
+                })
+            }
+        };
+        let missing = loading::missing(connection.reply().await?, &self.spec.scripts);
+        let lag = term::lag(&connection.reply().await?);
+        selected.and(missing).map(|missing| (missing, lag))
+    }
+
+    async fn open(&self, limits: Limits) -> Result<Ready, ConnectError> {
+        // On the heap: the driver's future lives as long as the store, and shouldn't reserve space for this one.
+        let mut ready = Box::pin(self.prepared(limits)).await?;
+        let connection = &mut ready.connection;
+        let mut question = redis::cmd("SUBSCRIBE");
+        question.arg(command::channel(self.spec.member));
+        connection.send(&question.get_packed_command()).await?;
+        loop {
+            match accept(connection.next().await?)? {
+                Value::Push(words) if words.first() == Some(&Value::Text(b"subscribe")) => break,
+                _ => {}
+            }
+        }
+        if self.is_unchecked() {
+            Box::pin(self.check(&mut ready)).await?;
+        }
+        Ok(ready)
+    }
+}
+
+pub(crate) async fn inquire(
+    RedisEndpoint { address, access }: &RedisEndpoint,
+    questions: &[&[&str]],
+    limits: Limits,
+    mut read: impl FnMut(usize, &Value<'_>),
+) -> Result<(), SetupError> {
+    let asked = limits.within(async {
+        // Any role is accepted, because replicas know the topology too.
+        let (mut connection, ..) = hello::open(address, access, true, None, limits).await?;
+        let mut bytes = Vec::new();
+        for question in questions {
+            Cmd::new().arg(question).write_packed_command(&mut bytes);
+        }
+        connection.send(&bytes).await?;
+        for index in 0..questions.len() {
+            read(index, &accept(connection.reply().await?)?);
+        }
+        Ok(())
+    });
+    asked
+        .await
+        .map_err(|error: ConnectError| error.at(&address.to_string()))
+}

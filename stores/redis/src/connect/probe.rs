@@ -1,0 +1,100 @@
+//! Runs every command of the scripts on a reserved name, so that a missing permission shows at set-up, not under load.
+
+use std::time::Duration;
+
+use auto_mutex_core::store::{Lease, MemberId, Mode, Name, Op, Share, Signal, Ticket};
+use redis::Cmd;
+
+use super::super::command;
+use super::super::reply;
+use super::super::scripts::Scripts;
+use super::error::{ConnectError, accept};
+use super::{loading, unsuitable};
+use crate::wire::Connection;
+
+/// Reserved, because names of users never begin with a colon. It's short, because its keys are sent often.
+pub(crate) fn name(member: MemberId, number: u32) -> Name {
+    let member = member.to_string();
+    let some = member.get(..6).unwrap_or_default();
+    Name::from_escaped(&format!(":p{some}{number}"))
+}
+
+pub(super) async fn run(
+    connection: &mut Connection,
+    scripts: &Scripts,
+    member: MemberId,
+    name: &Name,
+) -> Result<(), ConnectError> {
+    let operations = operations();
+    let mut questions = Vec::new();
+    for op in &operations {
+        command::evaluate_spread(&mut Cmd::new(), scripts, member, name, op)
+            .write_packed_command(&mut questions);
+    }
+    redis::cmd("PING").write_packed_command(&mut questions);
+    loading::load(&mut Cmd::new(), "return 1").write_packed_command(&mut questions);
+    let mut delete = redis::cmd("DEL");
+    // `Op::Delete` leaves the token and a tombstone, so their keys are deleted here.
+    for suffix in ["", ":gone"] {
+        command::key_of(&mut delete, name, suffix);
+    }
+    delete.write_packed_command(&mut questions);
+    connection.send(&questions).await?;
+    let mut result = Ok(());
+    for op in &operations {
+        let reply = reply::parse(&connection.reply().await?, op);
+        result = result.and(reply.map(drop).map_err(ConnectError::of));
+    }
+    for _ in ["PING", "SCRIPT LOAD"] {
+        result = result.and(accept(connection.reply().await?).map(drop));
+    }
+    connection.reply().await?;
+    result
+}
+
+pub(super) async fn wait(connection: &mut Connection) -> Result<(), ConnectError> {
+    let wait = redis::cmd("WAIT").arg(0).arg(1).take();
+    let accepted = accept(connection.ask(&wait).await?);
+    accepted.map(drop).map_err(|error| match error {
+        ConnectError::Unsuitable(_, error) => {
+            ConnectError::Unsuitable(unsuitable::NO_WAIT.into(), error)
+        }
+        error => error,
+    })
+}
+
+/// Together these run every command of the scripts: they make two holders, a waiter that gets a grant message, a
+/// tombstone that refuses a ticket, and a signal that is deleted with the name.
+fn operations() -> [Op; 10] {
+    let [other, first, second, signal] = [(); 4].map(|()| Ticket::random());
+    let acquire = |ticket| Op::Acquire {
+        lease: Lease::of(ticket, 1, Duration::from_secs(1)),
+        share: Share::permits(1, 2),
+        mode: Mode::Queue,
+        meta: "- 0 probe".into(),
+    };
+    let release = |ticket, tomb| Op::Release {
+        ticket,
+        park: Duration::ZERO,
+        tomb,
+        used: 0,
+    };
+    [
+        acquire(other),
+        acquire(first),
+        acquire(second),
+        Op::Touch {
+            lease: Lease::of(second, 2, Duration::from_secs(1)),
+            units: 0,
+        },
+        release(first, true),
+        acquire(first),
+        release(other, false),
+        release(second, false),
+        Op::Signal {
+            ticket: signal,
+            signal: Signal::Token("probe".into()),
+        },
+        Op::Delete,
+    ]
+}

@@ -1,0 +1,117 @@
+//! Input as it comes from a server.
+
+use std::time::Duration;
+
+use auto_mutex_core::StoreError;
+use auto_mutex_core::store::{Instant, Lease, Meta, Mode, Op, Reply, Share, Ticket};
+
+#[cfg(feature = "cluster")]
+pub use crate::cluster::fuzzing::{errors, slots};
+use crate::connect::facts::Facts;
+use crate::connect::hello;
+use crate::term::{self, Guard, Term};
+use crate::wire::Value;
+pub(crate) use crate::wire::fuzzing::each;
+use crate::{TermKeys, error, push, reply, route};
+
+/// Messages on the member's channel.
+pub fn messages(bytes: &[u8]) {
+    each(bytes, |value| {
+        let (Value::Push(words) | Value::List(words)) = value else {
+            return;
+        };
+        if let Some((name, told)) = push::read(words) {
+            let name = name.as_str();
+            assert!(!name.is_empty() && !name.contains(' '), "{name} {told:?}");
+        }
+    });
+}
+
+/// Replies to scripts, and to the checks of a new connection.
+pub fn replies(bytes: &[u8]) {
+    let ops = ops();
+    each(bytes, |value| {
+        for op in &ops {
+            understood(value, op);
+            for part in reply::of_both(value.clone(), op) {
+                understood(&part, op);
+            }
+        }
+        for in_cluster in [false, true] {
+            if let Err(error) = hello::role(value, in_cluster) {
+                let _ = format!("{error:?}");
+            }
+        }
+        let guard = guard();
+        let lag = term::lag(value);
+        let _ = (guard.after_restart(lag), guard.after_failover(lag));
+        if let Some(mut term) = Term::read(value, &guard, lag, Instant::now()) {
+            let _ = format!("{} {term:?}", term.opens());
+        }
+        if let Value::List(said) = value {
+            let _ = Facts::of(said, lag).guarantees(&guard, 1).to_string();
+        }
+    });
+}
+
+/// Replies of sentinels.
+pub fn sentinels(bytes: &[u8]) {
+    each(bytes, route::read);
+}
+
+pub(crate) fn each_error(bytes: &[u8], mut look: impl FnMut(&StoreError)) {
+    each(bytes, |value| {
+        if let Value::Error(error) = value {
+            error::Code::of(error).ends_connection();
+            look(&error::of_server(error));
+        }
+    });
+}
+
+fn understood(value: &Value<'_>, op: &Op) {
+    match reply::parse(value, op) {
+        Ok(Reply::Queued { holder, .. } | Reply::Busy { holder }) => {
+            if let Some(holder) = holder {
+                Meta::read(&holder);
+                Meta::owner(&holder.meta);
+            }
+        }
+        Ok(reply) => drop(format!("{reply:?}")),
+        Err(error) => drop(error.to_string()),
+    }
+}
+
+fn guard() -> Guard {
+    Guard {
+        keys: TermKeys::new(vec!["key".to_owned()]),
+        restart: true,
+        replicated: true,
+        failover: true,
+        longest_lease: Duration::from_secs(10),
+    }
+}
+
+fn ops() -> Vec<Op> {
+    let ticket = Ticket::random();
+    let hold = Duration::from_secs(10);
+    vec![
+        Op::Acquire {
+            lease: Lease::of(ticket, 1, hold),
+            share: Share::permits(1, 3),
+            mode: Mode::Queue,
+            meta: "h 1 s".into(),
+        },
+        Op::Touch {
+            lease: Lease::of(ticket, 2, hold),
+            units: 1,
+        },
+        Op::Release {
+            ticket,
+            park: Duration::ZERO,
+            tomb: true,
+            used: 0,
+        },
+        Op::Delete,
+        Op::Inspect,
+    ]
+}

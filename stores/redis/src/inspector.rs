@@ -1,0 +1,214 @@
+//! [`Inspector`]: reads names and their state from one server, and changes nothing there.
+
+use std::time::{Duration, SystemTime};
+
+use super::command::KEY;
+use super::connect::error::{ConnectError, accept};
+use super::connect::facts::{Facts, number};
+use super::connect::{Connector, Ready};
+use super::error::Code;
+use super::{Spec, reply, term};
+use crate::wire::Value;
+use auto_mutex_core::store::{
+    Described, Found, Name, NameRecord, Op, Page, Reader, Reading, Replica, Reply, Server, Snapshot,
+};
+use auto_mutex_core::{SetupError, StoreError};
+
+const PAGE: u64 = 1000;
+const ALL_KEYS: &str = "auto_mutex:*";
+
+/// A reader of one server. After a failover, it reads from the new primary.
+pub(crate) struct Inspector {
+    connector: Connector,
+    opened: Option<Ready>,
+}
+
+impl Inspector {
+    /// `spec`: with the id of no member, because the scripts need an id, but an inspector is no member.
+    pub(crate) fn new(spec: Spec) -> Self {
+        Self {
+            connector: Connector::new(Spec {
+                reads: true,
+                ..spec
+            }),
+            opened: None,
+        }
+    }
+
+    /// Runs `ask` once more on a new connection if it fails on one that was open before, which may have ended. Queries
+    /// change nothing, so that's harmless.
+    async fn with<T>(
+        &mut self,
+        mut ask: impl AsyncFnMut(&Connector, &mut Ready) -> Result<T, ConnectError>,
+    ) -> Result<T, SetupError> {
+        let opened = self.opened.take();
+        let was_open = opened.is_some();
+        let mut asked = self.attempt(opened, &mut ask).await;
+        if asked.is_err() && was_open {
+            asked = self.attempt(None, &mut ask).await;
+        }
+        asked.map_err(|error| error.at(&self.connector.place()))
+    }
+
+    async fn attempt<T>(
+        &mut self,
+        opened: Option<Ready>,
+        ask: &mut impl AsyncFnMut(&Connector, &mut Ready) -> Result<T, ConnectError>,
+    ) -> Result<T, ConnectError> {
+        let connector = &self.connector;
+        let mut ready = match opened {
+            Some(ready) => ready,
+            None => {
+                connector
+                    .unsubscribed(connector.spec.connect_timeout)
+                    .await?
+            }
+        };
+        let answer = ask(connector, &mut ready).await?;
+        self.opened = Some(ready);
+        Ok(answer)
+    }
+}
+
+impl Reader for Inspector {
+    fn connect(&mut self) -> Reading<'_, Result<(), SetupError>> {
+        Box::pin(self.with(async |_, _| Ok(())))
+    }
+
+    fn scan<'a>(
+        &'a mut self,
+        _: usize,
+        pattern: Option<&'a str>,
+        cursor: &'a str,
+    ) -> Reading<'a, Result<Page, SetupError>> {
+        Box::pin(self.with(async move |connector, ready| {
+            let connection = &mut ready.connection;
+            let mut question = redis::cmd("SCAN");
+            question.arg(cursor).arg("COUNT").arg(PAGE).arg("MATCH");
+            match pattern {
+                Some(pattern) => {
+                    let keys = format!("{KEY}{pattern}}}");
+                    question.arg(keys).arg("TYPE").arg("string")
+                }
+                None => question.arg(ALL_KEYS),
+            };
+            let mut page = page(connection.ask(&question).await?)?;
+            page.server = connector.place();
+            if pattern.is_none() {
+                let mut questions = Vec::new();
+                for found in &page.keys {
+                    let mut end = redis::cmd("PTTL");
+                    end.arg(&found.key).write_packed_command(&mut questions);
+                }
+                connection.send(&questions).await?;
+                for found in &mut page.keys {
+                    let end = accept(connection.reply().await?)?;
+                    found.never_ends = end == Value::Integer(-1);
+                }
+            }
+            Ok(page)
+        }))
+    }
+
+    fn inspect<'a>(&'a mut self, names: &'a [Name]) -> Reading<'a, Result<Snapshot, SetupError>> {
+        Box::pin(self.with(async move |connector, ready| {
+            let connection = &mut ready.connection;
+            let mut questions = redis::cmd("TIME").get_packed_command();
+            for name in names {
+                connector.evaluate(name, &Op::Inspect, 0, &mut questions);
+            }
+            connection.send(&questions).await?;
+            let now = micros(&accept(connection.reply().await?)?);
+            let now = now.ok_or_else(ConnectError::nonsense)?;
+            let mut states = Vec::new();
+            for _ in names {
+                states.push(state(&connection.reply().await?)?);
+            }
+            Ok(Snapshot { now, names: states })
+        }))
+    }
+
+    fn describe(&mut self) -> Reading<'_, Vec<Described>> {
+        Box::pin(async {
+            let described = self.with(describe).await;
+            vec![described.map_err(|error| (self.connector.place(), error))]
+        })
+    }
+}
+
+async fn describe(connector: &Connector, opened: &mut Ready) -> Result<Server, ConnectError> {
+    let connection = &mut opened.connection;
+    let mut question = Vec::new();
+    term::ask_lag(&mut question);
+    connection.send(&question).await?;
+    let lag = term::lag(&connection.reply().await?);
+    let facts = Facts::ask(connection, lag).await?;
+    let asked = SystemTime::now();
+    let now = micros(&connection.ask(&redis::cmd("TIME")).await?);
+    let round_trip = asked.elapsed().unwrap_or_default();
+    let here = (asked + round_trip / 2).duration_since(SystemTime::UNIX_EPOCH);
+    let here = i64::try_from(here.unwrap_or_default().as_micros()).unwrap_or(i64::MAX);
+    let ahead = |now: u64| i64::try_from(now).unwrap_or(i64::MAX).saturating_sub(here) / 1000;
+    let address = opened.server.address.to_string();
+    let mut server = Server::new(address, connector.guarantees_by(&facts));
+    server.version = facts.field("redis_version").map(str::to_owned);
+    server.clock_ahead_ms = now.map(ahead);
+    server.round_trip = round_trip;
+    server.knew_scripts = opened.knew_scripts;
+    server.replicas = (0..).map_while(|number| replica(&facts, number)).collect();
+    server.used_memory = number(facts.field("used_memory"));
+    server.max_memory = number(facts.field("maxmemory")).filter(|most| *most > 0);
+    Ok(server)
+}
+
+/// Returns the name, if `key` is the first key of a name. The other keys of a name do not end with the brace.
+fn name_of(key: &str) -> Option<Name> {
+    Name::parse(key.strip_prefix(KEY)?.strip_suffix('}')?)
+}
+
+/// All keys of the library are text, so other keys are skipped.
+fn page(reply: Value<'_>) -> Result<Page, ConnectError> {
+    let reply = accept(reply)?;
+    let Some([cursor, Value::List(keys)]) = reply.as_list() else {
+        return Err(ConnectError::nonsense());
+    };
+    let cursor = cursor.as_text().ok_or_else(ConnectError::nonsense)?;
+    let keys = keys.iter().filter_map(Value::as_text).map(|key| Found {
+        key: key.to_owned(),
+        name: name_of(key),
+        never_ends: false,
+    });
+    Ok(Page {
+        server: String::new(),
+        keys: keys.collect(),
+        next: (cursor != "0").then(|| cursor.to_owned()),
+    })
+}
+
+/// Fails as a whole if the server has lost the scripts: a new connection loads them again.
+fn state(reply: &Value<'_>) -> Result<Result<NameRecord, StoreError>, ConnectError> {
+    match reply::parse(reply, &Op::Inspect) {
+        Ok(Reply::Info(record)) => Ok(Ok(record)),
+        Ok(_) => Ok(Err(reply::nonsense())),
+        Err(error) if Code::of_error(&error) == Code::NoScript => Err(ConnectError::of(error)),
+        Err(error) => Ok(Err(error)),
+    }
+}
+
+fn micros(value: &Value<'_>) -> Option<u64> {
+    let parts = value.as_list()?;
+    let part = |index: usize| parts.get(index)?.as_text()?.parse::<u64>().ok();
+    Some(part(0)?.saturating_mul(1_000_000).saturating_add(part(1)?))
+}
+
+/// Reads a line like `slave0:ip=10.0.0.2,port=6379,state=online,offset=1,lag=0`.
+fn replica(facts: &Facts, number: usize) -> Option<Replica> {
+    let line = facts.field(&format!("slave{number}"))?;
+    let field = |name: &str| {
+        let mut pairs = line.split(',').filter_map(|pair| pair.split_once('='));
+        pairs.find_map(|(key, value)| (key == name).then_some(value))
+    };
+    let address = format!("{}:{}", field("ip")?, field("port")?);
+    let lag = field("lag").and_then(|lag| Some(Duration::from_secs(lag.parse().ok()?)));
+    Some(Replica::new(address, field("state") == Some("online"), lag))
+}

@@ -1,0 +1,117 @@
+//! The callers' side of a [`Pipeline`], for any number of threads.
+
+use std::fmt;
+use std::sync::atomic::Ordering;
+use std::thread;
+
+use auto_mutex_core::store::{Answer, Op, Request, ServerState, Store, lock};
+use auto_mutex_core::{Guarantees, StoreError};
+
+use super::super::pending::Sending;
+use super::Pipeline;
+
+const FEW: usize = 4;
+
+impl Store for Pipeline {
+    fn submit(&self, request: Request) -> Option<Answer> {
+        let mut state = lock(&self.state);
+        if state.closed {
+            let error = StoreError::disconnected("the connection is closed");
+            return Some(request.failed(error));
+        }
+        if state.is_new {
+            return Some(request.unsent());
+        }
+        state.urgent |= !matches!(request.op, Op::Release { .. });
+        if state.waiting.is_empty() && self.takes_more(&state) {
+            self.begin(&mut state, request);
+        } else {
+            state.waiting.push_back(request);
+        }
+        self.touched.store(true, Ordering::Relaxed);
+        None
+    }
+
+    fn flush(&self) {
+        if !self.touched.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut state = lock(&self.state);
+        self.touched.store(false, Ordering::Relaxed);
+        if !state.waiting.is_empty() || state.out.is_stuck() {
+            Self::wake(state);
+        } else if state.out.is_taken()
+            || state.due && (!state.urgent || state.reader == Some(thread::current().id()))
+        {
+            // The current writer sends them, or the engine before it sleeps. That's soon enough for releases, and lets
+            // the requests of all tasks that the engine has woken share a write.
+        } else if self.under_way.load(Ordering::Relaxed) <= FEW {
+            self.write(state);
+        } else {
+            state.urgent = false;
+            Self::wake(state);
+        }
+    }
+
+    fn close(&self) {
+        let mut state = lock(&self.state);
+        state.closed = true;
+        Self::wake(state);
+    }
+
+    fn guarantees(&self) -> Guarantees {
+        self.connector.guarantees()
+    }
+
+    fn servers(&self) -> Vec<ServerState> {
+        let address = self.connector.place();
+        let state = lock(&self.state);
+        vec![ServerState {
+            address,
+            down: state.down.clone(),
+            closing: state.term.closing,
+        }]
+    }
+}
+
+impl Pipeline {
+    /// Takes a request that another node has redirected here with ASK. Returns the request if there is no room.
+    pub(crate) fn ask(&self, request: Request) -> Option<Request> {
+        let mut state = lock(&self.state);
+        if state.closed || !state.waiting.is_empty() || !self.takes_more(&state) {
+            return Some(request);
+        }
+        let mut sending = Sending::new(request);
+        sending.asking = true;
+        self.append(&mut state, sending);
+        state.urgent = true;
+        self.touched.store(true, Ordering::Relaxed);
+        None
+    }
+
+    /// Requests in flight fail at once; it's unknown whether they have run.
+    pub(crate) fn cut(&self) {
+        let mut state = lock(&self.state);
+        state.closed = true;
+        if let Some(stream) = state.out.stream() {
+            stream.close();
+        }
+        Self::wake(state);
+    }
+}
+
+#[cfg(repository)]
+#[cfg(test)]
+impl Pipeline {
+    pub(in super::super) fn unwritten(&self) -> usize {
+        lock(&self.state).out.len()
+    }
+}
+
+impl fmt::Debug for Pipeline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pipeline")
+            .field("server", &self.connector.place())
+            .finish_non_exhaustive()
+    }
+}

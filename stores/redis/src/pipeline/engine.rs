@@ -1,0 +1,275 @@
+//! The engine's side of a [`Pipeline`], for one thread.
+
+use std::collections::VecDeque;
+use std::sync::atomic::Ordering;
+use std::task::{Context, Poll};
+use std::thread;
+
+use auto_mutex_core::StoreError;
+use auto_mutex_core::store::{GrantBlock, Granted, Instant, Name, Request, lock};
+
+use super::super::connect::{Ready, hello, loading};
+use super::super::error::{self, Code};
+use super::super::pending::{Awaited, Sending};
+use super::super::shard_channels::ShardChannels;
+use super::super::term::{self, Term};
+use super::{KEPT, Pipeline, State};
+use crate::wire::Value;
+
+impl Pipeline {
+    pub(in super::super) fn connect(&self, ready: &Ready) -> VecDeque<Request> {
+        let mut state = lock(&self.state);
+        state.out.open(Some(ready.connection.stream.clone()));
+        state.due = true;
+        state.failed = None;
+        state.down = None;
+        state.is_new = false;
+        state.term = ready.term;
+        let channels = state.shard_channels.as_mut();
+        for channel in channels.map(ShardChannels::reconnect).unwrap_or_default() {
+            self.subscribe(&mut state, channel);
+        }
+        std::mem::take(&mut state.waiting)
+    }
+
+    pub(in super::super) fn disconnect(&self, awaited: &mut VecDeque<Awaited>, error: &StoreError) {
+        let mut state = lock(&self.state);
+        state.down = Some(error.clone());
+        // Another thread may be writing at this moment. It must not continue on this connection.
+        if let Some(stream) = state.out.stream() {
+            stream.close();
+        }
+        state.out.open(None);
+        state.due = true;
+        state.held = false;
+        awaited.append(&mut state.awaited);
+        self.under_way.store(0, Ordering::Relaxed);
+    }
+
+    pub(in super::super) fn still_disconnected(&self, error: StoreError) {
+        lock(&self.state).down = Some(error);
+    }
+
+    /// `None`: no more requests are accepted, and none is left.
+    pub(in super::super) fn refused(&self, cx: &Context<'_>) -> Option<VecDeque<Request>> {
+        let mut state = lock(&self.state);
+        if state.closed && state.waiting.is_empty() {
+            return None;
+        }
+        state.sleep(cx);
+        Some(std::mem::take(&mut state.waiting))
+    }
+
+    pub(in super::super) fn abandon(&self) {
+        let mut state = lock(&self.state);
+        state.closed = true;
+        state.out.open(None);
+    }
+
+    /// Notes that the engine has read something, and will call [`poll_write`](Self::poll_write) before it sleeps.
+    pub(in super::super) fn awake(&self) {
+        let mut state = lock(&self.state);
+        state.due = true;
+        state.reader.get_or_insert_with(|| thread::current().id());
+    }
+
+    pub(in super::super) fn opens(&self) -> u64 {
+        lock(&self.state).term.opens()
+    }
+
+    pub(in super::super) fn refill(&self, awaited: &mut VecDeque<Awaited>) {
+        if awaited.is_empty() {
+            if awaited.capacity() > KEPT {
+                *awaited = VecDeque::new();
+            }
+            std::mem::swap(awaited, &mut lock(&self.state).awaited);
+        }
+    }
+
+    pub(in super::super) fn replied(&self) {
+        self.under_way.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    pub(in super::super) fn is_done(&self) -> bool {
+        let state = lock(&self.state);
+        state.closed && state.waiting.is_empty()
+    }
+
+    pub(in super::super) fn is_quiet(&self) -> bool {
+        self.under_way.load(Ordering::Relaxed) == 0
+    }
+
+    pub(in super::super) fn has_written(&self) -> bool {
+        std::mem::take(&mut lock(&self.state).wrote)
+    }
+
+    pub(in super::super) fn hold(&self) {
+        lock(&self.state).held = true;
+    }
+
+    /// Requires that no reply is outstanding.
+    pub(in super::super) fn write_again(&self, sendings: &mut Vec<Sending>) {
+        let mut state = lock(&self.state);
+        self.load_scripts(&mut state);
+        for sending in sendings.drain(..) {
+            self.append(&mut state, sending);
+        }
+        state.held = false;
+    }
+
+    fn load_scripts(&self, state: &mut State) {
+        for text in self.connector.spec.scripts.texts() {
+            state.out.encode(|cmd| loading::load(cmd, text));
+            self.expect(state, Awaited::Unimportant);
+        }
+    }
+
+    /// Asks for the term: since the last query, the server may have been a replica. Forgets names without recent requests.
+    pub(in super::super) fn ask_term(&self) {
+        let mut state = lock(&self.state);
+        self.ask_term_by(&mut state, 0);
+        if let Some(channels) = &mut state.shard_channels {
+            channels.sweep();
+        }
+    }
+
+    fn ask_term_by(&self, state: &mut State, key: usize) -> bool {
+        let lag = state.term.lag;
+        let (scripts, guard) = (&self.connector.spec.scripts, &self.connector.spec.guard);
+        let asked = term::ask(state.out.filling(), scripts, guard, key, lag);
+        if asked {
+            guard.keys.asked_again();
+            self.expect(state, Awaited::Term(key));
+        }
+        asked
+    }
+
+    /// Returns the block, if the server grants nothing. An error ends the connection: the server's state is unknown.
+    pub(in super::super) fn term_is(
+        &self,
+        key: usize,
+        reply: &Value<'_>,
+    ) -> Result<Option<GrantBlock>, StoreError> {
+        let mut state = lock(&self.state);
+        if let Value::Error(error) = reply {
+            let code = Code::of(error);
+            let elsewhere = code.is_elsewhere();
+            if code == Code::NoScript {
+                self.load_scripts(&mut state);
+            } else if code != Code::Busy
+                && !(elsewhere && self.ask_term_by(&mut state, key + 1))
+                // ASK and TRYAGAIN do not end the connection: the slot of the key is only being migrated.
+                && (!elsewhere || code == Code::Moved)
+            {
+                // Without the server's code: for requests in flight, it would mean that they weren't executed.
+                let error = error::of_server(error);
+                let text = format!("the server does not say from when on it grants: {error}");
+                return Err(StoreError::disconnected(text));
+            }
+            return Ok(None);
+        }
+        let term = Term::read(
+            reply,
+            &self.connector.spec.guard,
+            state.term.lag,
+            Instant::now(),
+        );
+        let closed = term.filter(|term| term.closing.is_some());
+        state.term = closed.unwrap_or(state.term);
+        Ok(closed.and_then(|term| term.closing))
+    }
+
+    pub(in super::super) fn queued(&self, name: &Name) {
+        if !self.connector.spec.scripts.are_of_cluster() {
+            return;
+        }
+        let mut state = lock(&self.state);
+        let channels = state.shard_channels.as_mut();
+        if let Some(channel) = channels.and_then(|channels| channels.queued(name)) {
+            self.subscribe(&mut state, channel);
+        }
+    }
+
+    fn subscribe(&self, state: &mut State, channel: String) {
+        state.out.encode(|cmd| cmd.arg("SSUBSCRIBE").arg(&channel));
+        self.expect(state, Awaited::ShardChannel(channel));
+    }
+
+    pub(in super::super) fn lost_shard_channel(&self, channel: &str, error: Option<Code>) {
+        let mut state = lock(&self.state);
+        let Some(channels) = &mut state.shard_channels else {
+            return;
+        };
+        match error {
+            Some(code)
+                if !code.is_elsewhere() && !matches!(code, Code::ClusterDown | Code::Busy) =>
+            {
+                channels.give_up();
+            }
+            _ => channels.lost(channel),
+        }
+    }
+
+    pub(in super::super) fn authenticate(&self, who: &Granted) {
+        let mut state = lock(&self.state);
+        state.out.encode(|cmd| hello::log_in(cmd, who));
+        self.expect(&mut state, Awaited::Auth);
+    }
+
+    pub(in super::super) fn ping(&self) {
+        let mut state = lock(&self.state);
+        state.out.encode(|cmd| cmd.arg("PING"));
+        self.expect(&mut state, Awaited::Unimportant);
+    }
+
+    /// Ready without an error: closed, and all requests are answered.
+    pub(in super::super) fn poll_write(
+        &self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<(), StoreError>> {
+        let failed = |cause| Poll::Ready(Err(error::of_socket(&cause)));
+        loop {
+            let mut state = lock(&self.state);
+            if let Some(cause) = state.failed.take() {
+                return failed(cause);
+            }
+            while self.takes_more(&state)
+                && let Some(request) = state.waiting.pop_front()
+            {
+                self.begin(&mut state, request);
+            }
+            if state.waiting.is_empty() && state.waiting.capacity() > KEPT {
+                state.waiting = VecDeque::new();
+            }
+            // The current writer wakes the engine if anything is left.
+            let idle = state.out.is_taken() || state.out.len() == 0;
+            if idle {
+                let done = state.closed && state.waiting.is_empty() && !state.held;
+                if done && self.is_quiet() {
+                    return Poll::Ready(Ok(()));
+                }
+                state.sleep(cx);
+                return Poll::Pending;
+            }
+            let stuck = state.out.stream().filter(|_| state.out.is_stuck());
+            match stuck.map(|stream| stream.poll_ready(cx)) {
+                None | Some(Poll::Ready(Ok(()))) => self.write(state),
+                Some(Poll::Ready(Err(cause))) => return failed(cause),
+                Some(Poll::Pending) => {
+                    state.sleep(cx);
+                    return Poll::Pending;
+                }
+            }
+        }
+    }
+}
+
+impl State {
+    fn sleep(&mut self, cx: &Context<'_>) {
+        self.due = false;
+        match &mut self.engine {
+            Some(engine) => engine.clone_from(cx.waker()),
+            None => self.engine = Some(cx.waker().clone()),
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! [`Pipeline`]: requests of callers and the engine become bytes in one buffer, and entries in one list, under one lock. One
+//! thread at a time writes, without the lock: with few requests in flight the caller, so that no thread must be woken; else
+//! the engine, so that requests of other threads share a write; and the engine before it sleeps, for releases and the
+//! requests of tasks that it has just woken.
+
+mod caller;
+mod engine;
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard};
+use std::task::Waker;
+use std::thread::ThreadId;
+
+use auto_mutex_core::StoreError;
+use auto_mutex_core::store::{Name, Op, Request, lock, not_yet};
+
+use super::command;
+use super::connect::Connector;
+use super::pending::{Awaited, Sending};
+use super::shard_channels::ShardChannels;
+use super::term::Term;
+use crate::wire::Outbox;
+
+/// The limits of requests in flight, and of bytes in the buffer. Beyond these limits, requests wait unencoded.
+const MOST: usize = 8192;
+const ROOM: usize = 256 << 10;
+const KEPT: usize = 1024;
+/// How often in a row a writer writes at most, because requests may arrive while it writes.
+const ROUNDS: u32 = 2;
+
+pub(crate) struct Pipeline {
+    pub(super) connector: Connector,
+    state: Mutex<State>,
+    under_way: AtomicUsize,
+    touched: AtomicBool,
+}
+
+#[derive(Default)]
+struct State {
+    out: Outbox,
+    /// What has no reply yet, in the order of the bytes, without what the engine has moved to its own list.
+    awaited: VecDeque<Awaited>,
+    /// The start and end of the last command, in the bytes that no writer has taken. Equal: the command cannot be taken back.
+    last: (usize, usize),
+    waiting: VecDeque<Request>,
+    is_new: bool,
+    closed: bool,
+    held: bool,
+    /// Whether the engine will check this state before it sleeps.
+    due: bool,
+    reader: Option<ThreadId>,
+    urgent: bool,
+    wrote: bool,
+    failed: Option<io::Error>,
+    down: Option<StoreError>,
+    term: Term,
+    shard_channels: Option<ShardChannels>,
+    engine: Option<Waker>,
+}
+
+impl Pipeline {
+    pub(super) fn new(connector: Connector) -> Self {
+        let spec = &connector.spec;
+        let shards = spec.scripts.are_of_cluster();
+        let mut state = State {
+            is_new: spec.is_new,
+            due: true,
+            down: Some(not_yet()),
+            shard_channels: shards.then(|| ShardChannels::new(spec.member)),
+            ..State::default()
+        };
+        state.out.open(None);
+        Self {
+            connector,
+            state: Mutex::new(state),
+            under_way: AtomicUsize::new(0),
+            touched: AtomicBool::new(false),
+        }
+    }
+
+    fn takes_more(&self, state: &State) -> bool {
+        state.out.stream().is_some()
+            && !state.held
+            && state.out.len() < ROOM
+            && self.under_way.load(Ordering::Relaxed) < MOST
+    }
+
+    fn begin(&self, state: &mut State, request: Request) {
+        let sending = Sending::new(request);
+        match state.take_back_for(&sending) {
+            Some(earlier) => {
+                let both = match sending.request.op {
+                    Op::Release { .. } => [sending, earlier],
+                    _ => [earlier, sending],
+                };
+                let ops = [&both[0].request.op, &both[1].request.op];
+                self.evaluate(state, &both[0].request.name, &ops);
+                state.awaited.push_back(Awaited::Both(both));
+            }
+            None => self.append(state, sending),
+        }
+    }
+
+    fn append(&self, state: &mut State, sending: Sending) {
+        let asking = sending.asking;
+        if asking {
+            state.out.encode(|cmd| cmd.arg("ASKING"));
+            self.expect(state, Awaited::Unimportant);
+        }
+        let start = state.out.filling().len();
+        self.evaluate(state, &sending.request.name, &[&sending.request.op]);
+        let end = state.out.filling().len();
+        self.expect(state, Awaited::Request(sending));
+        // A command that needs an ASKING before it is never merged with another.
+        state.last = if asking { (0, 0) } else { (start, end) };
+    }
+
+    fn evaluate(&self, state: &mut State, name: &Name, ops: &[&Op]) {
+        let opens = state.term.opens();
+        let (scripts, member) = (&self.connector.spec.scripts, self.connector.spec.member);
+        state
+            .out
+            .encode(|cmd| command::evaluate(cmd, scripts, member, name, ops, opens));
+    }
+
+    fn expect(&self, state: &mut State, awaited: Awaited) {
+        state.awaited.push_back(awaited);
+        state.last = (0, 0);
+        state.wrote = true;
+        self.under_way.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn wake(mut state: MutexGuard<'_, State>) {
+        if !state.due {
+            state.due = true;
+            let engine = state.engine.clone();
+            drop(state);
+            if let Some(engine) = engine {
+                engine.wake();
+            }
+        }
+    }
+
+    /// Bytes that the socket doesn't take are left to the engine.
+    fn write<'a>(&'a self, mut state: MutexGuard<'a, State>) {
+        for _ in 0..ROUNDS {
+            let Some(mut chunk) = state.out.take() else {
+                return;
+            };
+            state.urgent = false;
+            drop(state);
+            let written = chunk.write();
+            state = lock(&self.state);
+            if !state.out.put_back(chunk) {
+                return;
+            }
+            if let Err(error) = written {
+                state.failed = Some(error);
+                break;
+            }
+            if state.out.is_stuck() {
+                break;
+            }
+        }
+        if state.out.len() > 0 || state.failed.is_some() {
+            Self::wake(state);
+        }
+    }
+}
+
+impl State {
+    fn take_back_for(&mut self, next: &Sending) -> Option<Sending> {
+        let (start, end) = std::mem::take(&mut self.last);
+        let Some(Awaited::Request(last)) = self.awaited.back() else {
+            return None;
+        };
+        let out = self.out.filling();
+        if !can_merge(&last.request, &next.request) || start == end || out.len() != end {
+            return None;
+        }
+        out.truncate(start);
+        match self.awaited.pop_back() {
+            Some(Awaited::Request(last)) => Some(last),
+            _ => None,
+        }
+    }
+}
+
+/// Whether one command can run both, the release first. An acquire that was submitted first has no reply yet, so it may
+/// run second if it can't share the lock: before the release, it would have to wait anyway.
+fn can_merge(last: &Request, next: &Request) -> bool {
+    let suit = match (&last.op, &next.op) {
+        (Op::Release { .. }, Op::Acquire { .. }) => true,
+        (acquire @ Op::Acquire { share, .. }, release @ Op::Release { .. }) => {
+            share.excludes_all() && acquire.ticket() != release.ticket()
+        }
+        _ => false,
+    };
+    suit && last.name == next.name
+}

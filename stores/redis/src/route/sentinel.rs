@@ -1,0 +1,165 @@
+//! One sentinel: the requests on a connection to it, and its replies.
+
+use auto_mutex_core::StoreError;
+use auto_mutex_core::store::{Address, Granted};
+use redis::Cmd;
+
+use super::super::connect::error::{ConnectError, accept};
+use super::super::connect::hello;
+use super::super::rights::SWITCHED;
+use crate::SentinelEndpoint;
+use crate::wire::{Connection, Limits, Value};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in super::super) struct Primary {
+    pub(in super::super) address: Address,
+    /// Grows with each failover: if two sentinels differ, the higher epoch is right.
+    pub(super) epoch: u64,
+}
+
+impl Primary {
+    pub(super) fn read(reply: &Value<'_>) -> Option<Self> {
+        Some(Self {
+            address: address(reply)?,
+            epoch: field(reply, "config-epoch")?.parse().ok()?,
+        })
+    }
+
+    pub(super) fn replaces(&self, other: &Self) -> bool {
+        self.epoch > other.epoch && self.address != other.address
+    }
+}
+
+pub(super) async fn open(
+    endpoint: &SentinelEndpoint,
+    address: &Address,
+    limits: Limits,
+) -> Result<(Connection, Granted), ConnectError> {
+    let SentinelEndpoint { login, access, .. } = endpoint;
+    let (mut sentinel, granted) = hello::dial(address, login, &access.transport, limits).await?;
+    match sentinel.ask(&hello::command(&granted)).await? {
+        Value::Error(error) => return Err(hello::refusal(&error)),
+        reply if reply.field("mode").and_then(Value::as_text) == Some("sentinel") => {}
+        _ => return Err(unreachable("it is a Redis server, not a sentinel")),
+    }
+    Ok((sentinel, granted))
+}
+
+/// `None`: this sentinel does not know the service.
+pub(super) async fn primary(
+    sentinel: &mut Connection,
+    service: &str,
+) -> Result<Option<Primary>, ConnectError> {
+    let question = sentinel_command("MASTER", service);
+    match sentinel.ask(&question).await? {
+        Value::Error(error) if error.details.contains("No such master") => Ok(None),
+        reply => match Primary::read(&accept(reply)?) {
+            Some(primary) => Ok(Some(primary)),
+            None => Err(unreachable("the sentinel's answer makes no sense")),
+        },
+    }
+}
+
+pub(super) async fn others(
+    sentinel: &mut Connection,
+    service: &str,
+) -> Result<Vec<Address>, ConnectError> {
+    let question = sentinel_command("SENTINELS", service);
+    Ok(addresses(&accept(sentinel.ask(&question).await?)?))
+}
+
+pub(super) async fn subscribe(sentinel: &mut Connection) -> Result<(), ConnectError> {
+    let question = redis::cmd("SUBSCRIBE").arg(SWITCHED).get_packed_command();
+    sentinel.send(&question).await?;
+    accept(sentinel.next().await?).map(drop)
+}
+
+/// Cancel safe.
+pub(super) async fn switched(sentinel: &mut Connection) -> Result<(), ConnectError> {
+    loop {
+        if let Value::Push(words) = sentinel.whenever().await?
+            && words.get(1).and_then(Value::as_text) == Some(SWITCHED)
+        {
+            return Ok(());
+        }
+    }
+}
+
+fn sentinel_command(subcommand: &str, service: &str) -> Cmd {
+    redis::cmd("SENTINEL").arg(subcommand).arg(service).take()
+}
+
+fn unreachable(message: &'static str) -> ConnectError {
+    ConnectError::Unreachable(StoreError::disconnected(message))
+}
+
+pub(super) fn addresses(reply: &Value<'_>) -> Vec<Address> {
+    let all = reply.as_list().unwrap_or_default();
+    all.iter().filter_map(address).collect()
+}
+
+fn address(instance: &Value<'_>) -> Option<Address> {
+    Some(Address::Tcp {
+        host: field(instance, "ip")?.to_owned(),
+        port: field(instance, "port")?.parse().ok()?,
+    })
+}
+
+fn field<'a>(instance: &'a Value<'_>, name: &str) -> Option<&'a str> {
+    instance.field(name)?.as_text()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn instance<'a>(pairs: &[(&'a str, &'a str)]) -> Value<'a> {
+        let text = |text: &'a str| Value::Text(text.as_bytes());
+        let pairs = pairs.iter().map(|pair| (text(pair.0), text(pair.1)));
+        Value::Map(pairs.collect())
+    }
+
+    #[test]
+    fn what_a_sentinel_says_is_understood() {
+        let said = instance(&[
+            ("name", "s"),
+            ("ip", "::1"),
+            ("port", "7000"),
+            ("config-epoch", "3"),
+        ]);
+        let primary = Primary::read(&said).unwrap();
+        assert_eq!(primary.address.to_string(), "[::1]:7000");
+        assert_eq!(primary.epoch, 3);
+        let others = Value::List(vec![said, Value::Nil, instance(&[("ip", "h")])]);
+        assert_eq!(addresses(&others), [primary.address]);
+    }
+
+    #[test]
+    fn everything_else_is_not() {
+        let table: &[&[(&str, &str)]] = &[
+            &[],
+            &[("ip", "h"), ("port", "7000")],
+            &[("ip", "h"), ("port", "70000"), ("config-epoch", "1")],
+            &[("ip", "h"), ("port", "7000"), ("config-epoch", "-1")],
+        ];
+        for pairs in table {
+            assert_eq!(Primary::read(&instance(pairs)), None, "{pairs:?}");
+        }
+        assert_eq!(Primary::read(&Value::Nil), None);
+    }
+
+    #[test]
+    fn only_a_newer_word_about_another_server_replaces_it() {
+        let primary = |port, epoch| Primary {
+            address: Address::Tcp {
+                host: "h".to_owned(),
+                port,
+            },
+            epoch,
+        };
+        assert!(primary(2, 2).replaces(&primary(1, 1)));
+        assert!(!primary(1, 2).replaces(&primary(1, 1)));
+        assert!(!primary(2, 1).replaces(&primary(1, 1)));
+        assert!(!primary(2, 1).replaces(&primary(1, 2)));
+    }
+}

@@ -1,0 +1,198 @@
+//! [`Sentinels`]: the sentinels of a service, and the primary that they name.
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use auto_mutex_core::StoreError;
+use auto_mutex_core::store::{Address, StoreErrorKind, lock, tell};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout_at};
+
+use super::super::connect::error::ConnectError;
+use super::sentinel::{self, Primary};
+use crate::SentinelEndpoint;
+use crate::engine::listed;
+use crate::wire::Limits;
+
+pub(super) const SENTINEL_SILENCE: Duration = Duration::from_millis(800);
+/// How long to wait for the other sentinels once one has named a primary: they may know a newer primary.
+const OTHERS: Duration = Duration::from_millis(200);
+const MOST: usize = 16;
+
+pub(crate) struct Sentinels {
+    pub(super) endpoint: SentinelEndpoint,
+    all: Mutex<Vec<Address>>,
+    current: Mutex<Option<Primary>>,
+    /// The primary that the sentinel with the subscription names; `None` without a subscription.
+    latest: watch::Sender<Option<Primary>>,
+}
+
+type Answer = Result<Option<(Primary, Vec<Address>)>, ConnectError>;
+
+impl Sentinels {
+    pub(super) fn new(endpoint: &SentinelEndpoint) -> Self {
+        Self {
+            all: Mutex::new(endpoint.sentinels.clone()),
+            endpoint: endpoint.clone(),
+            current: Mutex::default(),
+            latest: watch::Sender::new(None),
+        }
+    }
+
+    pub(super) fn all(&self) -> Vec<Address> {
+        lock(&self.all).clone()
+    }
+
+    pub(super) async fn resolve(&self, limits: Limits) -> Result<Primary, ConnectError> {
+        let mut best: Option<Primary> = self.latest.borrow().clone();
+        let (mut unknown, mut failed) = (false, None);
+        for (address, answer) in self.answers(limits).await {
+            match answer {
+                Ok(Some((primary, others))) => {
+                    self.learn(others);
+                    if best.as_ref().is_none_or(|best| best.epoch < primary.epoch) {
+                        best = Some(primary);
+                    }
+                }
+                Ok(None) => unknown = true,
+                Err(error) => {
+                    let (asked, why) = (address.to_string(), format!("{error:?}"));
+                    tell(move || {
+                        tracing::debug!(address = asked, error = why, "a sentinel cannot be asked");
+                    });
+                    let known = failed.as_ref().map(|(_, known)| worth(known));
+                    if known.is_none_or(|known| known <= worth(&error)) {
+                        failed = Some((address, error));
+                    }
+                }
+            }
+        }
+        if let Some(primary) = best {
+            *lock(&self.current) = Some(primary.clone());
+            return Ok(primary);
+        }
+        *lock(&self.current) = None;
+        if unknown {
+            return Err(ConnectError::UnknownService(self.endpoint.service.clone()));
+        }
+        Err(match failed {
+            Some((_, ConnectError::Unreachable(error))) => ConnectError::NoSentinel(error),
+            Some((_, ConnectError::Silent(error))) => ConnectError::SilentSentinels(error),
+            Some((address, error)) => ConnectError::At(address.to_string(), Box::new(error)),
+            None => ConnectError::SilentSentinels(StoreError::disconnected("no sentinel answers")),
+        })
+    }
+
+    /// After the first answer, the others have only [`OTHERS`] left.
+    async fn answers(&self, limits: Limits) -> Vec<(Address, Answer)> {
+        let all = self.all();
+        let enough = all.len() / 2 + 1;
+        let mut asked = JoinSet::new();
+        for address in all {
+            asked.spawn(ask(self.endpoint.clone(), address, limits));
+        }
+        let (mut answers, mut named, mut end) = (Vec::new(), 0, limits.end);
+        while named < enough
+            && let Ok(Some(Ok((address, answer)))) = timeout_at(end, asked.join_next()).await
+        {
+            if matches!(answer, Ok(Some(_))) {
+                named += 1;
+                end = end.min(Instant::now() + OTHERS);
+            }
+            answers.push((address, answer));
+        }
+        answers
+    }
+
+    fn learn(&self, others: Vec<Address>) {
+        let mut all = lock(&self.all);
+        for other in others {
+            if all.len() < MOST && !all.contains(&other) {
+                all.push(other);
+            }
+        }
+    }
+
+    pub(super) fn told(&self, primary: Option<Primary>) {
+        self.latest.send_replace(primary);
+    }
+
+    pub(super) async fn replaced(&self, server: &Primary) -> StoreError {
+        let mut latest = self.latest.subscribe();
+        let replacing = latest.wait_for(|latest| {
+            let latest = latest.as_ref();
+            latest.is_some_and(|latest| latest.replaces(server))
+        });
+        let address = match replacing.await.as_deref() {
+            Ok(Some(primary)) => primary.address.to_string(),
+            // This never happens, because the sender lives as long as `self`.
+            _ => "another server".to_owned(),
+        };
+        StoreError::disconnected(format!("the primary is {address} now"))
+    }
+
+    pub(super) async fn moved(&self) {
+        let mut latest = self.latest.subscribe();
+        while latest.changed().await.is_ok() {
+            let latest = latest.borrow();
+            let current = lock(&self.current);
+            if let (Some(latest), Some(current)) = (&*latest, &*current)
+                && latest.replaces(current)
+            {
+                return;
+            }
+        }
+    }
+
+    pub(super) fn judge(&self, error: ConnectError) -> Result<ConnectError, ConnectError> {
+        let what = match &error {
+            ConnectError::SilentSentinels(_) => return Ok(error),
+            ConnectError::Role(role) => format!("{} is a {role}", self.place()),
+            ConnectError::Unreachable(source) | ConnectError::Silent(source) => {
+                format!("{}: {source}", self.place())
+            }
+            _ => return Err(error),
+        };
+        let source = StoreError::new(StoreErrorKind::Disconnected, what);
+        Ok(ConnectError::NoPrimary(
+            self.endpoint.service.clone(),
+            source,
+        ))
+    }
+
+    pub(super) fn place(&self) -> String {
+        let current = lock(&self.current)
+            .as_ref()
+            .map(|it| it.address.to_string());
+        current.unwrap_or_else(|| listed(&self.endpoint.sentinels))
+    }
+}
+
+async fn ask(endpoint: SentinelEndpoint, address: Address, limits: Limits) -> (Address, Answer) {
+    let limits = Limits {
+        silence: SENTINEL_SILENCE,
+        ..limits
+    };
+    let service = &endpoint.service;
+    let asking = async {
+        let (mut asked, _) = sentinel::open(&endpoint, &address, limits).await?;
+        let Some(primary) = sentinel::primary(&mut asked, service).await? else {
+            return Ok(None);
+        };
+        // The other sentinels may be asked next time. A failure to list them does not matter.
+        let others = sentinel::others(&mut asked, service).await;
+        Ok(Some((primary, others.unwrap_or_default())))
+    };
+    let answer = asking.await;
+    (address, answer)
+}
+
+/// Errors that a person must fix rank highest, then timeouts.
+fn worth(error: &ConnectError) -> u8 {
+    match error {
+        ConnectError::Unreachable(_) => 0,
+        ConnectError::Silent(_) => 1,
+        _ => 2,
+    }
+}

@@ -1,0 +1,78 @@
+//! Subscribes to any sentinel that answers, so that a connection to a former primary ends at once.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use auto_mutex_core::store::{Address, Backoff, first, tell};
+use tokio::time::{sleep, timeout};
+use uuid::Uuid;
+
+use super::super::connect::FIRST_PAUSE;
+use super::super::connect::error::{ConnectError, accepted};
+use super::super::connect::hello;
+use super::super::connect::renewal::Renewal;
+use super::super::connect::throttle::Throttle;
+use super::sentinel;
+use super::sentinels::{SENTINEL_SILENCE, Sentinels};
+use crate::wire::Limits;
+
+/// After this time of silence, the sentinel is asked: it may be dead, or may have been cut off during a failover.
+const QUIET: Duration = Duration::from_secs(3);
+const LONGEST: Duration = Duration::from_secs(10);
+
+pub(super) async fn run(sentinels: &Sentinels) {
+    // The start is random, so that not all clients listen to the same sentinel.
+    let mut index = Uuid::new_v4().as_u128() as usize;
+    let mut backoff = Backoff::new(FIRST_PAUSE, SENTINEL_SILENCE);
+    let mut warnings = Throttle::default();
+    loop {
+        let all = sentinels.all();
+        index = index.wrapping_add(1);
+        let address = &all[index % all.len()];
+        let mut heard = false;
+        let Err(error) = listen(sentinels, address, &mut heard).await;
+        let address = address.to_string();
+        match error.of_provider().cloned() {
+            Some(why) if warnings.is_due(why.to_string()) => tell(move || {
+                tracing::warn!(%address, error = %why, "no connection to a sentinel, trying again");
+            }),
+            _ => tell(move || {
+                tracing::debug!(%address, ?error, "not listening to this sentinel any more");
+            }),
+        }
+        sentinels.told(None);
+        if heard {
+            backoff = Backoff::new(FIRST_PAUSE, SENTINEL_SILENCE);
+        }
+        sleep(backoff.pause()).await;
+    }
+}
+
+async fn listen(
+    sentinels: &Sentinels,
+    address: &Address,
+    heard: &mut bool,
+) -> Result<Infallible, ConnectError> {
+    let endpoint = &sentinels.endpoint;
+    let limits = Limits::new(LONGEST, SENTINEL_SILENCE);
+    let (mut connection, granted) = sentinel::open(endpoint, address, limits).await?;
+    let mut renewal = Renewal::new(&endpoint.login, address, LONGEST, granted);
+    sentinel::subscribe(&mut connection).await?;
+    loop {
+        let primary = sentinel::primary(&mut connection, &endpoint.service).await?;
+        let Some(primary) = primary else {
+            return Err(ConnectError::UnknownService(endpoint.service.clone()));
+        };
+        *heard = true;
+        sentinels.told(Some(primary));
+        let switched = async { sentinel::switched(&mut connection).await.map(|()| None) };
+        let due = async { Ok(Some(renewal.due().await)) };
+        // Woken by a new primary, by silence or by due credentials, the next iteration asks for the current primary.
+        if let Ok(woken) = timeout(QUIET, first(switched, due)).await
+            && let Some(granted) = woken?
+        {
+            let auth = hello::auth(&granted);
+            renewal.answered(accepted(&connection.ask(&auth).await?));
+        }
+    }
+}

@@ -1,0 +1,22 @@
+-- Sends a message to a member; returns how many connections receive it.
+local function publish(member, text)
+  -- In the slot of the name, so that other nodes needn't forward the message.
+  if redis.REDIS_VERSION_NUM then
+    local heard = redis.pcall('SPUBLISH', KEY .. SHARD_CHANNEL .. member, text)
+    if type(heard) == 'number' and heard > 0 then return heard end
+  end
+  return call('PUBLISH', CHANNEL .. member, text)
+end
+
+-- Whether all keys of the name are at this node. While the slot migrates, the server refuses a command with a key that
+-- isn't here. The last of these keys never exists, so both nodes refuse until the whole slot has moved: no operation
+-- sees only a part of a name's keys.
+local function are_here()
+  local found = redis.pcall('EXISTS', KEY, KEY .. OF_TICKETS, KEY .. OF_HELD, KEY .. OF_QUEUE, KEY .. OF_GONE, KEY .. OF_SIGNALS, KEY .. OF_WHOLE)
+  if type(found) == 'number' then return true end
+  -- The second text is that of Redis 8 and Valkey 8.
+  for _, text in ipairs({'non local key', 'rehashing of the slot'}) do
+    if string.find(found.err, text, 1, true) then return false end
+  end
+  error(found.err, 0)
+end

@@ -1,0 +1,126 @@
+  -- `newest`: the token of `r` is greater than the tokens of all other holders.
+  local function add_holder(r, newest)
+    if r[OWNER] ~= '' then
+      s[USED] = s[USED] + owning().add(r)
+    elseif r[NUMBER] == 0 then
+      s[USED] = s[USED] + r[UNITS]
+    end
+    if r[NUMBER] > 0 then s[LENT] = s[LENT] + 1 end
+    r[CHANGED] = true
+    if s[HELD_APART] == 1 then
+      others().hold(r)
+      if not newest then eldest = NOBODY end
+    else
+      local i = #held + 1
+      while not newest and i > 1 do
+        local other = fetch(held, i - 1)
+        if other[TOKEN] < r[TOKEN] or other[TOKEN] == r[TOKEN] and other[PLACE] < r[PLACE] then break end
+        i = i - 1
+      end
+      insert(held, i, r)
+    end
+    s[HOLDERS], s[DUE], s[LATEST] = s[HOLDERS] + 1, min(s[DUE], r[WHEN]), max(s[LATEST], r[WHEN])
+  end
+
+  local function remove_holder(r)
+    local units = r[NUMBER] == 0 and r[UNITS] or 0
+    if r[OWNER] ~= '' then units = owning().remove(r) end
+    if r[NUMBER] > 0 then s[LENT] = max(0, s[LENT] - 1) end
+    if s[HELD_APART] == 1 then
+      others().let_go(r)
+      if r[TICKET] == eldest then eldest = NOBODY end
+    else
+      remove(held, index_of(held, r))
+    end
+    s[HOLDERS], s[USED] = max(0, s[HOLDERS] - 1), max(0, s[USED] - units)
+  end
+
+  local function put_waiter(r)
+    r[CHANGED], moved = true, true
+    s[WAITING], s[DUE] = s[WAITING] + 1, min(s[DUE], r[HEARD] + r[WAIT] * 1000)
+    if r[OWNER] ~= '' then s[ASKING] = s[ASKING] + 1 end
+    if s[QUEUE_APART] == 1 then return others().wait(r) end
+    local i = #queue + 1
+    if r[FLAG] == 3 then
+      while i > 1 and not place_at(i - 1) and r[PLACE] < fetch(queue, i - 1)[PLACE] do i = i - 1 end
+    else
+      while i > 1 and (place_at(i - 1) or FAR) > r[PLACE] do i = i - 1 end
+    end
+    insert(queue, i, r)
+  end
+
+  local function take_waiter(r)
+    moved = true
+    s[WAITING] = max(0, s[WAITING] - 1)
+    if r[OWNER] ~= '' then s[ASKING] = max(0, s[ASKING] - 1) end
+    if s[QUEUE_APART] == 1 then others().leave(r) else remove(queue, index_of(queue, r)) end
+  end
+
+  local function tell(r, word, after)
+    return publish(sub(r[REQUEST], 33, 64), word .. ' ' .. r[TICKET] .. after)
+  end
+
+  -- Makes a write that Redis does not deny even if the memory is full. After it, Redis denies no other write of this run.
+  local function allow()
+    if not allowed then call('PEXPIRE', KEY, FRESH_MS) end
+    allowed = true
+  end
+
+  -- Returns false if the waiter is unlikely to claim the grant. `joins`: it shares the hold of its owner. `number`,
+  -- `text`: of the granted signal (0: none). `own`: the ticket that the reply to `member` is about; its grant needs no
+  -- message.
+  local function give(member, own, r, token, joins, number, text)
+    local hold, flag = r[HOLD], 0
+    if r ~= own then
+      hold, flag = min(CLAIM_MS, hold), 1
+      -- A waiter for all units would block all others, so it must have touched, or got a message, recently.
+      local alone = not joins and number == 0 and r[UNITS] == s[CAP]
+      local deaf = alone and now - max(r[HEARD], r[WHEN]) > CLAIM_MS * 1000 and sub(r[REQUEST], 33, 64) ~= member
+      if not deaf then
+        -- A published message cannot be taken back, so the write of the grant must not be denied.
+        allow()
+        local after = ' ' .. int(token) .. ' ' .. int(r[COUNTER]) .. ' ' .. int(hold) .. ' ' .. sub(KEY, NAME_START, -2)
+        deaf = tell(r, 'grant', text and after .. ' ' .. text or after) == 0
+      end
+      if deaf then
+        r[WHEN], r[CHANGED] = 0, true
+        return false
+      end
+    end
+    take_waiter(r)
+    r[FLAG], r[TOKEN], r[WHEN], r[NUMBER], r[TEXT] = flag, token, now + hold * 1000, number, text
+    if number > 0 then signalling().take(number, text) end
+    -- A waiter that joins its owner gets the token of the owner's hold, which may be older than other tokens.
+    local newest = token > s[TOK]
+    s[TOK] = max(s[TOK], token)
+    add_holder(r, newest)
+    return true
+  end
+
+  local function text_of(r)
+    local text = r[TEXT]
+    if not text then
+      return pack('<IIBddddB', #r[REQUEST], 0, r[FLAG], r[PLACE], r[HEARD], r[WHEN], r[TOKEN], 31) .. r[REQUEST]
+    end
+    local size = 8 + #text
+    return pack('<IIBddddB', #r[REQUEST] + size, size, r[FLAG], r[PLACE], r[HEARD], r[WHEN], r[TOKEN], 31) .. r[REQUEST]
+      .. pack('<d', r[NUMBER]) .. text
+  end
+
+  local function ask(r, counter, hold, wait, units)
+    r[COUNTER], r[HOLD], r[WAIT], r[UNITS], r[CHANGED] = counter, hold, wait, units, true
+    r[REQUEST] = sub(r[REQUEST], 1, 64) .. pack('<dddd', counter, hold, wait, units) .. sub(r[REQUEST], 97)
+  end
+
+  local function lease_until(r, ends)
+    r[WHEN], r[CHANGED] = ends, true
+    s[DUE], s[LATEST] = min(s[DUE], ends), max(s[LATEST], ends)
+    if s[HELD_APART] == 1 then others().hold(r) end
+  end
+
+  local function forget()
+    if s[HOLDERS] + s[WAITING] == 0 then
+      s[CAP], s[SEQ], s[USED], s[TOLD], s[DUE], s[LATEST] = 0, 0, 0, 0, FAR, 0
+    end
+    if s[SIGNALS] + s[LENT] == 0 then s[LAST] = 0 end
+  end

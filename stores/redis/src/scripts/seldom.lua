@@ -1,0 +1,355 @@
+  -- Rare cases; each function is made on first use.
+
+  if not plain then
+  local reached, looked = false, false
+
+  -- Must be called before any other key is read, and before anything is written or published.
+  function reach()
+    if not reached and not are_here() then error('TRYAGAIN a part of the keys is on its way', 0) end
+    reached = true
+  end
+
+  local function before(a, b)
+    return a[TOKEN] < b[TOKEN] or a[TOKEN] == b[TOKEN] and a[PLACE] < b[PLACE]
+  end
+
+  local function all_of(list)
+    local all = {}
+    for i = 1, #list do all[i] = fetch(list, i) end
+    return all
+  end
+
+  local function all_holders()
+    if s[HELD_APART] == 0 then return all_of(held) end
+    local all = others().holders()
+    table.sort(all, before)
+    return all
+  end
+
+  local function all_waiters()
+    return s[QUEUE_APART] == 1 and others().waiters() or all_of(queue)
+  end
+
+  -- The available signals: a sorted set, '<number> <text>' -> number.
+  local signal
+  function signalling()
+    if signal then return signal end
+    local x = {}
+    signal = x
+    local SIGNALS_KEY = KEY .. OF_SIGNALS
+
+    function x.put(number, text)
+      if s[SIGNALS] == 0 then
+        -- Deletes signals of an earlier state, of which only the first key was removed.
+        if call('ZCARD', SIGNALS_KEY) > 0 then call('DEL', SIGNALS_KEY) end
+        s[EXPIRES] = 0
+      end
+      call('ZADD', SIGNALS_KEY, int(number), int(number) .. ' ' .. text)
+      s[SIGNALS] = s[SIGNALS] + 1
+    end
+
+    function x.first()
+      local number, text = string.match(call('ZRANGE', SIGNALS_KEY, 0, 0)[1] or '', '^(%d+) (.*)$')
+      if not number then foreign('a signal is unreadable') end
+      return tonumber(number), text
+    end
+
+    function x.take(number, text)
+      call('ZREM', SIGNALS_KEY, int(number) .. ' ' .. text)
+      s[SIGNALS] = s[SIGNALS] - 1
+    end
+
+    return x
+  end
+
+  -- Owners. The holders of one owner share a hold.
+  local owners
+  function owning()
+    if owners then return owners end
+    local x = {}
+    owners = x
+    local of = {} -- owner -> its holders: ticket -> record
+
+    local function put(r)
+      if r[OWNER] == '' then return end
+      of[r[OWNER]] = of[r[OWNER]] or {}
+      of[r[OWNER]][r[TICKET]] = r
+    end
+
+    for _, r in ipairs(all_holders()) do put(r) end
+
+    local function weight(r)
+      return r[NUMBER] > 0 and 0 or r[UNITS]
+    end
+
+    -- The units that the holders of an owner use together: those of the one with the most. Then the same for the
+    -- holders that aren't parked, and their highest token; nil for both without such holders.
+    function x.share(owner)
+      local all, units, token = 0, nil, nil
+      for _, r in pairs(of[owner] or {}) do
+        all = max(all, weight(r))
+        if r[FLAG] ~= 2 then units, token = max(units or 0, weight(r)), max(token or 0, r[TOKEN]) end
+      end
+      return all, units, token
+    end
+
+    function x.add(r)
+      local all = x.share(r[OWNER])
+      put(r)
+      s[OWNED] = s[OWNED] + 1
+      return max(0, weight(r) - all)
+    end
+
+    function x.remove(r)
+      of[r[OWNER]][r[TICKET]] = nil
+      s[OWNED] = max(0, s[OWNED] - 1)
+      return max(0, weight(r) - x.share(r[OWNER]))
+    end
+
+    return x
+  end
+
+  local rare
+  function seldom()
+    if rare then return rare end
+    local x = {}
+    rare = x
+
+    local function drop_holder(r, returns)
+      remove_holder(r)
+      records[r[TICKET]] = false
+      if returns and r[NUMBER] > 0 then signalling().put(r[NUMBER], r[TEXT]) end
+    end
+
+    -- The clock was stepped back: no period may last longer than if it began now.
+    local function step_back()
+      s[LATEST] = 0
+      for _, r in ipairs(all_holders()) do
+        r[HEARD] = min(r[HEARD], now)
+        lease_until(r, min(r[WHEN], now + (r[FLAG] == 1 and min(CLAIM_MS, r[HOLD]) or r[HOLD]) * 1000))
+      end
+      for _, r in ipairs(all_waiters()) do
+        r[HEARD], r[WHEN], r[CHANGED] = min(r[HEARD], now), min(r[WHEN], now), true
+      end
+      if s[TOMBS] > 0 then
+        local ends = now + TOMB_MS * 1000
+        local list = call('ZRANGE', KEY .. OF_GONE, 0, -1, 'WITHSCORES')
+        for i = 1, #list, 2 do
+          if tonumber(list[i + 1]) > ends then call('ZADD', KEY .. OF_GONE, int(ends), list[i]) end
+        end
+        s[TOMBS] = min(s[TOMBS], ends)
+      end
+      s[DUE] = 0
+    end
+
+    local function end_lease(r, releasing)
+      if r[TICKET] == releasing and r[FLAG] == 0 then
+        s[DUE] = min(s[DUE], r[WHEN])
+      elseif r[FLAG] ~= 1 or r[HEARD] + r[WAIT] * 1000 <= now then
+        drop_holder(r, true)
+      else
+        remove_holder(r)
+        -- The member may have tried to claim the signal while the store granted nothing. Then the ticket doesn't become
+        -- quiet, so that no later waiter gets the signal before it.
+        local waits = r[NUMBER] > 0 and r[HEARD] > r[WHEN] - min(CLAIM_MS, r[HOLD]) * 1000
+        if r[NUMBER] > 0 then signalling().put(r[NUMBER], r[TEXT]) end
+        r[FLAG], r[WHEN], r[TOKEN], r[NUMBER], r[TEXT] = waits and 0 or 3, 0, 0, 0, nil
+        put_waiter(r)
+        if waits then s[TOLD] = min(s[TOLD], r[PLACE] - 1) end
+      end
+    end
+
+    local function scan(releasing)
+      s[DUE] = FAR
+      for _, r in ipairs(all_holders()) do
+        if r[WHEN] <= now then end_lease(r, releasing) else s[DUE] = min(s[DUE], r[WHEN]) end
+      end
+      for _, r in ipairs(all_waiters()) do
+        local ends = r[HEARD] + r[WAIT] * 1000
+        if ends <= now then
+          take_waiter(r)
+          records[r[TICKET]] = false
+        else
+          s[DUE] = min(s[DUE], ends)
+        end
+      end
+    end
+
+    -- The first step of an operation: removes what has ended, except a plain holder that this operation releases.
+    function x.prune(code, ticket, text)
+      local tomb = code == RELEASE and #text > 64 and byte(text, 81) == 1
+      if tomb or code == SIGNAL or s[TOMBS] + s[SIGNALS] + s[LENT] + s[HELD_APART] + s[QUEUE_APART] > 0 then
+        reach()
+        if renews then allow() end
+      end
+      -- `mend` runs only once, because changes are written at the end.
+      if not looked and s[HELD_APART] + s[QUEUE_APART] > 0 then others().mend() end
+      looked = true
+      if s[SIGNALS] > 0 then s[SIGNALS] = call('ZCARD', KEY .. OF_SIGNALS) end
+      if now < s[CLK] then step_back() end
+      if s[TOMBS] > 0 then
+        call('ZREMRANGEBYSCORE', KEY .. OF_GONE, '-inf', int(now))
+        if s[TOMBS] <= now then s[TOMBS] = 0 end
+      end
+      if s[DUE] <= now then scan(code == RELEASE and ticket) end
+      forget()
+    end
+
+    function x.bury(ticket)
+      s[TOMBS] = now + TOMB_MS * 1000
+      call('ZADD', KEY .. OF_GONE, int(s[TOMBS]), ticket)
+    end
+
+    function x.is_buried(ticket)
+      return call('ZSCORE', KEY .. OF_GONE, ticket)
+    end
+
+    -- Grants to the waiters of an owner that holds, regardless of their places.
+    function x.let_in(member, own, owner)
+      local _, units, token = owning().share(owner)
+      if not units then return end
+      local found = {}
+      for _, r in ipairs(all_waiters()) do
+        if r[OWNER] == owner and r[UNITS] <= units then found[#found + 1] = r end
+      end
+      table.sort(found, before)
+      for _, r in ipairs(found) do
+        if not give(member, own, r, token, true, 0) and r[FLAG] ~= 3 then
+          s[TOLD] = min(s[TOLD], r[PLACE] - 1)
+          moved = true
+        end
+      end
+    end
+
+    function x.operate(code, text, ticket)
+      if code == ADOPT then return x.adopt(text, ticket) end
+      if code == FORCE or code == KICK or code == REFRESH then
+        local owner, count = sub(text, code == FORCE and 65 or 73), 0
+        local number = code ~= FORCE and unpack_struct('<d', text, 65)
+        local after = ' ' .. sub(KEY, NAME_START, -2)
+        if code == REFRESH then after = ' ' .. int(number) .. after end
+        for _, r in ipairs(all_holders()) do
+          if code == FORCE and (owner == '' or r[OWNER] == owner) or code == KICK and r[TOKEN] == number then
+            tell(r, 'lost', after)
+            drop_holder(r, true)
+            count = count + 1
+          elseif code == REFRESH and r[OWNER] == owner and r[FLAG] ~= 2 and tell(r, 'refresh', after) > 0 then
+            count = count + 1
+          end
+        end
+        return nil, nil, false, (code == REFRESH and 'TOLD ' or 'FREED ') .. count
+      elseif code == RAISE then
+        local r = find(ticket)
+        if not r or r[TOKEN] == 0 or r[FLAG] == 2 then return nil, nil, false, 'GONE' end
+        local token = unpack_struct('<d', text, 65)
+        if r[TOKEN] < token then
+          remove_holder(r)
+          s[TOK] = max(token, s[TOK] + 1)
+          r[TOKEN] = s[TOK]
+          add_holder(r, true)
+        end
+        return r, nil, false
+      elseif code == SIGNAL then
+        -- `is_buried` is called in any case, so that a foreign key is found before anything is written.
+        if x.is_buried(ticket) then return nil, nil, false, 'REFUSED' end
+        local kind = byte(text, 65)
+        local count = kind == 0 and 1 or max(0, s[WAITING] - s[SIGNALS])
+        if kind == 1 then count = min(1, count) end
+        for _ = 1, count do
+          s[LAST] = s[LAST] + 1
+          signalling().put(s[LAST], kind == 0 and sub(text, 66) or ticket)
+        end
+        if kind == 0 then
+          s[KNOWN] = 1
+          x.bury(ticket)
+        end
+        return nil, nil, false, 'SIGNALLED ' .. int(count)
+      end
+    end
+
+    function x.adopt(text, ticket)
+      local r = find(ticket)
+      if s[TOMBS] > 0 and x.is_buried(ticket) then return r, r, false, 'REFUSED' end
+      if r and r[FLAG] ~= 2 then return r, r, true end
+      local old = not r and find(sub(text, 89, 120))
+      if not old or old[TOKEN] == 0 or old[FLAG] == 2 then return r, r, false, 'GONE' end
+      if closed then return nil, nil, false, 'BUSY' end
+      local number, words, place = old[NUMBER], old[TEXT], old[PLACE]
+      local request = sub(text, 1, 88) .. sub(old[REQUEST], 89, REQUEST_SIZE + #old[OWNER]) .. sub(text, 121)
+      drop_holder(old)
+      s[TOK] = max(now, s[TOK] + 1)
+      r = record_of(request, 0, place, now, 0, s[TOK], number, words)
+      r[WHEN] = now + r[HOLD] * 1000
+      add_holder(r, true)
+      return r, r, false
+    end
+
+    function x.delete()
+      if s[HOLDERS] + s[WAITING] > 0 then return 'IN_USE ' .. int(s[HOLDERS]) .. ' ' .. int(s[WAITING]) end
+      local existed = s[KNOWN] == 1 or s[SIGNALS] > 0
+      if s[SIGNALS] > 0 then call('DEL', KEY .. OF_SIGNALS) end
+      s[KNOWN], s[SIGNALS], s[LAST] = 0, 0, 0
+      return existed and 'DELETED 1' or 'DELETED 0'
+    end
+
+    -- Without ended leases and places: the token, the capacity, the used units, the number of signals, whether the name
+    -- exists, the holders (in order of token, then of place) and the waiters (by place, the time when they came), each
+    -- {ticket, member, units, takes, since when, token, meta, microseconds left, FLAG}.
+    function x.inspect()
+      if s[SIGNALS] + s[HELD_APART] + s[QUEUE_APART] > 0 then reach() end
+      local used, shared = 0, {}
+      local count = s[SIGNALS] > 0 and call('ZCARD', KEY .. OF_SIGNALS) or 0
+      local holders, waiters = {}, all_waiters()
+      local function describe(r, ends)
+        return {
+          r[TICKET], sub(r[REQUEST], 33, 64), r[UNITS], r[TAKES], int(r[TOKEN] > 0 and r[TOKEN] or r[PLACE]), int(r[TOKEN]), sub(r[REQUEST], REQUEST_SIZE + 1 + #r[OWNER]), int(ends - now),
+          r[FLAG],
+        }
+      end
+      for _, r in ipairs(all_holders()) do
+        if r[WHEN] <= now then
+          if r[NUMBER] > 0 then count = count + 1 end
+        else
+          holders[#holders + 1] = describe(r, r[WHEN])
+          local units, known = r[NUMBER] == 0 and r[UNITS] or 0, shared[r[OWNER]] or 0
+          if r[OWNER] == '' then
+            used = used + units
+          elseif units > known then
+            used, shared[r[OWNER]] = used + units - known, units
+          end
+        end
+      end
+      table.sort(waiters, before)
+      local waiting = {}
+      for _, r in ipairs(waiters) do
+        local ends = r[HEARD] + r[WAIT] * 1000
+        if ends > now then waiting[#waiting + 1] = describe(r, ends) end
+      end
+      local exists = (s[KNOWN] == 1 or count > 0) and 1 or 0
+      return {'INFO', int(s[TOK]), s[HOLDERS] + s[WAITING] > 0 and s[CAP] or '', used, count, exists, holders, waiting}
+    end
+
+    function x.settle()
+      local apart = s[HELD_APART] + s[QUEUE_APART] > 0
+      -- During a migration of the slot, tickets stay in the keys in which they are.
+      if apart or s[HOLDERS] > most or s[WAITING] > most then
+        reached = reached or are_here()
+        if reached then others().settle() end
+      end
+    end
+
+    function x.expire(ms)
+      local apart = s[HELD_APART] + s[QUEUE_APART] > 0
+      if not apart and s[SIGNALS] == 0 then
+        s[EXPIRES] = 0
+      elseif s[EXPIRES] < now + (ms - KEPT_MS) * 1000 then
+        -- The time is longer than needed, so that not every operation must set it.
+        if apart then others().expire(ms) end
+        if s[SIGNALS] > 0 then call('PEXPIRE', KEY .. OF_SIGNALS, ms) end
+        s[EXPIRES] = now + ms * 1000
+      end
+      if s[TOMBS] > 0 then call('PEXPIRE', KEY .. OF_GONE, TOMB_MS) end
+    end
+
+    return x
+  end

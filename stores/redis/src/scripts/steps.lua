@@ -1,0 +1,216 @@
+  local changes = false
+  for i = first, #codes do
+    local code, text = byte(codes, i), ARGV[i + 1]
+    local ticket, member = sub(text, 1, 32), sub(text, 33, 64)
+    -- `r`: the record of the operation's ticket. `own`: the same, if the reply reports a grant to it, so that the grant
+    -- needs no message. `heard`: the operation touches `own`. `word`: the reply, unless it's the status of `r`.
+    local r, own, heard, word, capacity, unclaimed
+    if code == UNTIL then
+      opens = unpack_struct('<d', text, 1)
+      closed = now < opens
+    elseif code == SPREAD then
+      most, few = 0, -1
+    elseif code == INSPECT then
+      replies[#replies + 1] = seldom().inspect()
+    elseif code == PROBE then
+      local message = 'probe ' .. member .. ' ' .. sub(KEY, NAME_START, -2) .. ' ' .. sub(text, 97)
+      replies[#replies + 1] = 'TOLD ' .. publish(sub(text, 65, 96), message)
+    else
+      changes = true
+      if not plain then seldom().prune(code, ticket, text) end
+      s[CLK] = now
+
+      if code == ACQUIRE or code == TRY then
+        local units, takes
+        units, capacity, takes = unpack_struct('<ddB', text, 89)
+        r = find(ticket)
+        if takes ~= 1 and units > capacity then
+          word = 'TOO_MANY'
+        elseif s[TOMBS] > 0 and seldom().is_buried(ticket) or r and r[FLAG] == 2 then
+          word = 'REFUSED'
+        elseif r then
+          own, heard = r, true
+        elseif s[HOLDERS] + s[WAITING] > 0 and s[CAP] ~= capacity then
+          -- The reply also has TAKES of a known ticket: a semaphore of one permit differs from a mutex only in that.
+          local known
+          if s[HOLDERS] > 0 then
+            known = s[HELD_APART] == 0 and fetch(held, 1) or others().eldest()
+          else
+            place_at(1)
+            known = waiter_at(1)
+          end
+          word = string.format('MISMATCH %d %d', s[CAP], known[TAKES])
+        else
+          -- A new waiter at the end of the queue. It asks again soon by itself, so it needs no message.
+          s[SEQ], s[KNOWN], s[CAP] = max(now, s[SEQ] + 1), 1, capacity
+          r = record_of(text, 0, s[SEQ], now, now, 0, 0)
+          own = r
+          put_waiter(r)
+        end
+      elseif code == TOUCH then
+        r = find(ticket)
+        own, heard = r, r and r[FLAG] ~= 2
+        if not heard then word = 'GONE' end
+      elseif code == RELEASE then
+        local park, used, tomb = 0, 0, 0
+        if #text > 64 then park, used, tomb = unpack_struct('<ddB', text, 65) end
+        capacity = s[CAP]
+        r = find(ticket)
+        if not r then
+          word = 'GONE'
+        elseif r[TOKEN] == 0 then
+          word = 'CANCELLED'
+          take_waiter(r)
+          records[ticket] = false
+        else
+          word = 'RELEASED'
+          if r[FLAG] == 2 then
+          elseif park > 0 and r[NUMBER] == 0 then
+            r[FLAG] = 2
+            ask(r, r[COUNTER], park, r[WAIT], r[UNITS])
+            lease_until(r, now + park * 1000)
+          else
+            remove_holder(r)
+            records[ticket] = false
+            if r[NUMBER] > 0 and r[TOKEN] ~= used then signalling().put(r[NUMBER], r[TEXT]) end
+          end
+        end
+        if tomb == 1 then seldom().bury(ticket) end
+      else
+        r, own, heard, word = seldom().operate(code, text, ticket)
+      end
+
+      if heard then
+        local counter, hold, wait, units = unpack_struct('<dddd', text, 65)
+        own[HEARD] = now
+        -- A store that grants nothing accepts no claims. But it doesn't take the grant back, because the member may
+        -- rely on it.
+        unclaimed = closed and own[FLAG] == 1
+        ask(own, max(counter, own[COUNTER]), unclaimed and own[HOLD] or hold, wait, own[UNITS])
+        if own[TOKEN] > 0 then
+          if not unclaimed then
+            own[FLAG] = 0
+            lease_until(own, now + hold * 1000)
+          end
+          if code == TOUCH and units > 0 and units < own[UNITS] then
+            remove_holder(own)
+            ask(own, own[COUNTER], own[HOLD], wait, units)
+            add_holder(own, false)
+          end
+        else
+          s[DUE] = min(s[DUE], now + wait * 1000)
+          if own[FLAG] == 3 then
+            take_waiter(own)
+            own[FLAG] = 0
+            put_waiter(own)
+          end
+          own[WHEN], moved = 0, true
+          s[TOLD] = min(s[TOLD], own[PLACE] - 1)
+        end
+      end
+
+      local found
+      while s[WAITING] > 0 and not closed and place_at(1) do
+        if s[USED] >= s[CAP] and (plain or s[SIGNALS] == 0 and (s[ASKING] == 0 or s[OWNED] == 0)) then break end
+        local first = waiter_at(1)
+        local token, joins, number, words = nil, false, 0, nil
+        if not plain and first[OWNER] ~= '' and s[OWNED] > 0 then
+          local _, units, shared = owning().share(first[OWNER])
+          if units and first[UNITS] <= units then token, joins = shared, true end
+        end
+        if not token then
+          if first[TAKES] == 1 and s[SIGNALS] > 0 then
+            number, words = signalling().first()
+          elseif s[USED] + first[UNITS] > s[CAP] then
+            break
+          end
+          token = max(now, s[TOK] + 1)
+        end
+        if give(member, own, first, token, joins, number, words) then
+          if first[OWNER] ~= '' then
+            found = found or {}
+            found[#found + 1] = first[OWNER]
+          end
+        else
+          take_waiter(first)
+          first[FLAG] = 3
+          put_waiter(first)
+        end
+      end
+      if not closed and s[ASKING] > 0 and s[OWNED] > 0 then
+        if own then seldom().let_in(member, own, own[OWNER]) end
+        for _, owner in ipairs(found or {}) do seldom().let_in(member, own, owner) end
+      end
+
+      -- The first three waiters get a message to ask soon, if they have not got it yet.
+      if moved and s[WAITING] > 0 then
+        for position = 1, NEAR do
+          local place, told = place_at(position)
+          if not place then break end
+          if place > s[TOLD] then
+            if not told or told == 0 then
+              local near = waiter_at(position)
+              if near[WHEN] == 0 then
+                near[WHEN], near[CHANGED] = now, true
+                if near ~= own then tell(near, 'near', ' ' .. sub(KEY, NAME_START, -2)) end
+              end
+            end
+            s[TOLD] = place
+          end
+        end
+      end
+      moved = false
+
+      if word == 'RELEASED' then
+        word = max(0, capacity - s[USED]) + s[SIGNALS]
+      elseif code == DELETE then
+        word = seldom().delete()
+      elseif unclaimed then
+        word = code == TRY and 'BUSY' or 'QUEUED 1 ' .. int(max(1, min(NEAR_MS, r[WAIT] / 3, ceil((opens - now) / 1000) + 1)))
+      elseif not word and r[TOKEN] > 0 then
+        word = r[TEXT] and {int(r[TOKEN]), r[TEXT]} or r[TOKEN]
+      elseif not word then
+        if code == TRY then
+          word = 'BUSY'
+        else
+          local position = s[QUEUE_APART] == 1 and others().position(r) or index_of(queue, r)
+          local again = r[WAIT] / 3
+          if r[WHEN] > 0 or position <= NEAR then again = min(NEAR_MS, again) end
+          if position <= NEAR then
+            local ends = FAR
+            if s[HELD_APART] == 1 then
+              ends = others().first_end()
+            else
+              for i = 1, #held do
+                local time = held[i]
+                if type(time) == 'table' then time = time[WHEN] else time = unpack_struct('<d', state, starts[time] + 25) end
+                if time < ends then ends = time end
+              end
+            end
+            -- While the store grants nothing, no ticket is granted when a lease ends.
+            if closed then ends = max(s[HOLDERS] > 0 and ends or 0, opens) end
+            if ends < FAR then again = min(again, ceil((ends - now) / 1000) + 1) end
+          end
+          word = string.format('QUEUED %d %d', position, max(1, again))
+        end
+        if s[HOLDERS] > 0 then
+          local first = s[HELD_APART] == 0 and held[1] or others().eldest()
+          if type(first) == 'table' or not plain then
+            first = type(first) == 'table' and first or fetch(held, 1)
+            word = word .. ' ' .. int(first[TOKEN]) .. ' ' .. sub(first[REQUEST], REQUEST_SIZE + 1 + #first[OWNER])
+          else
+            -- In this case, no ticket has an owner or a signal.
+            local start = starts[first]
+            word = word .. ' ' .. int((unpack_struct('<d', state, start + 33))) .. ' '
+              .. sub(state, start + RECORD_SIZE + REQUEST_SIZE, starts[first + 1] - 1)
+          end
+        end
+        if code == TRY then
+          take_waiter(r)
+          records[ticket] = false
+        end
+      end
+      forget()
+      replies[#replies + 1] = word
+    end
+  end

@@ -1,0 +1,72 @@
+  local answer = replies[2] and replies or replies[1]
+  if not changes then return answer end
+  if not plain then seldom().settle() end
+  -- If the first waiters changed after they were last checked, the next operation checks them.
+  if moved then s[TOLD] = 0 end
+  local signals = s[SIGNALS] + s[LENT] > 0
+  local ms = (signals and SIGNALS_KEPT_MS or KEPT_MS) + KEPT_MS + max(0, ceil((s[LATEST] - now) / 1000))
+  if not plain then seldom().expire(ms) end
+  -- If the clock was stepped back, TOK is later than now. The time to live counts from TOK, for its window: see head.lua.
+  ms = int(ms + max(0, ceil((s[TOK] - now) / 1000)))
+
+  local text
+  local r = s[HOLDERS] == 1 and s[WAITING] + s[TOMBS] + s[SIGNALS] + s[LENT] + s[HELD_APART] == 0 and fetch(held, 1)
+  if s[HOLDERS] + s[WAITING] + s[TOMBS] + s[SIGNALS] == 0 then
+    if s[TOK] + s[KNOWN] == 0 then
+      if state then call('DEL', KEY) end
+      return answer
+    end
+    text = (s[KNOWN] == 1 and '1 i ' or '1 d ') .. pack('<d', s[TOK])
+  elseif r and r[FLAG] == 0 and r[WHEN] == r[HEARD] + r[HOLD] * 1000 then
+    text = '1 s ' .. pack('<ddd', r[HEARD], s[TOK], r[TOKEN]) .. r[REQUEST]
+  else
+    local parts, size, odd = {'', '', ''}, 0, closed and s[WAITING] > 0
+    for both = 1, 2 do
+      local list = both == 1 and held or queue
+      local i = 1
+      while list[i] do
+        local one = list[i]
+        local from = type(one) == 'table' and one[CHANGED] or one
+        local part
+        if from == true then
+          part = text_of(one)
+          odd = odd or one[FLAG] > 1
+        else
+          local stop = from
+          one = list[i + 1]
+          while one and (type(one) == 'table' and one[CHANGED] or one) == stop + 1 do
+            i, stop = i + 1, stop + 1
+            one = list[i + 1]
+          end
+          part = sub(state, starts[from], starts[stop + 1] - 1)
+          -- Only the full form has parked holders or quiet waiters.
+          for number = from, form == '1 f ' and stop or 0 do odd = odd or byte(state, starts[number] + 8) > 1 end
+        end
+        parts[#parts + 1] = part
+        if both == 1 then size = size + #part end
+        i = i + 1
+      end
+    end
+    s[SIZE] = size
+    parts[1], parts[2] = '1 q ', pack('<dddddddddddd', unpack(s, 1, 12))
+    for i = 13, 21 do odd = odd or s[i] > 0 end
+    if odd or s[HOLDERS] == 0 or s[KNOWN] == 0 then parts[1], parts[3] = '1 f ', pack('<ddddddddd', unpack(s, 13, 21)) .. eldest end
+    text = table.concat(parts)
+  end
+  if not allowed then
+    local written = redis.pcall('SET', KEY, text, 'PX', ms)
+    if not written.err then return answer end
+    -- A full memory may deny an acquire, but not a release or a renewal.
+    if not renews then error(written.err, 0) end
+    allow()
+  end
+  call('SET', KEY, text, 'PX', ms)
+  return answer
+end
+
+-- Reports foreign data as FOREIGN, with the same text on every version of the server.
+local ok, reply = pcall(run)
+if ok then return reply end
+local text = tostring(type(reply) == 'table' and reply.err or reply)
+if string.find(text, 'WRONGTYPE', 1, true) then text = 'FOREIGN a key of this name is of another type' end
+return redis.error_reply((string.gsub(text, '^%-', '')))

@@ -1,0 +1,127 @@
+//! [`ShardChannels`]: the names with a shard channel, whose messages stay at the node (`scripts/cluster.lua`).
+
+use std::collections::{HashMap, HashSet};
+
+use auto_mutex_core::store::{MemberId, Name};
+
+use super::command;
+
+const MOST: usize = 4096;
+
+pub(super) struct ShardChannels {
+    member: MemberId,
+    /// Whether the server has shard channels, and the user may use them.
+    usable: bool,
+    subscribed: HashSet<String>,
+    /// For which the store has queued one request; `true`: since the last [`sweep`](Self::sweep).
+    once: HashMap<String, bool>,
+}
+
+impl ShardChannels {
+    pub(super) fn new(member: MemberId) -> Self {
+        Self {
+            member,
+            usable: true,
+            subscribed: HashSet::new(),
+            once: HashMap::new(),
+        }
+    }
+
+    /// Returns the channels to subscribe to at once: the server may still count the old connection as a subscriber.
+    pub(super) fn reconnect(&mut self) -> Vec<String> {
+        self.usable = true;
+        self.once.clear();
+        self.subscribed.iter().cloned().collect()
+    }
+
+    /// The second call for a name returns the channel: a subscription for a single request isn't worth its cost.
+    pub(super) fn queued(&mut self, name: &Name) -> Option<String> {
+        if !self.usable {
+            return None;
+        }
+        let channel = command::shard_channel(name, self.member);
+        if self.once.remove(&channel).is_some() {
+            self.subscribed.insert(channel.clone());
+            return Some(channel);
+        }
+        if self.len() < MOST && !self.subscribed.contains(&channel) {
+            self.once.insert(channel, true);
+        }
+        None
+    }
+
+    fn len(&self) -> usize {
+        self.subscribed.len() + self.once.len()
+    }
+
+    pub(super) fn lost(&mut self, channel: &str) {
+        self.subscribed.remove(channel);
+        self.once.remove(channel);
+    }
+
+    pub(super) fn give_up(&mut self) {
+        self.usable = false;
+        self.subscribed.clear();
+        self.once.clear();
+    }
+
+    /// Forgets names without a recent request. Subscriptions stay: the reply to SUNSUBSCRIBE can't be told from the
+    /// push that reports a moved slot.
+    pub(super) fn sweep(&mut self) {
+        self.once.retain(|_, recent| std::mem::take(recent));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(number: usize) -> Name {
+        Name::from_escaped(&format!("n{number}"))
+    }
+
+    #[test]
+    fn who_waits_again_and_again_subscribes() {
+        let member = MemberId::random();
+        let mut channels = ShardChannels::new(member);
+        let channel = command::shard_channel(&name(1), member);
+        assert_eq!(channels.queued(&name(1)), None);
+        assert_eq!(channels.queued(&name(1)), Some(channel.clone()));
+        assert_eq!(channels.queued(&name(1)), None);
+        // The slot has moved, and may come back.
+        channels.lost(&channel);
+        assert_eq!(channels.queued(&name(1)), None);
+        assert_eq!(channels.queued(&name(1)), Some(channel.clone()));
+        channels.queued(&name(2));
+        assert_eq!(channels.reconnect(), [channel]);
+        assert_eq!(channels.queued(&name(1)), None);
+        assert_eq!(channels.queued(&name(2)), None, "for the first time");
+        channels.give_up();
+        for _ in 0..3 {
+            assert_eq!(channels.queued(&name(1)), None);
+        }
+    }
+
+    #[test]
+    fn what_is_not_used_any_more_is_forgotten() {
+        let member = MemberId::random();
+        let mut channels = ShardChannels::new(member);
+        for number in [1, 2, 2, 3, 3] {
+            channels.queued(&name(number));
+        }
+        channels.sweep();
+        assert_eq!(channels.len(), 3, "all were used");
+        channels.sweep();
+        assert_eq!(channels.len(), 2, "what is subscribed stays so");
+    }
+
+    #[test]
+    fn there_is_an_end_to_them() {
+        let mut channels = ShardChannels::new(MemberId::random());
+        for number in 0..2 * MOST {
+            channels.queued(&name(number));
+        }
+        assert_eq!(channels.len(), MOST);
+        assert!(channels.queued(&name(0)).is_some());
+    }
+}

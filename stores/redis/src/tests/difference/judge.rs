@@ -1,0 +1,325 @@
+//! Checks that do not depend on the model, because the model could share a fault with the scripts.
+//!
+//! The judge knows the operations and replies, and the state that the scripts report after each. A grant is a promise:
+//! until it ends by the server's clock, the ticket is among the holders, with its token. All holds together fit into the
+//! capacity. Tokens grow. No ticket holds for longer than it asked. No signal is lost or doubled.
+
+use std::collections::{HashMap, HashSet};
+
+use auto_mutex_core::store::{
+    Lease, MemberId, Message, NameRecord, Op, Reply, SharedStr, Ticket, TicketRecord,
+};
+
+use super::both::Outcome;
+
+/// The promise that a ticket holds until a time, by the server's clock.
+#[derive(Clone, Debug)]
+struct Promise {
+    ends: u64,
+    hold: u64,
+    token: u64,
+    /// The grant came by message, and the ticket has not claimed it yet.
+    provisional: bool,
+}
+
+/// The judge's knowledge of one name.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Judge {
+    now: u64,
+    /// The greatest token so far.
+    token: u64,
+    /// The number of signals that are available or held.
+    signals: u64,
+    /// The last known holders, with their tokens.
+    held: HashMap<Ticket, u64>,
+    promises: HashMap<Ticket, Promise>,
+    /// The tokens of the grants that handed out a signal.
+    lent: HashMap<Ticket, u64>,
+    /// All owners that each ticket has ever named.
+    owners: HashMap<Ticket, HashSet<SharedStr>>,
+    /// The longest hold that each ticket has asked for.
+    longest: HashMap<Ticket, u64>,
+}
+
+impl Judge {
+    /// Records that the store has returned to the state of `before`: its tokens and signals are the earlier ones, and no
+    /// promise counts.
+    pub(super) fn returned_to(&mut self, before: &Self) {
+        let owners = std::mem::take(&mut self.owners);
+        let longest = std::mem::take(&mut self.longest);
+        *self = before.clone();
+        self.promises.clear();
+        self.owners = owners;
+        self.longest = longest;
+    }
+
+    /// Checks operations that ran one after the other at `now`, their replies, and the outcome of the last one.
+    pub(super) fn look(&mut self, now: u64, opens: u64, done: &[(&Op, &Reply)], last: &Outcome) {
+        self.pass(now);
+        for (op, reply) in done {
+            self.ask(op);
+            self.end(now, op, reply);
+        }
+        for message in &last.messages {
+            self.told(now, message);
+        }
+        for (op, reply) in done {
+            self.granted(now, opens, op, reply);
+            if done.len() == 1 {
+                self.stands(now < opens, op, reply, &last.info);
+            }
+        }
+        self.promises_are_kept(now, &last.info);
+        self.nobody_is_too_many(&last.info);
+        self.tokens_grow(&last.info);
+        self.no_signal_is_lost_or_doubled(&last.info);
+    }
+
+    fn pass(&mut self, now: u64) {
+        if now < self.now {
+            for promise in self.promises.values_mut() {
+                promise.ends = promise.ends.min(now + promise.hold);
+            }
+        }
+        self.now = now;
+        self.promises.retain(|_, promise| promise.ends > now);
+    }
+
+    fn ask(&mut self, op: &Op) {
+        let (ticket, hold) = match (op, op.lease()) {
+            (_, Some(lease)) => (lease.ticket, lease.hold),
+            (Op::Release { ticket, park, .. }, _) => (*ticket, *park),
+            _ => return,
+        };
+        let longest = self.longest.entry(ticket).or_default();
+        *longest = (*longest).max(hold.as_micros() as u64);
+        if let Op::Acquire { share, .. } = op {
+            let owners = self.owners.entry(ticket).or_default();
+            owners.insert(share.owner.clone());
+        }
+    }
+
+    /// Removes the promises that the operation ends.
+    fn end(&mut self, now: u64, op: &Op, reply: &Reply) {
+        match (op, reply) {
+            (Op::Release { ticket, used, .. }, reply) => {
+                let promise = self.promises.remove(ticket);
+                let kept = matches!(reply, Reply::Released { .. });
+                assert!(kept || promise.is_none(), "{promise:?} was not kept, {now}");
+                let token = self.held.get(ticket).copied();
+                let lent = self.lent.get(ticket).copied();
+                if kept && lent == Some(*used) && token == lent {
+                    self.signals -= 1;
+                }
+            }
+            (
+                Op::Adopt {
+                    old,
+                    lease: Lease { ticket, .. },
+                    ..
+                },
+                Reply::Granted { .. },
+            ) => {
+                self.promises.remove(old);
+                let longest = self.longest.get(old).copied().unwrap_or_default();
+                let entry = self.longest.entry(*ticket).or_default();
+                *entry = (*entry).max(longest);
+                let owners = self.owners.get(old).cloned().unwrap_or_default();
+                self.owners.entry(*ticket).or_default().extend(owners);
+            }
+            (Op::Force { owner }, _) => {
+                let owners = &self.owners;
+                let is_of = |ticket: &Ticket| owners.get(ticket).is_some_and(|o| o.contains(owner));
+                self.promises
+                    .retain(|ticket, _| !owner.is_empty() && !is_of(ticket));
+            }
+            (Op::Kick { token }, reply) => {
+                let before = self.promises.len();
+                self.promises.retain(|_, promise| promise.token != *token);
+                let kicked = before - self.promises.len();
+                let freed = matches!(reply, Reply::Freed { holders } if *holders >= kicked as u64);
+                assert!(
+                    freed,
+                    "{kicked} promises of token {token} ended with {reply:?}"
+                );
+            }
+            (Op::Signal { .. }, Reply::Signalled { count }) => self.signals += count,
+            (Op::Delete, Reply::Deleted { .. }) => self.signals = 0,
+            _ => {}
+        }
+    }
+
+    fn told(&mut self, now: u64, (_, message): &(MemberId, Message)) {
+        let Message::Grant {
+            ticket,
+            token,
+            hold,
+            signal,
+            ..
+        } = message
+        else {
+            return;
+        };
+        let hold = hold.as_micros() as u64;
+        self.promise(now, *ticket, hold, *token, true);
+        if signal.is_some() {
+            self.lent.insert(*ticket, *token);
+        }
+    }
+
+    fn granted(&mut self, now: u64, opens: u64, op: &Op, reply: &Reply) {
+        let Reply::Granted { token, signal } = reply else {
+            return;
+        };
+        match *op {
+            Op::Acquire { lease, .. } | Op::Touch { lease, .. } | Op::Adopt { lease, .. } => {
+                let Lease { ticket, hold, .. } = lease;
+                let unclaimed = self.is_unclaimed(ticket) && now < opens;
+                assert!(!unclaimed, "{op:?} claimed while nothing is granted");
+                self.promise(now, ticket, hold.as_micros() as u64, *token, false);
+            }
+            Op::Raise { ticket, .. } => {
+                if let Some(promise) = self.promises.get_mut(&ticket) {
+                    promise.token = *token;
+                }
+            }
+            _ => panic!("{op:?} was granted"),
+        }
+        if let (Some(_), Some(ticket)) = (signal, op.ticket()) {
+            self.lent.insert(ticket, *token);
+        }
+    }
+
+    fn promise(&mut self, now: u64, ticket: Ticket, hold: u64, token: u64, provisional: bool) {
+        let promise = Promise {
+            ends: now + hold,
+            hold,
+            token,
+            provisional,
+        };
+        self.promises.insert(ticket, promise);
+    }
+
+    /// Checks that the state after the operation agrees with the reply.
+    fn stands(&self, closed: bool, op: &Op, reply: &Reply, info: &NameRecord) {
+        let Some(ticket) = op.ticket() else {
+            return;
+        };
+        let is_in = |records: &[TicketRecord]| records.iter().any(|record| record.ticket == ticket);
+        let fits = match reply {
+            // A ticket with a provisional grant cannot claim it now. It holds until the grant ends, because its member may
+            // rely on the grant.
+            Reply::Queued { .. } | Reply::Busy { .. } if closed && is_in(&info.holders) => {
+                let promise = self.promises.get(&ticket);
+                promise.is_none_or(|promise| promise.provisional)
+            }
+            Reply::Queued { .. } => is_in(&info.waiters),
+            Reply::Gone if matches!(op, Op::Raise { .. }) => true,
+            Reply::Cancelled | Reply::Gone => !is_in(&info.waiters),
+            Reply::Busy { .. } if matches!(op, Op::Acquire { .. }) => {
+                !is_in(&info.holders) && !is_in(&info.waiters)
+            }
+            _ => true,
+        };
+        assert!(fits, "{reply:?} to {op:?}, and then {info:?}");
+    }
+
+    fn promises_are_kept(&self, now: u64, info: &NameRecord) {
+        for (ticket, promise) in &self.promises {
+            let holder = info.holders.iter().find(|holder| holder.ticket == *ticket);
+            let kept = holder.is_some_and(|holder| {
+                let ends = now + holder.left.as_micros() as u64;
+                holder.token == promise.token && ends >= promise.ends && !holder.parked
+            });
+            assert!(
+                kept || promise.ends <= now,
+                "{ticket:?} was promised {promise:?}, now {now}, has {holder:?}"
+            );
+        }
+        for holder in &info.holders {
+            let longest = self.longest.get(&holder.ticket).copied();
+            let left = holder.left.as_micros() as u64;
+            assert!(
+                longest >= Some(left),
+                "{holder:?} never asked for that long"
+            );
+        }
+    }
+
+    /// Checks a lower bound of the units in use: it leaves out holders that have named several owners, because they may
+    /// share a hold.
+    fn nobody_is_too_many(&self, info: &NameRecord) {
+        let capacity = u64::from(info.capacity.unwrap_or_default());
+        let mut units = 0;
+        let mut shared = HashMap::<&SharedStr, u64>::new();
+        for holder in &info.holders {
+            if self.is_lent(holder) {
+                continue;
+            }
+            let mut named = self.owners.get(&holder.ticket).into_iter().flatten();
+            match (named.next(), named.next()) {
+                (Some(owner), None) if owner.is_empty() => units += u64::from(holder.units),
+                (Some(owner), None) => {
+                    let most = shared.entry(owner).or_default();
+                    *most = (*most).max(holder.units.into());
+                }
+                _ => {}
+            }
+        }
+        units += shared.values().sum::<u64>();
+        assert!(
+            units <= capacity && info.used <= capacity,
+            "{units} units, or {}, of {capacity} are held: {info:?}",
+            info.used
+        );
+    }
+
+    fn is_unclaimed(&self, ticket: Ticket) -> bool {
+        let promise = self.promises.get(&ticket);
+        promise.is_some_and(|promise| promise.provisional)
+    }
+
+    fn is_lent(&self, holder: &TicketRecord) -> bool {
+        self.lent.get(&holder.ticket) == Some(&holder.token)
+    }
+
+    fn tokens_grow(&mut self, info: &NameRecord) {
+        assert!(info.token >= self.token, "{} before {info:?}", self.token);
+        for (number, holder) in info.holders.iter().enumerate() {
+            let twin = info.holders[..number]
+                .iter()
+                .find(|twin| twin.token == holder.token);
+            if let Some(twin) = twin {
+                assert!(self.may_share(twin, holder), "{twin:?} and {holder:?}");
+            }
+            let known = self.held.get(&holder.ticket) == Some(&holder.token);
+            let joins = self.held.values().any(|token| *token == holder.token);
+            assert!(
+                known || joins || holder.token > self.token,
+                "{holder:?} came behind {}",
+                self.token
+            );
+            assert!(holder.token <= info.token, "{info:?}");
+        }
+        self.token = info.token;
+        self.held = info
+            .holders
+            .iter()
+            .map(|holder| (holder.ticket, holder.token))
+            .collect();
+    }
+
+    fn may_share(&self, one: &TicketRecord, other: &TicketRecord) -> bool {
+        let named = |record: &TicketRecord| self.owners.get(&record.ticket);
+        let (Some(one), Some(other)) = (named(one), named(other)) else {
+            return false;
+        };
+        one.intersection(other).any(|owner| !owner.is_empty())
+    }
+
+    fn no_signal_is_lost_or_doubled(&self, info: &NameRecord) {
+        let lent = info.holders.iter().filter(|holder| self.is_lent(holder));
+        let there = info.signals + lent.count() as u64;
+        assert_eq!(there, self.signals, "signals that wait or are held");
+    }
+}

@@ -1,0 +1,230 @@
+//! One run: a few members use a few names, stop listening, and crash. Time passes, and sometimes the clock is stepped back.
+
+mod trouble;
+
+use std::collections::HashSet;
+
+use auto_mutex_core::store::{MemberId, Message, NameRecord, Op, Reply, Ticket};
+use auto_mutex_core::testing::Dice;
+
+use super::both::{Bench, Both, Outcome, Snapshot};
+use super::judge::Judge;
+use super::notes::{Trail, kinds};
+use super::ops::Use;
+
+const STEPS: u32 = 250;
+const START: u64 = 1_795_000_000_000_000;
+/// A time after which nothing of a run is left.
+const LATER: u64 = 40_000_000_000;
+
+/// Makes the run of `seed`; adds the kinds of operations, replies and messages to `seen`.
+pub(super) fn run(bench: &mut Bench, seed: u64, seen: &mut HashSet<String>) {
+    run_beside(true, bench, seed, seen);
+}
+
+/// Like [`run`]. `model` decides whether the outcomes are compared with those of the model.
+pub(super) fn run_beside(model: bool, bench: &mut Bench, seed: u64, seen: &mut HashSet<String>) {
+    let mut play = Play::new(bench, seed);
+    play.model = model;
+    for step in 0..STEPS {
+        play.step(step, seen);
+    }
+    play.end();
+}
+
+/// A client, with the tickets that it uses.
+struct Client {
+    member: MemberId,
+    tickets: Vec<Ticket>,
+}
+
+impl Client {
+    fn new(dice: &mut Dice, tickets: usize) -> Self {
+        Self {
+            member: dice.member(),
+            tickets: (0..tickets).map(|_| dice.ticket()).collect(),
+        }
+    }
+}
+
+struct Play<'a> {
+    both: Both<'a>,
+    dice: Dice,
+    now: u64,
+    /// The time before which nothing is granted, as most members know it.
+    closed_until: u64,
+    /// The same time, as known to the member of the next operation.
+    opens: u64,
+    crowd: bool,
+    /// A failover closes the store now and then.
+    closes: bool,
+    /// The store loses its data now and then.
+    forgets: bool,
+    /// The outcomes are compared with those of the model, in addition to the judge's checks.
+    model: bool,
+    /// A snapshot that the store may return to, with the index of its name.
+    kept: Option<(usize, Snapshot, Judge)>,
+    judges: Vec<Judge>,
+    clients: Vec<Client>,
+    uses: Vec<Use>,
+    /// The state of each name after the last operation.
+    infos: Vec<NameRecord>,
+    /// For each name, the times at which something in its state ends.
+    ends: Vec<Vec<u64>>,
+    trail: Trail,
+}
+
+impl<'a> Play<'a> {
+    fn new(bench: &'a mut Bench, seed: u64) -> Self {
+        let mut dice = Dice(seed);
+        let crowd = seed.is_multiple_of(2);
+        let names = 1 + dice.below(3) as usize;
+        let mut both = Both::new(bench, names);
+        let tickets = if crowd { 5 } else { 1 + dice.below(4) as usize };
+        let clients: Vec<_> = (0..3).map(|_| Client::new(&mut dice, tickets)).collect();
+        for client in &clients {
+            both.listen(client.member, true);
+        }
+        Self {
+            both,
+            now: START,
+            closed_until: 0,
+            opens: 0,
+            crowd,
+            closes: seed % 3 == 1,
+            forgets: seed % 5 == 2,
+            model: true,
+            kept: None,
+            judges: vec![Judge::default(); names],
+            clients,
+            uses: (0..names).map(|_| Use::any(&mut dice, crowd)).collect(),
+            infos: vec![NameRecord::default(); names],
+            ends: vec![Vec::new(); names],
+            trail: Trail::new(seed, START),
+            dice,
+        }
+    }
+
+    fn step(&mut self, step: u32, seen: &mut HashSet<String>) {
+        self.pass();
+        self.trouble();
+        self.forget(seen);
+        if let Some((index, member, op)) = self.late() {
+            let outcome = self.apply(index, member, &op);
+            let kinds = kinds(&op, &outcome, &self.infos[index]);
+            seen.insert(format!("a late {}", kinds[0]));
+            return self.note(index, &op, &outcome, seen);
+        }
+        let index = self.dice.below(self.uses.len() as u64) as usize;
+        let client = self.dice.below(self.clients.len() as u64) as usize;
+        // Sometimes the counter is that of an earlier request, as in a late copy.
+        let counter = u64::from(step) + if self.dice.one_in(8) { 0 } else { 10 };
+        let tickets = &self.clients[client].tickets;
+        let holders = self.infos[index].holders.iter().map(|holder| holder.ticket);
+        let holding: Vec<_> = holders.filter(|holder| tickets.contains(holder)).collect();
+        let op = self.uses[index].op(&mut self.dice, tickets, &holding, counter);
+        // Sometimes the operation comes from another member.
+        let member = if self.dice.one_in(15) {
+            let strangers: Vec<_> = self.clients.iter().map(|client| client.member).collect();
+            self.dice.of(&strangers)
+        } else {
+            self.clients[client].member
+        };
+        let next = self.uses[index].op(&mut self.dice, tickets, &holding, counter + 1);
+        if matches!((&op, &next), (Op::Release { .. }, Op::Acquire { .. })) {
+            return self.pair(index, member, [op, next], seen);
+        }
+        let outcome = self.apply(index, member, &op);
+        self.note(index, &op, &outcome, seen);
+    }
+
+    /// Applies an operation to the model and to the scripts, which must agree.
+    fn apply(&mut self, index: usize, member: MemberId, op: &Op) -> Outcome {
+        self.trail.asked.push((self.now, index, member, op.clone()));
+        // `spread`: the scripts move the tickets to the other keys, which must not change the outcome.
+        let spread = self.dice.one_in(8) && self.now >= self.opens;
+        let (model, scripts) = self.both.apply(self.now, index, member, op, spread);
+        self.agree(&model, &scripts);
+        let done = [(op, &scripts.reply)];
+        self.judges[index].look(self.now, self.opens, &done, &scripts);
+        scripts
+    }
+
+    fn agree(&self, model: &Outcome, scripts: &Outcome) {
+        if !self.model {
+            return;
+        }
+        assert_eq!(
+            scripts.reply, model.reply,
+            "the scripts' reply, the model's"
+        );
+        assert_eq!(
+            scripts.messages, model.messages,
+            "the scripts' messages, the model's"
+        );
+        assert_eq!(scripts.info, model.info, "the scripts' state, the model's");
+    }
+
+    /// Applies a release and an acquire in one command to the model and to the scripts.
+    fn pair(&mut self, index: usize, member: MemberId, ops: [Op; 2], seen: &mut HashSet<String>) {
+        for op in &ops {
+            self.trail.asked.push((self.now, index, member, op.clone()));
+        }
+        let [release, acquire] = &ops;
+        let [model, scripts] = self.both.pair(self.now, index, member, [release, acquire]);
+        if self.model {
+            assert_eq!(scripts.0, model.0, "the reply to the release, the model's");
+        }
+        self.agree(&model.1, &scripts.1);
+        let done = [(release, &scripts.0), (acquire, &scripts.1.reply)];
+        self.judges[index].look(self.now, self.opens, &done, &scripts.1);
+        let kind = |reply: &Reply| {
+            format!("{reply:?}")
+                .chars()
+                .take_while(|c| c.is_alphabetic())
+                .collect::<String>()
+        };
+        seen.insert(format!(
+            "pair {} {}",
+            kind(&scripts.0),
+            kind(&scripts.1.reply)
+        ));
+        self.note(index, acquire, &scripts.1, seen);
+    }
+
+    fn note(&mut self, index: usize, op: &Op, outcome: &Outcome, seen: &mut HashSet<String>) {
+        let mut kinds = kinds(op, outcome, &self.infos[index]);
+        if self.now < self.opens {
+            kinds.iter_mut().for_each(|kind| kind.push_str(", closed"));
+        }
+        seen.extend(kinds);
+        if let (Some(ticket), Reply::Granted { token, .. }) = (op.ticket(), &outcome.reply) {
+            self.uses[index].granted(ticket, *token);
+        }
+        for (_, message) in &outcome.messages {
+            if let Message::Grant { ticket, token, .. } = message {
+                self.uses[index].granted(*ticket, *token);
+            }
+        }
+        let info = &outcome.info;
+        let records = info.holders.iter().chain(&info.waiters);
+        self.ends[index] = records
+            .map(|record| self.now + record.left.as_micros() as u64)
+            .collect();
+        self.infos[index] = info.clone();
+    }
+
+    /// Lets everything end. A `Delete` then removes the signals, so that only the token is left.
+    fn end(mut self) {
+        self.now += LATER;
+        let member = self.clients[0].member;
+        for index in 0..self.uses.len() {
+            let info = self.apply(index, member, &Op::Delete).info;
+            assert_eq!((info.used, info.signals, info.exists), (0, 0, false));
+            let keys = self.both.keys(index);
+            let left: &[&str] = if info.token > 0 { &[""] } else { &[] };
+            assert_eq!(keys, left, "name {index}");
+        }
+        self.both.end();
+    }
+}

@@ -1,0 +1,172 @@
+//! Tests of the scripts for effects that the memory store does not have: keys, times to live, foreign and lost data, and a
+//! full memory.
+
+mod calls;
+mod foreign;
+mod keys;
+mod loss;
+mod memory;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use auto_mutex_core::StoreError;
+use auto_mutex_core::store::{
+    MemberId, Mode, Name, NameRecord, Op, Reply, Share, SharedStr, Signal, StoreErrorKind, Ticket,
+};
+use redis::Connection;
+
+use super::super::scripts::Scripts;
+use super::ops::{acquire, release, touch};
+use super::server::{Server, attempt, evaluate, evaluate_spread, immortal, parse, run};
+use super::{KEYS, key};
+
+/// One name on one server, with the server's own clock.
+struct Bench {
+    connection: Connection,
+    scripts: Arc<Scripts>,
+    member: MemberId,
+    name: Name,
+    /// Whether all tickets are kept in the other keys, none in the first key.
+    spread: bool,
+}
+
+impl Bench {
+    fn new(server: &Server) -> Self {
+        let mut connection = server.connection();
+        let scripts = Scripts::of_server();
+        for text in scripts.texts() {
+            run::<()>(&mut connection, &["SCRIPT", "LOAD", text]);
+        }
+        Self {
+            connection,
+            scripts,
+            member: MemberId::random(),
+            name: Name::from_escaped("ns:Type:method:%7Bkey%7D"),
+            spread: false,
+        }
+    }
+
+    fn spread(server: &Server) -> Self {
+        Self {
+            spread: true,
+            ..Self::new(server)
+        }
+    }
+
+    fn ask(&mut self, op: &Op) -> Result<Reply, StoreError> {
+        let reply = self.put(op);
+        let immortal = immortal(&mut self.connection, "auto_mutex");
+        assert!(immortal.is_empty(), "{immortal:?} after {op:?}");
+        reply
+    }
+
+    /// Like [`Self::ask`], but does not check the keys.
+    fn put(&mut self, op: &Op) -> Result<Reply, StoreError> {
+        let write = if self.spread {
+            evaluate_spread
+        } else {
+            evaluate
+        };
+        let cmd = write(&self.scripts, self.member, &self.name, op);
+        parse(&attempt(&mut self.connection, &cmd), op)
+    }
+
+    fn info(&mut self) -> NameRecord {
+        match self.ask(&Op::Inspect).unwrap() {
+            Reply::Info(info) => info,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Returns the token of a grant.
+    fn granted(&mut self, op: &Op) -> u64 {
+        match self.ask(op).unwrap() {
+            Reply::Granted { token, .. } => token,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn key(&self, suffix: &str) -> String {
+        format!("{}{suffix}", key(&self.name))
+    }
+
+    fn remove(&mut self, suffix: &str) {
+        let key = self.key(suffix);
+        assert_eq!(run::<i32>(&mut self.connection, &["DEL", &key]), 1);
+    }
+
+    /// Returns the suffixes of the keys that exist.
+    fn keys(&mut self) -> Vec<String> {
+        let mut keys: Vec<String> = run(&mut self.connection, &["KEYS", "auto_mutex*"]);
+        keys.sort();
+        let base = key(&self.name);
+        keys.iter()
+            .map(|key| key.strip_prefix(&base).unwrap().to_owned())
+            .collect()
+    }
+
+    fn time_to_live(&mut self, suffix: &str) -> Duration {
+        let key = self.key(suffix);
+        let millis: i64 = run(&mut self.connection, &["PTTL", &key]);
+        Duration::from_millis(millis.try_into().expect("the key is there"))
+    }
+}
+
+/// Like [`acquire`], but also accepts a signal.
+fn acquire_any(ticket: Ticket, capacity: u32) -> Op {
+    let mut op = acquire(ticket, capacity, Mode::Queue);
+    if let Op::Acquire { share, .. } = &mut op {
+        *share = Share::permits(1, capacity);
+    }
+    op
+}
+
+/// Like [`acquire`], but with an owner.
+fn acquire_owned(ticket: Ticket, capacity: u32) -> Op {
+    let mut op = acquire(ticket, capacity, Mode::Queue);
+    if let Op::Acquire { share, .. } = &mut op {
+        share.owner = "somebody".into();
+    }
+    op
+}
+
+fn signal(text: &str) -> Op {
+    Op::Signal {
+        ticket: Ticket::random(),
+        signal: Signal::Token(text.into()),
+    }
+}
+
+/// Operations that leave no key behind if there was none before.
+fn every_question(ticket: Ticket) -> [Op; 9] {
+    [
+        touch(ticket),
+        release(ticket),
+        Op::Force {
+            owner: SharedStr::default(),
+        },
+        Op::Kick { token: 17 },
+        Op::Refresh {
+            owner: "somebody".into(),
+            expire: Duration::from_secs(1),
+        },
+        Op::Raise { ticket, token: 17 },
+        Op::Signal {
+            ticket,
+            signal: Signal::All,
+        },
+        Op::Delete,
+        Op::Inspect,
+    ]
+}
+
+fn every_op(ticket: Ticket) -> Vec<Op> {
+    let mut ops = vec![
+        acquire(ticket, 1, Mode::Queue),
+        acquire(ticket, 1, Mode::Try),
+        signal("a token"),
+    ];
+    ops.extend(every_question(ticket));
+    ops
+}

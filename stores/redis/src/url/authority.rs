@@ -1,0 +1,90 @@
+//! Servers and databases: `host:port`, `3`.
+
+use std::net::Ipv6Addr;
+use std::str::FromStr;
+
+use auto_mutex_core::SetupError;
+use auto_mutex_core::store::{Address, decode, invalid};
+
+pub(super) fn host_and_port(text: &str, default_port: u16) -> Result<Address, SetupError> {
+    let (host, port) = if let Some(rest) = text.strip_prefix('[') {
+        let Some((host, port)) = rest.split_once(']') else {
+            return Err(invalid("the IPv6 address has no closing bracket"));
+        };
+        let host = ipv6(host)?;
+        match port.strip_prefix(':') {
+            None if !port.is_empty() => {
+                return Err(invalid("only a port may follow the IPv6 address"));
+            }
+            port => (host, port),
+        }
+    } else {
+        let (host, port) = optional(text, ':');
+        if host.is_empty() {
+            return Err(invalid("the host is missing"));
+        }
+        // International host names and underscores are allowed; characters that separate parts of a URL are not.
+        let odd =
+            |c: char| c.is_ascii() && !c.is_ascii_alphanumeric() && !matches!(c, '-' | '.' | '_');
+        if host.contains(odd) || host.contains(char::is_whitespace) {
+            return Err(invalid(
+                "the host contains a character that no host name has; percent-encode those of the password",
+            ));
+        }
+        (host.to_owned(), port)
+    };
+    let port = match port {
+        None => default_port,
+        Some(port) => match number(port) {
+            Some(port @ 1..) => port,
+            _ => {
+                return Err(invalid(
+                    "the port is not a number from 1 to 65535 (write IPv6 addresses in brackets and \
+                     percent-encode special characters of the password)",
+                ));
+            }
+        },
+    };
+    Ok(Address::Tcp { host, port })
+}
+
+fn optional(text: &str, mark: char) -> (&str, Option<&str>) {
+    match text.split_once(mark) {
+        Some((before, after)) => (before, Some(after)),
+        None => (text, None),
+    }
+}
+
+/// The zone of an address is written after `%25` (RFC 6874), and given to the resolver after `%`.
+fn ipv6(text: &str) -> Result<String, SetupError> {
+    let (address, zone) = optional(text, '%');
+    if address.parse::<Ipv6Addr>().is_err() {
+        return Err(invalid("what stands in brackets is not an IPv6 address"));
+    }
+    let Some(zone) = zone else {
+        return Ok(address.to_owned());
+    };
+    let zone = zone.strip_prefix("25").map(decode).transpose()?;
+    let is_odd = |c: char| !c.is_ascii_graphic() || matches!(c, '/' | '%');
+    match zone {
+        Some(zone) if !zone.is_empty() && !zone.contains(is_odd) => Ok(format!("{address}%{zone}")),
+        _ => Err(invalid(
+            "the zone of an IPv6 address is the name or number of a network interface after `%25`: `[fe80::1%25eth0]`",
+        )),
+    }
+}
+
+pub(super) fn database(text: &str) -> Result<u32, SetupError> {
+    // Redis stores the number of a database in a C `int`.
+    match number::<u32>(text) {
+        _ if text.is_empty() => Ok(0),
+        Some(db) if i32::try_from(db).is_ok() => Ok(db),
+        _ => Err(invalid("the database is not a number")),
+    }
+}
+
+/// Parses digits only. `FromStr` alone would also accept a sign.
+fn number<T: FromStr>(text: &str) -> Option<T> {
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| text.parse().ok()).flatten()
+}

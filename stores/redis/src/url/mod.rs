@@ -1,0 +1,101 @@
+//! Parses the URL of one server or of a service.
+//!
+//! No error repeats any part of the URL: a piece of a password that should have been escaped may be in any part.
+
+mod authority;
+mod parts;
+#[cfg(repository)]
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use auto_mutex_core::SetupError;
+use auto_mutex_core::store::{Address, Engine, decode, invalid};
+
+use self::authority::database;
+use self::parts::Url;
+use super::access::Access;
+use super::{RedisEndpoint, SentinelEndpoint};
+
+const SERVER_PORT: u16 = 6379;
+const SENTINEL_PORT: u16 = 26379;
+
+pub(super) fn parse(scheme: &str, rest: &str) -> Result<Arc<dyn Engine>, SetupError> {
+    Ok(match scheme {
+        "redis-sentinel" => Arc::new(sentinel(rest)?),
+        "rediss" | "valkeys" => Arc::new(tcp(rest, true)?),
+        "redis" | "valkey" => Arc::new(tcp(rest, false)?),
+        _ => Arc::new(unix(rest)?),
+    })
+}
+
+pub(super) fn tls_is_there() -> Result<(), SetupError> {
+    match cfg!(feature = "tls-no-provider") {
+        true => Ok(()),
+        false => Err(SetupError::unsupported(
+            "rediss",
+            "this program was built without TLS: run `cargo add auto-mutex --features tls`",
+        )),
+    }
+}
+
+fn tcp(rest: &str, secure: bool) -> Result<RedisEndpoint, SetupError> {
+    let (servers, access) = servers(rest, secure)?;
+    let [address] = <[Address; 1]>::try_from(servers).map_err(|_| {
+        invalid(
+            "it names several servers; say what they are: `redis-sentinel://`, `redis-cluster://` or `redlock://`",
+        )
+    })?;
+    Ok(RedisEndpoint { address, access })
+}
+
+/// `[user[:password]@]host[:port],…[/database]`
+pub(crate) fn servers(rest: &str, secure: bool) -> Result<(Vec<Address>, Access), SetupError> {
+    let url = Url::split(rest)?;
+    let (login, servers) = url.servers(SERVER_PORT)?;
+    let db = url.path;
+    Ok((servers, url.access(login, db, secure)?))
+}
+
+fn sentinel(rest: &str) -> Result<SentinelEndpoint, SetupError> {
+    let mut url = Url::split(rest)?;
+    let (login, sentinels) = url.servers(SENTINEL_PORT)?;
+    let (service, db) = url.path.split_once('/').unwrap_or((url.path, ""));
+    let service = decode(service)?;
+    if service.is_empty() || service.contains(|c: char| c.is_whitespace() || c.is_control()) {
+        return Err(invalid(
+            "the name of the service is missing: `redis-sentinel://host1,host2/mymaster`",
+        ));
+    }
+    Ok(SentinelEndpoint {
+        sentinels,
+        login: url.login("sentinel_user", "sentinel_pass"),
+        service,
+        access: url.access(login, db, false)?,
+    })
+}
+
+fn unix(rest: &str) -> Result<RedisEndpoint, SetupError> {
+    let mut url = Url::split(rest)?;
+    let path = decode(url.whole)?;
+    if !path.starts_with('/') {
+        return Err(invalid(
+            "the path of the socket must be absolute: `unix:///run/redis/redis.sock`",
+        ));
+    }
+    if path.len() == 1 || path.contains('\0') {
+        return Err(invalid("the path of the socket cannot be a socket's"));
+    }
+    let access = Access {
+        login: url.login("user", "pass"),
+        db: database(&url.take("db").unwrap_or_default())?,
+        ..Access::default()
+    };
+    url.finish()?;
+    Ok(RedisEndpoint {
+        address: Address::Unix(PathBuf::from(path)),
+        access,
+    })
+}

@@ -1,0 +1,123 @@
+//! [`Connection`]: requests and their replies, in turn.
+
+use std::future::poll_fn;
+use std::io;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use auto_mutex_core::TlsError;
+use auto_mutex_core::store::Address;
+use redis::Cmd;
+use tokio::time::Instant;
+
+use super::inbox::Inbox;
+use super::limits::Limits;
+use super::stream::Stream;
+use super::value::{Garbage, Value};
+use crate::wire::Transport;
+
+const NO_LIMIT: Duration = Duration::MAX;
+
+pub(in super::super) struct Connection {
+    pub(in super::super) stream: Arc<Stream>,
+    pub(in super::super) inbox: Inbox,
+    silence: Duration,
+    /// How many bytes were sent last; they may still be in transit.
+    sent: usize,
+    pub(in super::super) slowest: Duration,
+}
+
+impl Connection {
+    /// Connects; a TLS failure is a [`TlsError`] inside the error.
+    pub(in super::super) async fn open(
+        address: &Address,
+        transport: &Transport,
+        limits: Limits,
+    ) -> io::Result<Self> {
+        // On the heap: a large future in many other futures could overflow the stack of a thread in a debug build.
+        let stream = Box::pin(Stream::open(address, transport, limits)).await?;
+        Ok(Self {
+            stream: Arc::new(stream),
+            inbox: Inbox::new(),
+            silence: limits.silence,
+            sent: 0,
+            slowest: Duration::ZERO,
+        })
+    }
+
+    pub(in super::super) fn lift_limits(&mut self) {
+        self.silence = NO_LIMIT;
+    }
+
+    pub(in super::super) async fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.sent = bytes.len();
+        let mut written = 0;
+        while written < bytes.len() {
+            let room = poll_fn(|cx| self.stream.poll_ready(cx));
+            Limits::step(self.silence, self.sent, room).await?;
+            self.stream.write(bytes, &mut written)?;
+        }
+        Ok(())
+    }
+
+    pub(in super::super) async fn ask(&mut self, command: &Cmd) -> io::Result<Value<'_>> {
+        self.send(&command.get_packed_command()).await?;
+        self.reply().await
+    }
+
+    pub(in super::super) async fn reply(&mut self) -> io::Result<Value<'_>> {
+        loop {
+            let began = Instant::now();
+            self.arrival(self.silence).await?;
+            if !self.inbox.is_push() {
+                self.slowest = self.slowest.max(began.elapsed());
+                return self.taken();
+            }
+            self.taken()?;
+        }
+    }
+
+    pub(in super::super) async fn next(&mut self) -> io::Result<Value<'_>> {
+        self.arrival(self.silence).await?;
+        self.taken()
+    }
+
+    /// The next reply or push, without a time limit. Cancel safe.
+    pub(in super::super) async fn whenever(&mut self) -> io::Result<Value<'_>> {
+        self.arrival(NO_LIMIT).await?;
+        self.taken()
+    }
+
+    pub(in super::super) fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        self.inbox.poll_fill(cx, &self.stream)
+    }
+
+    fn taken(&mut self) -> io::Result<Value<'_>> {
+        let value = self.inbox.next().map_err(invalid)?;
+        value.ok_or_else(|| invalid(Garbage))
+    }
+
+    async fn arrival(&mut self, silence: Duration) -> io::Result<()> {
+        loop {
+            match self.inbox.has_value() {
+                Ok(true) => return Ok(()),
+                Ok(false) => {}
+                Err(_) if self.inbox.is_alert() => {
+                    return Err(TlsError::Required.into_io());
+                }
+                Err(garbage) => return Err(invalid(garbage)),
+            }
+            let sent = self.sent;
+            let more = poll_fn(|cx| self.poll_fill(cx));
+            if Limits::step(silence, sent, more).await? == 0 {
+                let closed = "the server closed the connection";
+                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, closed));
+            }
+        }
+    }
+}
+
+fn invalid(garbage: Garbage) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, garbage)
+}

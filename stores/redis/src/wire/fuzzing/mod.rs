@@ -1,0 +1,65 @@
+//! Entry points for the fuzzers: they read bytes as a server might send them. See `crate::fuzzing`.
+
+pub(super) mod second_reader;
+
+use super::inbox::Inbox;
+use super::value::{Garbage, Value};
+
+/// Calls `look` with each value in `bytes`.
+pub(crate) fn each(bytes: &[u8], mut look: impl FnMut(&Value<'_>)) {
+    let mut inbox = Inbox::new();
+    inbox.feed(bytes);
+    while let Ok(Some(value)) = inbox.next() {
+        look(&value);
+    }
+}
+
+/// Reads the bytes in pieces; the first byte determines the sizes of the pieces. The values must be the same as for all
+/// bytes at once, and the same as those of another parser.
+pub fn resp(bytes: &[u8]) {
+    let Some((sizes, bytes)) = bytes.split_first() else {
+        return;
+    };
+    let whole = {
+        let mut inbox = Inbox::new();
+        inbox.feed(bytes);
+        all(&mut inbox)
+    };
+    second_reader::compare(bytes);
+    let mut inbox = Inbox::new();
+    let (mut pieces, mut rest, mut dice) = (Ok(Vec::new()), bytes, u32::from(*sizes));
+    while !rest.is_empty() && pieces.is_ok() {
+        dice = dice.wrapping_mul(1_103_515_245).wrapping_add(12345);
+        let longest = if *sizes < 128 { 4 } else { 200 };
+        let (piece, later) = rest.split_at(rest.len().min((dice >> 16) as usize % longest + 1));
+        inbox.feed(piece);
+        rest = later;
+        let now = all(&mut inbox);
+        pieces = pieces.and_then(|mut found: Vec<String>| {
+            found.extend(now?);
+            Ok(found)
+        });
+    }
+    assert_eq!(pieces, whole, "in pieces it is the same");
+    assert!(
+        inbox.size() <= (4 * bytes.len()).max(64 << 10),
+        "it takes {} bytes of room",
+        inbox.size()
+    );
+}
+
+fn all(inbox: &mut Inbox) -> Result<Vec<String>, Garbage> {
+    let mut found = Vec::new();
+    while inbox.has_value()? {
+        let push = inbox.is_push();
+        match inbox.next()? {
+            Some(value) => {
+                assert_eq!(push, matches!(value, Value::Push(_)));
+                found.push(format!("{value:?}"));
+            }
+            None => panic!("there was a value"),
+        }
+    }
+    assert_eq!(inbox.next(), Ok(None));
+    Ok(found)
+}

@@ -1,0 +1,61 @@
+//! [`Limits`]: how long an attempt to connect may take.
+
+use std::future::Future;
+use std::io;
+use std::time::Duration;
+
+use tokio::time::{Instant, timeout, timeout_at};
+
+/// How long a server may be silent at first. If that was too short, later attempts wait longer.
+pub(crate) const USUAL_SILENCE: Duration = Duration::from_secs(2);
+/// The bytes per second on the slowest supported link. They determine how long sent bytes may be in transit.
+const SLOWEST: f64 = 8192.0;
+
+/// The time limits of an attempt to connect. There are two, because the server may be busy, or the link slow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    pub(crate) end: Instant,
+    pub(crate) silence: Duration,
+}
+
+impl Limits {
+    pub(crate) fn new(whole: Duration, silence: Duration) -> Self {
+        let silence = silence.min(whole);
+        // Timers have a maximum length; a day is long enough here.
+        let whole = whole.min(Duration::from_secs(86_400));
+        Self {
+            end: Instant::now() + whole,
+            silence,
+        }
+    }
+
+    pub(crate) fn at_most(self, most: Duration) -> Self {
+        Self {
+            end: self.end.min(Instant::now() + most),
+            ..self
+        }
+    }
+
+    pub(crate) async fn within<T, E: From<io::Error>>(
+        self,
+        attempt: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, E> {
+        let done = timeout_at(self.end, attempt).await;
+        done.unwrap_or_else(|_| Err(silent().into()))
+    }
+
+    /// `sent` bytes may still be in transit; the time that they need is added to `silence`.
+    pub(crate) async fn step<T>(
+        silence: Duration,
+        sent: usize,
+        step: impl Future<Output = io::Result<T>>,
+    ) -> io::Result<T> {
+        let slow = Duration::from_secs_f64(sent as f64 / SLOWEST);
+        let taken = timeout(silence.saturating_add(slow), step).await;
+        taken.unwrap_or_else(|_| Err(silent()))
+    }
+}
+
+fn silent() -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, "the server does not answer")
+}

@@ -1,0 +1,40 @@
+//! Sockets, bytes, and the protocol RESP3. This folder does not know which commands are sent or what replies mean.
+
+mod connection;
+mod frame;
+#[cfg(any(test, fuzzing))]
+pub(super) mod fuzzing;
+mod inbox;
+mod limits;
+mod outbox;
+mod stream;
+#[cfg(repository)]
+#[cfg(test)]
+mod tests;
+mod value;
+
+use std::path::PathBuf;
+
+pub(super) use self::connection::Connection;
+pub(crate) use self::limits::{Limits, USUAL_SILENCE};
+pub(super) use self::outbox::Outbox;
+pub(super) use self::stream::speaks_tls;
+pub(super) use self::value::ErrorReply;
+pub(crate) use self::value::Value;
+use auto_mutex_core::store::Dialer;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Transport {
+    /// `None`: plain TCP.
+    pub(crate) tls: Option<Tls>,
+    /// `None`: the library connects by itself.
+    pub(crate) dialer: Option<Dialer>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tls {
+    pub(crate) ca: Option<PathBuf>,
+    pub(crate) identity: Option<(PathBuf, PathBuf)>,
+    /// The name that the server's certificate must have; `None`: the host of the address.
+    pub(crate) server_name: Option<String>,
+}

@@ -1,0 +1,114 @@
+//! [`Outbox`]: bytes to write. Callers and the engine write them, one at a time.
+
+use std::io;
+use std::sync::Arc;
+
+use redis::Cmd;
+
+use super::stream::Stream;
+
+const KEPT: usize = 64 << 10;
+
+#[derive(Default)]
+pub(in super::super) struct Outbox {
+    stream: Option<Arc<Stream>>,
+    filling: Vec<u8>,
+    /// The command that is being encoded. It is kept for its memory, which the next command reuses.
+    command: Cmd,
+    /// The bytes that the last writer has put back; `None` while a thread writes.
+    chunk: Option<Vec<u8>>,
+    written: usize,
+}
+
+pub(in super::super) struct Chunk {
+    stream: Arc<Stream>,
+    bytes: Vec<u8>,
+    written: usize,
+}
+
+impl Outbox {
+    pub(in super::super) fn open(&mut self, stream: Option<Arc<Stream>>) {
+        *self = Self {
+            stream,
+            chunk: Some(Vec::new()),
+            ..Self::default()
+        };
+    }
+
+    pub(in super::super) fn filling(&mut self) -> &mut Vec<u8> {
+        &mut self.filling
+    }
+
+    pub(in super::super) fn encode(&mut self, build: impl FnOnce(&mut Cmd) -> &mut Cmd) {
+        let before = self.filling.len();
+        build(&mut self.command);
+        self.command.write_packed_command(&mut self.filling);
+        match self.filling.len() - before > KEPT {
+            true => self.command = Cmd::new(),
+            false => self.command.clear(),
+        }
+    }
+
+    pub(in super::super) fn stream(&self) -> Option<&Arc<Stream>> {
+        self.stream.as_ref()
+    }
+
+    pub(in super::super) fn len(&self) -> usize {
+        self.filling.len() + self.left()
+    }
+
+    pub(in super::super) fn is_stuck(&self) -> bool {
+        self.left() > 0
+    }
+
+    pub(in super::super) fn is_taken(&self) -> bool {
+        self.chunk.is_none()
+    }
+
+    fn left(&self) -> usize {
+        self.chunk.as_ref().map_or(0, Vec::len) - self.written
+    }
+
+    /// The writer must put the bytes back; no other writer gets bytes until then.
+    pub(in super::super) fn take(&mut self) -> Option<Chunk> {
+        if self.len() == 0 {
+            return None;
+        }
+        let stream = self.stream.clone()?;
+        let mut bytes = self.chunk.take()?;
+        if self.written == bytes.len() {
+            self.written = 0;
+            bytes.clear();
+            std::mem::swap(&mut bytes, &mut self.filling);
+        }
+        Some(Chunk {
+            stream,
+            bytes,
+            written: std::mem::take(&mut self.written),
+        })
+    }
+
+    /// Returns whether the chunk belongs to the current connection.
+    pub(in super::super) fn put_back(&mut self, mut chunk: Chunk) -> bool {
+        let current = self.stream.as_ref();
+        if !current.is_some_and(|current| Arc::ptr_eq(current, &chunk.stream)) {
+            return false;
+        }
+        if chunk.written == chunk.bytes.len() {
+            chunk.written = 0;
+            chunk.bytes.clear();
+            if chunk.bytes.capacity() > KEPT {
+                chunk.bytes = Vec::new();
+            }
+        }
+        self.written = chunk.written;
+        self.chunk = Some(chunk.bytes);
+        true
+    }
+}
+
+impl Chunk {
+    pub(in super::super) fn write(&mut self) -> io::Result<()> {
+        self.stream.write(&self.bytes, &mut self.written)
+    }
+}

@@ -1,0 +1,89 @@
+//! A connection that the program makes: `Config::dialer`. Its code may block or panic, so neither an engine's thread nor a
+//! caller runs it: a socket pair connects us to a task on another thread, which passes the bytes on.
+
+mod outside;
+mod pass;
+#[cfg(repository)]
+#[cfg(test)]
+mod tests;
+
+use std::future::poll_fn;
+use std::io::{self, ErrorKind};
+use std::os::unix::net::UnixStream;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::task::Poll;
+
+use auto_mutex_core::store::{DialedStream, Dialer, lock};
+use tokio::net;
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+
+use self::pass::pass;
+
+/// Why the program's stream failed: a socket pair carries no errors.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Fault(Arc<Mutex<Option<io::Error>>>);
+
+pub(super) async fn dial(
+    dialer: &Dialer,
+    host: &str,
+    port: u16,
+) -> io::Result<(UnixStream, Fault)> {
+    let (near, far) = UnixStream::pair()?;
+    near.set_nonblocking(true)?;
+    far.set_nonblocking(true)?;
+    let fault = Fault::default();
+    let (mut outcome, dialed) = oneshot::channel();
+    let (dialer, host, of_stream) = (dialer.clone(), host.to_owned(), fault.clone());
+    // A panic of the dialer ends the thread, and drops `outcome`.
+    outside::start(move |handle| {
+        let dialed = handle.block_on(async {
+            let mut dialing = pin!(async move { dialer.dial(host, port).await });
+            poll_fn(|cx| match outcome.poll_closed(cx) {
+                Poll::Ready(()) => Poll::Ready(None),
+                Poll::Pending => dialing.as_mut().poll(cx).map(Some),
+            })
+            .await
+        });
+        if let Some(dialed) = dialed {
+            let attached = dialed.and_then(|stream| attach(handle, stream, far, of_stream));
+            let _ = outcome.send(attached);
+        }
+    })?;
+    match dialed.await {
+        Ok(outcome) => outcome.map(|()| (near, fault)),
+        Err(_) => Err(io::Error::other("the dialer panicked")),
+    }
+}
+
+fn attach(
+    handle: &Handle,
+    stream: Box<dyn DialedStream>,
+    far: UnixStream,
+    fault: Fault,
+) -> io::Result<()> {
+    let _entered = handle.enter();
+    let far = net::UnixStream::from_std(far)?;
+    handle.spawn(pass(stream, far, fault));
+    Ok(())
+}
+
+impl Fault {
+    fn set(&self, error: Option<io::Error>) {
+        *lock(&self.0) = error;
+    }
+
+    /// If the read shows the end of the data, and the program's stream failed, returns that failure instead.
+    pub(super) fn explain(&self, read: io::Result<usize>) -> io::Result<usize> {
+        let has_ended = match &read {
+            Ok(count) => *count == 0,
+            Err(error) => !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted),
+        };
+        match has_ended.then(|| lock(&self.0).take()).flatten() {
+            Some(error) => Err(error),
+            None => read,
+        }
+    }
+}

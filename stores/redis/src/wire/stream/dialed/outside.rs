@@ -1,0 +1,65 @@
+//! [`start`]: runs the program's code on threads of its own. Each call of the dialer has one, which may block. All streams
+//! of an engine share one more, with a runtime: it starts with the first call, and ends with the engine.
+
+use std::cell::RefCell;
+use std::convert::Infallible;
+use std::io;
+use std::sync::Arc;
+use std::thread;
+
+use tokio::runtime::{Builder, Handle};
+use tokio::sync::oneshot;
+
+/// How many calls may run at the same time. A dialer that blocks for ever must not take a thread for each attempt.
+pub(super) const MOST_CALLS: usize = 256;
+
+struct Outside {
+    handle: Handle,
+    /// Each running call has a clone.
+    calls: Arc<()>,
+    _open: oneshot::Sender<Infallible>,
+}
+
+thread_local! {
+    static OUTSIDE: RefCell<Option<Outside>> = const { RefCell::new(None) };
+}
+
+pub(super) fn start(call: impl FnOnce(&Handle) + Send + 'static) -> io::Result<()> {
+    let (handle, running) = OUTSIDE.with_borrow_mut(|outside| {
+        let outside = match outside {
+            Some(outside) => outside,
+            None => outside.insert(Outside::open()?),
+        };
+        io::Result::Ok((outside.handle.clone(), outside.calls.clone()))
+    })?;
+    if Arc::strong_count(&running) > MOST_CALLS + 1 {
+        return Err(io::Error::other(
+            "too many earlier calls of the dialer have not returned: it must not block for ever",
+        ));
+    }
+    let thread = thread::Builder::new().name("auto-mutex-dial".to_owned());
+    thread.spawn(move || {
+        let _running = running;
+        call(&handle);
+    })?;
+    Ok(())
+}
+
+impl Outside {
+    fn open() -> io::Result<Self> {
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let handle = runtime.handle().clone();
+        let (open, closed) = oneshot::channel();
+        let thread = thread::Builder::new().name("auto-mutex-dials".to_owned());
+        thread.spawn(move || {
+            let _ = runtime.block_on(closed);
+            // This does not wait for work that the program runs by `spawn_blocking`.
+            runtime.shutdown_background();
+        })?;
+        Ok(Self {
+            handle,
+            calls: Arc::default(),
+            _open: open,
+        })
+    }
+}

@@ -1,0 +1,131 @@
+//! [`Socket`]: a connection without TLS, made by this library or by the program.
+
+use std::io::{self, ErrorKind, IoSlice, Read, Write};
+use std::net::{self, Shutdown};
+use std::os::fd::OwnedFd;
+use std::task::{Context, Poll, ready};
+
+use auto_mutex_core::store::Dialer;
+use redis::io::tcp::socket2::SockRef;
+use tokio::io::Interest;
+use tokio::net::TcpStream;
+use tokio::time::timeout_at;
+
+use super::super::limits::Limits;
+use super::dial::dial;
+use super::dialed::{self, Fault};
+
+/// The number of answers that a dialer may wait for: those of a proxy, a login and a handshake.
+const DIALED_STEPS: u32 = 4;
+
+/// Its methods do not wait, and any thread may call them.
+#[derive(Debug)]
+pub(crate) struct Socket {
+    /// Also for a Unix socket: only the options differ, and those are set before.
+    stream: TcpStream,
+    fault: Option<Fault>,
+}
+
+impl Socket {
+    /// `stream` must be in nonblocking mode.
+    pub(super) fn new(stream: impl Into<OwnedFd>, fault: Option<Fault>) -> io::Result<Self> {
+        let stream = TcpStream::from_std(net::TcpStream::from(stream.into()))?;
+        Ok(Self { stream, fault })
+    }
+
+    pub(super) async fn connect(
+        host: &str,
+        port: u16,
+        dialer: Option<&Dialer>,
+        limits: Limits,
+    ) -> io::Result<Self> {
+        let Some(dialer) = dialer else {
+            let stream = Limits::step(limits.silence, 0, dial(host, port)).await?;
+            return Ok(Self {
+                stream,
+                fault: None,
+            });
+        };
+        let limits = limits.at_most(limits.silence.saturating_mul(DIALED_STEPS));
+        let dialed = timeout_at(limits.end, dialed::dial(dialer, host, port)).await;
+        let (near, fault) = dialed.map_err(|_| {
+            io::Error::new(ErrorKind::TimedOut, "the dialer has not connected in time")
+        })??;
+        Self::new(near, Some(fault))
+    }
+
+    pub(super) fn poll_read(
+        &self,
+        cx: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
+        loop {
+            ready!(self.stream.poll_read_ready(cx))?;
+            let mut short = None;
+            let read = self.stream.try_io(Interest::READABLE, || {
+                let count = (&*self.raw()).read(buffer)?;
+                if count > 0 && count < buffer.len() {
+                    // A short read has emptied the socket. If tokio knows that, it does not read once more to find out.
+                    short = Some(count);
+                    return Err(ErrorKind::WouldBlock.into());
+                }
+                Ok(count)
+            });
+            match short.map_or(read, Ok) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                read => return Poll::Ready(self.explained(read)),
+            }
+        }
+    }
+
+    pub(super) fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.try_write(bytes)
+    }
+
+    pub(super) fn poll_write_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.stream.poll_write_ready(cx)
+    }
+
+    #[cfg(feature = "tls-no-provider")]
+    pub(super) fn poll_read_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.stream.poll_read_ready(cx)
+    }
+
+    /// The socket itself, independent of the runtime's readiness state.
+    pub(super) fn raw(&self) -> SockRef<'_> {
+        SockRef::from(&self.stream)
+    }
+
+    /// Closes both directions, even if other threads still use the socket.
+    pub(super) fn close(&self) {
+        let _ = self.raw().shutdown(Shutdown::Both);
+    }
+
+    fn explained(&self, read: io::Result<usize>) -> io::Result<usize> {
+        match &self.fault {
+            Some(fault) => fault.explain(read),
+            None => read,
+        }
+    }
+}
+
+impl Read for &Socket {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.explained(self.stream.try_read(buffer))
+    }
+}
+
+impl Write for &Socket {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.try_write(bytes)
+    }
+
+    // In one write: if the server refused the first of several, its alert would be lost.
+    fn write_vectored(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.stream.try_write_vectored(parts)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

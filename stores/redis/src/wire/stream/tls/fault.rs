@@ -1,0 +1,81 @@
+//! Converts the errors of rustls to a [`TlsError`].
+
+use std::io::{self, ErrorKind};
+
+use auto_mutex_core::TlsError;
+use rustls::{AlertDescription, CertificateError, Error};
+
+pub(super) fn of_handshake(error: io::Error) -> io::Error {
+    match error.kind() {
+        ErrorKind::UnexpectedEof
+        | ErrorKind::ConnectionReset
+        | ErrorKind::ConnectionAborted
+        | ErrorKind::BrokenPipe => TlsError::Closed.into_io(),
+        _ => error,
+    }
+}
+
+pub(super) fn of(error: &Error) -> TlsError {
+    match error {
+        Error::InvalidCertificate(error) => of_certificate(error),
+        Error::AlertReceived(alert) => of_alert(*alert),
+        Error::InvalidMessage(_) => TlsError::NotTls,
+        Error::PeerIncompatible(reason) => TlsError::Handshake {
+            reason: format!("nothing in common: {reason:?}; TLS 1.2 or 1.3 is needed"),
+        },
+        other => TlsError::Handshake {
+            reason: other.to_string(),
+        },
+    }
+}
+
+fn of_certificate(error: &CertificateError) -> TlsError {
+    use CertificateError as Bad;
+    match error {
+        // A bad signature means that the authority was replaced by another authority with the same name.
+        Bad::UnknownIssuer | Bad::BadSignature => TlsError::UnknownIssuer,
+        Bad::Expired | Bad::ExpiredContext { .. } => TlsError::Expired,
+        Bad::NotValidYet | Bad::NotValidYetContext { .. } => TlsError::NotYetValid,
+        Bad::NotValidForName => TlsError::WrongName { names: Vec::new() },
+        Bad::NotValidForNameContext { presented, .. } => TlsError::WrongName {
+            names: presented.iter().map(|name| plain(name)).collect(),
+        },
+        other => TlsError::BadCertificate {
+            reason: other.to_string(),
+        },
+    }
+}
+
+/// Converts `DnsName("example")` to `example`, and `IpAddress(127.0.0.1)` to `127.0.0.1`.
+fn plain(name: &str) -> String {
+    let inner = name
+        .split_once('(')
+        .and_then(|(_, rest)| rest.strip_suffix(')'));
+    inner.unwrap_or(name).trim_matches('"').to_owned()
+}
+
+fn of_alert(alert: AlertDescription) -> TlsError {
+    use AlertDescription as Alert;
+    let refused = |reason: &str| TlsError::ClientCertificateRefused {
+        reason: reason.to_owned(),
+    };
+    match alert {
+        Alert::CertificateRequired | Alert::NoCertificate => TlsError::ClientCertificateRequired,
+        Alert::UnknownCA => refused("the server does not know its issuer"),
+        Alert::CertificateExpired => refused("it has expired"),
+        Alert::CertificateRevoked => refused("it was revoked"),
+        Alert::BadCertificate | Alert::UnsupportedCertificate | Alert::CertificateUnknown => {
+            refused("the server cannot use it")
+        }
+        Alert::AccessDenied => refused("its owner has no access"),
+        // With TLS 1.2, a server sends this alert for many reasons, a missing client certificate among them.
+        Alert::HandshakeFailure => TlsError::Handshake {
+            reason: "nothing in common, or the server asks for a certificate of its clients: name its files by `cert` and \
+                     `key` in the URL"
+                .to_owned(),
+        },
+        other => TlsError::Handshake {
+            reason: format!("the server says {other:?}"),
+        },
+    }
+}
