@@ -5,20 +5,15 @@ use std::future::{Future, Ready, ready};
 
 use crate::error::LockError;
 
-/// Marks a type that is the requested type itself.
+/// Marks a type that is the requested type itself, or a function that takes only the error.
 #[derive(Debug)]
 pub struct AtOnce(());
-/// Marks a type that contains the requested type: a future, a `Result`, a reference.
+/// Marks a type that contains the requested type: a future, a `Result`, a reference; or a function that also takes `self`.
 #[derive(Debug)]
 pub struct Inside(());
 
-/// Marks the type `!`.
-#[derive(Debug)]
-pub struct Diverges(());
-
 /// Names the return type of a function's type: `!` has no name of its own yet.
 pub trait Returns {
-    /// The return type.
     type Output;
 }
 
@@ -33,10 +28,8 @@ impl<T> Returns for fn() -> T {
     note = "a handler returns what the function it answers for returns; it may be sync or async"
 )]
 pub trait Answer<M, R> {
-    /// A future that completes with `R`.
     type Future: Future<Output = R>;
 
-    /// Converts the result into a future of `R`.
     fn answer(self) -> Self::Future;
 }
 
@@ -57,7 +50,7 @@ impl<R, F: Future<Output = R>> Answer<Inside, R> for F {
 }
 
 #[diagnostic::do_not_recommend]
-impl<R> Answer<Diverges, R> for <fn() -> ! as Returns>::Output {
+impl<R> Answer<(), R> for <fn() -> ! as Returns>::Output {
     type Future = Ready<R>;
 
     fn answer(self) -> Ready<R> {
@@ -65,18 +58,13 @@ impl<R> Answer<Diverges, R> for <fn() -> ! as Returns>::Output {
     }
 }
 
-/// Marks a handler that gets `self` before the error.
-#[derive(Debug)]
-pub struct WithSelf(());
-/// Marks a handler that gets `&self` before the error, where the method has `&mut self`.
-#[derive(Debug)]
-pub struct Reborrowed(());
 /// Takes the place of `self` if the function has no `self`, or if the body may have consumed `self`.
 #[derive(Debug)]
 pub struct NoSelf;
 
 /// A handler of `on_error` that is an associated function, such as `Self::failed`. `S` is the `self` of the annotated
-/// method. `M` distinguishes the ways to call the handler.
+/// method. `M` distinguishes the ways to call the handler: without `self`, with it, and with `&self` where the method has
+/// `&mut self`.
 #[diagnostic::on_unimplemented(
     message = "this function does not take what `on_error` gives",
     label = "takes neither a `LockError` alone, nor `self` and a `LockError`",
@@ -84,10 +72,8 @@ pub struct NoSelf;
     note = "for anything else write a closure, which sees `self` and the parameters: `on_error = |error| …`"
 )]
 pub trait OnError<M, S> {
-    /// The type that the function returns.
     type Answer;
 
-    /// Calls the function.
     fn call(self, this: S, error: LockError) -> Self::Answer;
 }
 
@@ -101,7 +87,7 @@ impl<S, A, F: FnOnce(LockError) -> A> OnError<AtOnce, S> for F {
 }
 
 #[diagnostic::do_not_recommend]
-impl<S, A, F: FnOnce(S, LockError) -> A> OnError<WithSelf, S> for F {
+impl<S, A, F: FnOnce(S, LockError) -> A> OnError<Inside, S> for F {
     type Answer = A;
 
     fn call(self, this: S, error: LockError) -> A {
@@ -110,7 +96,7 @@ impl<S, A, F: FnOnce(S, LockError) -> A> OnError<WithSelf, S> for F {
 }
 
 #[diagnostic::do_not_recommend]
-impl<'a, S: ?Sized, A, F: FnOnce(&'a S, LockError) -> A> OnError<Reborrowed, &'a mut S> for F {
+impl<'a, S: ?Sized, A, F: FnOnce(&'a S, LockError) -> A> OnError<(), &'a mut S> for F {
     type Answer = A;
 
     fn call(self, this: &'a mut S, error: LockError) -> A {
@@ -118,7 +104,6 @@ impl<'a, S: ?Sized, A, F: FnOnce(&'a S, LockError) -> A> OnError<Reborrowed, &'a
     }
 }
 
-/// Calls the function that `on_error` names.
 pub fn on_error<M, S, F: OnError<M, S>>(handler: F, this: S, error: LockError) -> F::Answer {
     handler.call(this, error)
 }
@@ -141,19 +126,17 @@ pub fn own<H: IsOwn<F>, F>(handler: H, _own: F) -> H {
     handler
 }
 
-/// Converts the result of a handler into a future. This is not an `async fn`, because an `async fn` would store the answer twice.
+/// Not an `async fn`, which would store the answer twice.
 pub fn answer<M, R, A: Answer<M, R>>((answer,): (A,)) -> A::Future {
     answer.answer()
 }
 
-/// A return type that has a default, for `skip`.
 #[diagnostic::on_unimplemented(
     message = "`skip` returns a default, but `{Self}` has none",
     label = "needs `Default`, or to be a `Result` of something that has it",
     note = "implement `Default` for it, or answer with a function or a closure instead of `skip`"
 )]
 pub trait Skip<M> {
-    /// The default.
     fn skip() -> Self;
 }
 
@@ -169,11 +152,6 @@ impl<T: Default, E> Skip<Inside> for Result<T, E> {
     }
 }
 
-/// The handler `panic`.
-///
-/// # Panics
-///
-/// Always, with the text of the error and its source.
 #[track_caller]
 pub fn panic(error: LockError) -> ! {
     match error.source() {

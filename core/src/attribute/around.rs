@@ -1,6 +1,6 @@
 //! Runs a body under its lock.
 
-use std::future::Future;
+use std::future::{Future, Pending};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -11,25 +11,19 @@ use crate::caller::{self, Around, Caller, Loss};
 use crate::error::LockError;
 use crate::handle::Guard;
 use crate::queue::Holds;
-use crate::queue::{Call, Watch};
+use crate::queue::Watch;
 
-/// Opens the scope of a sync body: until the result is dropped, calls of the same lock on this thread re-enter, and the
-/// span of the body is entered.
+/// Until the result is dropped, calls of the same lock on this thread re-enter, and the span of the body is entered.
 pub fn enter<G: Guard>(guard: &G) -> impl Sized + use<G> {
     caller::enter_body(guard.holds())
 }
 
-/// Does only the part of a call that reports to the `tracing` subscriber and the observer. Benchmarks measure this part
-/// without a subscriber and an observer.
+/// For benchmarks: the part of a call that reports to the `tracing` subscriber and the observer.
 pub fn watch<G: Guard>(guard: &G) {
     let holds = guard.holds();
-    let hold = holds.first();
-    let mut watch = Watch::begin(hold.local().member().observer(), || Call {
-        labels: hold.grant().labels(),
-        name: hold.name(),
-        meta: &hold.grant().meta,
-        may_wait: true,
-    });
+    let (hold, grant) = (holds.first(), holds.first().grant());
+    let member = hold.local().member();
+    let mut watch = Watch::begin(member, grant.labels(), hold.name(), &grant.meta, true);
     if let Some(watch) = &mut watch {
         watch.granted(holds.all());
     }
@@ -39,8 +33,7 @@ pub fn watch<G: Guard>(guard: &G) {
     hold.finish();
 }
 
-/// Does only the part of a nested call that records the lock order, as if the call asked for the lock of `guard`.
-/// Benchmarks measure this part.
+/// For benchmarks: the part of a nested call that records the lock order.
 pub fn note_order<G: Guard>(guard: &G) {
     let hold = guard.holds().first();
     let (grant, name) = (hold.grant(), std::slice::from_ref(hold.name()));
@@ -51,34 +44,25 @@ pub fn note_order<G: Guard>(guard: &G) {
     member.order().note(held, of_call, name.iter());
 }
 
-/// What a body runs under. The expansion declares it before the body, so Rust drops the body first: the body's own
-/// values are dropped before the lock is released.
-pub trait Surroundings {
-    /// Completes when the lock is held. `true`: it was granted during this poll.
-    fn poll_held(&mut self, cx: &mut Context<'_>) -> Poll<Result<bool, LockError>>;
-
-    /// `None` unless the lock is held.
-    fn parts(&mut self) -> Option<(&Holds, &mut Around)>;
-}
-
-/// The lock of a call: first while it is acquired, then while it is held.
+/// The lock of a call, which a body runs under. The expansion declares it before the body, so Rust drops the body first:
+/// the body's own values are dropped before the lock is released.
 #[must_use = "the lock is taken by `under`"]
-pub struct Locking<L: Lock> {
+pub struct Locking<A, G> {
     // It ends before the lock is released.
     around: Around,
-    stage: Stage<L>,
-    // Whether the call was polled before. If so, a granted lock may be lost already, so the body checks for a loss.
+    stage: Stage<A, G>,
+    // The call was polled before: a granted lock may be lost already, so the body checks for a loss.
     waited: bool,
 }
 
-enum Stage<L: Lock> {
-    Acquiring(L::Acquire),
-    Held(L),
+enum Stage<A, G> {
+    Acquiring(A),
+    Held(G),
     Failed,
 }
 
-/// Makes the lock of a call. The request is sent at the first poll, not here.
-pub fn locking<L: Lock>(request: Request<L>) -> Locking<L> {
+/// The request is sent at the first poll, not here.
+pub fn locking<L: Lock>(request: Request<L>) -> Locking<L::Acquire, L> {
     Locking {
         around: Around::default(),
         stage: Stage::Acquiring(L::acquire(request)),
@@ -86,7 +70,26 @@ pub fn locking<L: Lock>(request: Request<L>) -> Locking<L> {
     }
 }
 
-impl<L: Lock> Surroundings for Locking<L> {
+/// The lock of a guard that is a variable of the expansion. The body begins now.
+pub fn held<G: Guard>(guard: &G) -> Locking<Pending<Result<&Holds, LockError>>, &Holds> {
+    let holds = guard.holds();
+    let mut around = Around::default();
+    around.begin(holds);
+    Locking {
+        around,
+        stage: Stage::Held(holds),
+        waited: false,
+    }
+}
+
+impl Guard for &Holds {
+    fn holds(&self) -> &Holds {
+        self
+    }
+}
+
+impl<A: Future<Output = Result<G, LockError>> + Unpin, G: Guard> Locking<A, G> {
+    /// Completes when the lock is held. `true`: it was granted during this poll.
     #[inline]
     fn poll_held(&mut self, cx: &mut Context<'_>) -> Poll<Result<bool, LockError>> {
         let acquire = match &mut self.stage {
@@ -107,7 +110,10 @@ impl<L: Lock> Surroundings for Locking<L> {
             }
         }
     }
+}
 
+impl<A, G: Guard> Locking<A, G> {
+    /// `None` unless the lock is held.
     #[inline]
     fn parts(&mut self) -> Option<(&Holds, &mut Around)> {
         match &self.stage {
@@ -117,35 +123,12 @@ impl<L: Lock> Surroundings for Locking<L> {
     }
 }
 
-/// The lock of a call whose guard is a variable of the expansion.
-#[must_use = "a body runs under it"]
-pub struct Held<'g> {
-    around: Around,
-    holds: &'g Holds,
-}
-
-/// The body begins now.
-pub fn held<G: Guard>(guard: &G) -> Held<'_> {
-    let holds = guard.holds();
-    let mut around = Around::default();
-    around.begin(holds);
-    Held { around, holds }
-}
-
-impl Surroundings for Held<'_> {
-    fn poll_held(&mut self, _: &mut Context<'_>) -> Poll<Result<bool, LockError>> {
-        Poll::Ready(Ok(false))
-    }
-
-    fn parts(&mut self) -> Option<(&Holds, &mut Around)> {
-        Some((self.holds, &mut self.around))
-    }
-}
-
 /// Takes the lock, then runs `body` under it. If the lock is lost, the future ends, and the expansion drops `body`.
-///
 /// `body` is pinned in place: in a debug build, moving a future into another one copies all of its data.
-pub fn under<'a, S: Surroundings, F>(lock: &'a mut S, body: Pin<&'a mut F>) -> Under<'a, S, F> {
+pub fn under<'a, A, G: Guard, F>(
+    lock: &'a mut Locking<A, G>,
+    body: Pin<&'a mut F>,
+) -> Under<'a, A, G, F> {
     Under {
         lock,
         body,
@@ -154,26 +137,28 @@ pub fn under<'a, S: Surroundings, F>(lock: &'a mut S, body: Pin<&'a mut F>) -> U
     }
 }
 
-/// Like [`under`], but runs `body` to its end, even if the lock is lost.
-pub fn under_finishing<'a, S: Surroundings, F>(
-    lock: &'a mut S,
+pub fn under_finishing<'a, A, G: Guard, F>(
+    lock: &'a mut Locking<A, G>,
     body: Pin<&'a mut F>,
-) -> Under<'a, S, F> {
+) -> Under<'a, A, G, F> {
     let mut under = under(lock, body);
     under.finishes = true;
     under
 }
 
-/// The future of [`under`].
 #[must_use = "futures do nothing unless polled"]
-pub struct Under<'a, S: Surroundings, F> {
-    lock: &'a mut S,
+pub struct Under<'a, A, G: Guard, F> {
+    lock: &'a mut Locking<A, G>,
     body: Pin<&'a mut F>,
     finishes: bool,
     has_ended: bool,
 }
 
-impl<S: Surroundings, F: Future> Future for Under<'_, S, F> {
+impl<A, G, F: Future> Future for Under<'_, A, G, F>
+where
+    A: Future<Output = Result<G, LockError>> + Unpin,
+    G: Guard,
+{
     type Output = Result<F::Output, LockError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -195,8 +180,7 @@ impl<S: Surroundings, F: Future> Future for Under<'_, S, F> {
     }
 }
 
-/// The expansion drops the body next, then the lock.
-impl<S: Surroundings, F> Drop for Under<'_, S, F> {
+impl<A, G: Guard, F> Drop for Under<'_, A, G, F> {
     #[inline]
     fn drop(&mut self) {
         if !self.has_ended
@@ -207,25 +191,7 @@ impl<S: Surroundings, F> Drop for Under<'_, S, F> {
     }
 }
 
-/// Runs `body` under a lock that is held, to its end.
-pub fn finish<'a, 'g, F: Future>(
-    held: &'a mut Held<'g>,
-    body: Pin<&'a mut F>,
-) -> Finish<'a, 'g, F> {
-    Finish(under_finishing(held, body))
-}
-
-/// The future of [`finish`].
-#[must_use = "futures do nothing unless polled"]
-pub struct Finish<'a, 'g, F>(Under<'a, Held<'g>, F>);
-
-impl<F: Future> Future for Finish<'_, '_, F> {
-    type Output = F::Output;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        let polled = ready!(Pin::new(&mut self.0).poll(cx));
-        Poll::Ready(
-            polled.unwrap_or_else(|error| unreachable!("a loss does not end the body: {error}")),
-        )
-    }
+/// The output of a body that ran under [`under_finishing`] and a lock that was [`held`] before.
+pub fn finish<T>(output: Result<T, LockError>) -> T {
+    output.unwrap_or_else(|error| unreachable!("a loss does not end the body: {error}"))
 }

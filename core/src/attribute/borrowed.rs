@@ -5,7 +5,7 @@ use std::future::{Ready, ready};
 use crate::error::LockError;
 use crate::handle::Guard;
 
-/// No type implements this trait, because a body must not release the guard that protects it.
+/// No type implements this trait.
 #[diagnostic::on_unimplemented(
     message = "the body has its guard only borrowed: it cannot release the lock",
     label = "the lock is released when the body ends",
@@ -14,12 +14,10 @@ use crate::handle::Guard;
 )]
 pub trait MayRelease {}
 
-/// Methods for borrowed guards: one for each method that consumes a guard. The trait is in scope in the body, so the
-/// compiler finds these methods before those of the guard itself. They require [`MayRelease`], which no type implements, so a
-/// call fails with the clear message of that trait. For a guard that the body itself took through a handle, the
-/// compiler finds the guard's own methods.
+/// One method for each that consumes a guard. The trait is in scope in the body, so the compiler finds these methods
+/// before those of the borrowed guard, and a call fails with the message of [`MayRelease`]. For a guard that the body
+/// itself took through a handle, the compiler finds the guard's own methods.
 pub trait Borrowed: Sized {
-    /// A call of this method does not compile.
     fn unlock(self) -> Ready<Result<bool, LockError>>
     where
         Self: MayRelease,
@@ -27,11 +25,6 @@ pub trait Borrowed: Sized {
         ready(Ok(false))
     }
 
-    /// A call of this method does not compile.
-    ///
-    /// # Errors
-    ///
-    /// None.
     fn blocking_unlock(self) -> Result<bool, LockError>
     where
         Self: MayRelease,
@@ -39,7 +32,6 @@ pub trait Borrowed: Sized {
         Ok(false)
     }
 
-    /// A call of this method does not compile.
     fn release(self) -> Ready<Result<u32, LockError>>
     where
         Self: MayRelease,
@@ -47,11 +39,6 @@ pub trait Borrowed: Sized {
         ready(Ok(0))
     }
 
-    /// A call of this method does not compile.
-    ///
-    /// # Errors
-    ///
-    /// None.
     fn blocking_release(self) -> Result<u32, LockError>
     where
         Self: MayRelease,
@@ -59,7 +46,6 @@ pub trait Borrowed: Sized {
         Ok(0)
     }
 
-    /// A call of this method does not compile.
     fn downgrade(self) -> Ready<Result<Self, LockError>>
     where
         Self: MayRelease,
@@ -67,11 +53,6 @@ pub trait Borrowed: Sized {
         ready(Ok(self))
     }
 
-    /// A call of this method does not compile.
-    ///
-    /// # Errors
-    ///
-    /// None.
     fn blocking_downgrade(self) -> Result<Self, LockError>
     where
         Self: MayRelease,

@@ -1,10 +1,9 @@
-//! The return types that can carry a [`LockError`], for errors that no handler answers.
+//! The return types that can carry an error that no handler answers.
 
 use super::answer::{AtOnce, Inside};
 use super::value::Nothing;
 use crate::error::LockError;
 
-/// A return type that can carry a [`LockError`].
 #[diagnostic::on_unimplemented(
     message = "the return type `{Self}` cannot carry a `LockError`",
     label = "what should a call return that does not get the lock?",
@@ -14,7 +13,6 @@ use crate::error::LockError;
     note = "in an annotated block, a function that needs no lock gets `#[auto_mutex::no_auto_mutex]`"
 )]
 pub trait FromLockError<M> {
-    /// Converts the error into this type.
     fn from_lock_error(error: LockError) -> Self;
 }
 
@@ -24,7 +22,6 @@ impl<M, T, E: ErrorFromLockError<M>> FromLockError<M> for Result<T, E> {
     }
 }
 
-/// An error type that can be made from a [`LockError`].
 #[diagnostic::on_unimplemented(
     message = "the error type `{Self}` cannot be made from a `LockError`",
     label = "needs `From<auto_mutex::LockError>`",
@@ -33,7 +30,6 @@ impl<M, T, E: ErrorFromLockError<M>> FromLockError<M> for Result<T, E> {
     note = "or return the default, or panic: `on_timeout = skip, on_error = panic`"
 )]
 pub trait ErrorFromLockError<M> {
-    /// Converts the error into this type.
     fn error_from_lock_error(error: LockError) -> Self;
 }
 
@@ -51,7 +47,6 @@ impl<E: Nothing + From<LockError>> ErrorFromLockError<Inside> for E {
     }
 }
 
-/// A return type that can carry a timeout; `on_error` answers everything else.
 #[diagnostic::on_unimplemented(
     message = "`on_error` does not answer a timeout, and the return type `{Self}` cannot carry one",
     label = "what should a call return that waited in vain?",
@@ -59,7 +54,6 @@ impl<E: Nothing + From<LockError>> ErrorFromLockError<Inside> for E {
     note = "or return `Result<_, E>` with an error `E` that implements `From<auto_mutex::LockError>`"
 )]
 pub trait FromTimeout<M> {
-    /// Converts the error into this type.
     fn from_timeout(error: LockError) -> Self;
 }
 
@@ -70,7 +64,6 @@ impl<M, R: FromLockError<M>> FromTimeout<M> for R {
     }
 }
 
-/// A return type that can carry any error but a timeout, which `on_timeout` answers.
 #[diagnostic::on_unimplemented(
     message = "`on_timeout` answers a timeout only, and the return type `{Self}` cannot carry the other errors",
     label = "what should a call return that lost the lock, or whose store does not answer?",
@@ -78,7 +71,6 @@ impl<M, R: FromLockError<M>> FromTimeout<M> for R {
     note = "or return `Result<_, E>` with an error `E` that implements `From<auto_mutex::LockError>`"
 )]
 pub trait FromOtherError<M> {
-    /// Converts the error into this type.
     fn from_other_error(error: LockError) -> Self;
 }
 

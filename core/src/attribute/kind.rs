@@ -1,5 +1,4 @@
-//! Helpers for the types in expansions: [`Probe`] shows whether a type is or contains a future, [`never`] gives a body its
-//! type.
+//! Helpers for the types in expansions.
 
 use std::future::Future;
 use std::marker::PhantomData;
@@ -10,32 +9,24 @@ use std::marker::PhantomData;
 pub struct Probe<R>(PhantomData<fn() -> R>);
 
 impl<R> Probe<R> {
-    /// A probe, on which the expansion calls `__auto_mutex_kind`.
     pub const NEW: Self = Self(PhantomData);
 }
 
-/// The result of a [`Probe`] for a future.
 #[derive(Debug)]
 pub struct IsFuture(());
-/// The result of a [`Probe`] for any other type.
 #[derive(Debug)]
 pub struct IsValue(());
 
 impl<R: Future> Probe<R> {
-    /// The type of the result shows that `R` is a future.
-    #[must_use]
     pub fn __auto_mutex_kind(&self) -> IsFuture {
         IsFuture(())
     }
 }
 
-/// Types that contain another one, whose probe the method returns.
 macro_rules! containers {
     ($($container:ty $(where $other:ident)?;)*) => {
         $(
             impl<R, $($other)?> Probe<$container> {
-                /// A probe of the type inside.
-                #[must_use]
                 pub fn __auto_mutex_inner(&self) -> Probe<R> {
                     Probe::NEW
                 }
@@ -52,14 +43,11 @@ containers! {
     (R,);
 }
 
-/// Has the methods that the compiler finds for all other types.
 pub trait Otherwise {
-    /// The type of the result shows that `R` is not a future.
     fn __auto_mutex_kind(&self) -> IsValue {
         IsValue(())
     }
 
-    /// A probe of a type that is no future.
     fn __auto_mutex_inner(&self) -> Probe<()> {
         Probe::NEW
     }
@@ -67,7 +55,6 @@ pub trait Otherwise {
 
 impl<R> Otherwise for Probe<R> {}
 
-/// A valid return type of a sync function.
 #[diagnostic::on_unimplemented(
     message = "this function returns a future, so the lock would only protect its making",
     label = "a future under another name",
@@ -80,7 +67,6 @@ impl Value for IsValue {}
 /// Compiles only if a [`Probe`] returned [`IsValue`], so the expansion rejects a function that returns a future.
 pub fn require_value<K: Value>(_: K) {}
 
-/// A return type of a function whose result is complete.
 #[diagnostic::on_unimplemented(
     message = "this function returns a future, which would run after the call, without the lock",
     label = "contains a future",
@@ -99,11 +85,6 @@ pub fn make<T>(make: impl FnOnce() -> T) -> T {
 }
 
 /// The value for a `return` that never runs. Such a `return` only shows the compiler the type of the body.
-///
-/// # Panics
-///
-/// If it runs.
-#[must_use]
 pub fn never<R>() -> R {
     unreachable!("this only tells the compiler a type")
 }

@@ -1,4 +1,4 @@
-//! [`Lock`]: the lock that an attribute takes.
+//! Takes the lock of an annotated function.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -16,36 +16,18 @@ use crate::semaphore::Permit;
 use crate::store::Share;
 use crate::wait::{Coop, block_on};
 
-/// Takes one kind of lock. The guard type of each kind implements this trait.
 pub trait Lock: Guard + Sized + Unpin {
-    /// The future of [`acquire`](Self::acquire).
     type Acquire: Future<Output = Result<Self, LockError>> + Send + Unpin;
 
     /// Takes the lock. The request is sent at the first poll.
-    ///
-    /// # Errors
-    ///
-    /// The errors of the lock, and an error for an unusable key.
-    ///
-    /// # Cancel safety
-    ///
-    /// If the future is dropped, the call leaves the queue, or releases the lock that it was already granted.
     fn acquire(request: Request<Self>) -> Self::Acquire;
 
-    /// Like [`acquire`](Self::acquire), but blocks the thread.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`acquire`](Self::acquire), and [`LockError::Deadlock`].
     fn blocking_acquire(request: Request<Self>) -> Result<Self, LockError>;
 }
 
-/// A guard of one name.
-trait Single: Lock {
-    /// Asks for the units of this kind of lock.
-    fn start(request: &Request<Self>, blocking: bool) -> Result<Taking, LockError>;
-
-    fn guard(holding: Holding) -> Self;
+trait Single: Guard + From<Holding> + Unpin {
+    /// `None`: a permit, of as many as the request says.
+    const SHARE: Option<Share>;
 }
 
 /// A call for one lock. It begins at the first poll, unless the task has used up its budget. While it waits, it no longer
@@ -68,7 +50,7 @@ impl<L: Single> Future for Call<L> {
             State::Waiting(acquire) => Holding::new(ready!(Pin::new(acquire).poll(cx))?),
             State::Asked(request, coop) => {
                 ready!(coop.poll_proceed(cx));
-                match L::start(request, false)? {
+                match request.start(L::SHARE, false)? {
                     Taking::Obtained(holding) => holding,
                     Taking::Waiting(mut acquire) => {
                         let polled = Pin::new(&mut acquire).poll(cx);
@@ -79,45 +61,39 @@ impl<L: Single> Future for Call<L> {
             }
         };
         log_obtained(holding.first());
-        Poll::Ready(Ok(L::guard(holding)))
+        Poll::Ready(Ok(holding.into()))
     }
 }
 
-/// Implements [`Lock`] for the guard of one name. `$share` computes the units to request.
-macro_rules! single {
-    ($guard:ident, $share:expr) => {
-        impl Single for $guard {
-            #[inline]
-            fn start(request: &Request<Self>, blocking: bool) -> Result<Taking, LockError> {
-                request.start($share(request)?, blocking)
-            }
+impl<L: Single> Lock for L {
+    type Acquire = Call<Self>;
 
-            #[inline]
-            fn guard(holding: Holding) -> Self {
-                Self::new(holding)
-            }
-        }
+    fn acquire(request: Request<Self>) -> Call<Self> {
+        Call(State::Asked(request, Coop::default()))
+    }
 
-        impl Lock for $guard {
-            type Acquire = Call<Self>;
-
-            fn acquire(request: Request<Self>) -> Call<Self> {
-                Call(State::Asked(request, Coop::default()))
-            }
-
-            fn blocking_acquire(request: Request<Self>) -> Result<Self, LockError> {
-                let holding = Self::start(&request, true)?.blocking()?;
-                log_obtained(holding.first());
-                Ok(Self::guard(holding))
-            }
-        }
-    };
+    fn blocking_acquire(request: Request<Self>) -> Result<Self, LockError> {
+        let holding = request.start(L::SHARE, true)?.blocking()?;
+        log_obtained(holding.first());
+        Ok(holding.into())
+    }
 }
 
-single!(MutexGuard, |_| Ok::<_, LockError>(Share::MUTEX));
-single!(Permit, Request::permit);
-single!(RwLockReadGuard, |_| Ok::<_, LockError>(Share::READER));
-single!(RwLockWriteGuard, |_| Ok::<_, LockError>(Share::WRITER));
+impl Single for MutexGuard {
+    const SHARE: Option<Share> = Some(Share::MUTEX);
+}
+
+impl Single for Permit {
+    const SHARE: Option<Share> = None;
+}
+
+impl Single for RwLockReadGuard {
+    const SHARE: Option<Share> = Some(Share::READER);
+}
+
+impl Single for RwLockWriteGuard {
+    const SHARE: Option<Share> = Some(Share::WRITER);
+}
 
 impl Lock for MultiGuard {
     /// Boxed: it has many more steps than a call for one lock, and would make each future larger by all of them.
@@ -127,13 +103,13 @@ impl Lock for MultiGuard {
         Box::pin(async move {
             let caller = Caller::current(false);
             let (targets, options) = request.targets(&caller)?;
-            take::take(caller, targets, &options).await
+            take::take(caller, targets, &options, None).await
         })
     }
 
     fn blocking_acquire(request: Request<Self>) -> Result<Self, LockError> {
         let caller = Caller::current(true);
         let (targets, options) = request.targets(&caller)?;
-        block_on(take::take(caller, targets, &options))
+        block_on(take::take(caller, targets, &options, None))
     }
 }

@@ -1,9 +1,6 @@
-//! The functions that expansions of the attributes call, re-exported as `auto_mutex::__private`.
-//!
-//! [`Site`] describes an annotated function. [`request`] collects the options of a call, [`value`] has the types that
-//! options accept, [`lock`] takes the lock, and [`around`] runs the body under it. [`borrowed`] limits the body's use
-//! of its guard. [`carry`] and [`answer`] produce the result of a call that does not get the lock. Semantic versioning
-//! does not apply to this module, because each version of the macro crate requires exactly this version.
+//! The functions that expansions of the attributes call, re-exported as `auto_mutex::__private`. Semantic versioning
+//! does not apply to them, because each version of the macro crate requires exactly this version.
+#![doc(hidden)]
 
 mod answer;
 mod around;
@@ -25,12 +22,10 @@ pub use crate::mutex::MutexGuard as Mutex;
 pub use crate::rw_lock::{RwLockReadGuard as Read, RwLockWriteGuard as Write};
 pub use crate::semaphore::Permit as Semaphore;
 pub use answer::{
-    Answer, AtOnce, Diverges, Inside, IsOwn, NoSelf, OnError, Reborrowed, Returns, Skip, WithSelf,
-    answer, on_error, own, panic,
+    Answer, AtOnce, Inside, IsOwn, NoSelf, OnError, Returns, Skip, answer, on_error, own, panic,
 };
 pub use around::{
-    Finish, Held, Locking, Surroundings, Under, enter, finish, held, locking, note_order, under,
-    under_finishing, watch,
+    Locking, Under, enter, finish, held, locking, note_order, under, under_finishing, watch,
 };
 pub use borrowed::{Borrowed, MayRelease};
 pub use carry::{ErrorFromLockError, FromLockError, FromOtherError, FromTimeout};
@@ -39,7 +34,7 @@ pub use kind::{
 };
 pub use lock::{Call, Lock};
 pub use request::Request;
-pub use value::{Behind, IsClient, IsDuration, KeyList, KeyPart, KeyPlace, Nothing, OwnerName};
+pub use value::{IsClient, IsDuration, KeyList, KeyPart, KeyPlace, Nothing, OwnerName};
 
 pub use crate::site::{Attribute, Listed, Owner, Site, SiteData};
 pub use inventory::submit;

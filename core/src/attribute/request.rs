@@ -1,4 +1,4 @@
-//! [`Request`]: the request of one call of an annotated function.
+//! [`Request`]: the options of one call of an annotated function.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 use super::value::{IsClient, IsDuration, KeyList, KeyPart, KeyPlace, OwnerName};
 use crate::caller::Caller;
 use crate::client::Client;
+use crate::duration::{self, length};
 use crate::error::LockError;
 use crate::handle::{AcquireTarget, Options, Reentry, Taking};
 use crate::multi::MultiGuard;
@@ -15,7 +16,7 @@ use crate::semaphore::{self, Permit};
 use crate::site::{OfClient, Site};
 use crate::store::{Owner, Share, SharedStr};
 
-/// The request of a call. It borrows nothing, so it may be kept across an await.
+/// Borrows nothing, so it may be kept across an await.
 #[derive(Debug)]
 pub struct Request<L> {
     site: &'static Site,
@@ -23,18 +24,16 @@ pub struct Request<L> {
     client: Option<Client>,
     /// The parts of each key; empty if there is no key.
     keys: Vec<Vec<String>>,
-    /// Whether `keys = …` was given, even with an empty list.
+    /// `keys = …` was given, even with an empty list.
     several: bool,
-    /// Whether the `Display` of a part of a key failed.
+    /// The `Display` of a part of a key failed.
     key_failed: bool,
     permits: u32,
-    /// The options of this call, if it needs more than those of the site. Few calls do, and each call copies its
-    /// request several times, so the options are boxed.
+    /// Boxed, because few calls need more than the site's options, and each call copies its request several times.
     given: Option<Box<Given>>,
     lock: PhantomData<fn() -> L>,
 }
 
-/// The options of a call: those of its site, and those that are known only when the call is made.
 #[derive(Debug)]
 struct Given {
     options: Options,
@@ -42,19 +41,15 @@ struct Given {
     owner: Option<String>,
 }
 
-/// The old name of a lock.
 #[derive(Debug)]
 struct Was {
-    /// Whether the old name begins with the namespace of the new one.
     in_namespace: bool,
-    /// The parts before the first placeholder.
     fixed: &'static str,
-    /// The other parts, which complete the name. If there are none, the parts of the key complete it.
+    /// If there are none, the parts of the key complete the name.
     parts: Vec<String>,
 }
 
 impl Was {
-    /// The old name; `namespace` is that of the new one.
     fn name(&self, namespace: Option<&str>, key: &[String]) -> NameBuilder {
         let namespace = namespace.filter(|_| self.in_namespace);
         let parts = match self.parts.is_empty() {
@@ -69,8 +64,6 @@ impl Was {
     }
 }
 
-/// Returns the options of `site`: the literals in its attribute, and defaults for the others. `self_type` is the type of
-/// `Self`.
 #[inline]
 fn options_of(site: &'static Site, self_type: &'static str) -> Options {
     let [expire, block, at_least, interval] = site.lengths();
@@ -89,14 +82,10 @@ fn options_of(site: &'static Site, self_type: &'static str) -> Options {
 }
 
 impl<L> Request<L> {
-    /// The request of a function whose name does not depend on `Self`.
-    #[must_use]
     pub fn new(site: &'static Site) -> Self {
         Self::of::<()>(site)
     }
 
-    /// The request of a function of the type `T`.
-    #[must_use]
     pub fn of<T: ?Sized>(site: &'static Site) -> Self {
         Self {
             site,
@@ -112,52 +101,44 @@ impl<L> Request<L> {
     }
 
     fn given(&mut self) -> &mut Given {
-        let options = || options_of(self.site, self.self_type);
         self.given.get_or_insert_with(|| {
             Box::new(Given {
-                options: options(),
+                options: options_of(self.site, self.self_type),
                 was: None,
                 owner: None,
             })
         })
     }
 
-    /// Sets the option `client`.
     pub fn client<M, C: IsClient<M> + ?Sized>(&mut self, client: &C) {
         self.client = Some(client.client().clone());
     }
 
-    /// Sets the option `expire` to the value of an expression.
     pub fn expire<D: IsDuration>(&mut self, expire: D) {
         let options = &mut self.given().options;
-        options.expire = options.length("expire", expire.length());
+        options.expire = options.length("expire", length(expire));
     }
 
-    /// Sets the option `block` to the value of an expression.
     pub fn block<D: IsDuration>(&mut self, block: D) {
         let options = &mut self.given().options;
-        options.block = options.length("block", block.block());
+        options.block = options.length("block", duration::block(block));
     }
 
-    /// Sets the option `at_least` to the value of an expression.
     pub fn at_least<D: IsDuration>(&mut self, at_least: D) {
         let options = &mut self.given().options;
-        let at_least = options.length("at_least", at_least.length());
+        let at_least = options.length("at_least", length(at_least));
         options.at_least = at_least.unwrap_or_default();
     }
 
-    /// Sets the option `retries`.
     pub fn retries(&mut self, retries: u32) {
         self.given().options.retries = Some(retries);
     }
 
-    /// Sets the option `interval` to the value of an expression.
     pub fn interval<D: IsDuration>(&mut self, interval: D) {
         let options = &mut self.given().options;
-        options.interval = options.length("interval", interval.length());
+        options.interval = options.length("interval", length(interval));
     }
 
-    /// Adds a part to the key: `part` between two texts.
     pub fn part<M, P: KeyPart<M> + ?Sized>(&mut self, before: &str, part: &P, after: &str) {
         let text = self.shown(before, part, after);
         match self.keys.last_mut() {
@@ -173,7 +154,6 @@ impl<L> Request<L> {
         text
     }
 
-    /// Returns the client and the options of this call.
     #[inline]
     fn terms(&self, caller: &Caller) -> Result<(Cow<'static, Client>, Options), LockError> {
         let client = match &self.client {
@@ -187,9 +167,16 @@ impl<L> Request<L> {
         Ok((client, options))
     }
 
-    /// Asks for `share` of the lock.
     #[inline]
-    pub(super) fn start(&self, share: Share, blocking: bool) -> Result<Taking, LockError> {
+    pub(super) fn start(&self, share: Option<Share>, blocking: bool) -> Result<Taking, LockError> {
+        let share = match share {
+            Some(share) => share,
+            None if self.permits == 0 => {
+                let reason = "zero lets nobody in: give at least one";
+                return Err(LockError::invalid("permits", reason));
+            }
+            None => semaphore::share(1, self.permits)?,
+        };
         let caller = Caller::current(blocking);
         let (client, options) = self.terms(&caller)?;
         client.member().check()?;
@@ -210,7 +197,6 @@ impl<L> Request<L> {
         self.finish(self.site.keyed(self.scope(known, client), key))
     }
 
-    /// The name without the key.
     fn scope(&self, known: Option<&OfClient>, client: &Client) -> NameBuilder {
         match known.and_then(|known| known.scope.as_ref()) {
             Some(scope) => scope.clone(),
@@ -233,7 +219,7 @@ impl<L> Request<L> {
         })
     }
 
-    /// Returns the text that identifies the caller: see [`Meta`](crate::store::Meta).
+    /// Identifies the caller: see [`Meta`](crate::store::Meta).
     #[inline]
     fn meta(&self, known: Option<&'static OfClient>, client: &Client) -> SharedStr {
         match known {
@@ -249,25 +235,25 @@ impl<L> Request<L> {
     fn finish(&self, name: NameBuilder) -> Result<Name, LockError> {
         let name = name.finish()?;
         if self.key_failed {
-            return Err(LockError::InvalidName {
-                name: name.to_string(),
-                reason: "the `Display` of a part of the key failed",
-            });
+            let reason = "the `Display` of a part of the key failed";
+            return Err(LockError::invalid_name(name.as_str(), reason));
         }
         Ok(name)
     }
 }
 
 impl Request<MutexGuard> {
-    /// Sets the option `owner`.
     pub fn owner<M, N: OwnerName<M> + ?Sized>(&mut self, owner: &N) {
-        // An owner whose `Display` fails is refused like an empty one.
-        self.given().owner = Some(owner.name().unwrap_or_default());
+        let mut name = String::new();
+        if !owner.write(&mut name) {
+            // Refused like an empty one.
+            name.clear();
+        }
+        self.given().owner = Some(name);
     }
 }
 
 impl Request<MultiGuard> {
-    /// Sets the option `was`. Later calls of [`was_part`](Self::was_part) add the parts after `fixed`.
     pub fn was(&mut self, in_namespace: bool, fixed: &'static str) {
         self.given().was = Some(Was {
             in_namespace,
@@ -276,7 +262,6 @@ impl Request<MultiGuard> {
         });
     }
 
-    /// Adds a part to the old name.
     pub fn was_part<M, P: KeyPart<M> + ?Sized>(&mut self, before: &str, part: &P, after: &str) {
         let text = self.shown(before, part, after);
         if let Some(was) = &mut self.given().was {
@@ -284,13 +269,11 @@ impl Request<MultiGuard> {
         }
     }
 
-    /// Begins another key. Later calls of [`part`](Self::part) add its parts.
     pub fn another(&mut self) {
         self.several = true;
         self.keys.push(Vec::new());
     }
 
-    /// Adds a key of one part for each of `keys`.
     pub fn each<M, N, K>(&mut self, keys: K)
     where
         K: KeyList<M>,
@@ -299,7 +282,6 @@ impl Request<MultiGuard> {
         self.all(keys.list());
     }
 
-    /// Like [`each`](Self::each), for a place expression, which is only borrowed.
     pub fn each_of<'p, M, N, K>(&mut self, keys: &'p K)
     where
         K: KeyPlace<'p, M> + ?Sized,
@@ -316,7 +298,6 @@ impl Request<MultiGuard> {
         }
     }
 
-    /// Returns the requested locks and the options of this call.
     pub(super) fn targets(
         mut self,
         caller: &Caller,
@@ -344,20 +325,8 @@ impl Request<MultiGuard> {
 }
 
 impl Request<Permit> {
-    /// Sets the option `permits`.
     pub fn permits(&mut self, permits: u32) {
         self.permits = permits;
-    }
-
-    /// Returns a share of one permit.
-    pub(super) fn permit(&self) -> Result<Share, LockError> {
-        if self.permits == 0 {
-            return Err(LockError::InvalidOption {
-                option: "permits",
-                reason: "zero lets nobody in: give at least one",
-            });
-        }
-        semaphore::share(1, self.permits)
     }
 }
 

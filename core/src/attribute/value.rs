@@ -1,24 +1,16 @@
-//! The types that options accept. Each option has a trait of its own, so that the compiler can explain what is wrong
-//! with other types.
+//! The types that options accept: a trait for each option, so that the compiler can explain what is wrong with others.
 
 use std::fmt::{Display, Write as _};
-use std::marker::PhantomData;
 use std::ops::Deref;
-use std::time::Duration;
 
 use super::answer::{AtOnce, Inside};
 use crate::client::Client;
-use crate::duration;
 use crate::duration::ToDuration;
 
-/// No type implements this trait.
-///
-/// A trait with a marker `M` has an implementation for `Nothing`, so that the compiler always has two implementations
-/// to choose from. With a single implementation, the compiler would report its missing bounds, and propose traits of this
-/// module.
+/// No type implements this trait. A trait with a marker `M` has an implementation for `Nothing`, because of a single
+/// implementation the compiler would report the missing bounds, and propose traits of this module.
 pub trait Nothing {}
 
-/// A type that can be a part of a key.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be part of a lock's key: it does not implement `Display`",
     label = "needs `Display`",
@@ -43,17 +35,15 @@ impl<T: Nothing + ?Sized> KeyPart<Inside> for T {
     }
 }
 
-/// The types that `keys` accepts by value.
 #[diagnostic::on_unimplemented(
     message = "`keys` cannot iterate over `{Self}`",
     label = "not a list",
     note = "write a list (`keys = [from, to]`), or what yields the keys (`keys = ids`, `keys = orders.iter().map(|order| order.id)`)"
 )]
 pub trait KeyList<M> {
-    /// The type of a key. It has no bound, so that the compiler can say whether the list or its keys are wrong.
+    /// Has no bound, so that the compiler can say whether the list or its keys are wrong.
     type Key;
 
-    /// All keys.
     fn list(self) -> impl Iterator<Item = Self::Key>;
 }
 
@@ -84,10 +74,8 @@ impl<T: Nothing> KeyList<Inside> for T {
     note = "what the function is given is only borrowed: an iterator among its parameters has to be cloned (`keys = ids.clone()`)"
 )]
 pub trait KeyPlace<'p, M> {
-    /// The type of a key, as in [`KeyList`].
     type Key;
 
-    /// All keys.
     fn list(&'p self) -> impl Iterator<Item = Self::Key>;
 }
 
@@ -116,7 +104,7 @@ where
 }
 
 #[diagnostic::do_not_recommend]
-impl<'p, 'a: 'p, T: ?Sized> KeyPlace<'p, Behind<Inside>> for &'a mut T
+impl<'p, 'a: 'p, T: ?Sized> KeyPlace<'p, (Inside,)> for &'a mut T
 where
     &'p T: IntoIterator,
 {
@@ -137,31 +125,18 @@ impl<'p, T: Nothing + 'p> KeyPlace<'p, ()> for T {
     }
 }
 
-/// A type that can name an owner.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot name the owner of a lock: it does not implement `Display`",
     label = "needs `Display`",
     note = "use a field or a method that can be displayed (`owner = session.id`), or implement `Display` (a type parameter needs the bound)"
 )]
-pub trait OwnerName<M> {
-    /// Returns the name of the owner; `None` if the `Display` failed.
-    fn name(&self) -> Option<String>;
-}
+pub trait OwnerName<M>: KeyPart<M> {}
 
 #[diagnostic::do_not_recommend]
-impl<T: Display + ?Sized> OwnerName<AtOnce> for T {
-    fn name(&self) -> Option<String> {
-        let mut name = String::new();
-        write!(name, "{self}").is_ok().then_some(name)
-    }
-}
+impl<T: Display + ?Sized> OwnerName<AtOnce> for T {}
 
 #[diagnostic::do_not_recommend]
-impl<T: Nothing + ?Sized> OwnerName<Inside> for T {
-    fn name(&self) -> Option<String> {
-        None
-    }
-}
+impl<T: Nothing + ?Sized> OwnerName<Inside> for T {}
 
 /// A `Client`, or a type that dereferences to one in any number of steps: `M` counts the steps.
 #[diagnostic::on_unimplemented(
@@ -170,13 +145,8 @@ impl<T: Nothing + ?Sized> OwnerName<Inside> for T {
     note = "it is only borrowed, and may be what dereferences to one (`Arc<Client>`, `State<Client>`)"
 )]
 pub trait IsClient<M> {
-    /// The client.
     fn client(&self) -> &Client;
 }
-
-/// Marks a type that dereferences to a type with the mark `M`.
-#[derive(Debug)]
-pub struct Behind<M>(PhantomData<M>);
 
 impl IsClient<AtOnce> for Client {
     fn client(&self) -> &Client {
@@ -185,7 +155,7 @@ impl IsClient<AtOnce> for Client {
 }
 
 #[diagnostic::do_not_recommend]
-impl<M, T: Deref<Target: IsClient<M>> + ?Sized> IsClient<Behind<M>> for T {
+impl<M, T: Deref<Target: IsClient<M>> + ?Sized> IsClient<(M,)> for T {
     fn client(&self) -> &Client {
         (**self).client()
     }
@@ -198,27 +168,12 @@ impl<T: Nothing + IsClient<AtOnce> + ?Sized> IsClient<Inside> for T {
     }
 }
 
-/// A length of time.
 #[diagnostic::on_unimplemented(
     message = "a length of time is a number of seconds, a text with a unit, or a `Duration`, not `{Self}`",
     label = "not a length of time",
     note = "write `100`, `0.5`, \"250ms\", or an expression of the type `Duration`, of a type of numbers, or `&str`"
 )]
-pub trait IsDuration {
-    /// The duration, or an explanation why the value is invalid.
-    fn length(self) -> Result<Duration, &'static str>;
-
-    /// Like [`length`](Self::length), for `block`.
-    fn block(self) -> Result<Duration, &'static str>;
-}
+pub trait IsDuration: ToDuration {}
 
 #[diagnostic::do_not_recommend]
-impl<T: ToDuration> IsDuration for T {
-    fn length(self) -> Result<Duration, &'static str> {
-        duration::length(self)
-    }
-
-    fn block(self) -> Result<Duration, &'static str> {
-        duration::block(self)
-    }
-}
+impl<T: ToDuration> IsDuration for T {}

@@ -43,9 +43,7 @@ impl BodySpan {
 
     #[inline]
     pub(crate) fn end(&mut self) {
-        if self.0.is_some() {
-            self.0 = None;
-        }
+        self.0 = None;
     }
 
     /// Enters the span until [`exit`](Self::exit), because the body is dropped now.
@@ -70,8 +68,6 @@ impl BodySpan {
 /// Enters the span of a sync body that begins now. Dropping the result ends the span.
 #[inline]
 pub(crate) fn enter_span(holds: &Holds) -> Option<EnteredSpan> {
-    if !spans_are_on() {
-        return None;
-    }
-    span(holds).map(Span::entered)
+    let span = spans_are_on().then(|| span(holds)).flatten();
+    span.map(Span::entered)
 }

@@ -95,7 +95,7 @@ fn poll_body<F: Future>(
 /// Runs a future that another value owns, and that is dropped before this value.
 #[doc(hidden)]
 #[derive(Debug, Default)]
-pub struct Around {
+pub(crate) struct Around {
     span: BodySpan,
     /// While a cancelled future is dropped.
     leaving: Option<u64>,

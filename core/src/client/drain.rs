@@ -45,7 +45,7 @@ pub struct Unfinished {
 }
 
 impl Drained {
-    /// The result if there is no client.
+    /// If there is no client.
     pub(super) fn nothing() -> Self {
         Self {
             left: Vec::new(),
@@ -96,12 +96,6 @@ impl fmt::Display for Unfinished {
     }
 }
 
-/// When a drain stops waiting for bodies: at the time `at`, or when `stop` is set.
-struct End {
-    at: Instant,
-    stop: AtomicBool,
-}
-
 impl Client {
     /// Stops this client cleanly. The client takes no new locks, and lets running bodies end, for `limit` at most. Then
     /// it shuts down like [`shutdown`](Self::shutdown). Returns the locks that were still held at that moment.
@@ -147,8 +141,8 @@ impl Client {
     ///
     /// If the future is dropped, the client still drains and shuts down in the background.
     pub async fn drain(&self, limit: impl IntoDuration) -> Result<Drained, LockError> {
-        let end = self.end_within(limit)?;
-        Ok(self.draining(&end).await)
+        let end = end_of(limit)?;
+        Ok(self.draining(end, Arc::new(AtomicBool::new(false))).await)
     }
 
     /// Drains like [`drain`](Self::drain), until the future `end` is ready.
@@ -173,12 +167,10 @@ impl Client {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub async fn drain_until(&self, end: impl Future<Output = ()>) -> Drained {
-        let never = Arc::new(End {
-            at: Instant::NEVER,
-            stop: AtomicBool::new(false),
-        });
-        let stop = Stop(self, never.clone());
-        let (mut draining, mut end) = (pin!(self.draining(&never)), pin!(end));
+        let stopped = Arc::new(AtomicBool::new(false));
+        let stop = Stop(self, stopped.clone());
+        let draining = self.draining(Instant::NEVER, stopped);
+        let (mut draining, mut end) = (pin!(draining), pin!(end));
         let mut waits = true;
         let drained = poll_fn(|cx| {
             if waits && end.as_mut().poll(cx).is_ready() {
@@ -197,58 +189,46 @@ impl Client {
     ///
     /// The same as for [`drain`](Self::drain).
     pub fn blocking_drain(&self, limit: impl IntoDuration) -> Result<Drained, LockError> {
-        let end = self.end_within(limit)?;
-        Ok(self.drain_on_thread(&end))
+        Ok(self.drain_here(end_of(limit)?, &AtomicBool::new(false)))
     }
 
-    fn end_within(&self, limit: impl IntoDuration) -> Result<Arc<End>, LockError> {
-        let limit = argument("drain", limit)?;
-        Ok(Arc::new(End {
-            at: Instant::now().after(limit),
-            stop: AtomicBool::new(false),
-        }))
-    }
-
-    /// Drains on a new thread. The client refuses new locks from the first poll on.
-    async fn draining(&self, end: &Arc<End>) -> Drained {
+    /// Drains on a new thread, until `end` or until `stop` is set.
+    async fn draining(&self, end: Instant, stop: Arc<AtomicBool>) -> Drained {
         self.member().start_draining();
-        let (client, end) = (self.clone(), end.clone());
-        let drain = on_thread("auto-mutex-drain", move || client.drain_on_thread(&end));
+        let client = self.clone();
+        let drain = on_thread("auto-mutex-drain", move || client.drain_here(end, &stop));
         // If the new thread cannot be started, the drain does not wait for bodies: they may need this thread.
         drain
             .await
             .unwrap_or_else(|_| self.ended(&self.member().held()))
     }
 
-    fn drain_on_thread(&self, end: &End) -> Drained {
-        let left = self.member().drain(end.at, &end.stop);
-        self.ended(&left)
+    fn drain_here(&self, end: Instant, stop: &AtomicBool) -> Drained {
+        self.ended(&self.member().drain(end, stop))
     }
 
-    /// Shuts the client down while the locks in `left` are still held.
     fn ended(&self, left: &[HeldName]) -> Drained {
         let left: Vec<_> = left.iter().map(Unfinished::new).collect();
-        for Unfinished {
-            name, site, held, ..
-        } in &left
-        {
+        for left in &left {
+            let (name, site, held) = (&left.name, &left.site, left.held);
             tracing::warn!(target: HOLD, %name, %site, ?held, "a body did not end in time: its lock is released");
         }
-        Drained {
-            confirmed: self
-                .member()
-                .shut_down(self.member().settings().store_timeout()),
-            left,
-        }
+        let member = self.member();
+        let confirmed = member.shut_down(member.settings().store_timeout());
+        Drained { left, confirmed }
     }
 }
 
+fn end_of(limit: impl IntoDuration) -> Result<Instant, LockError> {
+    Ok(Instant::now().after(argument("drain", limit)?))
+}
+
 /// Ends a drain when it is dropped.
-struct Stop<'a>(&'a Client, Arc<End>);
+struct Stop<'a>(&'a Client, Arc<AtomicBool>);
 
 impl Stop<'_> {
     fn stop(&self) {
-        self.1.stop.store(true, Ordering::Release);
+        self.1.store(true, Ordering::Release);
         self.0.member().look();
     }
 }

@@ -41,7 +41,7 @@ where
     C: TryInto<Config>,
     SetupError: From<C::Error>,
 {
-    // Nothing is locked meanwhile, because subscribers and the conversion of `config` may run any code.
+    // Nothing is locked meanwhile: subscribers and the conversion of `config` may run any code.
     check_none()?;
     install(Client::connect(config)?)
 }
@@ -55,7 +55,6 @@ fn install(client: Client) -> Result<(), SetupError> {
     installed.map_err(|_| SetupError::AlreadySetUp)
 }
 
-/// The global client of this process.
 #[inline]
 fn global() -> Option<&'static Client> {
     GLOBAL.get().get()

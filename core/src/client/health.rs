@@ -1,5 +1,4 @@
-//! [`Health`]: the state of a client, as far as the process knows it without asking the store. Also pings, which ask
-//! the store.
+//! [`Health`]: the state of a client. Also pings, which ask the store.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -147,11 +146,8 @@ impl fmt::Display for ServerHealth {
 }
 
 fn state(f: &mut fmt::Formatter<'_>, connected: bool, closed_for: Option<Duration>) -> fmt::Result {
-    f.write_str(if connected {
-        "; connected"
-    } else {
-        "; not connected"
-    })?;
+    let not = if connected { "" } else { "not " };
+    write!(f, "; {not}connected")?;
     closed_for.map_or(Ok(()), |left| {
         write!(f, "; grants nothing for another {left:.0?}")
     })
@@ -165,10 +161,8 @@ impl Client {
         let accepts_calls = member.is_open();
         let connected = self.is_connected();
         let closed_for = left(member.links().longest_closing(now), now);
-        let servers = member.store().servers().into_iter();
-        let servers: Vec<_> = servers
-            .map(|server| ServerHealth::new(server, now))
-            .collect();
+        let health = |server| ServerHealth::new(server, now);
+        let servers: Vec<_> = member.store().servers().into_iter().map(health).collect();
         let grants = match member.settings().engine.layout() {
             Layout::Sharded => servers.iter().any(ServerHealth::grants),
             _ => connected && closed_for.is_none(),
@@ -233,7 +227,6 @@ impl Client {
         block_on(self.ping())
     }
 
-    /// Sends a ping to each server. Does not wait: the caller waits for the returned answers.
     fn pinging(&self) -> Result<Vec<Answered>, LockError> {
         let member = self.member();
         let ask = |name: &Name| {
@@ -248,16 +241,9 @@ impl Client {
     /// Names that are never in use: one of each node. Names of users never begin with a colon.
     fn ping_names(&self) -> Vec<Name> {
         let (store, nodes) = (self.member().store(), self.member().links().nodes());
-        let (mut names, mut found) = (Vec::new(), HashSet::new());
-        for number in 0..MOST_PINGS {
-            let name = Name::from_escaped(&format!(":ping{number}"));
-            if found.insert(store.node(&name)) {
-                names.push(name);
-            }
-            if found.len() >= nodes {
-                break;
-            }
-        }
-        names
+        let mut found = HashSet::new();
+        let names = (0..MOST_PINGS).map(|number| Name::from_escaped(&format!(":ping{number}")));
+        let names = names.filter(|name| found.insert(store.node(name)));
+        names.take(nodes.max(1)).collect()
     }
 }

@@ -66,7 +66,6 @@ impl Client {
         Self::with(config.try_into()?.validate()?)
     }
 
-    /// Connects to the store of `settings`. Blocks until the store is connected.
     pub(crate) fn with(settings: Settings) -> Result<Self, SetupError> {
         engine::start(settings)?.blocking_wait().map(Self::started)
     }
@@ -195,7 +194,7 @@ impl Client {
         }
     }
 
-    /// The id of the client, unique in the process.
+    /// Unique in the process.
     pub(crate) fn id(&self) -> u64 {
         self.member().id()
     }

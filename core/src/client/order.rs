@@ -1,4 +1,4 @@
-//! The lock order of one client, and of all clients of the process.
+//! The lock order of clients.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -7,7 +7,7 @@ use crate::order::{OrderEdge, check};
 use crate::process::PerProcess;
 use crate::queue::Member;
 
-/// The clients of this process. Clients that no longer exist are removed when another client is made.
+/// Clients that no longer exist are removed when another client is made.
 static CLIENTS: PerProcess<Mutex<Vec<Weak<Member>>>> = PerProcess::new(Mutex::default);
 
 fn clients() -> MutexGuard<'static, Vec<Weak<Member>>> {
@@ -15,7 +15,6 @@ fn clients() -> MutexGuard<'static, Vec<Weak<Member>>> {
     clients.unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Adds a client to the list of the process.
 pub(super) fn watch(member: &Arc<Member>) {
     let mut clients = clients();
     clients.retain(|client| client.strong_count() > 0);

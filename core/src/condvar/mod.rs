@@ -1,11 +1,6 @@
-//! [`Condvar`]: waits until another process reports a change.
-//!
-//! A condition variable has a name of its own with capacity 0, so the store grants only signals for this name. A waiter
-//! takes a place in the queue of that name; a notification adds signals. So waiters wake in order, and no waiter polls.
-//! If a dead waiter does not take its signal, the next waiter gets the signal. [`wait`] has the methods that wait,
-//! [`notify`] the methods that wake waiters.
+//! [`Condvar`]: waits until another process reports a change. It has a name of its own with capacity 0, for which the
+//! store grants only signals: waiters queue for that name, and notifications add signals.
 
-mod notify;
 mod wait;
 
 use std::borrow::Cow;
@@ -13,8 +8,10 @@ use std::borrow::Cow;
 use crate::caller::Caller;
 use crate::client::Client;
 use crate::error::LockError;
-use crate::handle::{AcquireTarget, Address};
+use crate::handle::{AcquireTarget, Handle};
 use crate::name::CONDVAR;
+use crate::queue::Answered;
+use crate::store::{Op, Reply, Signal, Ticket};
 
 pub use wait::WaitTimeoutResult;
 
@@ -57,7 +54,7 @@ pub use wait::WaitTimeoutResult;
 #[derive(Clone, Debug)]
 #[must_use = "a handle does nothing until it is used"]
 pub struct Condvar {
-    address: Address,
+    handle: Handle,
 }
 
 impl Client {
@@ -65,7 +62,7 @@ impl Client {
     #[track_caller]
     pub fn condvar(&self, name: impl Into<String>) -> Condvar {
         Condvar {
-            address: Address::new(Some(self.clone()), name),
+            handle: Handle::new(Some(self.clone()), name),
         }
     }
 }
@@ -76,15 +73,73 @@ impl Condvar {
     #[track_caller]
     pub fn new(name: impl Into<String>) -> Self {
         Self {
-            address: Address::new(None, name),
+            handle: Handle::new(None, name),
         }
     }
 
-    /// Finds the client and the name for whose signals the waiters queue. In the store, this name differs from that of a
-    /// lock with the same name.
+    /// Wakes the waiter that has waited longest. Returns `false` if there is no waiter. The caller need not hold the
+    /// mutex. (A quorum may also wake a waiter that begins to wait at this moment, and return `false`.)
+    ///
+    /// If the woken waiter does not take the notification within two seconds (its process died), the next waiter gets
+    /// the notification less than a second later. The next waiter also gets the notification if the woken waiter does
+    /// not take the lock again: because its call is dropped, or because it dies and its lease ends.
+    ///
+    /// # Errors
+    ///
+    /// [`LockError::Unavailable`]: the call may or may not have woken a waiter. [`LockError::ForeignKey`], and the
+    /// errors of an unusable client or name.
+    ///
+    /// # Cancel safety
+    ///
+    /// The notification is sent, whether or not the future completes.
+    pub async fn notify_one(&self) -> Result<bool, LockError> {
+        Ok(count(&self.notify(Signal::One)?.wait().await?) > 0)
+    }
+
+    /// Like [`notify_one`](Self::notify_one), but blocks the thread. The errors are the same.
+    pub fn blocking_notify_one(&self) -> Result<bool, LockError> {
+        Ok(count(&self.notify(Signal::One)?.blocking_wait()?) > 0)
+    }
+
+    /// Wakes all waiters, and returns their number. Each waiter continues when it gets the mutex, one after another.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`notify_one`](Self::notify_one).
+    ///
+    /// # Cancel safety
+    ///
+    /// Like [`notify_one`](Self::notify_one).
+    pub async fn notify_all(&self) -> Result<u64, LockError> {
+        Ok(count(&self.notify(Signal::All)?.wait().await?))
+    }
+
+    /// Like [`notify_all`](Self::notify_all), but blocks the thread.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`notify_one`](Self::notify_one).
+    pub fn blocking_notify_all(&self) -> Result<u64, LockError> {
+        Ok(count(&self.notify(Signal::All)?.blocking_wait()?))
+    }
+
+    fn notify(&self, signal: Signal) -> Result<Answered, LockError> {
+        let ticket = Ticket::random();
+        self.target(&Caller::current(false))?
+            .ask(&Op::Signal { ticket, signal })
+    }
+
+    /// The client and the name for whose signals the waiters queue: not that of a lock with the same name.
     fn target(&self, caller: &Caller) -> Result<AcquireTarget<'_>, LockError> {
-        let mut target = self.address.resolve(caller)?;
+        let mut target = self.handle.resolve(caller)?;
         target.name = Cow::Owned(target.name.beside(CONDVAR));
         Ok(target)
+    }
+}
+
+fn count(reply: &Reply) -> u64 {
+    match reply {
+        Reply::Signalled { count } => *count,
+        _ => 0,
     }
 }

@@ -10,8 +10,7 @@ use crate::handle::{Guard, Holding};
 use crate::lease::Terms;
 use crate::mutex::MutexGuard;
 use crate::observe::BY_HAND;
-use crate::queue::{Acquire, Hold, Past, Patience, Want};
-use crate::queue::{Call, Watch};
+use crate::queue::{Acquire, Hold, Past, Patience, Want, Watch};
 use crate::store::{Meta, Owner, Share};
 use crate::task::TaskId;
 use crate::wait::block_on;
@@ -28,7 +27,7 @@ impl WaitTimeoutResult {
     }
 }
 
-/// The shortest wait: the store queues no waiter for a wait of zero length.
+/// The store queues no waiter for a wait of zero length.
 const SHORTEST: Duration = Duration::from_millis(1);
 
 impl Condvar {
@@ -103,24 +102,20 @@ impl Condvar {
         drop(guard);
         let notified = place.await;
         let timed_out = matches!(notified, Err(LockError::Timeout { .. }));
-        // If the call is dropped while it waits for the lock, the notification goes to the next waiter.
         let notification = match notified {
             Ok(notified) => Some(Holding::unused(notified)),
-            // After a timeout, or if the store fails or has lost this waiter, the call takes the lock again. Then the
-            // caller checks its condition. If the store still fails, the acquire below reports the error.
+            // The caller checks its condition under the lock. If the store still fails, the acquire below says so.
             Err(LockError::Timeout { .. } | LockError::Unavailable { .. }) => None,
             Err(error) => return Err(error),
         };
         let hold = take_again(&released, blocking)?.await?;
-        // The notification is released only after the lock is taken. A call that gives up or dies before that has not
-        // used the notification.
+        // Only now: a call that gives up, is dropped or dies before has not used the notification.
         drop(notification.map(Holding::leave));
         let mut holding = Holding::again(hold, last);
         holding.taken_by(TaskId::current(blocking), stays);
-        Ok((MutexGuard::new(holding), WaitTimeoutResult(timed_out)))
+        Ok((holding.into(), WaitTimeoutResult(timed_out)))
     }
 
-    /// Joins the queue of the waiters of the condition variable.
     fn register(
         &self,
         guard: &MutexGuard,
@@ -137,18 +132,13 @@ impl Condvar {
         let caller = Caller::current(blocking);
         let target = self.target(&caller)?;
         let patience = Patience::Queue(timeout.map(|timeout| timeout.max(SHORTEST)));
-        let mut want = target.want(
-            &caller,
-            Share::NOTIFICATION,
-            (Terms::default(), BY_HAND),
-            patience,
-        )?;
+        let (share, terms) = (Share::NOTIFICATION, Terms::default());
+        let mut want = target.want(&caller, share, terms, BY_HAND, patience)?;
         want.relies = true;
         target.join(&caller, &mut want, &[])
     }
 }
 
-/// Asks for the lock of `released` again, with the same terms.
 fn take_again(released: &Hold, blocking: bool) -> Result<Acquire, LockError> {
     let grant = released.grant();
     let share = Share {
@@ -164,7 +154,7 @@ fn take_again(released: &Hold, blocking: bool) -> Result<Acquire, LockError> {
         owner: grant.owner().cloned(),
         terms: released.terms(),
         patience: Patience::Queue(None),
-        // The task may have released other locks since the first call.
+        // The task may hold other locks than at the first call.
         meta: Meta::holding(&grant.meta, &[]),
         label: grant.label,
         relies: false,
@@ -172,11 +162,7 @@ fn take_again(released: &Hold, blocking: bool) -> Result<Acquire, LockError> {
         by: caller.requester(),
     };
     caller.sign(&mut want, released.client_id(), &[]);
-    let watch = Watch::begin(member.observer(), || Call {
-        labels: grant.labels(),
-        name: released.name(),
-        meta: &want.meta,
-        may_wait: true,
-    });
-    Acquire::call(Acquire::enter(member, released.name(), &mut want), watch)
+    let name = released.name();
+    let watch = Watch::begin(member, grant.labels(), name, &want.meta, true);
+    Acquire::call(Acquire::enter(member, name, &mut want), watch)
 }

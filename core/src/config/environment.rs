@@ -1,4 +1,4 @@
-//! A [`Config`](super::Config) from the environment.
+//! A [`Config`] from the environment.
 
 use std::ffi::OsString;
 
@@ -29,15 +29,12 @@ fn variable(
     variable: &'static str,
     lookup: impl Fn(&str) -> Option<OsString>,
 ) -> Result<Option<String>, SetupError> {
-    match lookup(variable).map(OsString::into_string) {
-        None => Ok(None),
-        Some(Ok(value)) if value.is_empty() => Ok(None),
-        Some(Ok(value)) => Ok(Some(value)),
-        Some(Err(_)) => Err(SetupError::Environment {
-            variable,
-            reason: "it is not valid UTF-8",
-        }),
-    }
+    let value = lookup(variable).filter(|value| !value.is_empty());
+    let text = value.map(OsString::into_string).transpose();
+    text.map_err(|_| SetupError::Environment {
+        variable,
+        reason: "it is not valid UTF-8",
+    })
 }
 
 #[cfg(test)]

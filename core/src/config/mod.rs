@@ -1,7 +1,4 @@
-//! [`Config`]: which store to use, and the default options of its locks.
-//!
-//! This file has the methods that set the options, `settings` their values with defaults and checks.
-//! This module does not connect.
+//! [`Config`]: which store to use, and the default options of its locks. [`settings`] has the defaults and checks.
 
 mod deadlock;
 mod environment;
@@ -22,7 +19,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::address::Dialer;
 use crate::credentials::{CredentialsProvider, Given, ServerKind, Source};
-use crate::duration::{self, IntoDuration};
+use crate::duration::IntoDuration;
 use crate::error::SetupError;
 use crate::observe::{Observer, SharedObserver};
 use crate::store::{Engine, engine, of_several};
@@ -132,7 +129,6 @@ impl Config {
         of_several(urls).map(Self::at)
     }
 
-    /// The store of `engine`, with default options.
     pub(crate) fn at(engine: Arc<dyn Engine>) -> Self {
         Self {
             settings: Settings::at(engine),
@@ -141,16 +137,23 @@ impl Config {
         }
     }
 
-    /// Sets the option `option`. Keeps the first error for [`validate`](Self::validate).
-    fn set(mut self, option: &'static str, set: impl FnOnce(&mut Settings) -> Checked<()>) -> Self {
-        if let Err(reason) = set(&mut self.settings) {
-            self.unusable
-                .get_or_insert(SetupError::InvalidOption { option, reason });
+    /// Sets the option at `place`, or keeps the first error for [`validate`](Self::validate).
+    fn set<T>(
+        mut self,
+        option: &'static str,
+        value: Checked<T>,
+        place: impl FnOnce(&mut Settings) -> &mut T,
+    ) -> Self {
+        match value {
+            Ok(value) => *place(&mut self.settings) = value,
+            Err(reason) => {
+                self.unusable
+                    .get_or_insert(SetupError::InvalidOption { option, reason });
+            }
         }
         self
     }
 
-    /// Returns the settings for a client, or the error of an option.
     #[doc(hidden)]
     pub fn validate(self) -> Result<Settings, SetupError> {
         if let Some(error) = self.unusable {
@@ -185,27 +188,20 @@ impl Config {
     /// comes the package of an annotated function. So two programs in one namespace share only those locks to which
     /// both give the same name (`name = "…"`, handles).
     pub fn namespace(self, namespace: impl Into<String>) -> Self {
-        self.set("namespace", |settings| {
-            settings.namespace = Some(settings::namespace(namespace.into())?);
-            Ok(())
-        })
+        let namespace = settings::namespace(namespace.into()).map(Some);
+        self.set("namespace", namespace, |it| &mut it.namespace)
     }
 
     /// Sets how long the store keeps a lock without a renewal: 100 ms to 30 s, and at most `longest_lease`. The default is
     /// 10 s. The client renews leases in the background; the locks of a killed process are free within one lease.
     pub fn lease(self, time: impl IntoDuration) -> Self {
-        self.set("lease", |settings| {
-            settings.lease = Some(settings::lease(time)?);
-            Ok(())
-        })
+        self.set("lease", settings::lease(time).map(Some), |it| &mut it.lease)
     }
 
     /// Sets how long a lock may be held at most: 24 hours by default.
     pub fn expire(self, time: impl IntoDuration) -> Self {
-        self.set("expire", |settings| {
-            settings.expire = Some(settings::expire(time)?);
-            Ok(())
-        })
+        let expire = settings::expire(time).map(Some);
+        self.set("expire", expire, |it| &mut it.expire)
     }
 
     /// Lets locks be held for as long as their process lives.
@@ -216,10 +212,8 @@ impl Config {
 
     /// Sets how long to wait for a lock: without a limit by default. With zero a call does not wait.
     pub fn block(self, time: impl IntoDuration) -> Self {
-        self.set("block", |settings| {
-            settings.block = Some(duration::span(time)?);
-            Ok(())
-        })
+        let block = settings::length(time).map(Some);
+        self.set("block", block, |it| &mut it.block)
     }
 
     /// Sets how long a call may wait, or a body may hold its lock, before a warning (`tracing`, WARN) is logged: 30 s by
@@ -238,10 +232,7 @@ impl Config {
     /// # Ok(()) }
     /// ```
     pub fn slow(self, time: impl IntoDuration) -> Self {
-        self.set("slow", |settings| {
-            settings.slow = settings::slow(time)?;
-            Ok(())
-        })
+        self.set("slow", settings::slow(time), |it| &mut it.slow)
     }
 
     /// Sets what to do about a deadlock: tasks that hold locks and wait for each other, in one process or in several.
@@ -268,30 +259,24 @@ impl Config {
     /// # Ok(()) }
     /// ```
     pub fn deadlock_after(self, time: impl IntoDuration) -> Self {
-        self.set("deadlock_after", |settings| {
-            settings.deadlock_after = settings::time(time)?;
-            Ok(())
-        })
+        let time = settings::time(time);
+        self.set("deadlock_after", time, |it| &mut it.deadlock_after)
     }
 
     /// Sets how long a call tolerates an unresponsive store before it fails: one lease by default. A call that does not
     /// wait tolerates a second at most. If the process did not run for a while (its machine slept), the store has a
     /// second to answer after the process continues.
     pub fn store_timeout(self, time: impl IntoDuration) -> Self {
-        self.set("store_timeout", |settings| {
-            settings.store_timeout = Some(settings::time(time)?);
-            Ok(())
-        })
+        let time = settings::time(time).map(Some);
+        self.set("store_timeout", time, |it| &mut it.store_timeout)
     }
 
     /// Sets how long an attempt to connect may take: 5 s by default. After an attempt that ran out of time, the client
     /// allows more: up to 16 s for a reconnect, and up to four times this option for the first connection with
     /// [`connect_lazily`](Self::connect_lazily).
     pub fn connect_timeout(self, time: impl IntoDuration) -> Self {
-        self.set("connect_timeout", |settings| {
-            settings.connect_timeout = settings::time(time)?;
-            Ok(())
-        })
+        let time = settings::time(time);
+        self.set("connect_timeout", time, |it| &mut it.connect_timeout)
     }
 
     /// Lets the program itself connect to a host and port: through a SOCKS proxy, an SSH tunnel, or with another TLS
@@ -341,11 +326,9 @@ impl Config {
         R: Future<Output = io::Result<S>> + Send + 'static,
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
-        self.set("dialer", |settings| {
-            let dialed = settings.engine.dialed_by(&Dialer::new(dial));
-            settings.engine = dialed.ok_or("no server of the URL is reached by TCP")?;
-            Ok(())
-        })
+        let dialed = self.settings.engine.dialed_by(&Dialer::new(dial));
+        let dialed = dialed.ok_or("no server of the URL is reached by TCP".into());
+        self.set("dialer", dialed, |it| &mut it.engine)
     }
 
     /// Sets whether `setup` and `Client::connect` return at once, even if the store cannot be reached. So a service can
@@ -408,10 +391,8 @@ impl Config {
     /// # Ok(()) }
     /// ```
     pub fn local_handoff(self, times: u32, time: impl IntoDuration) -> Self {
-        self.set("local_handoff", |settings| {
-            settings.handoff = settings::handoff(times, time)?;
-            Ok(())
-        })
+        let handoff = settings::handoff(times, time);
+        self.set("local_handoff", handoff, |it| &mut it.handoff)
     }
 
     /// Sets whether a restarted server grants nothing until every lease that it may have granted before the restart has
@@ -453,10 +434,8 @@ impl Config {
     /// # Ok(()) }
     /// ```
     pub fn longest_lease(self, time: impl IntoDuration) -> Self {
-        self.set("longest_lease", |settings| {
-            settings.longest_lease = settings::lease(time)?;
-            Ok(())
-        })
+        let lease = settings::lease(time);
+        self.set("longest_lease", lease, |it| &mut it.longest_lease)
     }
 
     /// Lets a grant count only when `count` replicas of the server have it. A call waits for the replicas for at most
@@ -477,10 +456,8 @@ impl Config {
     /// # Ok(()) }
     /// ```
     pub fn replicas(self, count: u32, timeout: impl IntoDuration) -> Self {
-        self.set("replicas", |settings| {
-            settings.replicas = settings::replicas(count, timeout)?;
-            Ok(())
-        })
+        let replicas = settings::replicas(count, timeout);
+        self.set("replicas", replicas, |it| &mut it.replicas)
     }
 
     /// Asks `provider` for the user and the password of every connection, instead of taking them from the URL. Use it

@@ -1,4 +1,4 @@
-//! [`Settings`]: the options of a configuration, each with its default and its check.
+//! [`Settings`]: the options of a configuration, with their defaults and checks.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -20,10 +20,9 @@ const LONGEST_NAMESPACE: usize = 256;
 /// The grant itself uses the first of its fencing tokens, and each handoff uses one more.
 const MOST_HANDOFFS: u32 = TOKENS_OF_A_GRANT as u32 - 1;
 
-/// The value of an option, or what is wrong with it.
 pub(super) type Checked<T> = Result<T, Cow<'static, str>>;
 
-/// The options of a [`Config`](super::Config). The values that depend on other options have a method.
+/// Values that depend on other options have a method.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Where the locks are.
@@ -31,47 +30,37 @@ pub struct Settings {
     pub engine: Arc<dyn Engine>,
     pub(crate) namespace: Option<String>,
     pub(super) lease: Option<Duration>,
-    /// How long a holder may hold at most; `None`: without a limit.
+    /// `None`: without a limit.
     pub(crate) expire: Option<Duration>,
-    /// How long to wait for a lock; `None`: without a limit.
+    /// `None`: without a limit.
     pub(crate) block: Option<Duration>,
-    /// How long a wait or a hold may last before a warning; `None`: no warnings.
+    /// `None`: no warnings.
     pub(crate) slow: Option<Duration>,
-    /// What to do about deadlocks.
     pub(crate) deadlock: Deadlock,
-    /// How long a wait lasts before a search for a deadlock.
     pub(crate) deadlock_after: Duration,
     pub(super) store_timeout: Option<Duration>,
     /// How long set-up may take to connect.
     pub(crate) connect_timeout: Duration,
     pub(crate) handoff: LocalHandoff,
     pub(super) restart_guard: Option<bool>,
-    /// Whether a promoted replica grants nothing for a while.
     pub(crate) failover_guard: bool,
-    /// The longest lease of any client of the store.
     pub(crate) longest_lease: Duration,
-    /// How many replicas must have a grant.
     pub(crate) replicas: Option<Replicas>,
-    /// Whether set-up returns before the store is connected.
     pub(crate) lazily: bool,
     pub(crate) reentrant: bool,
-    /// The observer that gets the metrics.
     pub(crate) observer: Option<SharedObserver>,
-    /// The pairs of lock classes whose order the program allows.
     pub(crate) allowed_orders: Vec<(String, String)>,
 }
 
-/// The limits of local handoffs, so that other processes also get the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LocalHandoff {
-    /// The most handoffs in a row; zero: no handoffs.
+    /// Zero: no handoffs.
     pub(crate) times: u32,
-    /// The longest time after the store's grant.
+    /// Since the store's grant.
     pub(crate) time: Duration,
 }
 
 impl Settings {
-    /// The defaults.
     pub(super) fn at(engine: Arc<dyn Engine>) -> Self {
         Self {
             engine,
@@ -99,14 +88,12 @@ impl Settings {
         }
     }
 
-    /// How long the store keeps a lock, or a place in a queue, without a renewal.
     #[inline]
     pub(crate) fn lease(&self) -> Duration {
         let default = || Duration::from_secs(10).min(self.longest_lease);
         self.lease.unwrap_or_else(default)
     }
 
-    /// How long a call tolerates an unresponsive store.
     #[inline]
     pub(crate) fn store_timeout(&self) -> Duration {
         self.store_timeout.unwrap_or_else(|| self.lease())
@@ -115,13 +102,11 @@ impl Settings {
     /// What an engine needs to know.
     #[doc(hidden)]
     pub fn options(&self) -> Options {
-        let several = || {
-            let layout = self.engine.layout();
-            !matches!(layout, Layout::InProcess | Layout::OneServer)
-        };
+        let layout = self.engine.layout();
+        let several = !matches!(layout, Layout::InProcess | Layout::OneServer);
         Options {
             connect_timeout: self.connect_timeout,
-            restart_guard: self.restart_guard.unwrap_or_else(several),
+            restart_guard: self.restart_guard.unwrap_or(several),
             failover_guard: self.failover_guard,
             longest_lease: self.longest_lease,
             replicas: self.replicas,
@@ -157,8 +142,8 @@ impl Settings {
         }
     }
 
-    /// The settings for a client that never holds a lock. This client connects at once. It does not lengthen the time for
-    /// which servers grant nothing after a restart or failover.
+    /// For a client that never holds a lock: it connects at once, and does not lengthen the time for which servers grant
+    /// nothing after a restart or failover.
     pub(crate) fn without_holds(&self) -> Self {
         Self {
             lease: Some(SHORTEST_LEASE),
@@ -171,7 +156,6 @@ impl Settings {
         }
     }
 
-    /// Checks the options that limit each other. Returns the wrong one, and the reason.
     pub(super) fn check(&self) -> Result<(), (&'static str, &'static str)> {
         if self.lease() > self.longest_lease {
             return Err(("lease", "it is longer than `longest_lease`"));
@@ -187,7 +171,6 @@ impl Settings {
     }
 }
 
-/// The values of `lease` and `longest_lease`.
 pub(super) fn lease(time: impl IntoDuration) -> Checked<Duration> {
     let lease = at_least(SHORTEST_LEASE, time)?;
     match lease > LONGEST_LEASE {
@@ -199,11 +182,14 @@ pub(super) fn lease(time: impl IntoDuration) -> Checked<Duration> {
     }
 }
 
+pub(super) fn length(time: impl IntoDuration) -> Checked<Duration> {
+    Ok(span(time)?)
+}
+
 pub(super) fn expire(time: impl IntoDuration) -> Checked<Duration> {
     at_least(SHORTEST_EXPIRE, time)
 }
 
-/// Most options.
 pub(super) fn time(time: impl IntoDuration) -> Checked<Duration> {
     at_least(SHORTEST, time)
 }

@@ -48,17 +48,15 @@ impl<T: IntoDuration + Clone> IntoDuration for &T {}
 
 pub(crate) use sealed::ToDuration;
 
-/// An `expire` that never ends.
 pub(crate) const FOREVER: Duration = Duration::MAX;
 /// A hold with a shorter `expire` would usually end before the reply with its grant arrives.
 pub(crate) const SHORTEST_EXPIRE: Duration = Duration::from_millis(10);
 const NEGATIVE: &str = "it is negative";
 const HUGE: &str = "it is more than a hundred years";
 
-/// A duration, or what is wrong with it.
 pub(crate) type Span = Result<Duration, &'static str>;
 
-/// Converts the value of an option of `Config`.
+/// For an option of `Config`.
 pub(crate) fn span(value: impl ToDuration) -> Span {
     value.to_duration().and_then(bounded)
 }
@@ -70,38 +68,32 @@ fn bounded(duration: Duration) -> Span {
     }
 }
 
-/// Converts the value of an option of a handle or an attribute. There, the longest `Duration` means no limit.
+/// For an option of a handle or an attribute, where the longest `Duration` means no limit.
 pub(crate) fn length(value: impl ToDuration) -> Span {
     value.to_duration()
 }
 
-/// Converts the value of the option `option` of one call.
 pub(crate) fn argument(
     option: &'static str,
     value: impl IntoDuration,
 ) -> Result<Duration, LockError> {
-    length(value).map_err(|reason| LockError::InvalidOption { option, reason })
+    length(value).map_err(|reason| LockError::invalid(option, reason))
 }
 
-/// Converts and checks the new `expire` that a call of `refresh` gives.
 pub(crate) fn refreshed(value: impl IntoDuration) -> Result<Duration, LockError> {
     check_expire("refresh", argument("refresh", value)?)
 }
 
-/// Rejects an `expire` that is too short. The call gave it as the option `option`.
 #[inline]
 pub(crate) fn check_expire(option: &'static str, expire: Duration) -> Result<Duration, LockError> {
     if expire < SHORTEST_EXPIRE {
-        return Err(LockError::InvalidOption {
-            option,
-            reason: "shorter than 10 ms: it would be over before it could be used",
-        });
+        let reason = "shorter than 10 ms: it would be over before it could be used";
+        return Err(LockError::invalid(option, reason));
     }
     Ok(expire)
 }
 
-/// Like [`length`], for the option `block` of an attribute. Warns once of a long time without a unit. This is no error,
-/// because a program may have computed the number.
+/// For the option `block` of an attribute. Warns once of a long time without a unit: a program may have computed it.
 pub(crate) fn block(value: impl ToDuration) -> Span {
     static WARNINGS: Limit = Limit::once();
     let has_unit = value.has_unit();
@@ -124,7 +116,6 @@ mod sealed {
     pub trait ToDuration: Sized {
         fn to_duration(self) -> Result<Duration, &'static str>;
 
-        /// Whether the value has a unit.
         fn has_unit(&self) -> bool {
             true
         }

@@ -1,5 +1,5 @@
-//! Reads times with a unit, as in `"250ms"`, and writes times in words. Also the longest valid time. The macros have a
-//! symbolic link to this file (`macros/src/args/unit.rs`), because the two crates cannot share code.
+//! Reads times with a unit, as in `"250ms"`, and writes times in words. The macros have a symbolic link to this file
+//! (`macros/src/args/unit.rs`), because the two crates cannot share code.
 
 use std::time::Duration;
 
@@ -17,7 +17,6 @@ const UNITS: &[(&str, f64)] = &[
     ("d", 86400.0),
 ];
 
-/// Parses a number with a unit into seconds. The error says what is wrong.
 pub(crate) fn seconds(text: &str) -> Result<f64, &'static str> {
     let text = text.trim();
     let split = text
@@ -36,7 +35,6 @@ pub(crate) fn seconds(text: &str) -> Result<f64, &'static str> {
     Ok(number * seconds)
 }
 
-/// The length of a unit in seconds.
 pub(crate) fn unit(word: &str) -> Option<f64> {
     let (_, seconds) = UNITS.iter().find(|(known, _)| *known == word)?;
     Some(*seconds)
@@ -48,7 +46,6 @@ pub(crate) fn doubt(seconds: f64) -> String {
     format!("{seconds} s is {words}: did you mean \"{seconds}ms\"?")
 }
 
-/// Writes a time in words, as `8 minutes`.
 pub(crate) fn in_words(seconds: f64) -> String {
     let (unit, word) = match seconds {
         _ if seconds < 1.0 => (1e-3, "millisecond"),

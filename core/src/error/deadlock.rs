@@ -3,8 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::Holder;
-use super::holder::apart;
+use super::{Holder, apart};
 
 /// One call of a deadlock: the lock that its task holds, and the lock that the task waits for. The next hop of the cycle
 /// holds the lock that this hop waits for. The first hop follows the last one.
@@ -27,7 +26,6 @@ pub struct DeadlockHop {
 }
 
 impl DeadlockHop {
-    /// A task that waits for a lock that it holds itself.
     pub(crate) fn alone(name: &str) -> Self {
         Self {
             holder: None,
@@ -55,19 +53,9 @@ impl fmt::Display for DeadlockHop {
             }
             None => f.write_str("an unknown process")?,
         }
-        let Self {
-            holds,
-            held,
-            waits_for,
-            waited,
-            ..
-        } = self;
-        write!(
-            f,
-            " holds {holds} since {}, waits for {waits_for} since {}",
-            Since(*held),
-            Since(*waited)
-        )?;
+        write!(f, " holds {} since {}", self.holds, since(self.held))?;
+        let waited = since(self.waited);
+        write!(f, ", waits for {} since {waited}", self.waits_for)?;
         if !self.waits_at.is_empty() {
             f.write_str(" (")?;
             write_place(f, &self.waits_at)?;
@@ -77,7 +65,6 @@ impl fmt::Display for DeadlockHop {
     }
 }
 
-/// Writes a site as `path, file:line`.
 fn write_place(f: &mut fmt::Formatter<'_>, site: &str) -> fmt::Result {
     match apart(site) {
         Some((path, file, line)) => write!(f, "{path}, {file}:{line}"),
@@ -85,15 +72,11 @@ fn write_place(f: &mut fmt::Formatter<'_>, site: &str) -> fmt::Result {
     }
 }
 
-/// Shows a duration in whole seconds; below ten seconds, with one decimal.
-struct Since(Duration);
-
-impl fmt::Display for Since {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.as_secs() {
-            0..10 => write!(f, "{:.1} s", self.0.as_secs_f64()),
-            seconds => write!(f, "{seconds} s"),
-        }
+/// In whole seconds; below ten seconds, with one decimal.
+fn since(time: Duration) -> String {
+    match time.as_secs() {
+        0..10 => format!("{:.1} s", time.as_secs_f64()),
+        seconds => format!("{seconds} s"),
     }
 }
 

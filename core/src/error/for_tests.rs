@@ -1,5 +1,4 @@
-//! Makes a [`LockError`] in tests of error handlers. Its variants are `#[non_exhaustive]`, so only this crate can write
-//! them down.
+//! Makes errors for tests of error handlers, because their variants are `#[non_exhaustive]`.
 
 use std::time::Duration;
 

@@ -70,7 +70,6 @@ pub enum HoldKind {
 }
 
 impl HoldKind {
-    /// The kind of a hold of `units` of a lock.
     pub(crate) fn of(lock: LockKind, units: u32) -> Self {
         match lock {
             LockKind::Mutex => Self::Mutex,

@@ -20,8 +20,8 @@ pub enum LockKind {
 }
 
 impl LockKind {
-    /// The kind of lock that a store describes by its capacity, and by whether its tickets accept tokens. A condition
-    /// variable is described like a semaphore without permits.
+    /// The kind that a store describes by its capacity, and by whether its tickets accept tokens. It describes a condition
+    /// variable like a semaphore without permits.
     #[doc(hidden)]
     pub fn of(capacity: u32, takes_token: bool) -> Self {
         match capacity {

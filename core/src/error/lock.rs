@@ -252,20 +252,17 @@ impl LockError {
             | Self::Unsupported { name, .. }
             | Self::InvalidName { name, .. } => Some(name),
             Self::Deadlock { cycle } => cycle.first().map(|hop| hop.waits_for.as_str()),
-            // Lists every variant without a name, so that a new variant about a lock cannot be forgotten.
             Self::NotSetUp | Self::Forked | Self::ShutDown | Self::InvalidOption { .. } => None,
         }
     }
 
-    /// The error of a call whose task or thread would wait for a lock that it holds itself.
     pub(crate) fn waits_for_itself(name: &str) -> Self {
         Self::Deadlock {
             cycle: vec![DeadlockHop::alone(name)],
         }
     }
 
-    /// The error for a name that is in use as another lock than the requested one. Each lock is given as its kind and its
-    /// capacity.
+    /// The error for a name that is in use as another lock; each is given as its kind and its capacity.
     pub(crate) fn mismatch(
         name: String,
         expected: (LockKind, u32),
@@ -287,12 +284,17 @@ impl LockError {
         }
     }
 
-    /// The error of a call that asks for more permits than the semaphore has.
+    pub(crate) fn invalid(option: &'static str, reason: &'static str) -> Self {
+        Self::InvalidOption { option, reason }
+    }
+
+    pub(crate) fn invalid_name(name: impl Into<String>, reason: &'static str) -> Self {
+        let name = name.into();
+        Self::InvalidName { name, reason }
+    }
+
     pub(crate) fn too_many_permits() -> Self {
-        Self::InvalidOption {
-            option: "permits",
-            reason: "more permits asked for than the semaphore has",
-        }
+        Self::invalid("permits", "more permits asked for than the semaphore has")
     }
 
     /// Whether a call that holds other locks should release them and wait for this one: another caller holds it, or the
@@ -317,6 +319,71 @@ impl LockError {
     #[must_use]
     pub fn is_timeout(&self) -> bool {
         matches!(self, Self::Timeout { .. } | Self::TooManyAttempts { .. })
+    }
+
+    /// Whether the same call may succeed later, although nobody changes the program, its configuration or the store's.
+    ///
+    /// | error | transient |
+    /// |---|---|
+    /// | [`Timeout`](Self::Timeout), [`TooManyAttempts`](Self::TooManyAttempts) | yes: other callers held the lock |
+    /// | [`InUse`](Self::InUse) | yes: the semaphore has holders or waiters |
+    /// | [`NotReplicated`](Self::NotReplicated) | yes: the replicas were late |
+    /// | [`Unavailable`](Self::Unavailable) | yes, unless the store rejects the user or a right, or replies with something that isn't its protocol |
+    /// | [`Lost`](Self::Lost) | no: the body may have run in part, so only the program knows whether it may run again |
+    /// | [`AlreadyHeld`](Self::AlreadyHeld), [`Deadlock`](Self::Deadlock) | no: the task must first release what it holds |
+    /// | [`ShutDown`](Self::ShutDown), [`NotSetUp`](Self::NotSetUp), [`Forked`](Self::Forked) | no: there is no client that could serve the call |
+    /// | [`PermitsMismatch`](Self::PermitsMismatch), [`WrongKind`](Self::WrongKind), [`ForeignKey`](Self::ForeignKey) | no: programs disagree about the name |
+    /// | [`InvalidName`](Self::InvalidName), [`InvalidOption`](Self::InvalidOption), [`Unsupported`](Self::Unsupported) | no: the call itself is wrong |
+    ///
+    /// ```
+    /// use auto_mutex::LockError;
+    ///
+    /// fn status(error: &LockError) -> u16 {
+    ///     if error.is_transient() { 503 } else { 500 }
+    /// }
+    /// assert_eq!(status(&LockError::timeout("reports")), 503);
+    /// assert_eq!(status(&LockError::NotSetUp), 500);
+    /// ```
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::InUse { .. } | Self::NotReplicated { .. } => true,
+            Self::Unavailable { source, .. } => source.is_transient(),
+            _ => self.is_timeout(),
+        }
+    }
+
+    /// A text for strangers, such as the client of a web service.
+    ///
+    /// The text of `Display` is for the people who run the program. It names the lock, and also the holder's host, process
+    /// and file, and the store's address; the [`source`](std::error::Error::source) has what the server replied. Write
+    /// that to a log. This text has none of it: it's a constant for each kind of error, without any name, host, address,
+    /// path, URL or owner.
+    ///
+    /// ```
+    /// use auto_mutex::LockError;
+    ///
+    /// let error = LockError::unavailable("billing:close");
+    /// assert!(error.to_string().contains("billing:close"));
+    /// assert_eq!(error.public_message(), "the service cannot take its locks at the moment; try again later");
+    /// ```
+    #[must_use]
+    pub fn public_message(&self) -> &'static str {
+        match self {
+            Self::Timeout { .. } | Self::TooManyAttempts { .. } => {
+                "another request is doing this; try again later"
+            }
+            Self::InUse { .. } => "this is in use; try again later",
+            Self::Lost { .. } => "the work was interrupted and may be incomplete",
+            Self::NotReplicated { .. } | Self::Unavailable { .. } => {
+                "the service cannot take its locks at the moment; try again later"
+            }
+            Self::AlreadyHeld { .. } | Self::Deadlock { .. } => {
+                "this request and other work would wait for each other"
+            }
+            Self::ShutDown => "the service is shutting down; try again later",
+            _ => "the service has an internal error",
+        }
     }
 }
 

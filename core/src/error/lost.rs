@@ -27,7 +27,6 @@ pub enum LossCause {
 }
 
 impl LossCause {
-    /// All causes, in the order of their numbers.
     pub(crate) const ALL: [Self; 7] = [
         Self::NotRenewed,
         Self::Expired,
@@ -38,22 +37,26 @@ impl LossCause {
         Self::Forked,
     ];
 
-    /// The number of the cause, for an atomic. [`from_number`](Self::from_number) converts it back.
+    /// For an atomic: see [`from_number`](Self::from_number).
     pub(crate) const fn number(self) -> u8 {
         self as u8
     }
 
-    /// The value of the label `cause` in the metrics.
-    pub(crate) fn word(self) -> &'static str {
+    /// The label of the metrics, and the text for people.
+    fn texts(self) -> (&'static str, &'static str) {
         match self {
-            Self::NotRenewed => "not_renewed",
-            Self::Expired => "expired",
-            Self::Forced => "forced",
-            Self::Forgotten => "forgotten",
-            Self::Released => "released",
-            Self::ShutDown => "shut_down",
-            Self::Forked => "forked",
+            Self::NotRenewed => ("not_renewed", "its lease was not renewed in time"),
+            Self::Expired => ("expired", "its `expire` ended"),
+            Self::Forced => ("forced", "it was broken with `force_unlock`"),
+            Self::Forgotten => ("forgotten", "the store does not know this hold any more"),
+            Self::Released => ("released", "this program released it"),
+            Self::ShutDown => ("shut_down", "the client was shut down"),
+            Self::Forked => ("forked", "this process is a fork of the holder"),
         }
+    }
+
+    pub(crate) fn word(self) -> &'static str {
+        self.texts().0
     }
 
     pub(crate) fn from_number(number: u8) -> Option<Self> {
@@ -63,15 +66,7 @@ impl LossCause {
 
 impl fmt::Display for LossCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NotRenewed => "its lease was not renewed in time",
-            Self::Expired => "its `expire` ended",
-            Self::Forced => "it was broken with `force_unlock`",
-            Self::Forgotten => "the store does not know this hold any more",
-            Self::Released => "this program released it",
-            Self::ShutDown => "the client was shut down",
-            Self::Forked => "this process is a fork of the holder",
-        })
+        f.write_str(self.texts().1)
     }
 }
 

@@ -1,6 +1,5 @@
-//! The errors: [`LockError`] for locks, [`SetupError`] for set-up, and their causes.
-//!
-//! No error of this crate ever contains a password: addresses are shown without user information.
+//! The errors: [`LockError`] for locks, [`SetupError`] for set-up, and their causes. None ever contains a password:
+//! addresses are shown without user information.
 
 mod deadlock;
 mod for_tests;
@@ -8,11 +7,9 @@ mod holder;
 pub(crate) mod kind;
 mod lock;
 mod lost;
-mod public_message;
 mod setup;
 mod store;
 mod tls;
-mod transient;
 
 pub use deadlock::DeadlockHop;
 pub use holder::apart;
@@ -27,13 +24,11 @@ pub use tls::TlsError;
 
 /// The texts of an error and of all its sources.
 pub fn with_sources(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    text
+    let chain = std::iter::successors(Some(error), |error| error.source());
+    chain
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(": ")
 }
 
 #[cfg(repository)]

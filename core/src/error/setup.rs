@@ -181,7 +181,29 @@ pub enum SetupError {
 }
 
 impl SetupError {
-    /// [`SetupError::Engine`] for this `reason`.
+    /// Whether the same set-up may succeed later, although nobody changes the program, its configuration or the store's.
+    ///
+    /// | error | transient |
+    /// |---|---|
+    /// | [`Unreachable`](Self::Unreachable), [`NoSentinel`](Self::NoSentinel), [`NoPrimary`](Self::NoPrimary) | yes: a server is down, starting, or failing over |
+    /// | [`Credentials`](Self::Credentials) | yes: the provider of the credentials failed |
+    /// | [`Authentication`](Self::Authentication), [`Permission`](Self::Permission), [`Tls`](Self::Tls) | no: the server rejects the client, or the client the server |
+    /// | [`UnsupportedServer`](Self::UnsupportedServer), [`Unsuitable`](Self::Unsuitable), [`NotPrimary`](Self::NotPrimary), [`UnknownService`](Self::UnknownService) | no: it isn't the right server |
+    /// | [`InvalidUrl`](Self::InvalidUrl), [`UnsupportedStore`](Self::UnsupportedStore), [`InvalidOption`](Self::InvalidOption), [`Environment`](Self::Environment) | no: the configuration is wrong |
+    /// | [`AlreadySetUp`](Self::AlreadySetUp), [`Engine`](Self::Engine) | no |
+    ///
+    /// With [`Config::connect_lazily`](crate::Config::connect_lazily), a client deals with transient errors itself.
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        matches!(
+            self,
+            Self::Unreachable { .. }
+                | Self::Credentials { .. }
+                | Self::NoSentinel { .. }
+                | Self::NoPrimary { .. }
+        )
+    }
+
     #[doc(hidden)]
     pub fn engine(reason: impl ToString) -> Self {
         Self::Engine {
@@ -268,7 +290,7 @@ impl From<Infallible> for SetupError {
     }
 }
 
-/// The beginning of the text of [`SetupError::Unreachable`]. A server that answered with a code was reached.
+/// A server that answered with a code was reached.
 fn reached(source: &StoreError) -> &'static str {
     match source.code() {
         Some(_) => "set-up is refused by the lock store at",

@@ -1,4 +1,4 @@
-//! [`StoreError`]: why a store is unavailable. Its kind is private: callers see the server's code and the text.
+//! [`StoreError`]: why a store is unavailable. Its kind is private.
 
 use std::fmt;
 use std::sync::Arc;
@@ -53,7 +53,6 @@ impl StoreError {
         }
     }
 
-    /// The error of a server: a code, and the rest of its message.
     #[doc(hidden)]
     pub fn of_server(kind: StoreErrorKind, code: &str, rest: &str) -> Self {
         Self {
@@ -63,7 +62,6 @@ impl StoreError {
         }
     }
 
-    /// The same error as another kind.
     #[doc(hidden)]
     pub fn as_kind(&self, kind: StoreErrorKind) -> Self {
         Self {
@@ -72,7 +70,6 @@ impl StoreError {
         }
     }
 
-    /// The server's text after the code.
     #[doc(hidden)]
     pub fn details(&self) -> &str {
         let rest = self.message.get(usize::from(self.code)..);
@@ -106,6 +103,17 @@ impl StoreError {
     #[must_use]
     pub fn is_disconnected(&self) -> bool {
         self.kind == StoreErrorKind::Disconnected
+    }
+
+    pub(super) fn is_transient(&self) -> bool {
+        // `Refused` (out of memory, or of disk space) is transient: the server may have room again later.
+        !matches!(
+            self.kind,
+            StoreErrorKind::Forbidden
+                | StoreErrorKind::Foreign
+                | StoreErrorKind::Protocol
+                | StoreErrorKind::Unsupported
+        )
     }
 }
 

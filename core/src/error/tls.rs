@@ -1,4 +1,4 @@
-//! [`TlsError`]: why TLS with a server fails. The types of the TLS library stay private.
+//! [`TlsError`]: why TLS with a server fails.
 
 use std::io;
 use std::path::PathBuf;
@@ -129,13 +129,12 @@ pub enum TlsError {
 }
 
 impl TlsError {
-    /// Wraps the error in an `io::Error`, as a socket returns it.
     #[doc(hidden)]
     pub fn into_io(self) -> io::Error {
         io::Error::new(io::ErrorKind::InvalidData, self)
     }
 
-    /// Returns the error that [`into_io`](Self::into_io) wrapped; `None` for any other error.
+    /// The inverse of [`into_io`](Self::into_io).
     #[doc(hidden)]
     pub fn of_io(error: &io::Error) -> Option<&Self> {
         error.get_ref()?.downcast_ref()

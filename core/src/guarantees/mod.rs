@@ -1,6 +1,4 @@
 //! [`Guarantees`]: what the servers of a client guarantee for its locks, as far as set-up can find out.
-//!
-//! `kinds` has the possible findings, `weakness` the advice about the bad findings.
 
 mod kinds;
 #[cfg(repository)]
@@ -57,7 +55,6 @@ pub struct Guarantees {
 }
 
 impl Guarantees {
-    /// The guarantees of a store in this process.
     #[doc(hidden)]
     pub fn of_memory() -> Self {
         Self {
@@ -72,7 +69,6 @@ impl Guarantees {
         }
     }
 
-    /// The guarantees of a store about which nothing is known.
     #[doc(hidden)]
     pub fn unknown() -> Self {
         Self {
@@ -83,7 +79,6 @@ impl Guarantees {
         }
     }
 
-    /// Logs each weakness.
     pub(crate) fn warn(&self) {
         static OF_MEMORY: Limit = Limit::once();
         for weakness in self.weaknesses() {
@@ -110,19 +105,17 @@ impl Guarantees {
         }
     }
 
-    /// The guarantees of a store with these servers. Any server may decide about a lock, so the weakest guarantee counts.
+    /// Any server may decide about a lock, so the weakest guarantee counts.
     #[doc(hidden)]
     pub fn weakest(servers: impl Iterator<Item = Self>) -> Self {
         servers.reduce(Self::and).unwrap_or_else(Self::unknown)
     }
 
-    /// The weakest guarantees of the servers that were reached.
     #[doc(hidden)]
     pub fn weakest_known(servers: impl Iterator<Item = Self>) -> Self {
         Self::weakest(servers.filter(Self::are_known))
     }
 
-    /// Whether a server was reached.
     #[doc(hidden)]
     pub fn are_known(&self) -> bool {
         *self != Self::unknown()
@@ -145,10 +138,8 @@ fn listed(sign: char, names: &BTreeSet<&'static str>) -> String {
 
 /// Names of commands in their usual form: `CONFIG GET`.
 fn commands(names: &BTreeSet<&'static str>) -> String {
-    let names = names
-        .iter()
-        .map(|name| name.to_uppercase().replace('|', " "));
-    names.collect::<Vec<_>>().join(", ")
+    let usual = |name: &&str| name.to_uppercase().replace('|', " ");
+    names.iter().map(usual).collect::<Vec<_>>().join(", ")
 }
 
 /// A list with one line for each guarantee.
@@ -157,24 +148,14 @@ impl fmt::Display for Guarantees {
         writeln!(f, "after a restart of the server: {}", self.restart)?;
         writeln!(f, "after a failover: {}", self.failover)?;
         writeln!(f, "eviction: {}", self.eviction)?;
-        if self.replicas > 0 {
-            writeln!(
-                f,
-                "a grant is on {} replicas before it counts",
-                self.replicas
-            )?;
+        let replicas = self.replicas;
+        if replicas > 0 {
+            writeln!(f, "a grant is on {replicas} replicas before it counts")?;
         }
-        let order = if self.fifo {
-            "first come, first served"
-        } else {
-            "none"
-        };
+        let or_none = |holds: bool, text| if holds { text } else { "none" };
+        let order = or_none(self.fifo, "first come, first served");
         writeln!(f, "order of waiters: {order}")?;
-        let tokens = if self.fencing_tokens {
-            "grow with every grant"
-        } else {
-            "none"
-        };
+        let tokens = or_none(self.fencing_tokens, "grow with every grant");
         write!(f, "fencing tokens: {tokens}")?;
         if !self.missing_rights.is_empty() {
             let rights = listed('+', &self.missing_rights);

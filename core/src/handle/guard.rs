@@ -1,6 +1,6 @@
-//! The public methods that guards share.
+//! The public methods that guards share, as macros.
 
-/// Writes the methods that all guards have, for a guard type with a field `holding`.
+/// The methods of all guards, for a type with a field `holding`.
 macro_rules! guard_methods {
     ($guard:ident) => {
         impl $guard {
@@ -25,7 +25,7 @@ macro_rules! guard_methods {
             ///
             /// Dropping the future changes nothing.
             pub async fn lost(&self) {
-                self.holding.lost().await;
+                self.holding.holds().ended().await;
             }
 
             /// Returns an error if the lock is no longer held, for use with `?`. Does not ask the store.
@@ -53,9 +53,8 @@ macro_rules! guard_methods {
                 &self,
                 expire: impl $crate::duration::IntoDuration,
             ) -> Result<(), $crate::error::LockError> {
-                self.holding
-                    .refresh($crate::duration::refreshed(expire)?)
-                    .await
+                let expire = $crate::duration::refreshed(expire)?;
+                self.holding.refresh(expire).await
             }
 
             /// Like [`refresh`](Self::refresh), but blocks the thread. The errors are the same.
@@ -64,6 +63,20 @@ macro_rules! guard_methods {
                 expire: impl $crate::duration::IntoDuration,
             ) -> Result<(), $crate::error::LockError> {
                 $crate::wait::block_on(self.refresh(expire))
+            }
+
+            pub(crate) async fn run_body<T>(
+                mut self,
+                body: impl AsyncFnOnce(&Self) -> T,
+            ) -> Result<T, $crate::error::LockError> {
+                let holds = self.holding.begin_body();
+                $crate::caller::run(holds, body(&self)).await
+            }
+
+            pub(crate) fn run_blocking_body<T>(mut self, body: impl FnOnce(&Self) -> T) -> T {
+                let holds = self.holding.begin_body();
+                let _entered = $crate::caller::enter_body(&holds);
+                body(&self)
             }
         }
 
@@ -76,24 +89,19 @@ macro_rules! guard_methods {
 }
 pub(crate) use guard_methods;
 
-/// Writes the methods that describe the lock, for a guard of one lock.
+/// The methods of a guard of one lock.
 macro_rules! single_guard_methods {
     ($guard:ident) => {
         impl $guard {
-            pub(crate) fn new(holding: $crate::handle::Holding) -> Self {
-                Self { holding }
-            }
-
             /// The name of the lock as it was given to the handle: `client.mutex(guard.name())` is the same lock.
             ///
             /// The guard of an annotated function, or of an adopted ticket, has no handle. It has the complete name, with
             /// the namespace, as errors show it.
             #[must_use]
             pub fn name(&self) -> &str {
-                match &self.holding.last {
-                    Some(handle) => handle.name(),
-                    None => self.holding.first().name().as_str(),
-                }
+                let complete = || self.holding.first().name().as_str();
+                let handle = self.holding.last.as_ref();
+                handle.map_or_else(complete, |handle| handle.name())
             }
 
             /// A number that grows with every grant of this lock, for the protected resource to check. Fits a
@@ -116,6 +124,12 @@ macro_rules! single_guard_methods {
             }
         }
 
+        impl From<$crate::handle::Holding> for $guard {
+            fn from(holding: $crate::handle::Holding) -> Self {
+                Self { holding }
+            }
+        }
+
         impl std::fmt::Debug for $guard {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.debug_struct(stringify!($guard))
@@ -129,7 +143,6 @@ macro_rules! single_guard_methods {
 }
 pub(crate) use single_guard_methods;
 
-/// Writes the `unlock` methods of a guard.
 macro_rules! unlock_methods {
     ($guard:ident) => {
         impl $guard {

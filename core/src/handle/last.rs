@@ -8,11 +8,8 @@ use crate::queue::{Hold, Holds};
 use crate::sync::Mutex;
 use crate::wait::lock;
 
-/// What the clones of a handle share, and the guards that were taken through them.
 pub(crate) struct Last {
-    /// The name as it was given to the handle.
     name: Box<str>,
-    /// The hold that was last taken, with its bounds.
     hold: Mutex<(Weak<Hold>, Weak<Limits>)>,
 }
 
@@ -29,11 +26,10 @@ impl Last {
     }
 
     /// Remembers `hold`, which is one of `holds`.
-    pub(super) fn remember(&self, hold: &Arc<Hold>, holds: &Holds) {
+    pub(crate) fn remember(&self, hold: &Arc<Hold>, holds: &Holds) {
         *lock(&self.hold) = (Arc::downgrade(hold), holds.bounds().downgrade());
     }
 
-    /// The last hold, if it is still valid.
     pub(super) fn holds(&self) -> Option<Holds> {
         let (hold, bounds) = lock(&self.hold).clone();
         let hold = hold.upgrade().filter(|hold| hold.is_valid())?;

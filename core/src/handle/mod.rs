@@ -1,12 +1,7 @@
-//! The parts that the handles and guards of all locks share.
-//!
-//! A [`Handle`] has the [`Address`] of one name, and remembers the holds that were last taken through it. A call
-//! resolves the handle to an [`AcquireTarget`], and gets a [`Holding`], which every guard wraps. The
-//! [`Share`](crate::store::Share) of a call is the part of the name that the call takes; [`Options`] has its other settings.
-//! This folder does not distinguish a mutex from a semaphore. The public methods that are the same for all locks are
-//! written once, in macros: [`options`], [`query`], [`guard`].
+//! What the handles and guards of all kinds of lock share. A call resolves its [`Handle`] to an [`AcquireTarget`], and
+//! gets a [`Holding`], which its guard wraps. Nothing here knows the kind of a lock, except by its `Share`.
+//! Public methods that are the same for all locks are written once, in macros: [`options`], [`query`], [`guard`].
 
-mod address;
 mod guard;
 mod holding;
 mod info;
@@ -20,9 +15,10 @@ mod target;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::borrow::Cow;
+use std::panic::Location;
+use std::sync::{Arc, OnceLock};
 
-pub(crate) use self::address::Address;
 pub(crate) use self::guard::{guard_methods, single_guard_methods, unlock_methods};
 pub use self::holding::Guard;
 pub(crate) use self::holding::Holding;
@@ -36,42 +32,71 @@ pub(crate) use self::target::AcquireTarget;
 use crate::caller::Caller;
 use crate::client::Client;
 use crate::error::LockError;
-use crate::store::Owner;
+use crate::name::Name;
+use crate::store::{Owner, SharedStr};
 
-/// The common part of all handles: the name of a lock with its client and owner. Clones share `last`.
 #[derive(Clone, Debug)]
 pub(crate) struct Handle {
-    address: Address,
-    /// The owner of the holds; `None`: the calling task.
-    owner: Option<Owner>,
-    last: Option<Arc<Last>>,
+    /// `None`: the client that is in force where the handle is used.
+    client: Option<Client>,
+    name: String,
+    at: &'static Location<'static>,
+    /// The id, complete name and meta of the first client that uses the handle. Most programs have only one.
+    first: OnceLock<(u64, Name, SharedStr)>,
+    /// `None`: the calling task.
+    pub(crate) owner: Option<Owner>,
+    pub(crate) options: Options,
+    last: Arc<Last>,
 }
 
 impl Handle {
-    /// Without `client`, the handle uses the client that is in force where the handle is used.
     #[track_caller]
     pub(crate) fn new(client: Option<Client>, name: impl Into<String>) -> Self {
         let name = name.into();
         Self {
-            last: Some(Last::of(&name)),
-            address: Address::new(client, name),
+            last: Last::of(&name),
+            client,
+            name,
+            at: Location::caller(),
+            first: OnceLock::new(),
             owner: None,
+            options: Options::default(),
         }
     }
 
-    /// Returns this handle as a handle of `owner`. All handles with the same owner share the hold.
-    pub(crate) fn owned_by(mut self, owner: Owner) -> Self {
-        self.owner = Some(owner);
-        self
-    }
-
-    /// Finds the client and the complete name for a call of `caller`.
     #[inline]
     pub(crate) fn resolve(&self, caller: &Caller) -> Result<AcquireTarget<'_>, LockError> {
+        let client = match &self.client {
+            Some(client) => Cow::Borrowed(client),
+            None => Client::in_force(caller)?,
+        };
+        client.member().check()?;
+        let (first, name, meta) = match self.first.get() {
+            Some(first) => first,
+            None => {
+                let (name, meta) = self.complete(&client)?;
+                self.first.get_or_init(|| (client.id(), name, meta))
+            }
+        };
+        let (name, meta) = match *first == client.id() {
+            true => (Cow::Borrowed(name), meta.clone()),
+            false => {
+                let (name, meta) = self.complete(&client)?;
+                (Cow::Owned(name), meta)
+            }
+        };
         Ok(AcquireTarget {
+            client,
+            name,
+            meta,
             owner: self.owner.as_ref(),
-            last: self.last.as_ref(),
-            ..self.address.resolve(caller)?
+            last: Some(&self.last),
         })
+    }
+
+    fn complete(&self, client: &Client) -> Result<(Name, SharedStr), LockError> {
+        let site = format!("{} at {}:{}", self.name, self.at.file(), self.at.line());
+        let name = Name::verbatim(client.namespace(), &self.name)?;
+        Ok((name, client.member().meta(&site)))
     }
 }

@@ -1,4 +1,4 @@
-//! [`Options`]: the options with which a lock is taken.
+//! [`Options`]: the options of a handle or an attribute, and what they mean for one call.
 
 use std::time::Duration;
 
@@ -9,25 +9,22 @@ use crate::lease::Terms;
 use crate::observe::BY_HAND;
 use crate::queue::Patience;
 
-/// The default of `interval`.
 const INTERVAL: Duration = Duration::from_millis(10);
 
-/// What a call does if its task holds the lock already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Reentry {
-    /// It fails with [`LockError::AlreadyHeld`].
+    /// Fails with [`LockError::AlreadyHeld`].
     #[default]
     Refused,
-    /// It shares the hold.
+    /// Shares the hold.
     Enters,
-    /// It fails with [`LockError::Deadlock`].
+    /// Fails with [`LockError::Deadlock`].
     Deadlock,
-    /// It shares the hold, unless [`Config::reentrant`](crate::Config::reentrant) is off.
+    /// Shares the hold, unless [`Config::reentrant`](crate::Config::reentrant) is off.
     AsConfigured,
 }
 
 impl Reentry {
-    /// What an attribute's call does, by its option `reentrant`.
     pub(crate) fn of_attribute(reentrant: bool) -> Self {
         match reentrant {
             true => Self::Enters,
@@ -35,7 +32,6 @@ impl Reentry {
         }
     }
 
-    /// The reaction of a client with these `settings`.
     pub(crate) fn of(self, settings: &Settings) -> Self {
         match self {
             Self::AsConfigured => Self::of_attribute(settings.reentrant),
@@ -44,49 +40,39 @@ impl Reentry {
     }
 }
 
-/// The options with which a lock is taken. If `expire` or `block` is `None`, the client's setting applies.
+/// See the methods of a handle. If `expire` or `block` is `None`, the client's setting applies.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Options {
-    /// The longest time that a holder may hold the lock.
     pub(crate) expire: Option<Duration>,
     pub(crate) block: Option<Duration>,
-    /// The number of attempts after the first one; `None`: the call waits in the queue and does not poll.
+    /// `None`: the call waits in the queue and does not poll.
     pub(crate) retries: Option<u32>,
-    /// The pause before each of the `retries`.
     pub(crate) interval: Option<Duration>,
-    /// The store keeps the lock for at least this time after the grant, even if the holder releases it earlier.
     pub(crate) at_least: Duration,
     pub(crate) reentry: Reentry,
-    /// The site label of the metrics; `None`: the lock is taken by hand.
+    /// The site's label; `None`: the lock is taken by hand.
     pub(crate) label: Option<&'static str>,
-    /// The option with an unusable value, and the reason. Every call fails with this error.
+    /// An option with an unusable value, and the reason: every call fails.
     pub(crate) unusable: Option<(&'static str, &'static str)>,
 }
 
 impl Options {
-    /// Returns the value `given` for `option`. Notes an unusable value, so that every call with these options fails.
+    /// The value `given` for `option`, or a note that it can't be used.
     pub(crate) fn length(&mut self, option: &'static str, given: Span) -> Option<Duration> {
         self.unusable.take_if(|unusable| unusable.0 == option);
-        match given {
-            Ok(length) => Some(length),
-            Err(reason) => {
-                self.unusable = Some((option, reason));
-                None
-            }
-        }
+        let given = given.inspect_err(|reason| self.unusable = Some((option, reason)));
+        given.ok()
     }
 
-    /// The site label of the metrics.
     #[inline]
     pub(crate) fn label(&self) -> &'static str {
         self.label.unwrap_or(BY_HAND)
     }
 
-    /// Computes the terms and the patience of a call from these options and the client's `settings`.
     #[inline]
     pub(crate) fn apply(&self, settings: &Settings) -> Result<(Terms, Patience), LockError> {
         if let Some((option, reason)) = self.unusable {
-            return Err(LockError::InvalidOption { option, reason });
+            return Err(LockError::invalid(option, reason));
         }
         let expire = match self.expire {
             Some(FOREVER) => None,
@@ -97,10 +83,9 @@ impl Options {
         let patience = match (self.retries, self.interval.unwrap_or(INTERVAL)) {
             (None, _) => Patience::block(block),
             (Some(_), Duration::ZERO) => {
-                return Err(LockError::InvalidOption {
-                    option: "interval",
-                    reason: "retrying without a pause would only load the store: use more than zero",
-                });
+                let reason =
+                    "retrying without a pause would only load the store: use more than zero";
+                return Err(LockError::invalid("interval", reason));
             }
             (Some(retries), interval) => Patience::Poll {
                 retries,
@@ -116,9 +101,9 @@ impl Options {
     }
 }
 
-/// Writes the option methods of a handle type with a field `options`.
+/// The option methods of a handle type, with the path of its options.
 macro_rules! option_methods {
-    ($handle:ty) => {
+    ($handle:ty, $($options:ident).+) => {
         impl $handle {
             /// Sets the longest time that a holder may hold the lock; `refresh` restarts this time. The default is the
             /// client's setting (24 hours).
@@ -135,13 +120,13 @@ macro_rules! option_methods {
             /// [`LockError::InvalidOption`](crate::LockError::InvalidOption).
             pub fn expire(mut self, expire: impl $crate::duration::IntoDuration) -> Self {
                 let expire = $crate::duration::length(expire);
-                self.options.expire = self.options.length("expire", expire);
+                self.$($options).+.expire = self.$($options).+.length("expire", expire);
                 self
             }
 
             /// Sets no `expire`: a holder may hold the lock as long as its process lives.
             pub fn never_expire(mut self) -> Self {
-                self.options.expire = Some($crate::duration::FOREVER);
+                self.$($options).+.expire = Some($crate::duration::FOREVER);
                 self
             }
 
@@ -149,7 +134,7 @@ macro_rules! option_methods {
             /// call does not wait. The default is the client's setting (no limit).
             pub fn block(mut self, block: impl $crate::duration::IntoDuration) -> Self {
                 let block = $crate::duration::length(block);
-                self.options.block = self.options.length("block", block);
+                self.$($options).+.block = self.$($options).+.length("block", block);
                 self
             }
 
@@ -159,10 +144,8 @@ macro_rules! option_methods {
             /// a [`Condvar`](crate::Condvar), no other caller gets the lock until this time is over.
             pub fn at_least(mut self, at_least: impl $crate::duration::IntoDuration) -> Self {
                 let at_least = $crate::duration::length(at_least);
-                self.options.at_least = self
-                    .options
-                    .length("at_least", at_least)
-                    .unwrap_or_default();
+                let at_least = self.$($options).+.length("at_least", at_least);
+                self.$($options).+.at_least = at_least.unwrap_or_default();
                 self
             }
 
@@ -170,14 +153,10 @@ macro_rules! option_methods {
             /// more, `interval` apart. After the last attempt, it returns
             /// [`LockError::TooManyAttempts`](crate::LockError::TooManyAttempts). The queue is fair and costs less;
             /// this option is for code that was written for a library that polls.
-            pub fn retries(
-                mut self,
-                n: u32,
-                interval: impl $crate::duration::IntoDuration,
-            ) -> Self {
+            pub fn retries(mut self, n: u32, interval: impl $crate::duration::IntoDuration) -> Self {
                 let interval = $crate::duration::length(interval);
-                self.options.retries = Some(n);
-                self.options.interval = self.options.length("interval", interval);
+                self.$($options).+.retries = Some(n);
+                self.$($options).+.interval = self.$($options).+.length("interval", interval);
                 self
             }
 
@@ -188,7 +167,7 @@ macro_rules! option_methods {
             /// Each label makes a series of its own, so it must be a constant of the program: a lock's key can't become
             /// a label by accident.
             pub fn metrics_label(mut self, label: &'static str) -> Self {
-                self.options.label = Some(label);
+                self.$($options).+.label = Some(label);
                 self
             }
         }

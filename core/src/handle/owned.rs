@@ -8,10 +8,10 @@ use crate::caller::Caller;
 use crate::error::{LockError, LossCause};
 use crate::name::escape;
 use crate::queue::{Answered, Confirmed, Hold, Holds, Unlocked};
-use crate::store::{Meta, Op, Owner, Reply, SharedStr};
+use crate::store::{Meta, NameRecord, Op, Owner, SharedStr};
 
 impl Handle {
-    /// Finds the valid hold of this lock that this handle, its owner, or an outer protected call has in this process.
+    /// The valid hold that this handle, its owner, or a protected call around this one has in this process.
     fn held_here(&self) -> Result<Option<Holds>, LockError> {
         let caller = Caller::current(false);
         let target = self.resolve(&caller)?;
@@ -24,68 +24,34 @@ impl Handle {
             let around = |held: &Arc<Hold>| inside(&|hold| std::ptr::eq(hold, &**held));
             return Ok(held.map(|held| around(&held).unwrap_or_else(|| held.into())));
         }
-        Ok(inside(&Hold::is_valid).or_else(|| self.last.as_ref()?.holds()))
+        Ok(inside(&Hold::is_valid).or_else(|| self.last.holds()))
     }
 
-    /// Sends `op` to the store if this handle has a cluster owner, whose holds may be in other processes. Otherwise
-    /// returns `None`.
-    fn ask_about_owner(
+    /// Sends `op` to the store if this handle has a cluster owner, whose holds may be in other processes.
+    pub(crate) fn ask_for_owner(
         &self,
         op: impl FnOnce(SharedStr) -> Op,
     ) -> Result<Option<Answered>, LockError> {
         self.owner.as_ref().map_or(Ok(()), Owner::check)?;
-        match &self.owner {
-            Some(Owner::Anywhere(owner)) => {
-                let op = op(escape(owner).to_string().into());
-                self.ask(&op).map(Some)
-            }
-            _ => Ok(None),
-        }
+        let Some(Owner::Anywhere(owner)) = &self.owner else {
+            return Ok(None);
+        };
+        let op = op(escape(owner).to_string().into());
+        self.ask(&op).map(Some)
     }
 
-    /// Returns whether, by the answer to [`ask_owner`](Self::ask_owner), this handle's owner holds the lock.
-    pub(crate) fn is_owner(&self, reply: &Reply) -> bool {
-        match (&self.owner, reply) {
-            (Some(Owner::Anywhere(owner)), Reply::Info(record)) => {
-                let holders = record.holders.iter().filter(|holder| !holder.parked);
-                holders
-                    .into_iter()
-                    .any(|holder| Meta::names(&holder.meta, owner))
-            }
-            _ => false,
-        }
+    pub(crate) fn is_owner(&self, record: &NameRecord) -> bool {
+        let Some(Owner::Anywhere(owner)) = &self.owner else {
+            return false;
+        };
+        let mut holders = record.holders.iter().filter(|holder| !holder.parked);
+        holders.any(|holder| Meta::names(&holder.meta, owner))
     }
 
-    /// Asks the store for the holders; `None` if the owner can hold the lock only in this process.
-    pub(crate) fn ask_owner(&self) -> Result<Option<Answered>, LockError> {
-        self.ask_about_owner(|_| Op::Inspect)
-    }
-
-    /// Releases the owner's holds in all processes; `None` if the owner can hold the lock only in this process.
-    pub(crate) fn unlock_owner(&self) -> Result<Option<Answered>, LockError> {
-        self.ask_about_owner(|owner| Op::Force { owner })
-    }
-
-    /// Restarts `expire` in other processes; `None` if the owner can hold the lock only in this process.
-    pub(crate) fn refresh_owner(&self, expire: Duration) -> Result<Option<Answered>, LockError> {
-        self.ask_about_owner(|owner| Op::Refresh { owner, expire })
-    }
-
-    /// Converts the answer to [`refresh_owner`](Self::refresh_owner): an error if the store notified no holder.
-    pub(crate) fn told(&self, reply: &Reply) -> Result<(), LockError> {
-        match reply {
-            Reply::Told { holders } if *holders > 0 => Ok(()),
-            _ => Err(self.not_held()?),
-        }
-    }
-
-    fn not_held(&self) -> Result<LockError, LockError> {
+    pub(crate) fn not_held(&self) -> Result<LockError, LockError> {
+        let target = self.resolve(&Caller::current(false))?;
         Ok(LockError::Lost {
-            name: self
-                .address
-                .resolve(&Caller::current(false))?
-                .name
-                .to_string(),
+            name: target.name.to_string(),
             held: Duration::ZERO,
             cause: LossCause::Released,
         })
@@ -107,7 +73,6 @@ impl Handle {
         confirmed.ok_or_else(|| hold.lost_error())
     }
 
-    /// Releases the lock, even if several guards share it; `None` if no valid hold is found here.
     pub(crate) fn unlock(&self) -> Result<Option<Unlocked>, LockError> {
         let unlock = |holds: Holds| holds.first().local().unlock(holds.first());
         Ok(self.held_here()?.map(unlock))

@@ -19,11 +19,6 @@ impl Handle {
         Ok(LockInfo::new(&self.inspect().await?))
     }
 
-    pub(crate) async fn force(&self) -> Result<bool, LockError> {
-        Ok(freed(&self.ask_force()?.wait().await?))
-    }
-
-    /// Takes the lock away from all its holders.
     pub(crate) fn ask_force(&self) -> Result<Answered, LockError> {
         let owner = SharedStr::default();
         self.ask(&Op::Force { owner })
@@ -41,7 +36,7 @@ pub(crate) fn freed(reply: &Reply) -> bool {
     matches!(reply, Reply::Freed { holders } if *holders > 0)
 }
 
-/// Writes the query methods and `force_unlock`, for a handle type of one lock with a field `handle`.
+/// The query methods and `force_unlock` of a handle type for one lock, with a field `handle`.
 macro_rules! query_methods {
     ($handle:ident) => {
         impl $handle {
@@ -100,12 +95,14 @@ macro_rules! query_methods {
             ///
             /// The lock is taken away, whether or not the future completes.
             pub async fn force_unlock(&self) -> Result<bool, $crate::error::LockError> {
-                self.handle.force().await
+                Ok($crate::handle::freed(
+                    &self.handle.ask_force()?.wait().await?,
+                ))
             }
 
             /// Like [`force_unlock`](Self::force_unlock), but blocks the thread. The errors are the same.
             pub fn blocking_force_unlock(&self) -> Result<bool, $crate::error::LockError> {
-                $crate::wait::block_on(self.handle.force())
+                $crate::wait::block_on(self.force_unlock())
             }
         }
     };

@@ -1,6 +1,6 @@
-//! Takes a lock of any kind.
+//! Takes a lock of any kind through its handle.
 
-use super::{Handle, Holding, Options, Reentry};
+use super::{Handle, Holding, Reentry};
 use crate::caller::Caller;
 use crate::error::LockError;
 use crate::observe::ACQUIRE;
@@ -9,15 +9,12 @@ use crate::store::Share;
 use crate::task::TaskId;
 use crate::wait::proceed;
 
-/// The state of a call for a lock after its start.
 pub(crate) enum Taking {
-    /// The lock was free, or the calling task holds it already.
     Obtained(Holding),
     Waiting(Acquire),
 }
 
 impl Taking {
-    /// Waits for the lock, blocking the thread.
     #[inline]
     pub(crate) fn blocking(self) -> Result<Holding, LockError> {
         match self {
@@ -28,73 +25,63 @@ impl Taking {
 }
 
 impl Handle {
-    pub(crate) async fn take(&self, options: &Options, share: Share) -> Result<Holding, LockError> {
+    /// A given `patience` replaces that of the options.
+    pub(crate) async fn take<G: From<Holding>>(
+        &self,
+        share: Share,
+        patience: Option<Patience>,
+    ) -> Result<G, LockError> {
         proceed().await;
-        let taking = self.start(options, share, None, false)?;
-        let holding = match taking {
+        let holding = match self.start(share, patience, false)? {
             Taking::Obtained(holding) => holding,
             Taking::Waiting(acquire) => Holding::new(acquire.await?),
         };
-        Ok(self.keep(holding, options, false))
+        Ok(self.keep(holding, false).into())
     }
 
     #[inline]
-    pub(crate) fn blocking_take(
+    pub(crate) fn blocking_take<G: From<Holding>>(
         &self,
-        options: &Options,
         share: Share,
-    ) -> Result<Holding, LockError> {
-        let taking = self.start(options, share, None, true)?;
-        Ok(self.keep(taking.blocking()?, options, true))
+        patience: Option<Patience>,
+    ) -> Result<G, LockError> {
+        let holding = self.start(share, patience, true)?.blocking()?;
+        Ok(self.keep(holding, true).into())
     }
 
-    /// Takes the lock if the call need not wait.
-    pub(crate) async fn try_take(
+    pub(crate) async fn try_take<G: From<Holding>>(
         &self,
-        options: &Options,
         share: Share,
-    ) -> Result<Option<Holding>, LockError> {
-        proceed().await;
-        let taken = match self.start(options, share, Some(Patience::NONE), false) {
-            Ok(Taking::Obtained(holding)) => Ok(holding),
-            Ok(Taking::Waiting(acquire)) => acquire.await.map(Holding::new),
-            Err(error) => Err(error),
-        };
-        unless_taken(taken.map(|holding| self.keep(holding, options, false)))
+    ) -> Result<Option<G>, LockError> {
+        unless_taken(self.take(share, Some(Patience::NONE)).await)
     }
 
-    pub(crate) fn blocking_try_take(
+    pub(crate) fn blocking_try_take<G: From<Holding>>(
         &self,
-        options: &Options,
         share: Share,
-    ) -> Result<Option<Holding>, LockError> {
-        let taking = self.start(options, share, Some(Patience::NONE), true);
-        let taken = taking.and_then(Taking::blocking);
-        unless_taken(taken.map(|holding| self.keep(holding, options, true)))
+    ) -> Result<Option<G>, LockError> {
+        unless_taken(self.blocking_take(share, Some(Patience::NONE)))
     }
 
     #[inline]
     fn start(
         &self,
-        options: &Options,
         share: Share,
         patience: Option<Patience>,
         blocking: bool,
     ) -> Result<Taking, LockError> {
         let caller = Caller::current(blocking);
         self.resolve(&caller)?
-            .start(&caller, options, share, patience)
+            .start(&caller, &self.options, share, patience)
     }
 
     #[inline]
-    fn keep(&self, mut holding: Holding, options: &Options, blocking: bool) -> Holding {
+    fn keep(&self, mut holding: Holding, blocking: bool) -> Holding {
         log_obtained(holding.first());
-        if let Some(last) = &self.last {
-            last.remember(holding.first(), holding.holds());
-        }
-        let stays = options.reentry == Reentry::Enters;
+        self.last.remember(holding.first(), holding.holds());
+        let stays = self.options.reentry == Reentry::Enters;
         holding.taken_by(TaskId::current(blocking), stays);
-        holding.last.clone_from(&self.last);
+        holding.last = Some(self.last.clone());
         holding
     }
 }
@@ -107,7 +94,7 @@ pub(crate) fn log_obtained(hold: &Hold) {
     tracing::debug!(target: ACQUIRE, name = %hold.name(), token = grant.token, waited = ?grant.waited, "lock obtained");
 }
 
-/// Converts the result of a call that does not wait: `None` if the lock was taken, by another caller or by this one.
+/// The result of a call that does not wait: `None` if another caller or this one holds the lock.
 pub(crate) fn unless_taken<T>(taken: Result<T, LockError>) -> Result<Option<T>, LockError> {
     match taken {
         Ok(taken) => Ok(Some(taken)),

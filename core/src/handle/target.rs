@@ -4,28 +4,24 @@ use std::borrow::Cow;
 use std::slice;
 use std::sync::Arc;
 
-use super::last::Last;
-use super::{Holding, Options, Reentry, Taking, log_obtained};
+use super::{Holding, Last, Options, Reentry, Taking};
 use crate::caller::Caller;
 use crate::client::Client;
 use crate::error::{LockError, LockKind};
 use crate::lease::Terms;
 use crate::name::Name;
 use crate::observe::LockLabels;
-use crate::queue::{Acquire, Answered, Hold, Holds, Past, Patience, Want};
-use crate::queue::{Call, Watch};
+use crate::queue::{Acquire, Answered, Hold, Holds, Past, Patience, Want, Watch};
 use crate::store::{Meta, Op, Owner, Share, SharedStr};
 
-/// The lock of a call. Calls of annotated functions make a target without a handle.
 #[derive(Clone, Debug)]
 pub(crate) struct AcquireTarget<'a> {
     pub(crate) client: Cow<'a, Client>,
     pub(crate) name: Cow<'a, Name>,
-    /// Identifies the caller, without the owner: see [`Meta`].
-    pub(super) meta: SharedStr,
-    /// The owner of the hold; `None`: the calling task.
+    /// Without the owner: see [`Meta`].
+    pub(crate) meta: SharedStr,
     pub(super) owner: Option<&'a Owner>,
-    /// The holds that the handle remembers, if the call has a handle.
+    /// `None` for a call of an annotated function, which has no handle.
     pub(crate) last: Option<&'a Arc<Last>>,
 }
 
@@ -46,7 +42,7 @@ impl<'a> AcquireTarget<'a> {
         }
     }
 
-    /// Begins a call. A given `patience` replaces the patience of the options.
+    /// A given `patience` replaces that of the options.
     #[inline]
     pub(crate) fn start(
         &self,
@@ -63,16 +59,18 @@ impl<'a> AcquireTarget<'a> {
             return Ok(Taking::Obtained(holding));
         }
         let patience = patience.unwrap_or(own);
-        let mut want = self.want(caller, share, (terms, options.label()), patience)?;
+        let mut want = self.want(caller, share, terms, options.label(), patience)?;
         if patience.queues() {
             self.note_order(caller, want.label, slice::from_ref(&*self.name));
         }
-        let watch = self.watch(&want);
+        let labels = LockLabels::of(want.label, &want.share);
+        let (member, may_wait) = (self.client.member(), patience.waits());
+        let watch = Watch::begin(member, labels, &self.name, &want.meta, may_wait);
         Acquire::call(self.join(caller, &mut want, &[]), watch).map(Taking::Waiting)
     }
 
-    /// Notes that the caller asks for the locks `names`, while it holds others. Only for calls that wait in the queue,
-    /// because no other call can be part of a deadlock.
+    /// Notes the order of `names` after the locks that the caller holds. Only for calls that may queue: no other call
+    /// can be part of a deadlock.
     #[inline]
     pub(crate) fn note_order<'n>(
         &self,
@@ -80,28 +78,12 @@ impl<'a> AcquireTarget<'a> {
         label: &'static str,
         names: impl IntoIterator<Item = &'n Name, IntoIter: Clone>,
     ) {
-        let (member, of_call) = (self.client.member(), (label, &*self.meta));
-        let order = member.order();
-        order.note(
-            caller.holds().map(|hold| hold.in_order()),
-            of_call,
-            names.into_iter(),
-        );
+        let order = self.client.member().order();
+        let held = caller.holds().map(|hold| hold.in_order());
+        order.note(held, (label, &*self.meta), names.into_iter());
     }
 
-    /// Begins to report a call, if a subscriber or an observer wants reports.
-    #[inline]
-    fn watch(&self, want: &Want) -> Option<Box<Watch>> {
-        Watch::begin(self.client.member().observer(), || Call {
-            labels: LockLabels::of(want.label, &want.share),
-            name: &self.name,
-            meta: &want.meta,
-            may_wait: want.patience.waits(),
-        })
-    }
-
-    /// Finds a hold of the caller that this call may share. Fails if the caller has a hold, and the call may neither share
-    /// it nor ask for more.
+    /// Shares a hold of the caller. Fails if the call may neither share it nor ask for more; `None`: ask the store.
     #[inline]
     pub(crate) fn held_already(
         &self,
@@ -112,14 +94,10 @@ impl<'a> AcquireTarget<'a> {
         // A hold that its handle has unlocked does not count.
         let held = |hold: &Hold| !hold.is_released();
         let enough = |hold: &Hold| hold.units() >= share.units;
-        match caller.find(self.client.id(), &self.name, held, enough) {
-            Some(holds) => self.shared(holds, options.reentry, share),
-            None => Ok(None),
-        }
+        let found = caller.find(self.client.id(), &self.name, held, enough);
+        found.map_or(Ok(None), |holds| self.shared(holds, options.reentry, share))
     }
 
-    /// Returns a holding that shares `holds`, which the caller has already. `None` if the call must ask the store for a
-    /// hold; otherwise an error.
     fn shared(
         &self,
         holds: Holds,
@@ -139,12 +117,10 @@ impl<'a> AcquireTarget<'a> {
             _ => reentry == Reentry::Enters,
         };
         if shares && hold.units() >= share.units {
-            // If another thread drops the last guard before the call can share the hold, the call waits like any
-            // other.
+            // Another thread may have dropped the last guard by now; then the call waits like any other.
             return Ok(hold.share().then(|| Holding::new(holds)));
         }
-        // A task that has some permits of a semaphore may ask for more of them. A task that asks again for any other
-        // lock would wait for itself.
+        // A task may ask for more permits of a semaphore. For any other lock it would wait for itself.
         if share.kind == LockKind::Semaphore && reentry != Reentry::Deadlock {
             return Ok(None);
         }
@@ -158,28 +134,13 @@ impl<'a> AcquireTarget<'a> {
         })
     }
 
-    /// Asks for the lock as a part of a call that already holds the locks `held`. Does not check whether the caller holds
-    /// the lock itself.
-    #[inline]
-    pub(crate) fn enter(
-        &self,
-        caller: &Caller,
-        share: Share,
-        of_call: (Terms, &'static str),
-        patience: Patience,
-        held: &[Arc<Hold>],
-    ) -> Result<Acquire, LockError> {
-        let mut want = self.want(caller, share, of_call, patience)?;
-        self.join(caller, &mut want, held)
-    }
-
-    /// Makes the request of `caller`.
     #[inline]
     pub(crate) fn want(
         &self,
         caller: &Caller,
         share: Share,
-        (terms, label): (Terms, &'static str),
+        terms: Terms,
+        label: &'static str,
         patience: Patience,
     ) -> Result<Want, LockError> {
         let mut want = Want {
@@ -213,20 +174,6 @@ impl<'a> AcquireTarget<'a> {
         Acquire::enter(self.client.member(), &self.name, want)
     }
 
-    /// Logs and remembers `hold`, one of `holds`, which the call has obtained.
-    pub(crate) fn obtained(&self, hold: &Arc<Hold>, holds: &Holds) {
-        log_obtained(hold);
-        if let Some(last) = self.last {
-            last.remember(hold, holds);
-        }
-    }
-
-    /// Identifies the caller: see [`Meta`](crate::store::Meta).
-    pub(crate) fn meta(&self) -> SharedStr {
-        self.meta.clone()
-    }
-
-    /// Sends an operation on the name to the store.
     pub(crate) fn ask(&self, op: &Op) -> Result<Answered, LockError> {
         let member = self.client.member();
         member.with_queue(&self.name, |local| local.query(op))

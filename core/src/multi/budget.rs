@@ -6,12 +6,11 @@ use crate::clock::Instant;
 use crate::error::LockError;
 use crate::queue::Patience;
 
-/// The limits of one call for all its locks together, and the time and attempts that the call has used.
 pub(super) struct Budget {
-    patience: Patience,
+    pub(super) patience: Patience,
     started: Instant,
-    attempts: u32,
-    /// The attempts that the call made while it waited for a lock.
+    pub(super) attempts: u32,
+    /// Those of the attempts that were made while the call waited for a lock.
     retried: u32,
 }
 
@@ -25,27 +24,6 @@ impl Budget {
         }
     }
 
-    /// Returns whether the call may wait.
-    pub(super) fn may_wait(&self) -> bool {
-        self.patience.waits()
-    }
-
-    /// Returns whether the call may wait in a queue.
-    pub(super) fn may_queue(&self) -> bool {
-        self.patience.queues()
-    }
-
-    /// The number of attempts that the call has made.
-    pub(super) fn attempts(&self) -> u32 {
-        self.attempts
-    }
-
-    /// Counts one attempt for all missing locks together, if `any` lock was missing.
-    pub(super) fn tried(&mut self, any: bool) {
-        self.attempts = self.attempts.saturating_add(any.into());
-    }
-
-    /// Counts the `attempts` that the call made while it waited for one lock.
     pub(super) fn waited_for(&mut self, attempts: u32) {
         self.attempts = self.attempts.saturating_add(attempts);
         self.retried = self.retried.saturating_add(attempts);
@@ -53,12 +31,9 @@ impl Budget {
 
     /// The patience for the next wait for a lock; `None` if the call may not wait again.
     pub(super) fn left(&self) -> Option<Patience> {
-        let left = |block: Option<Duration>| match block {
-            Some(block) => {
-                let left = block.saturating_sub(self.waited());
-                (!left.is_zero()).then_some(Some(left))
-            }
-            None => Some(None),
+        let left = |block: Option<Duration>| {
+            let left = block.map(|block| block.saturating_sub(self.waited()));
+            (left != Some(Duration::ZERO)).then_some(left)
         };
         match self.patience {
             Patience::Queue(block) => left(block).map(Patience::Queue),
@@ -75,31 +50,21 @@ impl Budget {
         }
     }
 
-    /// How much longer the call tolerates an unresponsive store; `None`: for the whole `store_timeout`.
+    /// For an unresponsive store; `None`: `store_timeout`.
     pub(super) fn silence(&self) -> Option<Duration> {
-        let time = self.patience.silence();
-        time.map(|time| time.saturating_sub(self.waited()))
+        let silence = self.patience.silence();
+        silence.map(|time| time.saturating_sub(self.waited()))
     }
 
-    /// The error of a call that may not wait again. `busy` is the error of the busy lock.
-    pub(super) fn give_up(&self, busy: LockError) -> LockError {
-        match (self.patience, busy) {
-            (Patience::Poll { retries, .. }, LockError::Timeout { name, holder, .. })
-                if self.retried >= retries =>
-            {
-                LockError::TooManyAttempts {
-                    name,
-                    attempts: self.attempts,
-                    holder,
-                }
-            }
-            (_, busy) => self.of_call(busy),
-        }
-    }
-
-    /// Turns the error of one lock into the error of the call.
     pub(super) fn of_call(&self, error: LockError) -> LockError {
+        let used_up =
+            matches!(self.patience, Patience::Poll { retries, .. } if self.retried >= retries);
         match error {
+            LockError::Timeout { name, holder, .. } if used_up => LockError::TooManyAttempts {
+                name,
+                attempts: self.attempts,
+                holder,
+            },
             LockError::Timeout { name, holder, .. } => LockError::Timeout {
                 name,
                 waited: self.waited(),

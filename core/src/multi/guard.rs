@@ -16,39 +16,21 @@ use crate::name::Name;
 pub struct MultiGuard {
     pub(super) holding: Holding,
     /// The handles of the locks, in the order of the holds. Empty for an annotated function.
-    handles: Vec<Arc<Last>>,
-    waited: Duration,
-    attempts: u32,
+    pub(super) handles: Vec<Arc<Last>>,
+    pub(super) waited: Duration,
+    pub(super) attempts: u32,
 }
 
 guard_methods!(MultiGuard);
 unlock_methods!(MultiGuard);
 
 impl MultiGuard {
-    pub(super) fn new(
-        holding: Holding,
-        handles: Vec<Arc<Last>>,
-        waited: Duration,
-        attempts: u32,
-    ) -> Self {
-        Self {
-            holding,
-            handles,
-            waited,
-            attempts,
-        }
-    }
-
     /// The names of the locks as they were given to the handle, each once, in the order in which the locks are taken. The
     /// guard of an annotated function has the complete names, with the namespace, as errors show them.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        let handles = self.handles.iter().map(|handle| handle.name());
-        let complete = self.holding.holds().all().iter();
-        handles.chain(
-            complete
-                .skip(self.handles.len())
-                .map(|hold| hold.name().as_str()),
-        )
+        let given = self.handles.iter().map(|handle| handle.name());
+        let rest = self.holding.holds().all().iter().skip(self.handles.len());
+        given.chain(rest.map(|hold| hold.name().as_str()))
     }
 
     /// The greatest of the locks' fencing tokens. Use it for a resource that several of the locks protect: for the same

@@ -1,9 +1,10 @@
 //! The methods that take the locks.
 
 use super::{MultiGuard, MultiLock, take};
-use crate::caller::{self, Caller};
+use crate::caller::Caller;
 use crate::error::LockError;
-use crate::handle::{AcquireTarget, unless_taken};
+use crate::handle::unless_taken;
+use crate::queue::Patience;
 use crate::wait::block_on;
 
 impl MultiLock {
@@ -23,7 +24,7 @@ impl MultiLock {
     ///
     /// If the future is dropped, the call leaves the queues. It releases the locks that it got, in the background.
     pub async fn lock(&self) -> Result<MultiGuard, LockError> {
-        self.take(false).await
+        self.take(None, false).await
     }
 
     /// Like [`lock`](Self::lock), but blocks the thread.
@@ -33,7 +34,7 @@ impl MultiLock {
     /// The errors of [`lock`](Self::lock), and [`LockError::Deadlock`] if only a task of this thread could release
     /// one of the locks.
     pub fn blocking_lock(&self) -> Result<MultiGuard, LockError> {
-        block_on(self.take(true))
+        block_on(self.take(None, true))
     }
 
     /// Takes all the locks if they are free, without waiting. Returns `None` if another caller holds one of the locks,
@@ -48,7 +49,7 @@ impl MultiLock {
     ///
     /// Like [`lock`](Self::lock).
     pub async fn try_lock(&self) -> Result<Option<MultiGuard>, LockError> {
-        unless_taken(self.try_take(false).await)
+        unless_taken(self.take(Some(Patience::NONE), false).await)
     }
 
     /// Like [`try_lock`](Self::try_lock), but blocks the thread for one round trip to the store. If the call does not
@@ -58,7 +59,7 @@ impl MultiLock {
     ///
     /// The errors of [`try_lock`](Self::try_lock).
     pub fn blocking_try_lock(&self) -> Result<Option<MultiGuard>, LockError> {
-        unless_taken(block_on(self.try_take(true)))
+        unless_taken(block_on(self.take(Some(Patience::NONE), true)))
     }
 
     /// Takes all the locks, runs `body` with the guard, and releases the locks, even if `body` panics or is dropped.
@@ -78,9 +79,7 @@ impl MultiLock {
         &self,
         body: impl AsyncFnOnce(&MultiGuard) -> T,
     ) -> Result<T, LockError> {
-        let mut guard = self.lock().await?;
-        let holds = guard.holding.begin_body();
-        caller::run(holds, body(&guard)).await
+        self.lock().await?.run_body(body).await
     }
 
     /// Like [`synchronize`](Self::synchronize), but blocks the thread. If a lock is lost, `body` still runs to its end,
@@ -93,26 +92,17 @@ impl MultiLock {
         &self,
         body: impl FnOnce(&MultiGuard) -> T,
     ) -> Result<T, LockError> {
-        let mut guard = self.blocking_lock()?;
-        let holds = guard.holding.begin_body();
-        let _entered = caller::enter_body(&holds);
-        Ok(body(&guard))
+        Ok(self.blocking_lock()?.run_blocking_body(body))
     }
 
-    async fn take(&self, blocking: bool) -> Result<MultiGuard, LockError> {
+    async fn take(
+        &self,
+        patience: Option<Patience>,
+        blocking: bool,
+    ) -> Result<MultiGuard, LockError> {
         let caller = Caller::current(blocking);
-        let targets = self.targets(&caller)?;
-        take::take(caller, targets, &self.options).await
-    }
-
-    async fn try_take(&self, blocking: bool) -> Result<MultiGuard, LockError> {
-        let caller = Caller::current(blocking);
-        let targets = self.targets(&caller)?;
-        take::try_take(caller, targets, &self.options).await
-    }
-
-    fn targets(&self, caller: &Caller) -> Result<Vec<AcquireTarget<'_>>, LockError> {
-        let handles = self.handles.iter();
-        handles.map(|handle| handle.resolve(caller)).collect()
+        let targets = self.handles.iter().map(|handle| handle.resolve(&caller));
+        let targets = targets.collect::<Result<_, _>>()?;
+        take::take(caller, targets, &self.options, patience).await
     }
 }

@@ -1,9 +1,7 @@
-//! Queries about the locks, and operations on the locks through the handle, without the guard.
-//!
-//! Each method sends the requests for all locks before it awaits an answer.
+//! Operations on the locks through the handle, without the guard. Each sends the requests for all locks before it awaits
+//! an answer.
 
-use super::MultiLock;
-use super::names::in_order;
+use super::{MultiLock, in_order};
 use crate::caller::Caller;
 use crate::duration::{IntoDuration, refreshed};
 use crate::error::LockError;
@@ -67,7 +65,7 @@ impl MultiLock {
     ///
     /// Dropping the future changes nothing.
     pub async fn info(&self) -> Result<Vec<LockInfo>, LockError> {
-        // Checks all names first, so that an unusable name fails the call before any request is sent.
+        // An unusable name must fail the call before any request is sent.
         self.each(|_| Ok(()))?;
         let ask = |handle: &Handle| handle.ask(&Op::Inspect);
         let asked: Vec<_> = self.handles.iter().map(ask).collect::<Result<_, _>>()?;

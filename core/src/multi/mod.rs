@@ -1,19 +1,17 @@
-//! [`MultiLock`]: several locks, all or none.
-//!
-//! A multi-lock consists of mutexes, and the store knows only these. [`take`] has the algorithm, [`manage`] the
-//! operations without a guard. The parts that all locks share are in [`handle`](crate::handle).
+//! [`MultiLock`]: several mutexes, all or none. The store knows only the mutexes; [`take`] has the algorithm.
 
 mod budget;
 mod guard;
 mod lock;
 mod manage;
-mod names;
 pub(crate) mod take;
 
 pub use guard::MultiGuard;
 
 use crate::client::Client;
+use crate::error::LockError;
 use crate::handle::{Handle, Options, Reentry, option_methods};
+use crate::name::Name;
 
 /// Several locks that are taken together, all or none.
 ///
@@ -66,7 +64,7 @@ impl MultiLock {
     #[track_caller]
     fn of<N: Into<String>>(client: Option<&Client>, names: impl IntoIterator<Item = N>) -> Self {
         let mut handles = Vec::new();
-        // A loop instead of a closure: in a closure, `#[track_caller]` would not find the caller.
+        // Not a closure: `#[track_caller]` wouldn't find the caller in it.
         for name in names {
             handles.push(Handle::new(client.cloned(), name));
         }
@@ -87,4 +85,15 @@ impl MultiLock {
     }
 }
 
-option_methods!(MultiLock);
+option_methods!(MultiLock, options);
+
+/// Sorts `items` by name, and keeps one item for each name; an error if there are no items.
+fn in_order<T>(mut items: Vec<T>, name: impl Fn(&T) -> &Name) -> Result<Vec<T>, LockError> {
+    if items.is_empty() {
+        let reason = "there is none: give at least one";
+        return Err(LockError::invalid_name("", reason));
+    }
+    items.sort_by(|one, other| name(one).as_str().cmp(name(other).as_str()));
+    items.dedup_by(|one, other| name(one) == name(other));
+    Ok(items)
+}

@@ -1,9 +1,10 @@
-//! Operations on a mutex through its handle, without the guard.
+//! What a mutex can do through its handle, without the guard.
 
 use super::Mutex;
 use crate::duration::{IntoDuration, refreshed};
 use crate::error::LockError;
-use crate::handle::{freed, owned};
+use crate::handle::{freed, inspected, owned};
+use crate::store::{Op, Reply};
 use crate::wait::block_on;
 
 impl Mutex {
@@ -22,8 +23,8 @@ impl Mutex {
         {
             return Ok(true);
         }
-        match self.handle.ask_owner()? {
-            Some(asked) => Ok(self.handle.is_owner(&asked.wait().await?)),
+        match self.handle.ask_for_owner(|_| Op::Inspect)? {
+            Some(asked) => Ok(self.handle.is_owner(&inspected(asked.wait().await?))),
             None => Ok(false),
         }
     }
@@ -46,8 +47,12 @@ impl Mutex {
     /// `expire` restarts when the future is first polled, whether or not it completes.
     pub async fn refresh(&self, expire: impl IntoDuration) -> Result<(), LockError> {
         let expire = refreshed(expire)?;
-        match self.handle.refresh_owner(expire)? {
-            Some(asked) => self.handle.told(&asked.wait().await?),
+        let elsewhere = |owner| Op::Refresh { owner, expire };
+        match self.handle.ask_for_owner(elsewhere)? {
+            Some(asked) => match asked.wait().await? {
+                Reply::Told { holders } if holders > 0 => Ok(()),
+                _ => Err(self.handle.not_held()?),
+            },
             None => self.handle.refresh(expire)?.wait().await,
         }
     }
@@ -69,7 +74,8 @@ impl Mutex {
     ///
     /// The lock is released, whether or not the future completes.
     pub async fn unlock(&self) -> Result<bool, LockError> {
-        let (here, elsewhere) = (self.handle.unlock()?, self.handle.unlock_owner()?);
+        let here = self.handle.unlock()?;
+        let elsewhere = self.handle.ask_for_owner(|owner| Op::Force { owner })?;
         let mut held = false;
         if let Some(unlocked) = here {
             held |= unlocked.wait().await?.is_some();

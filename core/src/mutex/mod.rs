@@ -1,19 +1,15 @@
 //! [`Mutex`]: one holder in the whole cluster.
-//!
-//! This file has the handle. [`manage`] has the operations without the guard, [`owner`] shares a hold, and [`ticket`]
-//! passes a hold to another process. The parts that all locks share are in [`handle`](crate::handle).
 
-mod guard;
 mod manage;
 mod owner;
 mod take;
 mod ticket;
 
-pub use guard::MutexGuard;
 pub use ticket::Ticket;
 
 use crate::client::Client;
-use crate::handle::{Handle, Options, Reentry, option_methods, query_methods};
+use crate::handle::{Handle, Holding, Reentry, guard_methods, option_methods, query_methods};
+use crate::handle::{single_guard_methods, unlock_methods};
 
 /// A lock with at most one holder at a time in the whole cluster.
 ///
@@ -38,7 +34,6 @@ use crate::handle::{Handle, Options, Reentry, option_methods, query_methods};
 #[must_use = "a handle does nothing until it is locked"]
 pub struct Mutex {
     handle: Handle,
-    options: Options,
 }
 
 impl Client {
@@ -50,7 +45,8 @@ impl Client {
     /// in the store.
     #[track_caller]
     pub fn mutex(&self, name: impl Into<String>) -> Mutex {
-        Mutex::of(Handle::new(Some(self.clone()), name))
+        let handle = Handle::new(Some(self.clone()), name);
+        Mutex { handle }
     }
 }
 
@@ -58,12 +54,8 @@ impl Mutex {
     /// A mutex called `name`, of the client that is in force where the mutex is used: see [`Client::mutex`].
     #[track_caller]
     pub fn new(name: impl Into<String>) -> Self {
-        Self::of(Handle::new(None, name))
-    }
-
-    fn of(handle: Handle) -> Self {
-        let options = Options::default();
-        Self { handle, options }
+        let handle = Handle::new(None, name);
+        Self { handle }
     }
 
     /// Allows a task that holds this lock to take the lock again; the guards share one hold. The `expire` of the inner
@@ -72,10 +64,25 @@ impl Mutex {
     /// A guard of a re-entrant handle counts as held by the task that took it, so don't move it to another task. The
     /// guide has [the whole rule](https://docs.rs/auto-mutex/latest/auto_mutex/_guide/handles#which-task-holds-a-lock).
     pub fn reentrant(mut self) -> Self {
-        self.options.reentry = Reentry::Enters;
+        self.handle.options.reentry = Reentry::Enters;
         self
     }
 }
 
-option_methods!(Mutex);
+option_methods!(Mutex, handle.options);
 query_methods!(Mutex);
+
+/// A held lock. Dropping it releases the lock in the background, from any thread, with or without a runtime.
+///
+/// A lock with a lease can be lost while its guard exists: if the store was unreachable for a whole lease, if `expire`
+/// is over, or if a program took it away with `force_unlock`. [`is_lost`](Self::is_lost), [`check`](Self::check) and
+/// [`lost`](Self::lost) report the loss, at the latest when the lease ends by the local clock. If an action must never
+/// happen twice, pass [`fencing_token`](Self::fencing_token) to the resource that it changes.
+#[must_use = "if unused, the lock is released at once"]
+pub struct MutexGuard {
+    pub(crate) holding: Holding,
+}
+
+single_guard_methods!(MutexGuard);
+guard_methods!(MutexGuard);
+unlock_methods!(MutexGuard);

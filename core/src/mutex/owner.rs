@@ -27,7 +27,7 @@ impl Mutex {
     /// # Ok(()) }
     /// ```
     pub fn owner(mut self, owner: impl Into<String>) -> Self {
-        self.handle = self.handle.owned_by(Owner::Here(owner.into().into()));
+        self.handle.owner = Some(Owner::Here(owner.into().into()));
         self
     }
 
@@ -35,7 +35,7 @@ impl Mutex {
     /// process has its own lease; all processes have the same fencing token. The lock is free when the last process has
     /// released it. [`unlock`](Self::unlock) of the handle releases the lock for all these processes.
     pub fn cluster_owner(mut self, owner: impl Into<String>) -> Self {
-        self.handle = self.handle.owned_by(Owner::Anywhere(owner.into().into()));
+        self.handle.owner = Some(Owner::Anywhere(owner.into().into()));
         self
     }
 }

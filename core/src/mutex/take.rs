@@ -1,7 +1,6 @@
 //! The methods that take the lock.
 
 use super::{Mutex, MutexGuard};
-use crate::caller;
 use crate::error::LockError;
 use crate::store::Share;
 
@@ -18,8 +17,7 @@ impl Mutex {
     ///
     /// If the future is dropped, the call leaves the queue, or releases what it was already granted.
     pub async fn lock(&self) -> Result<MutexGuard, LockError> {
-        let taken = self.handle.take(&self.options, Share::MUTEX).await;
-        taken.map(MutexGuard::new)
+        self.handle.take(Share::MUTEX, None).await
     }
 
     /// Like [`lock`](Self::lock), but blocks the thread.
@@ -31,8 +29,7 @@ impl Mutex {
     ///
     /// The errors of [`lock`](Self::lock), and [`LockError::Deadlock`].
     pub fn blocking_lock(&self) -> Result<MutexGuard, LockError> {
-        let taken = self.handle.blocking_take(&self.options, Share::MUTEX);
-        taken.map(MutexGuard::new)
+        self.handle.blocking_take(Share::MUTEX, None)
     }
 
     /// Takes the lock if it is free, without waiting. Returns `None` if another caller holds the lock, or if this task
@@ -46,8 +43,7 @@ impl Mutex {
     ///
     /// Like [`lock`](Self::lock).
     pub async fn try_lock(&self) -> Result<Option<MutexGuard>, LockError> {
-        let tried = self.handle.try_take(&self.options, Share::MUTEX).await?;
-        Ok(tried.map(MutexGuard::new))
+        self.handle.try_take(Share::MUTEX).await
     }
 
     /// Like [`try_lock`](Self::try_lock), but blocks the thread for one round trip to the store.
@@ -56,8 +52,7 @@ impl Mutex {
     ///
     /// The errors of [`try_lock`](Self::try_lock).
     pub fn blocking_try_lock(&self) -> Result<Option<MutexGuard>, LockError> {
-        let tried = self.handle.blocking_try_take(&self.options, Share::MUTEX)?;
-        Ok(tried.map(MutexGuard::new))
+        self.handle.blocking_try_take(Share::MUTEX)
     }
 
     /// Takes the lock, runs `body` with the guard, and releases the lock, even if `body` panics or is dropped.
@@ -86,9 +81,7 @@ impl Mutex {
         &self,
         body: impl AsyncFnOnce(&MutexGuard) -> T,
     ) -> Result<T, LockError> {
-        let mut guard = self.lock().await?;
-        let holds = guard.holding.begin_body();
-        caller::run(holds, body(&guard)).await
+        self.lock().await?.run_body(body).await
     }
 
     /// Like [`synchronize`](Self::synchronize), but blocks the thread. If the lock is lost, `body` still runs to its
@@ -101,9 +94,6 @@ impl Mutex {
         &self,
         body: impl FnOnce(&MutexGuard) -> T,
     ) -> Result<T, LockError> {
-        let mut guard = self.blocking_lock()?;
-        let holds = guard.holding.begin_body();
-        let _entered = caller::enter_body(&holds);
-        Ok(body(&guard))
+        Ok(self.blocking_lock()?.run_blocking_body(body))
     }
 }

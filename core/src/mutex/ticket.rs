@@ -15,8 +15,7 @@ use crate::lease::Terms;
 use crate::name::Name;
 use crate::observe::BY_HAND;
 use crate::queue::{Acquire, Hold, Patience};
-use crate::store;
-use crate::store::Share;
+use crate::store::{self, Share};
 use crate::task::TaskId;
 
 /// A text that identifies a held lock. With it, another process can take the lock over: see [`Client::adopt`].
@@ -68,10 +67,8 @@ impl FromStr for Ticket {
                 name: Name::parse(name)?,
             })
         });
-        ticket.ok_or(LockError::InvalidOption {
-            option: "ticket",
-            reason: "this is not the text of a ticket",
-        })
+        let reason = "this is not the text of a ticket";
+        ticket.ok_or(LockError::invalid("ticket", reason))
     }
 }
 
@@ -95,6 +92,12 @@ impl MutexGuard {
             name: hold.name().clone(),
         })
     }
+
+    fn adopted(hold: Arc<Hold>, blocking: bool) -> Self {
+        hold.taken_by(TaskId::current(blocking));
+        log_obtained(&hold);
+        Holding::new(hold).into()
+    }
 }
 
 impl Client {
@@ -110,18 +113,18 @@ impl Client {
     /// If the future is dropped, the lock may or may not have been taken over. A lock that was taken over is then
     /// released.
     pub async fn adopt(&self, ticket: &Ticket) -> Result<MutexGuard, LockError> {
-        let adopted = self.adoption(&Caller::current(false), ticket)?.await?;
+        let adopted = self.adoption(false, ticket)?.await?;
         Ok(MutexGuard::adopted(adopted, false))
     }
 
     /// Like [`adopt`](Self::adopt), but blocks the thread. The errors are the same.
     pub fn blocking_adopt(&self, ticket: &Ticket) -> Result<MutexGuard, LockError> {
-        let adopted = self.adoption(&Caller::current(true), ticket)?.blocking()?;
+        let adopted = self.adoption(true, ticket)?.blocking()?;
         Ok(MutexGuard::adopted(adopted, true))
     }
 
-    fn adoption(&self, caller: &Caller, ticket: &Ticket) -> Result<Acquire, LockError> {
-        let member = self.member();
+    fn adoption(&self, blocking: bool, ticket: &Ticket) -> Result<Acquire, LockError> {
+        let (caller, member) = (Caller::current(blocking), self.member());
         let terms = Terms {
             expire: member.settings().expire,
             at_least: Duration::ZERO,
@@ -129,19 +132,11 @@ impl Client {
         let patience = Patience::Once { silence: None };
         let (name, meta) = (Cow::Borrowed(&ticket.name), member.meta(ticket.name()));
         let target = AcquireTarget::new(Cow::Borrowed(self), name, meta, None);
-        let mut want = target.want(caller, Share::MUTEX, (terms, BY_HAND), patience)?;
+        let mut want = target.want(&caller, Share::MUTEX, terms, BY_HAND, patience)?;
         caller.sign(&mut want, self.id(), &[]);
         if member.is_draining() && !want.by.is_nested(|task| member.has_taken(task)) {
             return Err(LockError::ShutDown);
         }
         member.with_queue(&ticket.name, |local| local.adopt(ticket.id, want.clone()))
-    }
-}
-
-impl MutexGuard {
-    fn adopted(hold: Arc<Hold>, blocking: bool) -> Self {
-        hold.taken_by(TaskId::current(blocking));
-        log_obtained(&hold);
-        Self::new(Holding::new(hold))
     }
 }

@@ -1,6 +1,5 @@
-//! Names of locks: `namespace:package:type:method[:key…]`, and the escaping that keeps distinct scopes apart.
-//!
-//! Stores add a prefix of their own.
+//! Names of locks: `namespace:package:type:method[:key…]`, and the escaping that keeps distinct scopes apart. Stores add
+//! a prefix of their own.
 
 /// The escaping of the macros for the fixed texts of a name, for comparison.
 #[cfg(repository)]
@@ -18,24 +17,22 @@ use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_enco
 use crate::error::LockError;
 use crate::sync::RandomState;
 
-/// The longest name, in bytes after escaping.
 /// Marks the name of a condition variable. Its capacity does not, because a semaphore may have no permits.
 pub const CONDVAR: &str = "condvar";
 
+/// After escaping.
 pub(crate) const MAX_BYTES: usize = 1024;
 
-/// Characters that every name escapes: braces would end the hash tag of a key early, spaces separate words in messages, and `%`
-/// begins an escape. (Characters beyond ASCII are always escaped.)
+/// Braces would end the hash tag of a key early, spaces separate words in messages, and `%` begins an escape. (Characters
+/// beyond ASCII are always escaped.)
 const VERBATIM: &AsciiSet = &CONTROLS.add(b'{').add(b'}').add(b'%').add(b' ');
 /// A part also escapes the separator of parts.
 const PART: &AsciiSet = &VERBATIM.add(b':');
 
-/// Escapes one part of a name.
 pub(crate) fn escape(part: &str) -> impl fmt::Display + '_ {
     utf8_percent_encode(part, PART)
 }
 
-/// The inverse of [`escape`].
 pub(crate) fn unescape(part: &str) -> String {
     percent_decode_str(part).decode_utf8_lossy().into_owned()
 }
@@ -58,7 +55,6 @@ pub struct Name {
 /// A map by name. It compares whole names, so that a collision of hashes never shares a lock.
 pub type NameMap<V> = HashMap<Name, V, BuildHasherDefault<NameHasher>>;
 
-/// A hasher that returns the hash stored in a name.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NameHasher(u64);
 
@@ -90,7 +86,7 @@ impl Eq for Name {}
 
 impl Name {
     fn new(text: impl Into<Arc<str>>) -> Self {
-        /// Seeded at random, because names may come from a program's input.
+        // Seeded at random, because names may come from a program's input.
         static STATE: LazyLock<RandomState> = LazyLock::new(RandomState::default);
         let text = text.into();
         let hash = STATE.hash_one(&text);
@@ -105,10 +101,7 @@ impl Name {
     /// `namespace:name`, or just `name`. The user chose `name`: its colons separate parts.
     pub fn verbatim(namespace: Option<&str>, name: &str) -> Result<Self, LockError> {
         if name.is_empty() {
-            return Err(LockError::InvalidName {
-                name: String::new(),
-                reason: "it is empty",
-            });
+            return Err(LockError::invalid_name("", "it is empty"));
         }
         NameBuilder::verbatim_in(namespace, name).finish()
     }
@@ -142,7 +135,6 @@ impl Name {
     }
 }
 
-/// Shows names, with commas between them.
 pub(crate) struct NameList<I>(pub(crate) I);
 
 impl<'a, I: Iterator<Item = &'a Name> + Clone> fmt::Display for NameList<I> {
@@ -169,7 +161,6 @@ impl fmt::Debug for Name {
     }
 }
 
-/// Builds a name part by part.
 #[derive(Clone, Debug)]
 pub(crate) struct NameBuilder(String);
 
@@ -181,41 +172,29 @@ impl NameBuilder {
     /// Starts with a name that the user chose, after the namespace if there is one. Handles and `name = "…"` both use
     /// this function, so that they can name the same lock.
     pub(crate) fn verbatim_in(namespace: Option<&str>, name: &str) -> Self {
+        let name = utf8_percent_encode(name, VERBATIM);
         let Some(namespace) = namespace else {
-            return Self::complete(name);
+            return Self(name.to_string());
         };
         let mut builder = Self::new(namespace);
-        builder.verbatim(name);
+        builder.push(name);
         builder
     }
 
-    /// Starts with a name that the user chose, and that already contains its namespace.
-    pub(crate) fn complete(name: &str) -> Self {
-        Self(utf8_percent_encode(name, VERBATIM).to_string())
-    }
-
-    /// Adds parts, escaped.
     pub(crate) fn parts(mut self, parts: &[String]) -> Self {
         parts.iter().for_each(|part| self.part(part));
         self
     }
 
-    /// Adds a part, escaped.
     pub(crate) fn part(&mut self, part: &str) {
         self.push(escape(part));
     }
 
-    /// Adds text that the user chose: its colons separate parts.
-    pub(crate) fn verbatim(&mut self, text: &str) {
-        self.push(utf8_percent_encode(text, VERBATIM));
-    }
-
-    /// Adds a placeholder for a part, unescaped: the result is a template.
+    /// Unescaped: the result is a template.
     pub(crate) fn placeholder(&mut self, shown: &str) {
         self.push(shown);
     }
 
-    /// The text so far, unchecked.
     pub(crate) fn into_text(self) -> String {
         self.0
     }
@@ -232,10 +211,8 @@ impl NameBuilder {
             // Escaped text is ASCII, so this index is a character boundary.
             start.truncate(64);
             start.push('…');
-            return Err(LockError::InvalidName {
-                name: start,
-                reason: "it is longer than 1024 bytes; use a digest of the long part",
-            });
+            let reason = "it is longer than 1024 bytes; use a digest of the long part";
+            return Err(LockError::invalid_name(start, reason));
         }
         Ok(Name::new(self.0))
     }

@@ -1,7 +1,6 @@
-//! The labels of the metrics. All values are constants of the program, so each label has few values.
+//! The labels of the metrics. All values are constants of the program.
 
 use crate::error::{HoldKind, LockError, LossCause};
-use crate::site::Site;
 use crate::store::{Op, Share};
 
 pub(super) const SITE: &str = "lock.site";
@@ -11,12 +10,11 @@ pub(super) const VIA: &str = "via";
 pub(super) const CAUSE: &str = "cause";
 pub(super) const OPERATION: &str = "operation";
 
-/// The site label of handles without a `metrics_label`.
+/// The site of handles without a `metrics_label`.
 pub(crate) const BY_HAND: &str = "by_hand";
 
 type Label = (&'static str, &'static str);
 
-/// The labels of a call or a hold: its site and its kind, never the name of the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LockLabels {
     site: &'static str,
@@ -32,10 +30,6 @@ impl LockLabels {
         Self::new(site, share.hold_kind())
     }
 
-    pub(super) fn of_site(site: &'static Site) -> Self {
-        Self::new(site.label(), site.hold_kind())
-    }
-
     pub(crate) fn kind(self) -> HoldKind {
         self.kind
     }
@@ -49,61 +43,22 @@ impl LockLabels {
         [site, kind, (CAUSE, cause.word())]
     }
 
-    pub(crate) fn ended(self, outcome: Outcome, via: Via) -> [Label; 4] {
+    /// `local`: the grant needed no request to the store.
+    pub(crate) fn ended(self, outcome: &'static str, local: bool) -> [Label; 4] {
         let [site, kind] = self.pairs();
-        [site, kind, (OUTCOME, outcome.word()), (VIA, via.word())]
+        let via = if local { "local" } else { "store" };
+        [site, kind, (OUTCOME, outcome), (VIA, via)]
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
-    Acquired,
-    Timeout,
-    Busy,
-    Unavailable,
-    Lost,
-    Cancelled,
-    Refused,
-}
-
-impl Outcome {
-    /// The outcome of a call that ended with `error`. `waits`: the call could wait.
-    pub(crate) fn of(error: &LockError, waits: bool) -> Self {
-        match error {
-            error if error.is_timeout() && waits => Self::Timeout,
-            error if error.is_timeout() => Self::Busy,
-            LockError::Unavailable { .. } | LockError::NotReplicated { .. } => Self::Unavailable,
-            LockError::Lost { .. } => Self::Lost,
-            _ => Self::Refused,
-        }
-    }
-
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Self::Acquired => "acquired",
-            Self::Timeout => "timeout",
-            Self::Busy => "busy",
-            Self::Unavailable => "unavailable",
-            Self::Lost => "lost",
-            Self::Cancelled => "cancelled",
-            Self::Refused => "refused",
-        }
-    }
-}
-
-/// Whether a grant needed a request to the store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Via {
-    Local,
-    Store,
-}
-
-impl Via {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Local => "local",
-            Self::Store => "store",
-        }
+/// The outcome of a call that failed. `waits`: the call could wait.
+pub(crate) fn outcome(error: &LockError, waits: bool) -> &'static str {
+    match error {
+        error if error.is_timeout() && waits => "timeout",
+        error if error.is_timeout() => "busy",
+        LockError::Unavailable { .. } | LockError::NotReplicated { .. } => "unavailable",
+        LockError::Lost { .. } => "lost",
+        _ => "refused",
     }
 }
 
@@ -140,16 +95,16 @@ mod tests {
             waited: Duration::ZERO,
             holder: None,
         };
-        assert_eq!(Outcome::of(&timeout(), true), Outcome::Timeout);
-        assert_eq!(Outcome::of(&timeout(), false), Outcome::Busy);
-        for (error, outcome) in [
+        assert_eq!(outcome(&timeout(), true), "timeout");
+        assert_eq!(outcome(&timeout(), false), "busy");
+        for (error, expected) in [
             (
                 LockError::TooManyAttempts {
                     name: name(),
                     attempts: 2,
                     holder: None,
                 },
-                Outcome::Timeout,
+                "timeout",
             ),
             (
                 LockError::Unavailable {
@@ -157,22 +112,22 @@ mod tests {
                     server: name(),
                     source: StoreError::disconnected("away"),
                 },
-                Outcome::Unavailable,
+                "unavailable",
             ),
             // In every rollout, clients drain and refuse calls. So this outcome is no reason for an alarm.
-            (LockError::ShutDown, Outcome::Refused),
+            (LockError::ShutDown, "refused"),
             (
                 LockError::Lost {
                     name: name(),
                     held: Duration::ZERO,
                     cause: LossCause::Expired,
                 },
-                Outcome::Lost,
+                "lost",
             ),
-            (LockError::ForeignKey { name: name() }, Outcome::Refused),
-            (LockError::Deadlock { cycle: vec![] }, Outcome::Refused),
+            (LockError::ForeignKey { name: name() }, "refused"),
+            (LockError::Deadlock { cycle: vec![] }, "refused"),
         ] {
-            assert_eq!(Outcome::of(&error, true), outcome, "{error:?}");
+            assert_eq!(outcome(&error, true), expected, "{error:?}");
         }
     }
 
@@ -181,13 +136,13 @@ mod tests {
     fn all_values_are_documented() {
         let table = include_str!("metric.rs");
         let outcomes = [
-            Outcome::Acquired,
-            Outcome::Timeout,
-            Outcome::Busy,
-            Outcome::Unavailable,
-            Outcome::Lost,
-            Outcome::Cancelled,
-            Outcome::Refused,
+            "acquired",
+            "timeout",
+            "busy",
+            "unavailable",
+            "lost",
+            "cancelled",
+            "refused",
         ];
         let kinds = [
             HoldKind::Mutex,
@@ -195,8 +150,7 @@ mod tests {
             HoldKind::Reader,
             HoldKind::Writer,
         ];
-        let words = outcomes.map(Outcome::word).into_iter();
-        let words = words.chain(kinds.map(HoldKind::word));
+        let words = outcomes.into_iter().chain(kinds.map(HoldKind::word));
         let words = words.chain(LossCause::ALL.map(LossCause::word));
         for word in words.chain(["local", "store", BY_HAND]) {
             assert!(table.contains(&format!("`{word}`")), "{word}");

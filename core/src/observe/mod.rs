@@ -15,7 +15,7 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(crate) use self::labels::{BY_HAND, LockLabels, Outcome, Via, operation};
+pub(crate) use self::labels::{BY_HAND, LockLabels, operation, outcome};
 pub use self::metric::{Metric, MetricKind};
 pub(crate) use self::span::{CallerPlace, spans_are_on};
 #[cfg(feature = "metrics")]
@@ -23,9 +23,9 @@ pub use self::to_metrics::MetricsObserver;
 #[cfg(feature = "otel")]
 pub use self::to_otel::OtelObserver;
 use crate::error::LossCause;
-use crate::site::{Site, sites};
+use crate::site::sites;
 
-/// The target of events and spans about taking locks.
+// The targets of events and spans.
 pub(crate) const ACQUIRE: &str = "auto_mutex::acquire";
 pub(crate) const HOLD: &str = "auto_mutex::hold";
 pub(crate) const ORDER: &str = "auto_mutex::order";
@@ -103,26 +103,21 @@ impl SharedObserver {
 
     /// Changes each counter by zero, so that its series exists.
     pub(crate) fn begin(&self) {
+        let counters = Metric::ALL.iter().copied();
+        let counters = counters.filter(|metric| metric.kind() != MetricKind::Histogram);
         for site in sites() {
-            self.begin_site(site);
-        }
-        self.add(Metric::StoreConnected, &[], 0);
-    }
-
-    fn begin_site(&self, site: &'static Site) {
-        let labels = LockLabels::of_site(site);
-        for metric in Metric::ALL.iter().copied() {
-            match metric {
-                Metric::Lost => {
-                    for cause in LossCause::ALL {
-                        self.add(metric, &labels.lost(cause), 0);
-                    }
+            let labels = LockLabels::new(site.label_of(""), site.hold_kind());
+            for metric in counters.clone() {
+                match metric {
+                    Metric::Lost => LossCause::ALL
+                        .iter()
+                        .for_each(|cause| self.add(metric, &labels.lost(*cause), 0)),
+                    Metric::StoreConnected => {}
+                    _ => self.add(metric, &labels.pairs(), 0),
                 }
-                Metric::StoreConnected => {}
-                metric if metric.kind() == MetricKind::Histogram => {}
-                metric => self.add(metric, &labels.pairs(), 0),
             }
         }
+        self.add(Metric::StoreConnected, &[], 0);
     }
 }
 

@@ -22,7 +22,7 @@ use super::{Metric, MetricKind, Observer};
 /// ```
 #[derive(Debug)]
 pub struct OtelObserver {
-    /// The instruments, in the order of [`Metric::ALL`].
+    /// In the order of [`Metric::ALL`].
     instruments: Vec<Instrument>,
 }
 
@@ -38,11 +38,9 @@ impl OtelObserver {
     #[must_use]
     pub fn new() -> Self {
         let meter = global::meter("auto_mutex");
-        let instruments = Metric::ALL.iter();
+        let instruments = Metric::ALL.iter().map(|metric| instrument(&meter, *metric));
         Self {
-            instruments: instruments
-                .map(|metric| instrument(&meter, *metric))
-                .collect(),
+            instruments: instruments.collect(),
         }
     }
 

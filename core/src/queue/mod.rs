@@ -28,7 +28,7 @@ mod waiter;
 mod warnings;
 mod watch;
 
-pub(crate) use self::watch::{Call, Watch, warn_of_timeout};
+pub(crate) use self::watch::{Watch, warn_of_timeout};
 pub(crate) use acquire::Acquire;
 pub(crate) use hold::Hold;
 pub(crate) use holds::{Holds, Stay, held_by_hand};

@@ -1,4 +1,4 @@
-//! [`Watch`]: reports one call for a lock to the subscriber and the observer. Also warns of calls that gave up.
+//! [`Watch`]: reports one call for a lock to the subscriber and the observer.
 
 use std::fmt;
 use std::slice;
@@ -9,15 +9,14 @@ use tracing::{Span, span};
 
 use super::{Hold, Member};
 use crate::clock::Instant;
-use crate::error::LockError;
+use crate::error::{Holder, LockError};
 use crate::observe::{
-    ACQUIRE, CallerPlace, LockLabels, Metric, Outcome, SharedObserver, Via, spans_are_on,
+    ACQUIRE, CallerPlace, LockLabels, Metric, SharedObserver, outcome, spans_are_on,
 };
 
-/// Reports a call from its beginning to its end. If this value is dropped before the end, the call counts as cancelled.
+/// If this value is dropped before the end, the call counts as cancelled.
 #[derive(Debug)]
 pub(crate) struct Watch {
-    /// The span `lock.acquire`, which ends when this value is dropped.
     span: Span,
     observer: Option<SharedObserver>,
     labels: LockLabels,
@@ -27,35 +26,37 @@ pub(crate) struct Watch {
     over: bool,
 }
 
-pub(crate) struct Call<'a> {
-    pub(crate) labels: LockLabels,
-    pub(crate) name: &'a dyn fmt::Display,
-    /// Identifies the caller: see [`Meta`](crate::store::Meta).
-    pub(crate) meta: &'a str,
-    pub(crate) may_wait: bool,
-}
-
 impl Watch {
-    /// Begins to report the call that `call` describes. `None` if neither a subscriber nor an observer wants reports.
+    /// `None` if neither a subscriber nor an observer wants reports. `meta` identifies the caller.
     #[inline]
-    pub(crate) fn begin<'a>(
-        observer: Option<&SharedObserver>,
-        call: impl FnOnce() -> Call<'a>,
+    pub(crate) fn begin(
+        member: &Member,
+        labels: LockLabels,
+        name: &dyn fmt::Display,
+        meta: &str,
+        may_wait: bool,
     ) -> Option<Box<Self>> {
+        let observer = member.observer();
         if observer.is_none() && !spans_are_on() {
             return None;
         }
-        Self::begun(observer, call())
+        Self::begun(observer, labels, name, meta, may_wait)
     }
 
     #[cold]
-    fn begun(observer: Option<&SharedObserver>, call: Call<'_>) -> Option<Box<Self>> {
+    fn begun(
+        observer: Option<&SharedObserver>,
+        labels: LockLabels,
+        name: &dyn fmt::Display,
+        meta: &str,
+        may_wait: bool,
+    ) -> Option<Box<Self>> {
         let span = tracing::debug_span!(
             target: ACQUIRE,
             "lock.acquire",
-            name = %call.name,
-            site = %CallerPlace(call.meta),
-            kind = %call.labels.kind(),
+            name = %name,
+            site = %CallerPlace(meta),
+            kind = %labels.kind(),
             token = Empty,
             waited_ms = Empty,
             outcome = Empty,
@@ -67,15 +68,14 @@ impl Watch {
         Some(Box::new(Self {
             span,
             observer: observer.cloned(),
-            labels: call.labels,
+            labels,
             started: Instant::now(),
-            may_wait: call.may_wait,
+            may_wait,
             waiting: false,
             over: false,
         }))
     }
 
-    /// Notes that the call was not granted at once and waits from now on.
     pub(crate) fn waits(&mut self) {
         if !self.waiting {
             self.waiting = true;
@@ -109,31 +109,28 @@ impl Watch {
                 self.span.record("holder", display(CallerPlace(behind)));
             }
         }
-        let via = match grants().all(|grant| grant.local) {
-            true => Via::Local,
-            false => Via::Store,
-        };
-        self.ended(Outcome::Acquired, via);
+        let local = grants().all(|grant| grant.local);
+        self.ended("acquired", local);
     }
 
     pub(crate) fn failed(&mut self, error: &LockError) {
         if let Some(holder) = error.holder() {
             self.span.record("holder", display(holder));
         }
-        self.ended(Outcome::of(error, self.may_wait), Via::Store);
+        self.ended(outcome(error, self.may_wait), false);
     }
 
-    fn ended(&mut self, outcome: Outcome, via: Via) {
+    fn ended(&mut self, outcome: &'static str, local: bool) {
         self.over = true;
         let took = self.started.until(Instant::now());
         let millis = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         self.span.record("waited_ms", millis);
-        self.span.record("outcome", outcome.word());
+        self.span.record("outcome", outcome);
         if self.waiting {
             self.note_waiting(-1);
         }
         if let Some(observer) = &self.observer {
-            let labels = self.labels.ended(outcome, via);
+            let labels = self.labels.ended(outcome, local);
             observer.record(Metric::AcquireDuration, &labels, took);
         }
     }
@@ -142,27 +139,23 @@ impl Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         if !self.over {
-            self.ended(Outcome::Cancelled, Via::Store);
+            self.ended("cancelled", false);
         }
     }
 }
 
-/// Warns of a call that gave up; `meta` identifies the caller. Logs at most one such warning a second for each client.
+/// Logs at most one such warning a second for each client. `meta` identifies the caller.
 #[cold]
 pub(crate) fn warn_of_timeout(member: &Member, meta: &str, error: &LockError) {
-    let (LockError::Timeout { name, holder, .. } | LockError::TooManyAttempts { name, holder, .. }) =
-        error
-    else {
-        return;
+    let (name, waited) = match error {
+        LockError::Timeout { name, waited, .. } => (name, Some(waited)),
+        LockError::TooManyAttempts { name, .. } => (name, None),
+        _ => return,
     };
     let Some(others) = member.timeouts.pass(Instant::now()) else {
         return;
     };
-    let waited = match error {
-        LockError::Timeout { waited, .. } => Some(*waited),
-        _ => None,
-    };
-    let holder = holder.as_ref().map(|holder| holder.to_string());
+    let holder = error.holder().map(Holder::to_string);
     let holder = holder.unwrap_or_else(|| "unknown".to_owned());
     let site = CallerPlace(meta);
     tracing::warn!(target: ACQUIRE, %name, ?waited, %holder, %site, others, "a call gave up waiting for a lock");

@@ -65,11 +65,10 @@ impl RwLockWriteGuard {
         if !hold.is_shared()
             && let Some(confirmed) = hold.local().downgrade(hold, Share::READER.units)
         {
-            // The answer is not needed: `check` reports whether the lock is held.
             let _ = confirmed.wait().await;
         }
         self.check()?;
-        Ok(RwLockReadGuard::new(self.holding))
+        Ok(self.holding.into())
     }
 
     /// Like [`downgrade`](Self::downgrade), but blocks the thread. The errors are the same.

@@ -1,16 +1,12 @@
 //! [`RwLock`]: any number of readers, or one writer, in the whole cluster.
-//!
-//! [`read`] and [`write`] have the methods that take the lock. The parts that all locks share are in
-//! [`handle`](crate::handle).
 
 mod guard;
-mod read;
-mod write;
+mod take;
 
 pub use guard::{RwLockReadGuard, RwLockWriteGuard};
 
 use crate::client::Client;
-use crate::handle::{Handle, Options, Reentry, option_methods, query_methods};
+use crate::handle::{Handle, Reentry, option_methods, query_methods};
 
 /// A lock that any number of readers, or one writer, may hold at a time in the whole cluster.
 ///
@@ -41,14 +37,14 @@ use crate::handle::{Handle, Options, Reentry, option_methods, query_methods};
 #[must_use = "a handle does nothing until it is locked"]
 pub struct RwLock {
     handle: Handle,
-    options: Options,
 }
 
 impl Client {
     /// A readers-writer lock called `name`, in this client's namespace: for the name, see [`mutex`](Self::mutex).
     #[track_caller]
     pub fn rw_lock(&self, name: impl Into<String>) -> RwLock {
-        RwLock::of(Handle::new(Some(self.clone()), name))
+        let handle = Handle::new(Some(self.clone()), name);
+        RwLock { handle }
     }
 }
 
@@ -57,12 +53,8 @@ impl RwLock {
     /// [`Client::rw_lock`].
     #[track_caller]
     pub fn new(name: impl Into<String>) -> Self {
-        Self::of(Handle::new(None, name))
-    }
-
-    fn of(handle: Handle) -> Self {
-        let options = Options::default();
-        Self { handle, options }
+        let handle = Handle::new(None, name);
+        Self { handle }
     }
 
     /// Allows a task that holds the lock to take the lock again: a reader for reading, a writer for reading or for
@@ -73,10 +65,10 @@ impl RwLock {
     /// A guard of a re-entrant handle counts as held by the task that took it, so don't move it to another task. The
     /// guide has [the whole rule](https://docs.rs/auto-mutex/latest/auto_mutex/_guide/handles#which-task-holds-a-lock).
     pub fn reentrant(mut self) -> Self {
-        self.options.reentry = Reentry::Enters;
+        self.handle.options.reentry = Reentry::Enters;
         self
     }
 }
 
-option_methods!(RwLock);
+option_methods!(RwLock, handle.options);
 query_methods!(RwLock);

@@ -1,7 +1,6 @@
 //! The methods that take permits.
 
-use super::{Permit, Semaphore};
-use crate::caller;
+use super::{Permit, Semaphore, share};
 use crate::error::LockError;
 
 impl Semaphore {
@@ -43,8 +42,7 @@ impl Semaphore {
     ///
     /// Like [`acquire`](Self::acquire).
     pub async fn acquire_many(&self, n: u32) -> Result<Permit, LockError> {
-        let taken = self.handle.take(&self.options, self.share(n)?).await;
-        taken.map(Permit::new)
+        self.handle.take(share(n, self.permits)?, None).await
     }
 
     /// Like [`acquire_many`](Self::acquire_many), but blocks the thread.
@@ -53,8 +51,7 @@ impl Semaphore {
     ///
     /// The errors of [`acquire_many`](Self::acquire_many) and [`blocking_acquire`](Self::blocking_acquire).
     pub fn blocking_acquire_many(&self, n: u32) -> Result<Permit, LockError> {
-        let taken = self.handle.blocking_take(&self.options, self.share(n)?);
-        taken.map(Permit::new)
+        self.handle.blocking_take(share(n, self.permits)?, None)
     }
 
     /// Takes a permit if one is free and no other caller waits for it. Otherwise returns `None`.
@@ -89,8 +86,7 @@ impl Semaphore {
     ///
     /// Like [`acquire`](Self::acquire).
     pub async fn try_acquire_many(&self, n: u32) -> Result<Option<Permit>, LockError> {
-        let tried = self.handle.try_take(&self.options, self.share(n)?).await?;
-        Ok(tried.map(Permit::new))
+        self.handle.try_take(share(n, self.permits)?).await
     }
 
     /// Like [`try_acquire_many`](Self::try_acquire_many), but blocks the thread for one round trip to the store.
@@ -99,10 +95,7 @@ impl Semaphore {
     ///
     /// The errors of [`try_acquire_many`](Self::try_acquire_many).
     pub fn blocking_try_acquire_many(&self, n: u32) -> Result<Option<Permit>, LockError> {
-        let tried = self
-            .handle
-            .blocking_try_take(&self.options, self.share(n)?)?;
-        Ok(tried.map(Permit::new))
+        self.handle.blocking_try_take(share(n, self.permits)?)
     }
 
     /// Takes a permit, runs `body` with the permit, and releases the permit, even if `body` panics or is dropped.
@@ -121,9 +114,7 @@ impl Semaphore {
         &self,
         body: impl AsyncFnOnce(&Permit) -> T,
     ) -> Result<T, LockError> {
-        let mut permit = self.acquire().await?;
-        let holds = permit.holding.begin_body();
-        caller::run(holds, body(&permit)).await
+        self.acquire().await?.run_body(body).await
     }
 
     /// Like [`synchronize`](Self::synchronize), but blocks the thread. If the permit is lost, `body` still runs to its
@@ -133,9 +124,6 @@ impl Semaphore {
     ///
     /// The errors of [`blocking_acquire`](Self::blocking_acquire).
     pub fn blocking_synchronize<T>(&self, body: impl FnOnce(&Permit) -> T) -> Result<T, LockError> {
-        let mut permit = self.blocking_acquire()?;
-        let holds = permit.holding.begin_body();
-        let _entered = caller::enter_body(&holds);
-        Ok(body(&permit))
+        Ok(self.blocking_acquire()?.run_blocking_body(body))
     }
 }

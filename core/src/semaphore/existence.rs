@@ -1,6 +1,6 @@
 //! Counts the free permits of a semaphore, checks whether it exists, and deletes it.
 
-use super::Semaphore;
+use super::{Semaphore, check};
 use crate::caller::Caller;
 use crate::error::{LockError, LockKind};
 use crate::store::{NameRecord, Op, Reply};
@@ -63,7 +63,7 @@ impl Semaphore {
     ///
     /// The semaphore is deleted, whether or not the future completes, unless it is in use.
     pub async fn delete(&self) -> Result<bool, LockError> {
-        self.check()?;
+        check(self.permits)?;
         match self.handle.ask(&Op::Delete)?.wait().await? {
             Reply::InUse { holders, waiters } => Err(LockError::InUse {
                 name: self.name()?,
@@ -80,20 +80,16 @@ impl Semaphore {
     }
 
     async fn inspect(&self) -> Result<NameRecord, LockError> {
-        self.check()?;
+        check(self.permits)?;
         self.handle.inspect().await
     }
 
     fn name(&self) -> Result<String, LockError> {
-        Ok(self
-            .handle
-            .resolve(&Caller::current(false))?
-            .name
-            .to_string())
+        let target = self.handle.resolve(&Caller::current(false))?;
+        Ok(target.name.to_string())
     }
 }
 
-/// The number of `permits` that are free, plus the number of tokens.
 pub(super) fn free(record: &NameRecord, permits: u32) -> u32 {
     let left = u64::from(permits).saturating_sub(record.used);
     u32::try_from(left.saturating_add(record.signals)).unwrap_or(u32::MAX)

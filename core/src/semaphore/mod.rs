@@ -1,7 +1,4 @@
 //! [`Semaphore`]: limits the number of holders in the whole cluster.
-//!
-//! [`acquire`] takes permits, [`existence`] counts the free ones and deletes the semaphore, [`signal`] adds tokens.
-//! The parts that all locks share are in [`handle`](crate::handle).
 
 mod acquire;
 mod existence;
@@ -12,7 +9,7 @@ pub use permit::Permit;
 
 use crate::client::Client;
 use crate::error::{LockError, kind};
-use crate::handle::{Handle, Options, Reentry, option_methods, query_methods};
+use crate::handle::{Handle, Reentry, option_methods, query_methods};
 use crate::store::Share;
 
 /// A fixed number of permits for the whole cluster.
@@ -44,7 +41,6 @@ use crate::store::Share;
 #[must_use = "a handle does nothing until a permit is acquired"]
 pub struct Semaphore {
     handle: Handle,
-    options: Options,
     permits: u32,
 }
 
@@ -53,7 +49,8 @@ impl Client {
     /// [`mutex`](Self::mutex).
     #[track_caller]
     pub fn semaphore(&self, name: impl Into<String>, permits: u32) -> Semaphore {
-        Semaphore::of(Handle::new(Some(self.clone()), name), permits)
+        let handle = Handle::new(Some(self.clone()), name);
+        Semaphore { handle, permits }
     }
 }
 
@@ -62,15 +59,8 @@ impl Semaphore {
     /// acquired: see [`Client::semaphore`].
     #[track_caller]
     pub fn new(name: impl Into<String>, permits: u32) -> Self {
-        Self::of(Handle::new(None, name), permits)
-    }
-
-    fn of(handle: Handle, permits: u32) -> Self {
-        Self {
-            handle,
-            options: Options::default(),
-            permits,
-        }
+        let handle = Handle::new(None, name);
+        Self { handle, permits }
     }
 
     /// If a task already holds at least as many permits as it asks for, the inner call shares them instead of taking
@@ -80,25 +70,16 @@ impl Semaphore {
     /// A guard of a re-entrant handle counts as held by the task that took it, so don't move it to another task. The
     /// guide has [the whole rule](https://docs.rs/auto-mutex/latest/auto_mutex/_guide/handles#which-task-holds-a-lock).
     pub fn reentrant(mut self) -> Self {
-        self.options.reentry = Reentry::Enters;
+        self.handle.options.reentry = Reentry::Enters;
         self
-    }
-
-    /// The share of `units` of the permits.
-    fn share(&self, units: u32) -> Result<Share, LockError> {
-        share(units, self.permits)
-    }
-
-    fn check(&self) -> Result<(), LockError> {
-        check(self.permits)
     }
 }
 
-/// The share of `units` of `permits`.
 pub(crate) fn share(units: u32, permits: u32) -> Result<Share, LockError> {
     check(permits)?;
     if units == 0 {
-        return Err(invalid("asked for none: acquire at least one"));
+        let reason = "asked for none: acquire at least one";
+        return Err(LockError::invalid("permits", reason));
     }
     // A semaphore without permits grants only tokens, one at a time.
     if units > permits.max(1) {
@@ -109,17 +90,11 @@ pub(crate) fn share(units: u32, permits: u32) -> Result<Share, LockError> {
 
 fn check(permits: u32) -> Result<(), LockError> {
     if permits >= kind::RW_LOCK {
-        return Err(invalid("a semaphore has less than 2^30 permits"));
+        let reason = "a semaphore has less than 2^30 permits";
+        return Err(LockError::invalid("permits", reason));
     }
     Ok(())
 }
 
-fn invalid(reason: &'static str) -> LockError {
-    LockError::InvalidOption {
-        option: "permits",
-        reason,
-    }
-}
-
-option_methods!(Semaphore);
+option_methods!(Semaphore, handle.options);
 query_methods!(Semaphore);

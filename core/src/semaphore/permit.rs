@@ -52,7 +52,7 @@ impl Permit {
         let held = self.holding.check();
         let Some(released) = self.holding.leave() else {
             held?;
-            return shared(&hold).await;
+            return free_while_shared(&hold).await;
         };
         match released.wait().await? {
             Some(free) => Ok(u32::try_from(free).unwrap_or(u32::MAX)),
@@ -66,8 +66,7 @@ impl Permit {
     }
 }
 
-/// The number of free permits while other guards still share `hold`.
-async fn shared(hold: &Arc<Hold>) -> Result<u32, LockError> {
+async fn free_while_shared(hold: &Arc<Hold>) -> Result<u32, LockError> {
     if !hold.is_valid() {
         return Err(hold.lost_error());
     }

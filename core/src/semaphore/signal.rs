@@ -1,12 +1,11 @@
 //! Adds tokens: permits that are granted only once.
 
-use super::Semaphore;
+use super::{Semaphore, check};
 use crate::error::LockError;
 use crate::store::{Op, Signal, Ticket};
 use crate::wait::block_on;
 
-/// The longest token, in bytes.
-const MAX_BYTES: usize = 64 * 1024;
+const MAX_TOKEN_BYTES: usize = 64 * 1024;
 
 impl Semaphore {
     /// Adds a token: an additional permit that only one call gets. The call must ask for one permit. Tokens are granted
@@ -43,19 +42,17 @@ impl Semaphore {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub async fn signal(&self, token: impl Into<String>) -> Result<(), LockError> {
-        self.check()?;
+        check(self.permits)?;
         let token = token.into();
-        if token.len() > MAX_BYTES {
-            return Err(LockError::InvalidOption {
-                option: "token",
-                reason: "longer than 64 KiB: signal a key to what is long",
-            });
+        if token.len() > MAX_TOKEN_BYTES {
+            let reason = "longer than 64 KiB: signal a key to what is long";
+            return Err(LockError::invalid("token", reason));
         }
         let op = Op::Signal {
             ticket: Ticket::random(),
             signal: Signal::Token(token.into()),
         };
-        // `Reply::Refused` means that the store has executed an earlier copy of the request.
+        // `Reply::Refused`: the store has executed an earlier copy of the request.
         self.handle.ask(&op)?.wait().await.map(drop)
     }
 

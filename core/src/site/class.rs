@@ -1,76 +1,52 @@
-//! [`Class`]: the class of a site's locks in the lock order.
-//!
-//! The class is the template of the names, with the type of `Self`. The label of the metrics is the template without the
-//! type. A hold has only the label, so each class has a copy of the label at an address of its own.
+//! [`Class`]: the class of a site's locks in the lock order. It is the template of the names, with the type of `Self`. The
+//! label of the metrics is the template without the type. A hold has only the label, so each class has a copy of the label
+//! at an address of its own.
 
 use std::ptr;
 use std::sync::OnceLock;
 
 use super::{Site, list, type_name};
 
-/// The class of the locks of one type.
 #[derive(Debug)]
 pub(super) struct Class {
     self_type: &'static str,
     label: String,
     name: String,
-    next: Classes,
-}
-
-/// The classes of a site, in the order of their first calls.
-#[derive(Debug)]
-pub(super) struct Classes(OnceLock<Box<Class>>);
-
-impl Classes {
-    #[allow(
-        clippy::declare_interior_mutable_const,
-        reason = "each site gets its own"
-    )]
-    pub(super) const NEW: Self = Self(OnceLock::new());
-
-    fn iter(&self) -> impl Iterator<Item = &Class> {
-        let first = self.0.get();
-        let all = std::iter::successors(first, |class| class.next.0.get());
-        all.map(|class| &**class)
-    }
+    next: OnceLock<Box<Self>>,
 }
 
 impl Site {
     /// The label of the holds of a call, where `Self` has the type `self_type`. Only the first call of each type allocates.
     #[inline]
     pub(crate) fn label_of(&'static self, self_type: &'static str) -> &'static str {
-        match self.is_fixed() {
-            true => self.label(),
-            false => &self.class_of(self_type).label,
-        }
-    }
-
-    fn class_of(&'static self, self_type: &'static str) -> &'static Class {
-        let mut place = &self.state.classes;
+        let self_type = if self.is_fixed() { "" } else { self_type };
+        let mut place = &self.classes;
         loop {
-            let class = place.0.get_or_init(|| {
+            let class = place.get_or_init(|| {
                 Box::new(Class {
                     self_type,
                     label: self.name(),
                     name: self.template(|name| name.part(&type_name::bare(self_type))),
-                    next: Classes::NEW,
+                    next: OnceLock::new(),
                 })
             });
             if class.self_type == self_type {
-                return class;
+                return &class.label;
             }
             place = &class.next;
         }
     }
 
+    fn classes(&self) -> impl Iterator<Item = &Class> {
+        let all = std::iter::successors(self.classes.get(), |class| class.next.get());
+        all.map(|class| &**class)
+    }
+
     /// The site whose holds have the label `label`, and their class. Searches all sites.
     pub(crate) fn labelled(label: &'static str) -> Option<(&'static Self, &'static str)> {
-        let is_same = |known: &str| ptr::eq(known, label);
         list::all().find_map(|site| {
-            let fixed = site.state.label.get().filter(|known| is_same(known));
-            let mut classes = site.state.classes.iter();
-            let class = || Some(&*classes.find(|class| is_same(&class.label))?.name);
-            Some((site, fixed.map(String::as_str).or_else(class)?))
+            let class = site.classes().find(|class| ptr::eq(&*class.label, label))?;
+            Some((site, &*class.name))
         })
     }
 }
@@ -87,12 +63,7 @@ mod tests {
         assert_eq!(labels, ["my-package:{Self}:close"; 3]);
         assert!(ptr::eq(labels[0], labels[2]), "made once");
         assert!(!ptr::eq(labels[0], labels[1]));
-        let classes: Vec<_> = site
-            .state
-            .classes
-            .iter()
-            .map(|class| &*class.name)
-            .collect();
+        let classes: Vec<_> = site.classes().map(|class| &*class.name).collect();
         assert_eq!(
             classes,
             ["my-package:Ledger:close", "my-package:Book:close"]

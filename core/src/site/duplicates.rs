@@ -1,10 +1,8 @@
-//! Warns of sites that derive the same name by accident: their types have the same bare name, or they are functions
-//! with the same name in several impls of one type. Functions with the same lock name exclude each other.
-//!
-//! Equal names in `name = "…"` are intended, so they cause no warning. A name that depends on the type
-//! of `Self` is compared at the first call with that type. All other names are compared when a client is made.
+//! Warns of sites that derive the same name by accident, and so exclude each other: their types have the same bare name,
+//! or they are functions with the same name in several impls of one type. A name that depends on the type of `Self` is
+//! compared at the first call with that type, all others when a client is made.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ptr;
 
 use super::{Owner, Site, list};
@@ -15,42 +13,35 @@ use crate::wait::lock;
 
 static KNOWN: PerProcess<Mutex<Known>> = PerProcess::new(Mutex::default);
 
-/// The names that have been derived so far.
 #[derive(Default)]
 struct Known {
     by_name: HashMap<String, Vec<&'static Site>>,
     namespaces: HashSet<Option<String>>,
     /// The sites whose name depends on `Self`, with the types that they were called with.
     types: HashSet<(usize, &'static str)>,
-    /// The sites that were reported. They are not reported again for another client with another namespace.
+    /// Not reported again for another client with another namespace.
     reported: HashSet<usize>,
 }
 
-/// Identifies a site.
 fn address(site: &'static Site) -> usize {
     ptr::from_ref(site).addr()
 }
 
-/// A name, and the sites that derive it.
 type Duplicates = (String, Vec<&'static Site>);
 
-/// Compares the names that are known without a call, under the namespace of a new client.
 pub(crate) fn find_duplicates(namespace: Option<&str>) {
     let found = lock(KNOWN.get()).find(list::all(), namespace);
     found.iter().for_each(warn);
 }
 
-/// Compares a name that depends on the type of `Self` with the known names, at a call of `site`.
 pub(super) fn note_type(site: &'static Site, self_type: &'static str, scope: &NameBuilder) {
-    let first_type = &site.state.first_type;
+    let first_type = &site.first_type;
     if first_type.get() == Some(&self_type) {
         return;
     }
     let _ = first_type.set(self_type);
     let found = lock(KNOWN.get()).add_type(site, self_type, scope);
-    if let Some(found) = found {
-        warn(&found);
-    }
+    found.iter().for_each(warn);
 }
 
 impl Known {
@@ -62,15 +53,12 @@ impl Known {
         if !self.namespaces.insert(namespace.map(str::to_owned)) {
             return Vec::new();
         }
-        let mut found: Vec<Duplicates> = sites
-            .filter(|site| matches!(site.data.owner, Owner::Module | Owner::Type(_)))
+        let known = sites.filter(|site| matches!(site.data.owner, Owner::Module | Owner::Type(_)));
+        // The last entry of each name has all of its sites.
+        let found: BTreeMap<_, _> = known
             .filter_map(|site| self.add(site, &site.scope(namespace, "")))
             .collect();
-        // The last entry of each name has all of its sites. After the reversal, `dedup_by` keeps this entry.
-        found.reverse();
-        found.sort_by(|(one, _), (other, _)| one.cmp(other));
-        found.dedup_by(|(one, _), (other, _)| one == other);
-        found
+        found.into_iter().collect()
     }
 
     fn add_type(
@@ -98,7 +86,7 @@ impl Known {
     }
 }
 
-/// The name with its key. Parts of the key that vary from call to call count as equal, because they may be equal.
+/// Parts of the key that vary from call to call count as equal, because they may be equal.
 fn with_key(scope: &NameBuilder, key: &[&str]) -> String {
     let mut name = scope.clone();
     for part in key {

@@ -1,8 +1,8 @@
-//! The list of all annotated functions of the program.
+//! All annotated functions of the program.
 
 use super::Site;
 
-/// An entry of the list. Each expansion submits one.
+/// Each expansion submits one.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Listed(pub &'static Site);
@@ -50,12 +50,10 @@ inventory::collect!(Listed);
 #[must_use]
 pub fn sites() -> Vec<&'static Site> {
     let mut sites: Vec<&'static Site> = all().collect();
-    // Sorted by name, and equal names by their place, so that the order is always the same.
     sites.sort_by_cached_key(|site| (site.to_string(), site.data.file, site.data.line));
     sites
 }
 
-/// All sites, in no particular order.
 pub(super) fn all() -> impl Iterator<Item = &'static Site> {
     inventory::iter::<Listed>().map(|Listed(site)| *site)
 }

@@ -1,7 +1,4 @@
-//! [`Site`]: the description of an annotated function, which the compiler makes.
-//!
-//! [`name`] derives the names of a site's locks, [`class`] has their classes in the lock order, [`list`] is the list of all
-//! sites, [`duplicates`] warns of equal names.
+//! [`Site`]: the description of an annotated function, which the compiler makes, and the names that derive from it.
 
 mod class;
 mod duplicates;
@@ -16,7 +13,7 @@ use std::time::Duration;
 use crate::error::HoldKind;
 use crate::name::{Name, NameBuilder};
 
-use class::Classes;
+use class::Class;
 pub(crate) use duplicates::find_duplicates;
 #[doc(hidden)]
 pub use list::Listed;
@@ -26,58 +23,45 @@ pub use list::sites;
 #[non_exhaustive]
 pub struct Site {
     pub(crate) data: SiteData,
-    state: State,
+    first_type: OnceLock<&'static str>,
+    /// The values that are the same in all calls with the first client.
+    of_client: OnceLock<OfClient>,
+    /// Those of the types that the site was called with, if its names depend on the type of `Self`.
+    classes: OnceLock<Box<Class>>,
 }
 
-/// A site as the source code describes it.
 #[doc(hidden)]
 #[derive(Clone, Copy)]
 pub struct SiteData {
     /// The annotated crate's package. Its name is part of every derived name, so that two programs of one namespace never
     /// share a lock by accident.
     pub package: Option<&'static str>,
-    /// The module, with the crate first.
     pub module: &'static str,
-    /// See [`Site::file`].
     pub file: &'static str,
-    /// See [`Site::line`].
     pub line: u32,
-    /// See [`Site::attribute`].
     pub attribute: Attribute,
-    /// The part of the name before the function's name.
     pub owner: Owner,
-    /// See [`Site::function`].
     pub function: &'static str,
-    /// The option `ns = "…"`.
     pub namespace: Option<&'static str>,
     /// The parts of the key: escaped texts, and expressions in braces.
     pub key: &'static [&'static str],
-    /// See [`Site::options`].
     pub options: &'static str,
-    /// The option `order = "…"`.
     pub order: Option<&'static str>,
-    /// The option `reentrant`.
     pub reentrant: Option<bool>,
     /// For each of `expire`, `block`, `at_least` and `interval`: whether the value is a literal, and if so, its seconds
     /// and nanoseconds. A literal in this array compiles faster than a call that sets it.
     pub lengths: [(bool, u64, u32); 4],
 }
 
-/// The attribute of a function.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attribute {
-    /// `#[auto_mutex]`
     Mutex,
-    /// `#[auto_semaphore]`
     Semaphore,
-    /// `#[auto_read]`
     Read,
-    /// `#[auto_write]`
     Write,
 }
 
-/// The part of a name before the function's name.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub enum Owner {
@@ -91,24 +75,9 @@ pub enum Owner {
     Named(&'static str),
 }
 
-/// The values that are cached while the program runs.
-#[derive(Debug)]
-struct State {
-    /// The type of `Self` in the first call.
-    first_type: OnceLock<&'static str>,
-    /// The values that are the same in all calls with the first client.
-    of_client: OnceLock<OfClient>,
-    /// The template of the names: see [`Site::name`].
-    label: OnceLock<String>,
-    /// If the names depend on the type of `Self`: the classes of the types that the site was called with.
-    classes: Classes,
-}
-
-/// A site's values for one client.
 #[derive(Debug)]
 pub(crate) struct OfClient {
     pub(crate) id: u64,
-    /// Identifies the caller: see [`Meta`](crate::store::Meta).
     pub(crate) meta: String,
     /// The name without a key; `None` if it is invalid, or depends on the type of `Self`.
     pub(crate) name: Option<Name>,
@@ -117,16 +86,14 @@ pub(crate) struct OfClient {
 }
 
 impl Site {
-    /// For the code that the attributes generate.
     #[doc(hidden)]
     pub const fn new(data: SiteData) -> Self {
-        let state = State {
+        Self {
+            data,
             first_type: OnceLock::new(),
             of_client: OnceLock::new(),
-            label: OnceLock::new(),
-            classes: Classes::NEW,
-        };
-        Self { data, state }
+            classes: OnceLock::new(),
+        }
     }
 
     /// `auto_mutex`, `auto_semaphore`, `auto_read` or `auto_write`.
@@ -169,14 +136,8 @@ impl Site {
     /// client.
     #[inline]
     pub(crate) fn of_client(&self, id: u64, make: impl FnOnce() -> OfClient) -> Option<&OfClient> {
-        let first = self.state.of_client.get_or_init(make);
+        let first = self.of_client.get_or_init(make);
         (first.id == id).then_some(first)
-    }
-
-    /// The site label of the metrics: the [`name`](Self::name), made at the first use.
-    #[inline]
-    pub(crate) fn label(&'static self) -> &'static str {
-        self.state.label.get_or_init(|| self.name())
     }
 
     /// The package of the annotated crate, or the crate's name.
@@ -185,41 +146,25 @@ impl Site {
         self.data.package.unwrap_or_else(krate)
     }
 
-    /// The kind of hold that a call of the function takes.
     pub(crate) fn hold_kind(&self) -> HoldKind {
-        match self.data.attribute {
-            Attribute::Mutex => HoldKind::Mutex,
-            Attribute::Semaphore => HoldKind::Permit,
-            Attribute::Read => HoldKind::Reader,
-            Attribute::Write => HoldKind::Writer,
-        }
+        self.data.attribute.parts().1
     }
 
-    /// The values of `expire`, `block`, `at_least` and `interval`, if they are literals.
+    /// `expire`, `block`, `at_least` and `interval`, if they are literals.
     #[inline]
     pub(crate) fn lengths(&self) -> [Option<Duration>; 4] {
-        let length = |index: usize| {
-            let (is_literal, seconds, nanos) = self.data.lengths[index];
-            is_literal.then(|| Duration::new(seconds, nanos))
-        };
-        [length(0), length(1), length(2), length(3)]
+        self.data
+            .lengths
+            .map(|(is_literal, seconds, nanos)| is_literal.then(|| Duration::new(seconds, nanos)))
     }
 
-    /// Whether the name is the same in every call, apart from the key.
     pub(crate) fn is_fixed(&self) -> bool {
         !matches!(self.data.owner, Owner::SelfType)
     }
 
-    /// The place in the program, for people to read.
     pub(crate) fn place(&self) -> String {
-        let SiteData {
-            module,
-            function,
-            file,
-            line,
-            ..
-        } = self.data;
-        format!("{module}::{function} at {file}:{line}")
+        let (data, line) = (&self.data, self.data.line);
+        format!("{}::{} at {}:{line}", data.module, data.function, data.file)
     }
 }
 
@@ -248,16 +193,20 @@ impl fmt::Debug for Site {
 }
 
 impl Attribute {
-    fn word(self) -> &'static str {
+    fn parts(self) -> (&'static str, HoldKind) {
         match self {
-            Self::Mutex => "auto_mutex",
-            Self::Semaphore => "auto_semaphore",
-            Self::Read => "auto_read",
-            Self::Write => "auto_write",
+            Self::Mutex => ("auto_mutex", HoldKind::Mutex),
+            Self::Semaphore => ("auto_semaphore", HoldKind::Permit),
+            Self::Read => ("auto_read", HoldKind::Reader),
+            Self::Write => ("auto_write", HoldKind::Writer),
         }
     }
 
-    /// Whether all functions of a type share a lock.
+    fn word(self) -> &'static str {
+        self.parts().0
+    }
+
+    /// All functions of a type share a lock.
     fn is_per_type(self) -> bool {
         matches!(self, Self::Read | Self::Write)
     }

@@ -1,11 +1,10 @@
-//! The names of a site's locks, and their template.
+//! The names of a site's locks.
 
 use super::{Owner, Site, duplicates, type_name};
 use crate::name::NameBuilder;
 
 impl Site {
-    /// Like [`scope`](Self::scope), for a call. Warns if the name depends on the type of `Self`, and another site derives
-    /// the same name.
+    /// Like [`scope`](Self::scope), for a call: warns if another site derives the same name from the type of `Self`.
     pub(crate) fn called(
         &'static self,
         client: Option<&str>,
@@ -18,18 +17,15 @@ impl Site {
         scope
     }
 
-    /// The namespace of this site's locks for a client whose namespace is `client`.
     pub(crate) fn namespace_for<'a>(&self, client: Option<&'a str>) -> Option<&'a str> {
         self.data.namespace.or(client)
     }
 
-    /// Adds `key` to the name `scope`, which has no key yet.
     pub(crate) fn keyed(&self, scope: NameBuilder, key: &[String]) -> NameBuilder {
         self.before_key(scope, key.len()).parts(key)
     }
 
-    /// The name of this site's locks without a key. `self_type` is the full name of the type `Self`,
-    /// which is used only with [`Owner::SelfType`].
+    /// The name without a key. `self_type` is used only with [`Owner::SelfType`].
     pub(super) fn scope(&self, client: Option<&str>, self_type: &str) -> NameBuilder {
         self.scope_of(client, |name| name.part(&type_name::bare(self_type)))
     }
@@ -45,7 +41,6 @@ impl Site {
         self.template(|name| name.placeholder("{Self}"))
     }
 
-    /// Like [`name`](Self::name); `add_self` adds the type of `Self`.
     pub(super) fn template(&self, add_self: impl FnOnce(&mut NameBuilder)) -> String {
         let scope = self.scope_of(None, add_self);
         let mut template = self.before_key(scope, self.data.key.len());
@@ -81,8 +76,8 @@ impl Site {
         name
     }
 
-    /// Prepares the name for a key of `parts` parts. If the functions of a type share a lock, the name gets an empty part
-    /// in place of the function, so that a key is never taken for a function.
+    /// If the functions of a type share a lock, the name gets an empty part in place of the function before a key, so that
+    /// the key is never taken for a function.
     fn before_key(&self, mut scope: NameBuilder, parts: usize) -> NameBuilder {
         let has_function =
             matches!(self.data.owner, Owner::Named(_)) || !self.data.attribute.is_per_type();

@@ -1,7 +1,5 @@
-//! The bare name of a type, from `std::any::type_name`.
-//!
-//! The compiler guarantees nothing about that text: paths, generics, lifetimes and spaces differ between versions.
-//! All of them are removed, so that a lock's name does not depend on the compiler.
+//! The bare name of a type, from `std::any::type_name`. Paths, generics, lifetimes and spaces differ between versions of
+//! the compiler, so all of them are removed.
 
 /// Input:  `&mut alloc::vec::Vec<(u8, my::Item<'_>)>`
 /// Output: `Vec`
@@ -13,30 +11,19 @@ pub(super) fn bare(full: &str) -> String {
         let stripped = ["&", "mut ", "dyn ", "*const ", "*mut "]
             .iter()
             .find_map(|prefix| name.strip_prefix(prefix))
-            .or_else(|| {
-                name.strip_prefix('\'')
-                    .and_then(|lifetime| lifetime.split_once(' '))
-                    .map(|(_, rest)| rest)
-            });
-        match stripped {
-            Some(rest) => name = rest.trim_start(),
-            None => break,
-        }
+            .or_else(|| Some(name.strip_prefix('\'')?.split_once(' ')?.1));
+        let Some(rest) = stripped else { break };
+        name = rest.trim_start();
     }
-    if let Some(inside) = name
-        .strip_prefix('(')
-        .and_then(|rest| rest.strip_suffix(')'))
-    {
+    let between = |open, close| name.strip_prefix(open)?.strip_suffix(close);
+    if let Some(inside) = between('(', ')') {
         let elements: Vec<String> = split(inside, ',')
             .map(bare)
             .filter(|element| !element.is_empty())
             .collect();
         return format!("({})", elements.join(","));
     }
-    if let Some(inside) = name
-        .strip_prefix('[')
-        .and_then(|rest| rest.strip_suffix(']'))
-    {
+    if let Some(inside) = between('[', ']') {
         let element = split(inside, ';').next().unwrap_or_default();
         return format!("[{}]", bare(element));
     }
@@ -60,7 +47,6 @@ fn split(text: &str, separator: char) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The name without the path before it and the generics after it.
 fn last_segment(path: &str) -> &str {
     let generics = path.find('<').unwrap_or(path.len());
     let plain = path[..generics].trim_end_matches("::");

@@ -95,7 +95,7 @@ impl Expansion<'_> {
         let held = if finishes {
             quote_spanned! {*span=>
                 let __body = #private::pin!(#body);
-                let __value = #private::finish(&mut __held, __body).await;
+                let __value = #private::finish(#private::under_finishing(&mut __held, __body).await);
                 return __value;
             }
         } else {
