@@ -14,7 +14,7 @@ use std::task::{Context, Poll, Waker, ready};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 pub(crate) use aside::{enter, has_told, observe, tell};
-pub(crate) use block_on::block_on;
+pub(crate) use block_on::{block_on, is_woken_at_once};
 pub(crate) use coop::{Coop, proceed};
 pub(crate) use limit::Limit;
 pub(crate) use thread::{on_thread, spawn};
