@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn renewals_are_common_and_at_most_a_third_of_the_lease_away() {
+    fn beats_are_common_and_at_most_a_third_of_the_lease_away() {
         let beat = Duration::from_secs(9) / 3;
         let at = |millis: u64| Instant::from_nanos(millis * 1_000_000);
         assert_eq!(at(0).next_multiple(beat), at(3_000));

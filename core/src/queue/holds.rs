@@ -31,6 +31,11 @@ enum Inner {
 }
 
 impl Holds {
+    fn of(holds: Inner) -> Self {
+        let bounds = Bounds::default();
+        Self { holds, bounds }
+    }
+
     pub(crate) fn all(&self) -> &[Arc<Hold>] {
         match &self.holds {
             Inner::One(hold) => slice::from_ref(hold),
@@ -130,22 +135,15 @@ impl Holds {
     }
 }
 
-impl From<Inner> for Holds {
-    fn from(holds: Inner) -> Self {
-        let bounds = Bounds::default();
-        Self { holds, bounds }
-    }
-}
-
 impl From<Vec<Arc<Hold>>> for Holds {
     fn from(holds: Vec<Arc<Hold>>) -> Self {
-        Inner::Several(holds.into()).into()
+        Self::of(Inner::Several(holds.into()))
     }
 }
 
 impl From<Arc<Hold>> for Holds {
     fn from(hold: Arc<Hold>) -> Self {
-        Inner::One(hold).into()
+        Self::of(Inner::One(hold))
     }
 }
 

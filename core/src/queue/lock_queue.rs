@@ -250,9 +250,9 @@ impl Transition<'_> {
         let took = sent.until(self.now);
         let is_lost = matches!(result, Err(error) if error.is_disconnected());
         // An answer that took no time came from a store in this process, or from one that is not connected yet.
-        if let Some(observer) = self.queue.member.observer().cloned()
-            && !is_lost
+        if !is_lost
             && !took.is_zero()
+            && let Some(observer) = self.queue.member.observer().cloned()
         {
             let metric = Metric::StoreOperationDuration;
             self.wakes

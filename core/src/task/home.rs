@@ -1,11 +1,8 @@
-use std::future::Future;
-use std::pin::pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Wake, Waker};
 use std::thread::{self, ThreadId};
 
 use tokio::runtime::{Handle, Id, RuntimeFlavor};
+
+use crate::wait::is_woken_at_once;
 
 /// A lock that a caller holds isn't released while calls for locks block all of its home.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,17 +30,7 @@ impl Home {
 /// A thread for blocking calls has a runtime handle, too, but there `yield_now` calls its waker at once. (The coop
 /// budget says nothing about an unconstrained task.)
 pub(crate) fn runs_a_task() -> bool {
-    struct Woken(AtomicBool);
-    impl Wake for Woken {
-        fn wake(self: Arc<Self>) {
-            self.0.store(true, Ordering::Release);
-        }
-    }
-    let woken = Arc::new(Woken(AtomicBool::new(false)));
-    let waker = Waker::from(woken.clone());
-    let yields = pin!(tokio::task::yield_now());
-    let _ = yields.poll(&mut Context::from_waker(&waker));
-    !woken.0.load(Ordering::Acquire)
+    !is_woken_at_once(tokio::task::yield_now())
 }
 
 #[cfg(test)]

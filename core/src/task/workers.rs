@@ -1,6 +1,7 @@
 //! Which workers are blocked by calls that wait for locks. Tokio starts no worker in place of a blocked one: if all of
 //! them wait for locks that tasks of the same runtime hold, no such task can run on.
 
+use std::collections::HashMap;
 use std::sync::Mutex;
 
 use tokio::runtime::{Handle, Id, RuntimeFlavor};
@@ -8,13 +9,8 @@ use tokio::runtime::{Handle, Id, RuntimeFlavor};
 use super::runs_a_task;
 use crate::process::PerProcess;
 
-struct Runtime {
-    id: Id,
-    workers: usize,
-    blocked: usize,
-}
-
-static RUNTIMES: PerProcess<Mutex<Vec<Runtime>>> = PerProcess::new(Mutex::default);
+/// The workers of each runtime, and how many of them are blocked.
+static RUNTIMES: PerProcess<Mutex<HashMap<Id, (usize, usize)>>> = PerProcess::new(Mutex::default);
 
 #[derive(Debug)]
 pub(crate) struct BlockedWorker(Id);
@@ -25,16 +21,8 @@ impl BlockedWorker {
         if handle.runtime_flavor() == RuntimeFlavor::CurrentThread || !runs_a_task() {
             return None;
         }
-        let id = handle.id();
-        let mut runtimes = RUNTIMES.lock();
-        match runtimes.iter_mut().find(|runtime| runtime.id == id) {
-            Some(runtime) => runtime.blocked += 1,
-            None => runtimes.push(Runtime {
-                id,
-                workers: handle.metrics().num_workers(),
-                blocked: 1,
-            }),
-        }
+        let (id, workers) = (handle.id(), handle.metrics().num_workers());
+        RUNTIMES.lock().entry(id).or_insert((workers, 0)).1 += 1;
         Some(Self(id))
     }
 
@@ -46,10 +34,10 @@ impl BlockedWorker {
 impl Drop for BlockedWorker {
     fn drop(&mut self) {
         let mut runtimes = RUNTIMES.lock();
-        if let Some(index) = runtimes.iter().position(|runtime| runtime.id == self.0) {
-            runtimes[index].blocked -= 1;
-            if runtimes[index].blocked == 0 {
-                runtimes.swap_remove(index);
+        if let Some((_, blocked)) = runtimes.get_mut(&self.0) {
+            *blocked -= 1;
+            if *blocked == 0 {
+                runtimes.remove(&self.0);
             }
         }
     }
@@ -57,9 +45,8 @@ impl Drop for BlockedWorker {
 
 /// If all workers of the runtime are blocked: their number.
 pub(crate) fn all_blocked(runtime: Id) -> Option<usize> {
-    let runtimes = RUNTIMES.lock();
-    let found = runtimes.iter().find(|found| found.id == runtime)?;
-    (found.blocked >= found.workers).then_some(found.workers)
+    let (workers, blocked) = *RUNTIMES.lock().get(&runtime)?;
+    (blocked >= workers).then_some(workers)
 }
 
 #[cfg(test)]

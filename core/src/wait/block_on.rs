@@ -44,6 +44,13 @@ pub(super) fn functions() -> &'static RawWakerVTable {
     Arc::new(Sleeper::default()).waker().clone().vtable()
 }
 
+/// Whether the first poll of `future` wakes its task.
+pub(crate) fn is_woken_at_once(future: impl Future) -> bool {
+    let sleeper = Arc::new(Sleeper::default());
+    let _ = pin!(future).poll(&mut Context::from_waker(&sleeper.waker()));
+    *lock(&sleeper.woken)
+}
+
 /// For futures that need no runtime, like those of the handles.
 pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);

@@ -15,7 +15,7 @@ use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use aside::tell;
 pub(crate) use aside::{enter, has_told, observe};
-pub(crate) use block_on::block_on;
+pub(crate) use block_on::{block_on, is_woken_at_once};
 pub(crate) use coop::{Coop, proceed};
 pub(crate) use limit::Limit;
 pub(crate) use thread::{on_thread, spawn};
