@@ -60,10 +60,14 @@ pub trait Engine: Any + fmt::Debug + RefUnwindSafe + Send + Sync + UnwindSafe {
     }
 
     /// The same store, with all connections by TCP made by `dialer`. `None` if no server is reached by TCP.
-    fn dialed_by(&self, dialer: &Dialer) -> Option<Arc<dyn Engine>>;
+    fn dialed_by(&self, _dialer: &Dialer) -> Option<Arc<dyn Engine>> {
+        None
+    }
 
     /// The same store, with all credentials from `source`. Fails if the URL has credentials.
-    fn asking(&self, source: &Source) -> Result<Arc<dyn Engine>, &'static str>;
+    fn asking(&self, _source: &Source) -> Result<Arc<dyn Engine>, &'static str> {
+        Err("this store has no credentials")
+    }
 
     /// Checks the options that not every engine supports.
     fn check(&self, _options: &Options) -> Checked {

@@ -86,8 +86,10 @@ impl Store for ToyStore {
         let Some(server) = &*server else {
             return Some(request.unsent());
         };
-        let sent = server.send(Job::Run(self.member, request));
-        sent.err().map(|request| request.failed(not_yet()))
+        match server.send(Job::Run(self.member, request)) {
+            Err(Job::Run(_, request)) => Some(request.failed(not_yet())),
+            _ => None,
+        }
     }
 
     fn close(&self) {

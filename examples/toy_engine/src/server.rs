@@ -17,9 +17,12 @@ pub(crate) enum Job {
     Join(MemberId, UnboundedSender<Said>),
     Leave(MemberId),
     Run(MemberId, Request),
-    /// All names and their states, for an operator.
-    Read(UnboundedSender<(u64, Vec<(Name, NameRecord)>)>),
+    /// For an operator.
+    Read(UnboundedSender<Read>),
 }
+
+/// The server's time, and all names with their states.
+pub(crate) type Read = (u64, Vec<(Name, NameRecord)>);
 
 /// What the server sends to a member.
 pub(crate) enum Said {

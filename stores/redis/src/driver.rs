@@ -38,7 +38,6 @@ impl Driver {
         Ok(())
     }
 
-    /// Reports at once that there's no connection yet.
     pub(crate) fn run(self, events: Arc<dyn Events>) -> impl Future<Output = ()> {
         if self.first.is_none() {
             events.disconnected(Node::ONLY, not_yet());

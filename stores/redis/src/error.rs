@@ -105,8 +105,7 @@ pub(super) fn of_socket(error: &std::io::Error) -> StoreError {
     StoreError::disconnected(error.to_string())
 }
 
-/// Removes credentials: newer servers name the user who lacks a permission, and all repeat the arguments of an unknown
-/// command.
+/// Newer servers name the user who lacks a permission, and all repeat the arguments of an unknown command.
 fn anonymous(details: &str) -> Cow<'_, str> {
     if let Some((unknown, _)) = details.split_once(", with args beginning with") {
         return unknown.into();
@@ -120,8 +119,7 @@ fn anonymous(details: &str) -> Cow<'_, str> {
 
 const CAUGHT: &str = "@user_script:";
 
-/// Since Redis 7, an error within a script keeps its code. Older versions report ERR or [`CAUGHT`], and maybe the code
-/// in the text.
+/// Before Redis 7, an error within a script has the code ERR or [`CAUGHT`], and maybe its own code in the text.
 fn meaning<'a>(code: &'a str, details: &'a str) -> &'a str {
     let (code, caught) = match code {
         CAUGHT => ("ERR", true),

@@ -24,7 +24,6 @@ pub(crate) struct Inspector {
 }
 
 impl Inspector {
-    /// `spec`: with the id of no member, because the scripts need an id, but an inspector is no member.
     pub(crate) fn new(spec: Spec) -> Self {
         Self {
             connector: Connector::new(Spec {

@@ -76,8 +76,7 @@ pub(crate) struct Spec {
     pub(crate) connect_timeout: Duration,
     /// Reserved for the checks of the first connection. `None`: another node of the cluster is checked.
     pub(crate) probe: Option<Name>,
-    /// For an operator. Its connections write no key on the server: they note no term, and load missing scripts without the
-    /// key that keeps other clients from loading them too.
+    /// For an operator, who writes no key: notes no term, and keeps no other client from loading missing scripts too.
     pub(crate) reads: bool,
     /// Whether this member has sent nothing to the server yet, so that the server knows none of its tickets.
     pub(crate) is_new: bool,

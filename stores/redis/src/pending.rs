@@ -14,7 +14,6 @@ use crate::wire::Value;
 
 const RELOADS: u32 = 3;
 
-/// Replies come in the order in which the requests were written.
 pub(super) enum Awaited {
     Request(Sending),
     Both([Sending; 2]),

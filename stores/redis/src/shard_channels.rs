@@ -10,7 +10,6 @@ const MOST: usize = 4096;
 
 pub(super) struct ShardChannels {
     member: MemberId,
-    /// Whether the server has shard channels, and the user may use them.
     usable: bool,
     subscribed: HashSet<String>,
     /// For which the store has queued one request; `true`: since the last [`sweep`](Self::sweep).
@@ -65,8 +64,7 @@ impl ShardChannels {
         self.once.clear();
     }
 
-    /// Forgets names without a recent request. Subscriptions stay: the reply to SUNSUBSCRIBE can't be told from the
-    /// push that reports a moved slot.
+    /// Subscriptions stay: the reply to SUNSUBSCRIBE can't be told from the push that reports a moved slot.
     pub(super) fn sweep(&mut self) {
         self.once.retain(|_, recent| std::mem::take(recent));
     }

@@ -6,6 +6,7 @@ mod pool;
 mod quorum;
 mod redis;
 mod sentinel;
+mod toy;
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -17,6 +18,7 @@ pub use memory::Memory;
 pub use quorum::{OnQuorum, quorum_url};
 pub use redis::{ByDialer, OnRedis, OverTls, UnderTheRule, WithoutHandoff};
 pub use sentinel::OnSentinel;
+pub use toy::Toy;
 
 use crate::events::{LONG, PATIENCE, finishes_within};
 use crate::redis::Redis;
@@ -106,6 +108,7 @@ macro_rules! conformance {
             })+
         }
         $crate::conformance!(@store memory Memory $($module: $($test)+;)+);
+        $crate::conformance!(@store toy Toy $($module: $($test)+;)+);
         $crate::conformance!(@store redis OnRedis $($module: $($test)+;)+);
         $crate::conformance!(@store sentinel OnSentinel $($module: $($test)+;)+);
         $crate::conformance!(@store cluster OnCluster $($module: $($test)+;)+);

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::{MemoryStore, Space};
-use crate::address::Dialer;
 use crate::credentials::Source;
 use crate::error::SetupError;
 use crate::store::engine::{
@@ -50,10 +49,6 @@ impl Engine for MemoryEndpoint {
 
     fn is_same_store(&self, other: &dyn Engine) -> bool {
         self.shared.is_some() && same_kind(other) == Some(self)
-    }
-
-    fn dialed_by(&self, _: &Dialer) -> Option<Arc<dyn Engine>> {
-        None
     }
 
     fn asking(&self, _: &Source) -> Result<Arc<dyn Engine>, &'static str> {

@@ -11,7 +11,6 @@ use crate::access::{Access, Login};
 use crate::wire::Transport;
 use crate::wire::{Connection, ErrorReply, Limits, Value};
 
-/// The oldest version with all commands that the scripts use.
 const OLDEST: (u32, u32) = (6, 2);
 const INTRODUCTIONS: (u32, u32) = (7, 2);
 

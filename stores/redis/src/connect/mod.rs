@@ -75,7 +75,6 @@ impl Connector {
         facts.guarantees(&self.spec.guard, replicas)
     }
 
-    /// Waits for a server that loads its data or lacks replicas, and for sentinels to find a primary.
     pub(super) async fn first(&self, left: Duration) -> Result<Ready, SetupError> {
         let mut passing = None;
         let end = Instant::now() + left;
@@ -164,8 +163,7 @@ impl Connector {
         }
     }
 
-    /// Connects once more to find the cause. A server that expects TLS just closes a plain connection, and the alert of
-    /// a server that refuses the client may be lost together with unread bytes.
+    /// Connects again for the cause: a server just closes a plain connection, and an alert may be lost with unread bytes.
     async fn fault_of_tls(&self) -> Option<TlsError> {
         let Route::Fixed(address) = &self.spec.route else {
             return None;

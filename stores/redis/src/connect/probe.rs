@@ -63,8 +63,7 @@ pub(super) async fn wait(connection: &mut Connection) -> Result<(), ConnectError
     })
 }
 
-/// Together these run every command of the scripts: they make two holders, a waiter that gets a grant message, a
-/// tombstone that refuses a ticket, and a signal that is deleted with the name.
+/// These run every command of the scripts: with two holders, a grant by message, a tombstone, and a deleted signal.
 fn operations() -> [Op; 10] {
     let [other, first, second, signal] = [(); 4].map(|()| Ticket::random());
     let acquire = |ticket| Op::Acquire {

@@ -31,7 +31,6 @@ pub(in super::super) struct Renewal {
 }
 
 impl Renewal {
-    /// For a connection that has just logged in with `granted`. A provider may take as long as `limit`.
     pub(in super::super) fn new(
         login: &Login,
         address: &Address,

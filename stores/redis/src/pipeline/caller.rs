@@ -43,8 +43,7 @@ impl Store for Pipeline {
         } else if state.out.is_taken()
             || state.due && (!state.urgent || state.reader == Some(thread::current().id()))
         {
-            // The current writer sends them, or the engine before it sleeps. That's soon enough for releases, and lets
-            // the requests of all tasks that the engine has woken share a write.
+            // The current writer sends them, or the engine before it sleeps: together with those of all tasks it has woken.
         } else if self.under_way.load(Ordering::Relaxed) <= FEW {
             self.write(state);
         } else {

@@ -110,9 +110,8 @@
       call('DEL', TICKETS_KEY, HELD_KEY, QUEUE_KEY)
     end
 
-    -- Removes the other keys if they don't match the first one: an eviction or a user may have removed one of them.
-    -- Lost waiters ask again. If holders are lost, operations that change the name fail until the longest lease has
-    -- ended.
+    -- Removes the other keys if one of them was evicted or removed. Lost waiters ask again. If holders are lost,
+    -- operations that change the name fail until the longest lease has ended.
     function x.mend()
       local here = call('HLEN', TICKETS_KEY)
       local held_here = s[HELD_APART] == 0 or call('ZCARD', HELD_KEY) == s[HOLDERS]
@@ -163,8 +162,7 @@
           keeps[#keeps + 1] = text_of(r)
         end
       end
-      -- In chunks, because unpack has a limit. The kept records come first: otherwise the hash could lose its time to
-      -- live.
+      -- In chunks, because unpack has a limit. First the kept records, else the hash could lose its time to live.
       for i = 1, #keeps, 1000 do call('HSET', TICKETS_KEY, unpack(keeps, i, min(i + 999, #keeps))) end
       for i = 1, #drops, 1000 do call('HDEL', TICKETS_KEY, unpack(drops, i, min(i + 999, #drops))) end
     end

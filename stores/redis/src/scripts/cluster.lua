@@ -8,9 +8,8 @@ local function publish(member, text)
   return call('PUBLISH', CHANNEL .. member, text)
 end
 
--- Whether all keys of the name are at this node. While the slot migrates, the server refuses a command with a key that
--- isn't here. The last of these keys never exists, so both nodes refuse until the whole slot has moved: no operation
--- sees only a part of a name's keys.
+-- Whether all keys of the name are at this node: while the slot migrates, the server refuses a key that isn't here. The
+-- last of them never exists, so both nodes refuse until the whole slot has moved, and no operation sees only some keys.
 local function are_here()
   local found = redis.pcall('EXISTS', KEY, KEY .. OF_TICKETS, KEY .. OF_HELD, KEY .. OF_QUEUE, KEY .. OF_GONE, KEY .. OF_SIGNALS, KEY .. OF_WHOLE)
   if type(found) == 'number' then return true end

@@ -128,8 +128,7 @@ local function cut()
         break
       end
 
-      -- Making a string takes time for each of its bytes, so each part is copied once. `left`: the start of the new
-      -- queue; `rest`: where the remaining part begins in the old text.
+      -- Each part is copied once. `left`: the start of the new queue; `rest`: where the rest begins in the old text.
       local held, rest, left = '', queue, ''
       local to, message
       if start >= queue then
@@ -144,8 +143,7 @@ local function cut()
           local bytes, _, _, place, heard, told = unpack_struct('<IIBddd', state, queue)
           local counter, hold, _, units = unpack_struct('<dddd', state, queue + 106)
           if used + units <= cap then
-            -- The rest of the script runs if the next one fits too, or if the first wants all units and was silent for
-            -- long.
+            -- Not here: if the next one fits too, or if the first wants all units and was silent for long.
             rest, to = queue + RECORD_SIZE + bytes, sub(state, queue + 74, queue + 105)
             if waiting > 1 and used + units + unpack_struct('<d', state, rest + 130) <= cap
               or units == cap and to ~= sub(text, 33, 64) and now - max(heard, told) > CLAIM_MS * 1000 then

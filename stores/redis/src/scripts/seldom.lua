@@ -149,8 +149,7 @@
         drop_holder(r, true)
       else
         remove_holder(r)
-        -- The member may have tried to claim the signal while the store granted nothing. Then the ticket doesn't become
-        -- quiet, so that no later waiter gets the signal before it.
+        -- Who may have tried to claim the signal while the store granted nothing doesn't become quiet.
         local waits = r[NUMBER] > 0 and r[HEARD] > r[WHEN] - min(CLAIM_MS, r[HOLD]) * 1000
         if r[NUMBER] > 0 then signalling().put(r[NUMBER], r[TEXT]) end
         r[FLAG], r[WHEN], r[TOKEN], r[NUMBER], r[TEXT] = waits and 0 or 3, 0, 0, 0, nil

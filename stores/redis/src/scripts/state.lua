@@ -111,8 +111,7 @@ local function run()
     return s[HELD_APART] + s[QUEUE_APART] > 0 and others().find(ticket)
   end
 
-  -- By position; nil if the waiter is quiet or doesn't exist. For a waiter in the first key, also the time of its last
-  -- message.
+  -- Nil if the waiter is quiet or doesn't exist. For a waiter in the first key, also the time of its last message.
   local function place_at(i)
     if s[QUEUE_APART] == 1 then return others().place(i) end
     local r = queue[i]

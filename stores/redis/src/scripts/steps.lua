@@ -83,8 +83,7 @@
       if heard then
         local counter, hold, wait, units = unpack_struct('<dddd', text, 65)
         own[HEARD] = now
-        -- A store that grants nothing accepts no claims. But it doesn't take the grant back, because the member may
-        -- rely on it.
+        -- A store that grants nothing accepts no claims, but takes no grant back: the member may rely on it.
         unclaimed = closed and own[FLAG] == 1
         ask(own, max(counter, own[COUNTER]), unclaimed and own[HOLD] or hold, wait, own[UNITS])
         if own[TOKEN] > 0 then

@@ -53,7 +53,6 @@ local lease, lag = math.max(own_lease, tonumber(known[4]) or 0), math.max(own_la
 if elsewhere >= turn then lease = math.max(lease, tonumber(ARGV[7])) end
 local next_lease, next_lag = math.max(own_lease, tonumber(known[7]) or 0), math.max(own_lag, tonumber(known[8]) or 0)
 if turn == 0 then turn = elsewhere end
--- A turn later than now means that the clock was stepped back.
 if turn == 0 or turn > now then turn = now end
 if now - turn > WEEK_MS * 1000 then
   lease, lag, next_lease, next_lag, turn = next_lease, next_lag, own_lease, own_lag, now

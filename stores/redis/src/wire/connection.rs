@@ -29,7 +29,6 @@ pub(in super::super) struct Connection {
 }
 
 impl Connection {
-    /// Connects; a TLS failure is a [`TlsError`] inside the error.
     pub(in super::super) async fn open(
         address: &Address,
         transport: &Transport,

@@ -27,7 +27,6 @@ impl Inbox {
         }
     }
 
-    /// Zero bytes: the end of the stream.
     pub(in super::super) fn poll_fill(
         &mut self,
         cx: &mut Context<'_>,

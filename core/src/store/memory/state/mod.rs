@@ -63,7 +63,8 @@ impl State {
         self.records.is_empty() && self.gone.is_empty() && self.signals.is_empty()
     }
 
-    pub(crate) fn kept_until(&self) -> u64 {
+    /// When the state may be dropped, in microseconds: some time after its last lease, place or tombstone has ended.
+    pub fn kept_until(&self) -> u64 {
         let leases = self.held.iter().map(|held| held.0);
         let ends = leases
             .chain(self.places_end())

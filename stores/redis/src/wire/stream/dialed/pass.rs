@@ -27,8 +27,7 @@ impl Drop for Panicking<'_> {
     }
 }
 
-/// Reads some bytes, writes all of them, and only then reads again. In contrast, `copy` continues to read while it cannot
-/// write. If a read fails then, `copy` loses the bytes that it has read before.
+/// Writes all bytes before it reads again. `copy` reads on: if a read fails then, it loses the bytes not written yet.
 async fn forward(
     from: &mut (impl AsyncRead + Unpin),
     to: &mut (impl AsyncWrite + Unpin),

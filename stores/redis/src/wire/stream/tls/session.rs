@@ -86,8 +86,7 @@ impl Session {
         }
     }
 
-    /// Encrypts and writes. If the socket takes only a part of the encrypted bytes, returns `WouldBlock`. Then the caller
-    /// must offer the same bytes again until they count as written.
+    /// After `WouldBlock`, the caller must offer the same bytes again: the socket may have taken a part of them, encrypted.
     pub(in super::super) fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
         let Self { socket, state } = self;
         let state = &mut *lock(state);
