@@ -1,20 +1,20 @@
-//! Runs a future under one hold or several. During each poll, nested calls can re-enter the holds. The future ends when
-//! one hold is lost. A future that is cancelled is dropped as it is polled: nested calls of its drop re-enter, too.
+//! Runs a future under holds, which nested calls can re-enter during each poll, and also as a cancelled future is
+//! dropped.
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use pin_project_lite::pin_project;
 
 use super::body::BodySpan;
 use super::enter;
-use super::frames::Frames;
+use super::frames::{enter_scope, leave, push_locks};
 use crate::error::LockError;
-use crate::queue::Holds;
+use crate::queue::{Holds, OpenClient};
 
 pin_project! {
-    /// See [`run`].
     #[must_use = "futures do nothing unless polled"]
     pub(crate) struct Run<F> {
         holds: Holds,
@@ -35,7 +35,7 @@ pin_project! {
     }
 }
 
-/// Runs `body` under `holds`. If one is lost, `body` is dropped at its next await, and the result is `LockError::Lost`.
+/// If a hold is lost, `body` is dropped at its next await.
 pub(crate) fn run<F: Future>(holds: Holds, body: F) -> Run<F> {
     Run {
         span: BodySpan::of(&holds),
@@ -66,7 +66,7 @@ impl<F: Future> Future for Run<F> {
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Loss {
     Ends,
-    /// The holds were granted during this same poll, so they are not checked before the body is polled.
+    /// Granted during this same poll, so not checked before the body is polled.
     EndsLater,
     Nothing,
 }
@@ -85,8 +85,7 @@ fn poll_body<F: Future>(
     if let Poll::Ready(output) = body.poll(cx) {
         return Poll::Ready(Ok(output));
     }
-    // `poll_lost` registers the waker. It is called only now, because most bodies end in their first poll and need no
-    // waker.
+    // Only now, because most bodies end in their first poll and need no waker.
     match loss {
         Loss::Nothing => Poll::Pending,
         Loss::Ends | Loss::EndsLater => holds.poll_lost(cx).map(Err),
@@ -98,12 +97,11 @@ fn poll_body<F: Future>(
 #[derive(Debug, Default)]
 pub(crate) struct Around {
     span: BodySpan,
-    /// Only while a cancelled future is dropped.
-    leaving: Option<Frames>,
+    /// While a cancelled future is dropped.
+    leaving: Option<u64>,
 }
 
 impl Around {
-    /// Polls `body` once under `holds`.
     #[inline]
     pub(crate) fn poll<F: Future>(
         &mut self,
@@ -123,25 +121,67 @@ impl Around {
         polled
     }
 
-    /// Begins the span, because the body begins now.
     #[inline]
     pub(crate) fn begin(&mut self, holds: &Holds) {
         self.span.begin(holds);
     }
 
-    /// The body is cancelled: enters its frames and its span until this value is dropped. That must happen on this
-    /// thread, as soon as the body is dropped.
+    /// The body is cancelled: until this value is dropped, as soon as the body is dropped, and on this thread.
     pub(crate) fn cancel(&mut self, holds: &Holds) {
         self.span.enter_to_end();
-        self.leaving = Some(enter(holds).frames());
+        self.leaving = Some(push_locks(holds));
     }
 }
 
 impl Drop for Around {
     #[inline]
     fn drop(&mut self) {
-        if self.leaving.take().is_some() {
+        if let Some(frame) = self.leaving {
+            leave(frame);
             self.span.exit();
         }
+    }
+}
+
+pin_project! {
+    #[must_use = "futures do nothing unless polled"]
+    pub(crate) struct Scoped<F> {
+        client: Arc<OpenClient>,
+        // `None` only during the drop.
+        #[pin]
+        future: Option<F>,
+    }
+
+    impl<F> PinnedDrop for Scoped<F> {
+        fn drop(this: Pin<&mut Self>) {
+            let mut this = this.project();
+            let _entered = enter_scope(this.client.clone());
+            this.future.set(None);
+        }
+    }
+}
+
+pub(crate) fn scope<F>(client: Arc<OpenClient>, future: F) -> Scoped<F> {
+    Scoped {
+        client,
+        future: Some(future),
+    }
+}
+
+pub(crate) fn blocking_scope<T>(client: Arc<OpenClient>, run: impl FnOnce() -> T) -> T {
+    let _entered = enter_scope(client);
+    run()
+}
+
+impl<F: Future> Future for Scoped<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let this = self.project();
+        let Some(future) = this.future.as_pin_mut() else {
+            return Poll::Pending;
+        };
+        let _entered = enter_scope(this.client.clone());
+        future.poll(cx)
     }
 }

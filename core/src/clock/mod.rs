@@ -1,7 +1,5 @@
-//! Local time for leases: a clock that keeps counting while the machine sleeps.
-//!
-//! `std::time::Instant` stops during suspend on Linux: a laptop or a virtual machine that wakes up would treat a lease
-//! that ended long ago as valid.
+//! Local time for leases: a clock that keeps counting while the machine sleeps. (`std::time::Instant` stops then on
+//! Linux: a machine that wakes up would treat a lease that ended long ago as valid.)
 
 use std::time::Duration;
 
@@ -13,13 +11,11 @@ const CLOCK: ClockId = ClockId::Boottime;
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 const CLOCK: ClockId = ClockId::Monotonic;
 
-/// The margin because clocks drift: 1 % and 2 ms. By this margin, a grant ends earlier here than in the store, and a
-/// time without grants ends later.
 const DRIFT_DIVISOR: u32 = 100;
 const DRIFT_FLOOR: Duration = Duration::from_millis(2);
 
 /// A point of local time, in nanoseconds since the machine started.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instant(u64);
 
 impl Instant {
@@ -49,34 +45,44 @@ impl Instant {
         self.0
     }
 
-    /// The instant `duration` after this one. Saturates at [`Instant::NEVER`].
+    /// Saturates at [`Instant::NEVER`].
     #[inline]
     pub fn after(self, duration: Duration) -> Self {
-        let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
-        Self(self.0.saturating_add(nanos))
+        Self(self.0.saturating_add(nanos(duration)))
     }
 
-    /// The time until `later`; zero if `later` has passed.
+    /// Zero if `later` has passed.
     #[inline]
     pub fn until(self, later: Self) -> Duration {
         Duration::from_nanos(later.0.saturating_sub(self.0))
     }
 
-    /// Until when a grant of `lease` that was requested at `self` is valid here, with the allowance for drift.
+    #[inline]
+    pub(crate) fn next_multiple(self, period: Duration) -> Self {
+        let period = nanos(period).max(1);
+        Self((self.0 / period + 1).saturating_mul(period))
+    }
+
+    /// Until when a grant of `lease` that was requested at `self` is valid here.
     #[inline]
     pub fn validity(self, lease: Duration) -> Self {
         self.after(lease.saturating_sub(drift(lease)))
     }
 
-    /// When `time`, counted from `self`, is certainly over in the store, too: includes the allowance for drift.
+    /// When `time`, counted from `self`, is certainly over in the store, too.
     pub fn surely_after(self, time: Duration) -> Self {
         self.after(time).after(drift(time))
     }
 }
 
-/// How far two clocks may drift apart during `time`.
 #[inline]
-fn drift(time: Duration) -> Duration {
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Between two clocks. By this margin, a grant ends earlier here than in the store, and a time without grants later.
+#[inline]
+pub(crate) fn drift(time: Duration) -> Duration {
     time / DRIFT_DIVISOR + DRIFT_FLOOR
 }
 
@@ -114,6 +120,15 @@ mod tests {
             sent.after(Duration::from_millis(9_898))
         );
         assert_eq!(sent.validity(Duration::from_millis(1)), sent);
+    }
+
+    #[test]
+    fn beats_are_common_and_at_most_a_third_of_the_lease_away() {
+        let beat = Duration::from_secs(9) / 3;
+        let at = |millis: u64| Instant::from_nanos(millis * 1_000_000);
+        assert_eq!(at(0).next_multiple(beat), at(3_000));
+        assert_eq!(at(2_999).next_multiple(beat), at(3_000));
+        assert_eq!(at(3_000).next_multiple(beat), at(6_000));
     }
 
     #[test]

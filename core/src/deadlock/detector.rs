@@ -1,5 +1,5 @@
-//! [`Detector`]: the searches of one client, and when they are due: after `deadlock_after`, at each doubling of it, and
-//! sooner if a client didn't answer or must end the deadlock. Sends nothing itself: it returns what is [to do](Todo).
+//! [`Detector`]: the searches of one client, and when they are due. Sends nothing itself: it returns what is [to
+//! do](Todo).
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Weak};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::graph::{Cycle, WaitId, WaitingHold};
 use super::probe::{Answer, Probe};
-use super::search::{Outcome, Search, Todo};
+use super::search::{Search, Todo};
 use super::waits::{TaskWait, waits_of};
 use crate::clock::Instant;
 use crate::name::Name;
@@ -16,15 +16,13 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard};
 use crate::wait::lock;
 
-/// How long a round waits for answers. After that, the round ends without the missing answers.
+/// After that, the round ends without the missing answers.
 const ROUND: Duration = Duration::from_millis(400);
-/// The pause before a search is repeated because answers were missing, or because another client must end the deadlock.
+/// Answers were missing, or another client must end the deadlock.
 const SOON: Duration = Duration::from_millis(250);
-/// How often in a row a search is repeated after the pause `SOON`.
 const SOON_TIMES: u32 = 8;
-/// After this many incomplete rounds in a row, a search continues without the missing answers.
+/// After this many incomplete rounds, a search continues without the missing answers.
 const PATIENT: u32 = 4;
-/// How many questions of other clients are remembered, to recognize second copies.
 const REMEMBERED: usize = 64;
 const LONGEST: Duration = Duration::from_secs(60);
 
@@ -42,24 +40,21 @@ struct State {
     looks: HashMap<WaitId, Look>,
     /// The searches in progress, by their rounds.
     searches: HashMap<u64, Search>,
-    /// The last questions of other clients, the newest last.
+    /// The last questions of other clients, to recognize second copies.
     questions: VecDeque<(MemberId, u64)>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Look {
     wait: Weak<TaskWait>,
-    /// The time of the wait's entry in `due`: the next search, or the end of a round.
+    /// Of its entry in `due`: the next search, or the end of a round.
     due: Instant,
-    /// The pause after the next search that need not be repeated soon.
+    /// After the next search that need not be repeated soon.
     pause: Duration,
-    /// The current round of the search, if one is in progress.
     round: Option<u64>,
-    /// How often in a row the search was repeated after the pause `SOON`.
     repeated: u32,
-    /// The number of incomplete rounds in a row.
     incomplete: u32,
-    /// The deadlocks that were reported, each as the sorted tokens of its holds.
+    /// Each as the sorted tokens of its holds.
     reported: HashSet<Vec<u64>>,
 }
 
@@ -73,17 +68,14 @@ impl Detector {
         }
     }
 
-    /// Adds `wait`, which begins now. Returns the time of the first search, which is `after` from now.
+    /// Returns the time of the first search.
     pub(crate) fn add(&self, wait: &Arc<TaskWait>, now: Instant, after: Duration) -> Instant {
         let due = now.after(after);
         let look = Look {
             wait: Arc::downgrade(wait),
             due,
             pause: after,
-            round: None,
-            repeated: 0,
-            incomplete: 0,
-            reported: HashSet::new(),
+            ..Look::default()
         };
         let mut state = lock(&self.state);
         state.due.insert((due, wait.id()));
@@ -91,7 +83,6 @@ impl Detector {
         due
     }
 
-    /// When the next search begins or the next round ends.
     pub(crate) fn next(&self) -> Option<Instant> {
         lock(&self.state).due.first().map(|(due, _)| *due)
     }
@@ -108,21 +99,20 @@ impl Detector {
                 Some(Some(round)) => self.end_round(state, round, now, &mut todos),
                 Some(None) => {
                     drop(state);
-                    self.begin(id, now, &mut todos);
+                    todos.extend(self.begin(id, now));
                 }
             }
         }
     }
 
-    /// Begins a search around `wait`, because another client has found that `wait` must end a deadlock.
+    /// Another client has found that `wait` must end a deadlock.
     pub(crate) fn search(&self, wait: WaitId, now: Instant) -> Vec<Todo> {
-        let mut todos = Vec::new();
         let look = |state: &State| state.looks.get(&wait).map(|look| look.round);
         let is_idle = look(&lock(&self.state)) == Some(None);
-        if is_idle {
-            self.begin(wait, now, &mut todos);
+        match is_idle {
+            true => self.begin(wait, now),
+            false => Vec::new(),
         }
-        todos
     }
 
     /// `waits`: whether a ticket of this client waits for that name.
@@ -162,7 +152,6 @@ impl Detector {
         true
     }
 
-    /// Without this answer, the round ends when its time is over.
     pub(crate) fn inspected(
         &self,
         round: u64,
@@ -195,27 +184,24 @@ impl Detector {
     }
 
     /// Forgets the wait if it's over, or if its task no longer holds a lock.
-    fn waiting(&self, id: WaitId) -> Option<(Arc<TaskWait>, Vec<WaitingHold>)> {
+    fn waiting(&self, id: WaitId) -> Option<(Vec<WaitingHold>, Arc<TaskWait>)> {
         let look = |state: &State| state.looks.get(&id)?.wait.upgrade();
         let wait = look(&lock(&self.state));
         // `holds_at` locks queues, so the detector's state must not be locked.
-        let found = wait.map(|wait| {
-            let holds = wait.holds_at(self.client, &*self.engine);
-            (wait, holds)
-        });
-        let found = found.filter(|(_, holds)| !holds.is_empty());
+        let found = wait.map(|wait| (wait.holds_at(self.client, &*self.engine), wait));
+        let found = found.filter(|(holds, _)| !holds.is_empty());
         if found.is_none() {
             lock(&self.state).forget(id);
         }
         found
     }
 
-    /// Begins a search, unless the wait is over.
-    fn begin(&self, id: WaitId, now: Instant, todos: &mut Vec<Todo>) {
-        if let Some((_, holds)) = self.waiting(id) {
-            let search = Search::new(self.round(), id);
-            todos.extend(lock(&self.state).begin_round(search, holds, now));
-        }
+    fn begin(&self, id: WaitId, now: Instant) -> Vec<Todo> {
+        let Some((holds, _)) = self.waiting(id) else {
+            return Vec::new();
+        };
+        let search = Search::new(self.round(), id);
+        lock(&self.state).begin_round(search, holds, now)
     }
 
     fn round(&self) -> u64 {
@@ -232,27 +218,27 @@ impl Detector {
         let Some(mut search) = state.searches.remove(&round) else {
             return;
         };
-        let (id, complete) = (search.root(), search.is_complete());
+        let (id, complete) = (search.root, search.is_complete());
         let Some(look) = state.looks.get_mut(&id) else {
             return;
         };
         look.round = None;
         look.incomplete = if complete { 0 } else { look.incomplete + 1 };
-        // If an answer is missing, clients could choose different calls to end, so the search is repeated. After
-        // `PATIENT` incomplete rounds, a silent client counts as gone.
+        // Otherwise clients could choose different calls to end. After `PATIENT` incomplete rounds, a silent client
+        // counts as gone.
         if (1..PATIENT).contains(&look.incomplete) {
             return state.rest(id, false, now);
         }
         drop(state);
-        let outcome = search.end(self.round());
-        let Some((wait, holds)) = self.waiting(id) else {
+        let cycle = search.end(self.round());
+        let Some((holds, wait)) = self.waiting(id) else {
             return;
         };
         let mut state = lock(&self.state);
-        match outcome {
-            Outcome::Nothing => state.rest(id, complete, now),
-            Outcome::Again => todos.extend(state.begin_round(search, holds, now)),
-            Outcome::Found(cycle) => todos.extend(state.found(wait, *cycle, now)),
+        match cycle {
+            None => state.rest(id, complete, now),
+            Some(_) if search.must_confirm() => todos.extend(state.begin_round(search, holds, now)),
+            Some(cycle) => todos.extend(state.found(wait, cycle, now)),
         }
     }
 }
@@ -264,7 +250,7 @@ impl State {
         holds: Vec<WaitingHold>,
         now: Instant,
     ) -> Vec<Todo> {
-        let (id, round) = (search.root(), search.round());
+        let (id, round) = (search.root, search.round);
         let todos = search.begin(holds);
         self.plan(id, now.after(ROUND));
         if let Some(look) = self.looks.get_mut(&id) {
@@ -277,23 +263,20 @@ impl State {
         todos
     }
 
-    /// Handles a deadlock that `wait` is a part of. Returns what the client must do about it, if anything.
     fn found(&mut self, wait: Arc<TaskWait>, cycle: Cycle, now: Instant) -> Option<Todo> {
         let (id, chosen) = (wait.id(), &cycle.chosen);
         let own = chosen.wait.id == id;
         self.rest(id, own, now);
         if !own {
             // The next search sends this message again, because it may be lost.
+            let wait = chosen.wait.id;
             return Some(Todo::Send {
                 name: chosen.name.clone(),
                 member: chosen.member,
-                probe: Probe::Search {
-                    wait: chosen.wait.id,
-                },
+                probe: Probe::Search { wait },
             });
         }
-        let tokens = cycle.steps.iter().map(|step| step.hold.token);
-        let mut tokens: Vec<u64> = tokens.collect();
+        let mut tokens: Vec<u64> = cycle.steps.iter().map(|step| step.hold.token).collect();
         tokens.sort_unstable();
         let is_new = self.looks.get_mut(&id)?.reported.insert(tokens);
         is_new.then_some(Todo::Judge { cycle, wait })
@@ -316,7 +299,7 @@ impl State {
         }
     }
 
-    /// Plans the next search after one has ended. `settled`: the search need not be repeated soon.
+    /// `settled`: the search need not be repeated soon.
     fn rest(&mut self, id: WaitId, settled: bool, now: Instant) {
         let Some(look) = self.looks.get_mut(&id) else {
             return;

@@ -1,7 +1,6 @@
-//! [`Graph`]: the holds and waits that a search has found, and which of the waits can never end: a pure calculation. A
-//! hold is *blocked* if its task waits, and none of its waits can ever end, because the blocked holds leave too few
-//! units for it, or for a waiter before it. What isn't known to be blocked counts as ending, so a missing answer may
-//! hide a deadlock, but never makes one up.
+//! [`Graph`]: which waits can never end: a pure calculation. A hold is *blocked* if its task waits, and none of its
+//! waits can ever end, because the blocked holds leave too few units for it, or for a waiter before it. What isn't
+//! known to be blocked counts as ending, so a missing answer may hide a deadlock, but never makes one up.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::{Duration, SystemTime};
@@ -11,7 +10,7 @@ use crate::error::{DeadlockHop, Holder};
 use crate::name::Name;
 use crate::store::{MemberId, Meta, NameRecord, SharedStr, Ticket, TicketRecord};
 
-/// The identity of one wait of one task, unique for ever. (A ticket of the store may serve one waiter after another.)
+/// Unique for ever. (A ticket of the store may serve one waiter after another.)
 pub(crate) type WaitId = Ticket;
 
 /// A wait of a task that holds other locks.
@@ -23,54 +22,34 @@ pub(crate) struct Wait {
     /// Its own ticket in the queue of the name, or the last ticket of its process that is served before it.
     pub(crate) after: Option<Ticket>,
     pub(crate) waited: Duration,
-    /// The place of the call, encoded for the store.
     pub(crate) meta: SharedStr,
-    /// The reaction of the wait's client to a deadlock.
     pub(crate) mode: Deadlock,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WaitingHold {
     pub(crate) ticket: Ticket,
-    /// The fencing token, which distinguishes two holders of one ticket.
+    /// Distinguishes two holders of one ticket.
     pub(crate) token: u64,
     pub(crate) units: u32,
     pub(crate) held: Duration,
-    /// The place where the lock was taken, encoded for the store.
     pub(crate) meta: SharedStr,
-    /// The waits of the task: several, if the task has several branches.
+    /// Several, if the task has several branches.
     pub(crate) waits: Vec<Wait>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Entry {
-    ticket: Ticket,
-    member: MemberId,
-    units: u32,
-}
-
-#[derive(Clone, Debug, Default)]
-pub(super) struct Lock {
-    capacity: u32,
-    holders: Vec<Entry>,
-    /// In order, without the waiters that the store passed over because they were silent.
-    waiters: Vec<Entry>,
-}
-
-/// The answers that one round of a search has received.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Graph {
-    locks: HashMap<Name, Lock>,
+    /// Without parked holders, which end by themselves, and without the waiters that the store passed over.
+    pub(super) locks: HashMap<Name, NameRecord>,
     holds: HashMap<Ticket, WaitingHold>,
     /// Waiting tickets whose members have answered that they still wait.
     confirmed: HashSet<Ticket>,
 }
 
-/// One step of a cycle: a hold, and the wait of its task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
     pub(crate) name: Name,
-    /// The client that holds the lock.
     pub(crate) member: MemberId,
     pub(crate) hold: WaitingHold,
     pub(crate) wait: Wait,
@@ -80,38 +59,19 @@ pub(crate) struct Step {
 pub(crate) struct Cycle {
     /// Each step holds the lock that the one before waits for; the first has the wait around which the search began.
     pub(crate) steps: Vec<Step>,
-    /// The step whose client reports the deadlock or ends it.
     pub(crate) chosen: Step,
 }
 
 impl Graph {
-    pub(super) fn knows(&self, name: &Name) -> bool {
-        self.locks.contains_key(name)
-    }
-
-    pub(super) fn names(&self) -> usize {
-        self.locks.len()
-    }
-
     pub(super) fn waits_for(&self, name: &Name) -> Vec<Wait> {
         let waits = self.holds.values().flat_map(|hold| &hold.waits);
         waits.filter(|wait| wait.name == *name).cloned().collect()
     }
 
-    /// Adds the state of a name, without parked holders. These were released, and end by themselves (`at_least`).
     pub(super) fn add_name(&mut self, name: &Name, record: &NameRecord) {
-        let place = |ticket: &TicketRecord| Entry {
-            ticket: ticket.ticket,
-            member: ticket.member,
-            units: ticket.units,
-        };
-        let holders = record.holders.iter().filter(|holder| !holder.parked);
-        let waiters = record.waiters.iter().filter(|waiter| !waiter.passed_over);
-        let lock = Lock {
-            capacity: record.capacity.unwrap_or_default(),
-            holders: holders.map(place).collect(),
-            waiters: waiters.map(place).collect(),
-        };
+        let mut lock = record.clone();
+        lock.holders.retain(|holder| !holder.parked);
+        lock.waiters.retain(|waiter| !waiter.passed_over);
         self.locks.insert(name.clone(), lock);
     }
 
@@ -123,73 +83,50 @@ impl Graph {
         self.confirmed.insert(ticket);
     }
 
-    /// What may block `wait`: the holders of its name, and earlier waiters that ask for more units.
+    /// The holders of its name, and earlier waiters that ask for more units.
     pub(super) fn in_the_way_of(&self, wait: &Wait) -> Vec<(MemberId, Ticket)> {
         let Some(lock) = self.locks.get(&wait.name) else {
             return Vec::new();
         };
-        let larger = lock
-            .before(wait)
-            .iter()
-            .filter(|waiter| waiter.units > wait.units);
+        let before = before(lock, wait).iter();
+        let larger = before.filter(|waiter| waiter.units > wait.units);
         let all = lock.holders.iter().chain(larger);
         all.map(|place| (place.member, place.ticket)).collect()
     }
 
-    /// The holds and waits in both graphs. They existed during the whole time in between, because tickets, tokens and
-    /// the ids of waits are never used again.
-    pub(super) fn and(&self, earlier: &Self) -> Self {
-        let mut common = Self::default();
-        for (name, lock) in &self.locks {
-            let Some(before) = earlier.locks.get(name) else {
-                continue;
+    /// What is in both existed all the time in between: tickets, tokens and the ids of waits are never used again.
+    pub(super) fn and(mut self, earlier: &Self) -> Self {
+        self.locks.retain(|name, lock| {
+            let before = earlier.locks.get(name);
+            let Some(before) = before.filter(|before| before.capacity == lock.capacity) else {
+                return false;
             };
-            if before.capacity != lock.capacity {
-                continue;
-            }
-            let in_both = |now: &[Entry], then: &[Entry]| {
-                let both = now.iter().filter_map(|place| {
-                    let other = then.iter().find(|other| other.ticket == place.ticket)?;
-                    let units = place.units.min(other.units);
-                    Some(Entry { units, ..*place })
-                });
-                both.collect()
+            keep_common(&mut lock.holders, &before.holders);
+            keep_common(&mut lock.waiters, &before.waiters);
+            true
+        });
+        self.holds.retain(|ticket, hold| {
+            let before = earlier.holds.get(ticket);
+            let Some(before) = before.filter(|before| before.token == hold.token) else {
+                return false;
             };
-            let lock = Lock {
-                capacity: lock.capacity,
-                holders: in_both(&lock.holders, &before.holders),
-                waiters: in_both(&lock.waiters, &before.waiters),
-            };
-            common.locks.insert(name.clone(), lock);
-        }
-        for (ticket, hold) in &self.holds {
-            let Some(before) = earlier.holds.get(ticket) else {
-                continue;
-            };
-            if before.token != hold.token {
-                continue;
-            }
             let known = |wait: &Wait| before.waits.iter().any(|other| other.id == wait.id);
-            let mut hold = hold.clone();
             hold.units = hold.units.min(before.units);
             hold.waits.retain(known);
-            common.holds.insert(*ticket, hold);
-        }
-        let confirmed = self.confirmed.intersection(&earlier.confirmed);
-        common.confirmed = confirmed.copied().collect();
-        common
+            true
+        });
+        self.confirmed
+            .retain(|ticket| earlier.confirmed.contains(ticket));
+        self
     }
 
-    /// The deadlock that `root` is a part of, if there is one.
     pub(super) fn cycle(&self, root: WaitId) -> Option<Cycle> {
         let blocked = self.blocked();
-        let circle = self.circle(root, &blocked)?;
-        let mut steps = Vec::new();
-        for (ticket, wait) in &circle {
-            steps.push(self.step(*ticket, wait)?);
-        }
-        // Among all waits of the deadlock, not only those of this cycle: several cycles may go through one semaphore,
-        // and all clients must choose the same wait.
+        let circle = self.circle(root, &blocked)?.into_iter();
+        let steps = circle.map(|(ticket, wait)| self.step(ticket, wait));
+        let steps = steps.collect::<Option<_>>()?;
+        // Of the whole deadlock: several cycles may go through one semaphore, and all clients must choose the same
+        // wait.
         let members = self.entangled(root, &blocked);
         let waits = members.iter().filter_map(|ticket| {
             let stuck = self.stuck(*ticket, &blocked);
@@ -213,62 +150,55 @@ impl Graph {
         })
     }
 
-    /// The holds that are never released: none of their tasks' waits can end. (A task with several branches may need
-    /// only one, as in `select!`; if it needs all, the deadlock is found when the others have ended.)
+    /// A task with several branches may need only one, as in `select!`; if it needs all, the deadlock is found when the
+    /// others have ended.
     fn blocked(&self) -> HashSet<Ticket> {
         let waiting = self.holds.values().filter(|hold| !hold.waits.is_empty());
         let mut blocked: HashSet<Ticket> = waiting.map(|hold| hold.ticket).collect();
         loop {
-            let free = |ticket: &&Ticket| {
-                let waits = &self.holds[*ticket].waits;
-                waits.iter().any(|wait| self.ends(wait, &blocked))
+            let is_stuck = |ticket: &Ticket| {
+                let mut waits = self.holds[ticket].waits.iter();
+                !waits.any(|wait| self.ends(wait, &blocked))
             };
-            let freed: Vec<Ticket> = blocked.iter().filter(free).copied().collect();
-            if freed.is_empty() {
+            let left: HashSet<Ticket> = blocked.iter().copied().filter(is_stuck).collect();
+            if left.len() == blocked.len() {
                 return blocked;
             }
-            for ticket in freed {
-                blocked.remove(&ticket);
-            }
+            blocked = left;
         }
     }
 
-    /// Whether `wait` can end while the holds in `blocked` are never released.
     fn ends(&self, wait: &Wait, blocked: &HashSet<Ticket>) -> bool {
         let Some(lock) = self.locks.get(&wait.name) else {
             return true;
         };
-        let taken = lock
-            .holders
-            .iter()
-            .filter(|place| blocked.contains(&place.ticket));
-        let taken: u64 = taken
-            .map(|place| {
-                let known = self.holds[&place.ticket].units;
-                u64::from(place.units.min(known))
-            })
-            .sum();
-        let fits = |units: u32| taken + u64::from(units) <= u64::from(lock.capacity);
-        let before = lock.before(wait).iter();
+        let keeps = |place: &&TicketRecord| blocked.contains(&place.ticket);
+        let kept = lock.holders.iter().filter(keeps);
+        let kept = kept.map(|place| place.units.min(self.holds[&place.ticket].units));
+        let taken: u64 = kept.map(u64::from).sum();
+        let fits = |units: u32| taken + u64::from(units) <= u64::from(lock.capacity.unwrap_or(0));
+        let before = before(lock, wait).iter();
         let mut before = before.filter(|waiter| self.confirmed.contains(&waiter.ticket));
         fits(wait.units) && before.all(|waiter| fits(waiter.units))
     }
 
-    /// The blocked holds that `wait` waits for, in the order of their tokens.
+    /// In the order of their tokens.
     fn blockers(&self, wait: &Wait, blocked: &HashSet<Ticket>) -> Vec<Ticket> {
         let holders = self.locks.get(&wait.name).map(|lock| &lock.holders);
-        let keeps = |place: &&Entry| {
-            place.units > 0
-                && blocked.contains(&place.ticket)
-                && self.holds[&place.ticket].units > 0
+        let keeps = |place: &&TicketRecord| {
+            let is_blocked = blocked.contains(&place.ticket);
+            is_blocked && place.units > 0 && self.holds[&place.ticket].units > 0
         };
         let keeping = holders.into_iter().flatten().filter(keeps);
         let mut found: Vec<Ticket> = keeping.map(|place| place.ticket).collect();
-        found.sort_by_key(|ticket| (self.holds[ticket].token, *ticket));
+        self.sort(&mut found);
         found
     }
 
-    /// The waits of a blocked hold that never end.
+    fn sort(&self, tickets: &mut [Ticket]) {
+        tickets.sort_by_key(|ticket| (self.holds[ticket].token, *ticket));
+    }
+
     fn stuck<'a>(
         &'a self,
         ticket: Ticket,
@@ -278,7 +208,7 @@ impl Graph {
         waits.filter(|wait| !self.ends(wait, blocked))
     }
 
-    /// The shortest circle from `root` back to a hold of its task: each hold, with its wait.
+    /// The shortest circle from `root` back to a hold of its task.
     fn circle<'a>(
         &'a self,
         root: WaitId,
@@ -286,18 +216,18 @@ impl Graph {
     ) -> Option<Vec<(Ticket, &'a Wait)>> {
         let of_root = |ticket: Ticket| self.stuck(ticket, blocked).find(|wait| wait.id == root);
         let mut own: Vec<Ticket> = blocked.iter().copied().collect();
-        own.sort_by_key(|ticket| (self.holds[ticket].token, *ticket));
-        let wait = own.into_iter().find_map(of_root)?;
-        // For each reached hold: the hold before it, and that hold's wait. `None`: it blocks the wait `root` itself.
-        let mut came: HashMap<Ticket, Option<(Ticket, &Wait)>> = HashMap::new();
-        let mut next = VecDeque::new();
-        for ticket in self.blockers(wait, blocked) {
-            came.insert(ticket, None);
-            next.push_back(ticket);
-        }
+        self.sort(&mut own);
+        let first = own.into_iter().find_map(of_root)?;
+        let mut next = VecDeque::from(self.blockers(first, blocked));
+        // The hold before each, and that hold's wait. `None`: it blocks the wait `root` itself.
+        let mut came: HashMap<Ticket, Option<(Ticket, &Wait)>> =
+            next.iter().map(|ticket| (*ticket, None)).collect();
         while let Some(ticket) = next.pop_front() {
             if of_root(ticket).is_some() {
-                return Some(path(ticket, wait, &came));
+                let back = std::iter::successors(came[&ticket], |(ticket, _)| came[ticket]);
+                let mut steps: Vec<_> = back.chain([(ticket, first)]).collect();
+                steps.reverse();
+                return Some(steps);
             }
             for wait in self.stuck(ticket, blocked) {
                 for blocker in self.blockers(wait, blocked) {
@@ -311,77 +241,72 @@ impl Graph {
         None
     }
 
-    /// The blocked holds that `root` waits for and whose tasks wait for its task, directly or through others.
+    /// The blocked holds that `root` waits for and that wait for its task, directly or through others.
     fn entangled(&self, root: WaitId, blocked: &HashSet<Ticket>) -> HashSet<Ticket> {
-        let mut after: HashMap<Ticket, HashSet<Ticket>> = HashMap::new();
+        let mut after: HashMap<Ticket, Vec<Ticket>> = HashMap::new();
         for ticket in blocked {
             let waits = self.stuck(*ticket, blocked);
             let to = waits.flat_map(|wait| self.blockers(wait, blocked));
             after.insert(*ticket, to.collect());
         }
-        let reach = |from: Vec<Ticket>, forward: bool| {
-            let mut reached: HashSet<Ticket> = from.iter().copied().collect();
-            let mut next = from;
-            while let Some(ticket) = next.pop() {
-                let more: Vec<Ticket> = match forward {
-                    true => after[&ticket].iter().copied().collect(),
-                    false => {
-                        let leads = |(_, to): &(&Ticket, &HashSet<Ticket>)| to.contains(&ticket);
-                        after.iter().filter(leads).map(|(from, _)| *from).collect()
-                    }
-                };
-                next.extend(more.into_iter().filter(|ticket| reached.insert(*ticket)));
-            }
-            reached
+        let leads_to = |ticket: Ticket| {
+            let leading = after.iter().filter(|(_, to)| to.contains(&ticket));
+            leading.map(|(from, _)| *from).collect()
         };
-        // Counts only if another task of the deadlock waits for it: the other clients find no other holds of this task.
+        // The other clients find no holds of this task for which no other task of the deadlock waits.
         let is_own = |ticket: &Ticket| self.stuck(*ticket, blocked).any(|wait| wait.id == root);
-        let own: Vec<Ticket> = blocked.iter().copied().filter(is_own).collect();
-        let next: HashSet<Ticket> = own.iter().flat_map(|own| &after[own]).copied().collect();
-        let on = reach(next.into_iter().collect(), true);
-        let back = reach(
-            own.into_iter().filter(|own| on.contains(own)).collect(),
-            false,
-        );
+        let mut own: Vec<Ticket> = blocked.iter().copied().filter(is_own).collect();
+        let next = own.iter().flat_map(|own| &after[own]).copied().collect();
+        let on = reach(next, |ticket| after[&ticket].clone());
+        own.retain(|own| on.contains(own));
+        let back = reach(own, leads_to);
         on.intersection(&back).copied().collect()
     }
 }
 
-/// First the hold `last`, at which the search ended, with the wait `first`; then the holds that lead from there back to
-/// it.
-fn path<'a>(
-    last: Ticket,
-    first: &'a Wait,
-    came: &HashMap<Ticket, Option<(Ticket, &'a Wait)>>,
-) -> Vec<(Ticket, &'a Wait)> {
-    let mut steps = Vec::new();
-    let mut at = last;
-    while let Some((ticket, wait)) = came[&at] {
-        steps.push((ticket, wait));
-        at = ticket;
+fn reach(mut from: Vec<Ticket>, next: impl Fn(Ticket) -> Vec<Ticket>) -> HashSet<Ticket> {
+    let mut reached: HashSet<Ticket> = from.iter().copied().collect();
+    while let Some(ticket) = from.pop() {
+        let more = next(ticket).into_iter();
+        from.extend(more.filter(|ticket| reached.insert(*ticket)));
     }
-    steps.push((last, first));
-    steps.reverse();
-    steps
+    reached
+}
+
+/// With the units that they had all the time.
+fn keep_common(now: &mut Vec<TicketRecord>, then: &[TicketRecord]) {
+    now.retain_mut(|place| {
+        let Some(other) = then.iter().find(|other| other.ticket == place.ticket) else {
+            return false;
+        };
+        place.units = place.units.min(other.units);
+        true
+    });
+}
+
+/// Up to the ticket `wait.after`. Empty if its place is not known.
+fn before<'a>(lock: &'a NameRecord, wait: &Wait) -> &'a [TicketRecord] {
+    let place = |after| {
+        lock.waiters
+            .iter()
+            .position(|waiter| waiter.ticket == after)
+    };
+    match wait.after.and_then(place) {
+        Some(place) => &lock.waiters[..=place],
+        None => &[],
+    }
 }
 
 impl Cycle {
-    /// The steps of the cycle, for errors and logs.
     pub(crate) fn hops(&self) -> Vec<DeadlockHop> {
         let hop = |step: &Step| {
-            let Step {
-                name, hold, wait, ..
-            } = step;
-            let holder = Meta::caller(&hold.meta).map(|holder| {
-                let since = SystemTime::now().checked_sub(hold.held);
-                Box::new(Holder {
-                    since: since.unwrap_or(SystemTime::UNIX_EPOCH),
-                    ..holder
-                })
-            });
+            let (hold, wait) = (&step.hold, &step.wait);
+            let since = SystemTime::now().checked_sub(hold.held);
+            let since = since.unwrap_or(SystemTime::UNIX_EPOCH);
+            let holder = Meta::caller(&hold.meta);
             DeadlockHop {
-                holder,
-                holds: name.to_string(),
+                holder: holder.map(|holder| Box::new(Holder { since, ..holder })),
+                holds: step.name.to_string(),
                 held: hold.held,
                 waits_for: wait.name.to_string(),
                 waits_at: Meta::caller(&wait.meta).map_or_else(String::new, |caller| caller.site),
@@ -389,20 +314,5 @@ impl Cycle {
             }
         };
         self.steps.iter().map(hop).collect()
-    }
-}
-
-impl Lock {
-    /// The waiters in the queue up to the ticket `wait.after`. Empty if the place of that ticket is not known.
-    fn before(&self, wait: &Wait) -> &[Entry] {
-        let place = |after: Ticket| {
-            self.waiters
-                .iter()
-                .position(|waiter| waiter.ticket == after)
-        };
-        match wait.after.and_then(place) {
-            Some(place) => &self.waiters[..=place],
-            None => &[],
-        }
     }
 }

@@ -1,8 +1,7 @@
 //! Deadlocks across processes: a task that holds a lock waits for another one, whose holder waits for the first,
-//! directly or through others. A client whose task has waited for
-//! [`Config::deadlock_after`](crate::Config::deadlock_after) begins a [`search`]: it asks the clients of holders which
-//! locks their tasks wait for ([`probe`]), and [`graph`] computes which waits can never end. Nothing is kept in the
-//! store. This folder sends nothing itself: the client does (`member/deadlocks.rs`).
+//! directly or through others. A client whose task has waited for long begins a [`search`]: it asks the clients of
+//! holders what they wait for ([`probe`]), and [`graph`] finds the waits that can never end. The client sends the
+//! messages (`member/deadlocks.rs`).
 
 mod detector;
 mod graph;
@@ -20,4 +19,4 @@ pub(crate) use self::graph::{Wait, WaitId, WaitingHold};
 pub(crate) use self::probe::Answer;
 pub(crate) use self::probe::Probe;
 pub(crate) use self::search::Todo;
-pub(crate) use self::waits::{HeldLock, Registered, TaskWait, Waiting};
+pub(crate) use self::waits::{HeldLock, TaskWait, Waiting};

@@ -1,4 +1,4 @@
-//! [`Probe`]: the messages between clients that search for a deadlock, as words. An unknown message is ignored.
+//! [`Probe`]: the messages between clients that search for a deadlock, as words. Unknown ones are ignored.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -8,7 +8,6 @@ use crate::config::Deadlock;
 use crate::name::{self, Name};
 use crate::store::{SharedStr, Ticket};
 
-/// A message from one client to another, about one name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Probe {
     /// Which locks does the task of a holding ticket wait for? Does a waiting ticket still wait?
@@ -17,23 +16,22 @@ pub(crate) enum Probe {
         tickets: Vec<Ticket>,
     },
     Answer(Answer),
-    /// Another client has found a deadlock, and this wait must end or report it: search now.
+    /// This wait must end or report a deadlock: search now.
     Search {
         wait: WaitId,
     },
 }
 
-/// The answer to [`Probe::Ask`]: each of its tickets is in one of the three lists.
+/// Each ticket of the question is in one of the lists.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) round: u64,
     pub(crate) holds: Vec<WaitingHold>,
     pub(crate) waiting: Vec<Ticket>,
-    /// All other tickets: their tasks wait for nothing, or the tickets no longer exist.
+    /// Their tasks wait for nothing, or the tickets no longer exist.
     pub(crate) free: Vec<Ticket>,
 }
 
-/// The maximum number of tickets in one question.
 pub(super) const MOST_TICKETS: usize = 64;
 
 const ASK: &str = "ask";
@@ -43,13 +41,11 @@ const HOLD: &str = "hold";
 const WAIT: &str = "wait";
 const WAITING: &str = "waiting";
 const FREE: &str = "free";
-/// Written in place of a missing ticket.
 const NONE: &str = "-";
 
 impl Probe {
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
-        // Writing to a String cannot fail.
         let _ = self.write(&mut text);
         text
     }
@@ -62,20 +58,16 @@ impl Probe {
                     .iter()
                     .try_for_each(|ticket| write!(text, " {ticket}"))
             }
-            Self::Answer(Answer {
-                round,
-                holds,
-                waiting,
-                free,
-            }) => {
-                write!(text, "{ANSWER} {round}")?;
-                for ticket in waiting {
+            Self::Answer(answer) => {
+                write!(text, "{ANSWER} {}", answer.round)?;
+                for ticket in &answer.waiting {
                     write!(text, " {WAITING} {ticket}")?;
                 }
-                for ticket in free {
+                for ticket in &answer.free {
                     write!(text, " {FREE} {ticket}")?;
                 }
-                holds.iter().try_for_each(|hold| write_hold(text, hold))
+                let mut holds = answer.holds.iter();
+                holds.try_for_each(|hold| write_hold(text, hold))
             }
             Self::Search { wait } => write!(text, "{SEARCH} {wait}"),
         }
@@ -120,30 +112,15 @@ impl Probe {
 }
 
 fn write_hold(text: &mut String, hold: &WaitingHold) -> std::fmt::Result {
-    let WaitingHold {
-        ticket,
-        token,
-        units,
-        held,
-        meta,
-        waits,
-    } = hold;
-    let (held, meta) = (held.as_millis(), name::escape(meta));
+    let (ticket, token, units) = (hold.ticket, hold.token, hold.units);
+    let (held, meta) = (hold.held.as_millis(), name::escape(&hold.meta));
     write!(text, " {HOLD} {ticket} {token} {units} {held} {meta}")?;
-    for wait in waits {
-        let Wait {
-            id,
-            name,
-            units,
-            after,
-            waited,
-            meta,
-            mode,
-        } = wait;
-        let (waited, meta) = (waited.as_millis(), name::escape(meta));
-        let fails = u8::from(*mode == Deadlock::Fail);
-        write!(text, " {WAIT} {id} {} {units} ", name.as_str())?;
-        match after {
+    for wait in &hold.waits {
+        let (id, name, units) = (wait.id, wait.name.as_str(), wait.units);
+        let (waited, meta) = (wait.waited.as_millis(), name::escape(&wait.meta));
+        let fails = u8::from(wait.mode == Deadlock::Fail);
+        write!(text, " {WAIT} {id} {name} {units} ")?;
+        match wait.after {
             Some(after) => write!(text, "{after}")?,
             None => text.push_str(NONE),
         }

@@ -1,5 +1,5 @@
-//! [`Search`]: one client's search for a deadlock that one wait is a part of, in two rounds that share no answers. The
-//! second begins after the first has ended, so what both have found existed at the moment between them.
+//! [`Search`]: looks for a deadlock around one wait, in two rounds that share no answers. The second begins after the
+//! first has ended, so what both have found existed at the moment between them.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -10,42 +10,37 @@ use super::waits::TaskWait;
 use crate::name::Name;
 use crate::store::{MemberId, NameRecord, Ticket};
 
-/// The maximum number of names in one round. Waits for further names count as waits that will end.
+/// In one round. Waits for further names count as waits that will end.
 const MOST_NAMES: usize = 256;
 
 #[derive(Debug)]
 pub(crate) enum Todo {
-    /// Inspect the name, and report the result with [`Detector::inspected`](super::Detector::inspected).
-    Inspect { round: u64, name: Name },
+    Inspect {
+        round: u64,
+        name: Name,
+    },
     Send {
         name: Name,
         member: MemberId,
         probe: Probe,
     },
-    /// Report or end a deadlock, because its chosen wait belongs to this client.
-    Judge { cycle: Cycle, wait: Arc<TaskWait> },
+    Judge {
+        cycle: Cycle,
+        wait: Arc<TaskWait>,
+    },
 }
 
 #[derive(Debug)]
 pub(super) struct Search {
-    root: WaitId,
-    /// The number of the round. Questions and answers contain it, so that answers to another round are ignored.
-    round: u64,
-    /// The result of the first round.
+    pub(super) root: WaitId,
+    /// So that answers to another round are ignored.
+    pub(super) round: u64,
     first: Option<Graph>,
     graph: Graph,
     names: HashSet<Name>,
-    /// The tickets that were asked about, and those of them that were answered.
     asked: HashSet<Ticket>,
     answered: HashSet<Ticket>,
-}
-
-#[derive(Debug)]
-pub(super) enum Outcome {
-    Nothing,
-    /// A deadlock was found, and another round must confirm it.
-    Again,
-    Found(Box<Cycle>),
+    todos: Vec<Todo>,
 }
 
 impl Search {
@@ -58,42 +53,29 @@ impl Search {
             names: HashSet::new(),
             asked: HashSet::new(),
             answered: HashSet::new(),
+            todos: Vec::new(),
         }
-    }
-
-    pub(super) fn root(&self) -> WaitId {
-        self.root
-    }
-
-    pub(super) fn round(&self) -> u64 {
-        self.round
     }
 
     pub(super) fn begin(&mut self, holds: Vec<WaitingHold>) -> Vec<Todo> {
-        let mut todos = Vec::new();
         for hold in holds {
             self.asked.insert(hold.ticket);
-            self.learn(hold, &mut todos);
+            self.learn(hold);
         }
-        todos
+        std::mem::take(&mut self.todos)
     }
 
-    /// Takes the store's answer about a name. Returns the questions that follow from it.
     pub(super) fn inspected(&mut self, name: &Name, record: &NameRecord) -> Vec<Todo> {
-        let mut todos = Vec::new();
-        if !self.names.contains(name) || self.graph.knows(name) {
-            return todos;
+        if self.names.contains(name) && !self.graph.locks.contains_key(name) {
+            self.graph.add_name(name, record);
+            for wait in self.graph.waits_for(name) {
+                self.ask(&wait);
+            }
         }
-        self.graph.add_name(name, record);
-        for wait in self.graph.waits_for(name) {
-            self.ask(&wait, &mut todos);
-        }
-        todos
+        std::mem::take(&mut self.todos)
     }
 
-    /// Takes the answer of a client to a question of this round. Returns the questions that follow from it.
     pub(super) fn answered(&mut self, answer: Answer) -> Vec<Todo> {
-        let mut todos = Vec::new();
         for ticket in answer.free {
             self.is_answer(ticket);
         }
@@ -104,45 +86,36 @@ impl Search {
         }
         for hold in answer.holds {
             if self.is_answer(hold.ticket) {
-                self.learn(hold, &mut todos);
+                self.learn(hold);
             }
         }
-        todos
+        std::mem::take(&mut self.todos)
     }
 
-    /// Whether `ticket` was asked about, and this is the first answer about it.
     fn is_answer(&mut self, ticket: Ticket) -> bool {
         self.asked.contains(&ticket) && self.answered.insert(ticket)
     }
 
-    fn learn(&mut self, hold: WaitingHold, todos: &mut Vec<Todo>) {
+    fn learn(&mut self, hold: WaitingHold) {
         let waits = hold.waits.clone();
         self.answered.insert(hold.ticket);
         self.graph.add_hold(hold);
         for wait in waits {
-            match self.graph.knows(&wait.name) {
-                true => self.ask(&wait, todos),
-                false => self.inspect(&wait.name, todos),
+            if self.graph.locks.contains_key(&wait.name) {
+                self.ask(&wait);
+            } else if self.names.len() < MOST_NAMES && self.names.insert(wait.name.clone()) {
+                let (round, name) = (self.round, wait.name);
+                self.todos.push(Todo::Inspect { round, name });
             }
         }
     }
 
-    fn inspect(&mut self, name: &Name, todos: &mut Vec<Todo>) {
-        if self.names.len() < MOST_NAMES && self.names.insert(name.clone()) {
-            todos.push(Todo::Inspect {
-                round: self.round,
-                name: name.clone(),
-            });
-        }
-    }
-
-    /// Asks about each ticket that may block `wait`, unless it was asked about before.
-    fn ask(&mut self, wait: &Wait, todos: &mut Vec<Todo>) {
+    fn ask(&mut self, wait: &Wait) {
         for (member, ticket) in self.graph.in_the_way_of(wait) {
             if !self.asked.insert(ticket) {
                 continue;
             }
-            let same = todos.iter_mut().find_map(|todo| match todo {
+            let same = self.todos.iter_mut().find_map(|todo| match todo {
                 Todo::Send {
                     name,
                     member: to,
@@ -154,39 +127,37 @@ impl Search {
             });
             match same {
                 Some(tickets) => tickets.push(ticket),
-                None => todos.push(Todo::Send {
-                    name: wait.name.clone(),
-                    member,
-                    probe: Probe::Ask {
-                        round: self.round,
-                        tickets: vec![ticket],
-                    },
-                }),
+                None => {
+                    let (name, round, tickets) = (wait.name.clone(), self.round, vec![ticket]);
+                    let probe = Probe::Ask { round, tickets };
+                    let todo = Todo::Send {
+                        name,
+                        member,
+                        probe,
+                    };
+                    self.todos.push(todo);
+                }
             }
         }
     }
 
     pub(super) fn is_complete(&self) -> bool {
-        self.answered.len() == self.asked.len() && self.graph.names() == self.names.len()
+        self.answered.len() == self.asked.len() && self.graph.locks.len() == self.names.len()
     }
 
-    /// Ends a round that is complete or whose time is over. `round`: the number of the next one.
-    pub(super) fn end(&mut self, round: u64) -> Outcome {
-        let graph = std::mem::take(&mut self.graph);
-        self.names.clear();
-        self.asked.clear();
-        self.answered.clear();
-        self.round = round;
-        match self.first.take() {
-            None if graph.cycle(self.root).is_some() => {
-                self.first = Some(graph);
-                Outcome::Again
-            }
-            None => Outcome::Nothing,
-            Some(first) => match graph.and(&first).cycle(self.root) {
-                Some(cycle) => Outcome::Found(Box::new(cycle)),
-                None => Outcome::Nothing,
-            },
+    /// Whether another round must confirm what the last one has found.
+    pub(super) fn must_confirm(&self) -> bool {
+        self.first.is_some()
+    }
+
+    /// Returns the deadlock that the round has found. `round`: the number of the next one.
+    pub(super) fn end(&mut self, round: u64) -> Option<Cycle> {
+        let ended = std::mem::replace(self, Self::new(round, self.root));
+        if let Some(first) = ended.first {
+            return ended.graph.and(&first).cycle(self.root);
         }
+        let cycle = ended.graph.cycle(self.root)?;
+        self.first = Some(ended.graph);
+        Some(cycle)
     }
 }

@@ -1,9 +1,8 @@
-//! The waits of this process whose tasks hold locks. A task may hold a lock of one client and wait for one of another,
-//! so the list belongs to the process.
+//! The waits of this process whose tasks hold locks, of all clients.
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, Weak};
 
 use super::graph::{Wait, WaitId, WaitingHold};
 use crate::config::Deadlock;
@@ -13,32 +12,62 @@ use crate::store::{Engine, Ticket};
 
 pub(crate) trait HeldLock: Send + Sync {
     fn client(&self) -> u64;
-    /// Whether the lock is in the store of `engine`, which other clients of this process may use, too.
+    /// Other clients of this process may use the same store.
     fn is_at(&self, engine: &dyn Engine) -> bool;
     fn ticket(&self) -> Ticket;
-    /// The hold at this moment, without the waits of its task; `None` if it has ended.
+    /// Without the waits of its task; `None` if it has ended.
     fn view(&self) -> Option<WaitingHold>;
 }
 
 pub(crate) trait Waiting: Send + Sync {
-    fn client(&self) -> u64;
-    /// The reaction of the client to a deadlock.
-    fn mode(&self) -> Deadlock;
-    /// See [`HeldLock::is_at`].
     fn is_at(&self, engine: &dyn Engine) -> bool;
-    /// The wait at this moment, with `id` as its id; `None` if the call no longer waits.
+    /// `None` if the call no longer waits.
     fn view(&self, id: WaitId) -> Option<Wait>;
-    /// Ends the wait with `error`, if the call still waits.
     fn fail(&self, error: LockError);
 }
 
+/// A wait in the list, until it is dropped.
 pub(crate) struct TaskWait {
     id: WaitId,
+    client: u64,
+    /// The reaction of the client to a deadlock.
+    pub(crate) mode: Deadlock,
     waiting: Box<dyn Waiting>,
     holds: Vec<Arc<dyn HeldLock>>,
 }
 
+/// By the client and ticket of a hold of the waiting task.
+type Waits = BTreeMap<(u64, Ticket), Vec<Weak<TaskWait>>>;
+
+static WAITS: PerProcess<Mutex<Waits>> = PerProcess::new(Mutex::default);
+
 impl TaskWait {
+    pub(crate) fn new(
+        client: u64,
+        mode: Deadlock,
+        waiting: Box<dyn Waiting>,
+        holds: Vec<Arc<dyn HeldLock>>,
+    ) -> Arc<Self> {
+        let wait = Arc::new(Self {
+            id: WaitId::random(),
+            client,
+            mode,
+            waiting,
+            holds,
+        });
+        let mut waits = WAITS.lock();
+        for key in wait.keys() {
+            waits.entry(key).or_default().push(Arc::downgrade(&wait));
+        }
+        drop(waits);
+        wait
+    }
+
+    fn keys(&self) -> impl Iterator<Item = (u64, Ticket)> {
+        let holds = self.holds.iter();
+        holds.map(|hold| (hold.client(), hold.ticket()))
+    }
+
     pub(crate) fn id(&self) -> WaitId {
         self.id
     }
@@ -47,16 +76,7 @@ impl TaskWait {
         self.waiting.fail(error);
     }
 
-    pub(crate) fn mode(&self) -> Deadlock {
-        self.waiting.mode()
-    }
-
-    /// The wait at this moment; `None` if it is over.
-    pub(crate) fn wait(&self) -> Option<Wait> {
-        self.waiting.view(self.id)
-    }
-
-    /// The holds of the task in the store of `client`, each with the waits of its task there.
+    /// Each with the waits of its task in that store.
     pub(super) fn holds_at(&self, client: u64, engine: &dyn Engine) -> Vec<WaitingHold> {
         let here = |hold: &&Arc<dyn HeldLock>| hold.client() == client || hold.is_at(engine);
         let holds = self.holds.iter().filter(here);
@@ -65,79 +85,42 @@ impl TaskWait {
     }
 }
 
-/// The hold that `client` has with `ticket`, with the waits of its task at the store of that client. `None` if the task
-/// waits for nothing there.
-pub(crate) fn waits_of(client: u64, engine: &dyn Engine, ticket: Ticket) -> Option<WaitingHold> {
-    // `view` locks a queue, so the list of waits must be unlocked before.
-    let found = lock().get(&(client, ticket)).cloned()?;
-    let is_here =
-        |wait: &&Arc<TaskWait>| wait.waiting.client() == client || wait.waiting.is_at(engine);
-    let mut held: Option<WaitingHold> = None;
-    for task in found.iter().filter(is_here) {
-        let same = |hold: &&Arc<dyn HeldLock>| hold.client() == client && hold.ticket() == ticket;
-        // If the ticket was handed to another waiter of this process, this hold has ended.
-        let hold = task.holds.iter().find(same).and_then(|hold| hold.view());
-        let (Some(hold), Some(wait)) = (hold, task.wait()) else {
-            continue;
-        };
-        let token = hold.token;
-        let held = held.get_or_insert(hold);
-        if held.token == token {
-            held.waits.push(wait);
-        }
-    }
-    held
-}
-
-/// All waits of the process. The key is a hold of the waiting task: its client and ticket.
-type Waits = BTreeMap<(u64, Ticket), Vec<Arc<TaskWait>>>;
-
-static WAITS: PerProcess<Mutex<Waits>> = PerProcess::new(Mutex::default);
-
-fn lock() -> MutexGuard<'static, Waits> {
-    let waits = WAITS.get().lock();
-    waits.unwrap_or_else(PoisonError::into_inner)
-}
-
-/// An entry of the list. Dropping this value removes the entry.
-#[derive(Debug)]
-pub(crate) struct Registered(Arc<TaskWait>);
-
-impl Registered {
-    /// `holds` are the locks of the task that waits.
-    pub(crate) fn new(waiting: Box<dyn Waiting>, holds: Vec<Arc<dyn HeldLock>>) -> Self {
-        let wait = Arc::new(TaskWait {
-            id: WaitId::random(),
-            waiting,
-            holds,
-        });
-        let mut waits = lock();
-        for hold in &wait.holds {
-            let key = (hold.client(), hold.ticket());
-            waits.entry(key).or_default().push(wait.clone());
-        }
-        drop(waits);
-        Self(wait)
-    }
-
-    pub(crate) fn wait(&self) -> &Arc<TaskWait> {
-        &self.0
-    }
-}
-
-impl Drop for Registered {
+impl Drop for TaskWait {
     fn drop(&mut self) {
-        let mut waits = lock();
-        for hold in &self.0.holds {
-            let key = (hold.client(), hold.ticket());
+        let mut waits = WAITS.lock();
+        for key in self.keys() {
             if let Some(of_hold) = waits.get_mut(&key) {
-                of_hold.retain(|wait| wait.id != self.0.id);
+                // No reference to this value is left.
+                of_hold.retain(|wait| wait.strong_count() > 0);
                 if of_hold.is_empty() {
                     waits.remove(&key);
                 }
             }
         }
     }
+}
+
+/// `None` if the task of the hold waits for nothing in the store of `client`.
+pub(super) fn waits_of(client: u64, engine: &dyn Engine, ticket: Ticket) -> Option<WaitingHold> {
+    // `view` locks a queue, so the list must be unlocked before.
+    let found = WAITS.lock().get(&(client, ticket)).cloned()?;
+    let mut held: Option<WaitingHold> = None;
+    for task in found.iter().filter_map(Weak::upgrade) {
+        let is_here = task.client == client || task.waiting.is_at(engine);
+        let same = |hold: &&Arc<dyn HeldLock>| hold.client() == client && hold.ticket() == ticket;
+        // If the ticket was handed to another waiter of this process, this hold has ended.
+        let hold = task.holds.iter().find(same).and_then(|hold| hold.view());
+        if let Some(hold) = hold.filter(|_| is_here)
+            && let Some(wait) = task.waiting.view(task.id)
+        {
+            let token = hold.token;
+            let held = held.get_or_insert(hold);
+            if held.token == token {
+                held.waits.push(wait);
+            }
+        }
+    }
+    held
 }
 
 impl fmt::Debug for TaskWait {

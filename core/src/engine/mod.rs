@@ -1,14 +1,11 @@
-//! The engine: one background thread per client, with a runtime of its own.
-//!
-//! The engine owns the connection and the timers. So locks work under any executor, without an executor, and while the
-//! program's runtime shuts down. No code of users runs on this thread: wakers, subscribers and observers have threads
-//! of their own (`wait/aside`).
+//! The engine: one background thread per client, with a runtime of its own. So locks work under any executor or none,
+//! and while the program's runtime shuts down. No code of users runs on this thread (`wait/aside`).
 
 use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
-use std::thread;
 use std::time::Duration;
 
 use tokio::runtime::Runtime;
@@ -22,16 +19,13 @@ use crate::queue::Member;
 use crate::store::{self, MemberId, Store};
 use crate::wait::{self, DeferredWakes, Promise};
 
-/// When the process ends, the engine waits this long for the answers to the last releases. The thread that ends the
-/// process waits for a little longer.
+/// For the answers to the last releases of a process that ends. Its thread waits for a little longer.
 const ANSWERS: Duration = Duration::from_millis(400);
-/// When the process ends, the engine waits this long for subscribers to receive the last events.
+/// Then, for subscribers to receive the last events.
 const WORDS: Duration = Duration::from_millis(50);
-/// The pause between two checks for the answers or the subscribers.
 const SOON: Duration = Duration::from_millis(1);
 const LOOKS: u32 = 50;
 
-/// Runs the store and the timers until the member is closed.
 async fn run(
     store: Arc<dyn Store>,
     driver: impl Future<Output = ()> + Send + 'static,
@@ -54,11 +48,14 @@ async fn tick(member: &Member) {
     })
     .await;
     while !member.is_closed() && !member.is_ending() {
-        let wait = member.tick().map(|next| {
-            let wait = Instant::now().until(next);
-            wait.min(NAP)
-        });
-        unless_ending(member, member.timers().wait(wait)).await;
+        let next = member.tick();
+        let wait = next.map(|next| Instant::now().until(next).min(NAP));
+        let mut timer = pin!(member.timers().wait(wait));
+        poll_fn(|cx| match member.is_ending() {
+            true => Poll::Ready(()),
+            false => timer.as_mut().poll(cx),
+        })
+        .await;
     }
     if member.is_ending() {
         end(member).await;
@@ -66,17 +63,6 @@ async fn tick(member: &Member) {
     member.set_engine(None);
 }
 
-/// Waits for `other`, or until the process ends.
-async fn unless_ending(member: &Member, other: impl Future<Output = ()>) {
-    let mut other = pin!(other);
-    poll_fn(|cx| match member.is_ending() {
-        true => Poll::Ready(()),
-        false => other.as_mut().poll(cx),
-    })
-    .await;
-}
-
-/// Called when the process ends: releases all locks, and waits for the answers, but not for long.
 async fn end(member: &Member) {
     member.start_closing();
     let flushed = || {
@@ -90,13 +76,12 @@ async fn end(member: &Member) {
             );
         });
     }
-    // Gives subscribers time to write their last events, but does not let them delay the end of the process.
+    // But subscribers must not delay the end of the process.
     look_for(WORDS, wait::has_told).await;
     member.close();
 }
 
-/// Calls `done` again and again until it returns `true`, or until `limit` is over. Returns whether `done` returned
-/// `true`.
+/// Whether `done` returned `true` in time.
 async fn look_for(limit: Duration, done: impl Fn() -> bool) -> bool {
     let ends = Instant::now().after(limit);
     for look in 0.. {
@@ -111,8 +96,7 @@ async fn look_for(limit: Duration, done: impl Fn() -> bool) -> bool {
     false
 }
 
-/// Dropped when the engine's thread or the driver ends, for whatever reason. Then the member fails all callers that
-/// still wait.
+/// Dropped even by a panic. Then all callers that still wait fail.
 struct Ending(Arc<Member>);
 
 impl Drop for Ending {
@@ -121,8 +105,7 @@ impl Drop for Ending {
     }
 }
 
-/// An engine that opens its store. If this value is dropped before the end of [`wait`](Self::wait), the engine gives
-/// up.
+/// If it's dropped before the end of [`wait`](Self::wait), the engine gives up.
 #[must_use = "dropped, it gives up"]
 pub(crate) struct Starting {
     result: Arc<Promise<Started>>,
@@ -132,12 +115,10 @@ pub(crate) struct Starting {
 type Started = Result<Arc<Member>, SetupError>;
 
 impl Starting {
-    /// Waits until the store is open, for the connect timeout at most, and returns the member.
     pub(crate) async fn wait(self) -> Started {
         self.result.wait().await
     }
 
-    /// Does the same as [`wait`](Self::wait), and blocks the thread.
     pub(crate) fn blocking_wait(self) -> Started {
         self.result.blocking_wait()
     }
@@ -154,91 +135,69 @@ impl Drop for Starting {
     }
 }
 
-/// The engine's side of [`Starting`].
-struct Starter {
-    result: Arc<Promise<Started>>,
-    given_up: Arc<Promise<()>>,
+/// `false` if the caller no longer waits.
+fn send(to: &Promise<Started>, result: Started) -> bool {
+    let mut wakes = DeferredWakes::default();
+    let sent = to.complete(result, &mut wakes).is_ok();
+    wakes.wake();
+    sent
 }
 
-impl Starter {
-    /// Sends `result` to the caller. Returns `false` if the caller no longer waits.
-    fn send(&self, result: Started) -> bool {
-        let mut wakes = DeferredWakes::default();
-        let sent = self.result.complete(result, &mut wakes).is_ok();
-        wakes.wake();
-        sent
-    }
-}
-
-impl Drop for Starter {
-    fn drop(&mut self) {
-        // This has no effect if another result was sent before.
-        self.send(Err(SetupError::engine("it ended at once")));
-    }
-}
-
-/// Opens the store, gives the member to the caller, and runs the engine until its end.
-fn serve(runtime: &Runtime, settings: Settings, starter: Starter) {
+fn serve(runtime: &Runtime, settings: Settings, to: &Promise<Started>, given_up: &Promise<()>) {
     let id = MemberId::random();
     let given_up = async {
-        starter.given_up.wait().await;
+        given_up.wait().await;
         None
     };
     let opening = async {
         Some(store::open(&*settings.engine, &settings.options(), id, settings.lazily).await)
     };
-    let (store, driver) = match runtime.block_on(wait::first(given_up, opening)) {
-        Some(Ok(opened)) => opened,
-        Some(Err(error)) => {
-            starter.send(Err(error));
+    let Some(opened) = runtime.block_on(wait::first(given_up, opening)) else {
+        return;
+    };
+    let (store, driver) = match opened {
+        Ok(opened) => opened,
+        Err(error) => {
+            send(to, Err(error));
             return;
         }
-        // The caller has given up.
-        None => return,
     };
     let member = Member::new(settings, store.clone());
-    // `run` is called before any caller gets the member, because it marks a store that connects later
-    // (`connect_lazily`) as not connected.
+    // Before any caller gets the member, because this marks a store that connects later as not connected.
     let driver = driver.run(member.clone());
-    if starter.send(Ok(member.clone())) {
-        drop(starter);
+    if send(to, Ok(member.clone())) {
         let ending = Ending(member.clone());
         runtime.block_on(run(store, driver, member));
         drop(ending);
     }
 }
 
-/// Opens the store on a new thread, which then runs the engine.
 pub(crate) fn start(settings: Settings) -> Result<Starting, SetupError> {
-    // From here on, a thread may lock values that a forked child must not share. If the system refuses this,
-    // `exit::watch` warns.
+    // From here on, a thread may lock values that a forked child must not share. If this fails, `exit::watch` warns.
     exit::register();
     let (result, given_up) = (Arc::new(Promise::new()), Arc::new(Promise::new()));
-    let starter = Starter {
-        result: result.clone(),
-        given_up: given_up.clone(),
-    };
-    let body = move || {
-        let runtime = match tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-        {
-            Ok(runtime) => runtime,
-            Err(error) => {
-                starter.send(Err(SetupError::engine(error)));
-                return;
+    let (to, gives_up) = (result.clone(), given_up.clone());
+    let run = move || {
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        match builder.enable_all().build() {
+            Ok(runtime) => {
+                let aside = wait::enter(&runtime);
+                serve(&runtime, settings, &to, &gives_up);
+                // The runtime goes first: its drop may log events or wake tasks.
+                drop(runtime);
+                drop(aside);
             }
-        };
-        let aside = wait::enter(&runtime);
-        serve(&runtime, settings, starter);
-        // Dropping the runtime may log events or wake tasks. The threads of `aside` must handle these, so they end
-        // later.
-        drop(runtime);
-        drop(aside);
+            Err(error) => {
+                send(&to, Err(SetupError::engine(error)));
+            }
+        }
     };
-    thread::Builder::new()
-        .name("auto-mutex".to_owned())
-        .spawn(body)
-        .map_err(SetupError::engine)?;
+    let to = result.clone();
+    let body = move || {
+        let _ = catch_unwind(AssertUnwindSafe(run));
+        // Has no effect if another result was sent before.
+        send(&to, Err(SetupError::engine("it ended at once")));
+    };
+    wait::spawn("auto-mutex", body).map_err(SetupError::engine)?;
     Ok(Starting { result, given_up })
 }

@@ -25,7 +25,7 @@ static BEFORE: [AtomicPtr<sigaction>; SIGNALS.len()] =
 type Plain = extern "C" fn(c_int);
 type Detailed = extern "C" fn(c_int, *mut siginfo_t, *mut c_void);
 
-/// Handles both signals from now on, and writes them to `pipe`. Must be called once in a process.
+/// Must be called once in a process.
 pub(super) fn install(pipe: UnixStream) -> io::Result<()> {
     // The handler must never block.
     pipe.set_nonblocking(true)?;
@@ -53,7 +53,7 @@ pub(super) fn install(pipe: UnixStream) -> io::Result<()> {
     installed
 }
 
-/// Called in a forked child, where only async-signal-safe functions may be called.
+/// Only async-signal-safe functions may be called here.
 pub(super) fn in_child() {
     PIPE.store(NONE, Ordering::SeqCst);
     for index in 0..SIGNALS.len() {
@@ -61,9 +61,8 @@ pub(super) fn in_child() {
     }
 }
 
-/// Ends the process as `signal` does by default, or with the exit code that a shell reports for it, if the system
-/// ignores it as for process 1 of a container. Runs no `atexit` functions: they might wait for a thread that doesn't
-/// expect the end.
+/// As by default, or with the exit code that a shell reports, if the system ignores the signal as for process 1 of a
+/// container. Runs no `atexit` functions: they might wait for a thread that doesn't expect the end.
 pub(super) fn end(signal: c_int) -> ! {
     let _ = change(signal, Some(&default_action()));
     // SAFETY: `set` is initialized by `sigemptyset`; the other arguments are plain values.
@@ -119,7 +118,7 @@ fn call(before: *const sigaction, signal: c_int, info: *mut siginfo_t, context: 
     }
 }
 
-/// Gives a signal its former action. Returns `false` if the handler is not the signal's action.
+/// `false` if the handler is not the signal's action.
 fn uninstall(index: usize) -> bool {
     let (signal, before) = (SIGNALS[index], &BEFORE[index]);
     // SAFETY: the pointer is null or comes from a box that is never freed.
@@ -135,7 +134,6 @@ fn uninstall(index: usize) -> bool {
     changed
 }
 
-/// Sets the action of a signal, if one is given, and returns the action it had.
 fn change(signal: c_int, action: Option<&sigaction>) -> io::Result<sigaction> {
     let mut before = default_action();
     let action = action.map_or(ptr::null(), ptr::from_ref);

@@ -19,14 +19,14 @@ pub use self::signals::{release_on_termination, release_on_termination_within};
 use crate::clock::Instant;
 use crate::process::PerProcess;
 
-/// How long the end of the process may be delayed.
+/// Of the end of the process.
 const LIMIT: Duration = Duration::from_millis(500);
 /// Even after [`LIMIT`]: after a suspend, the time may be over before the engines have run.
 const LEAST_PAUSES: u32 = 50;
 const FIRST_PAUSE: Duration = Duration::from_micros(50);
 const LAST_PAUSE: Duration = Duration::from_millis(5);
 
-static WATCHED: PerProcess<Watched> = PerProcess::new(Watched::new);
+static WATCHED: PerProcess<Watched> = PerProcess::new(Watched::default);
 
 pub(crate) trait EndsWithProcess: Send + Sync {
     /// Starts to release everything. The calling thread may hold any mutex, and its thread-locals may be gone.
@@ -50,16 +50,7 @@ pub(crate) fn watch(member: &Arc<impl EndsWithProcess + 'static>) {
     WATCHED.get().add(member.clone());
 }
 
-/// Releases the locks of all clients. Called at exit or after a signal, while the engines still run.
-pub(super) fn flush() {
-    WATCHED.get().flush();
-}
-
-/// Lets the bodies of all clients end, for `limit` at most. Returns a text for each lock that is still held.
-pub(super) fn drain(limit: Duration) -> Vec<String> {
-    WATCHED.get().drain(limit)
-}
-
+#[derive(Default)]
 struct Watched {
     members: Mutex<Vec<Weak<dyn EndsWithProcess>>>,
     draining: AtomicBool,
@@ -67,14 +58,6 @@ struct Watched {
 }
 
 impl Watched {
-    fn new() -> Self {
-        Self {
-            members: Mutex::new(Vec::new()),
-            draining: AtomicBool::new(false),
-            ending: AtomicBool::new(false),
-        }
-    }
-
     fn add(&self, member: Arc<dyn EndsWithProcess>) {
         let mut members = self.lock();
         members.retain(|member| member.strong_count() > 0);
@@ -88,6 +71,7 @@ impl Watched {
         }
     }
 
+    /// Returns a text for each lock that is still held after `limit`.
     fn drain(&self, limit: Duration) -> Vec<String> {
         let ends = Instant::now().after(limit);
         self.draining.store(true, Ordering::SeqCst);
@@ -105,20 +89,23 @@ impl Watched {
         }
     }
 
+    /// At exit or after a signal, while the engines still run.
     fn flush(&self) {
         self.ending.store(true, Ordering::SeqCst);
         let mut pause = pauses();
         let members = loop {
-            match self.try_members() {
-                Some(members) => break members,
-                None if pause() => {}
-                None => return,
+            match self.members.try_lock() {
+                Ok(members) => break members,
+                Err(TryLockError::Poisoned(members)) => break PoisonError::into_inner(members),
+                // Another thread adds a client, or a signal interrupted this thread while it added one.
+                Err(TryLockError::WouldBlock) if pause() => {}
+                Err(TryLockError::WouldBlock) => return,
             }
         };
-        // Never dropped: one of them may be the last, and dropping it would free the client.
+        // Never dropped: dropping the last reference would free the client.
         let all = || members.iter().filter_map(Weak::upgrade);
         let all = || all().map(ManuallyDrop::new);
-        // All clients are notified before the first is awaited, so that no client has to wait for the server of another.
+        // All are notified before the first is awaited: no client has to wait for the server of another.
         all().for_each(|member| member.end());
         while !all().all(|member| member.has_ended()) && pause() {}
     }
@@ -126,18 +113,9 @@ impl Watched {
     fn lock(&self) -> MutexGuard<'_, Vec<Weak<dyn EndsWithProcess>>> {
         self.members.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    /// `None` while another thread adds a client, or if a signal interrupted this thread while it added one.
-    fn try_members(&self) -> Option<MutexGuard<'_, Vec<Weak<dyn EndsWithProcess>>>> {
-        match self.members.try_lock() {
-            Ok(members) => Some(members),
-            Err(TryLockError::Poisoned(members)) => Some(PoisonError::into_inner(members)),
-            Err(TryLockError::WouldBlock) => None,
-        }
-    }
 }
 
-/// Returns a function that sleeps, longer at each call. It returns `false` without sleeping once [`LIMIT`] is over.
+/// Sleeps, longer at each call; `false` once [`LIMIT`] is over.
 fn pauses() -> impl FnMut() -> bool {
     let ends = Instant::now().after(LIMIT);
     let (mut count, mut pause) = (0, FIRST_PAUSE);
@@ -168,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_client_that_is_just_being_made_does_not_keep_others_from_their_release() {
-        let (watched, (client, guard)) = (Watched::new(), client());
+        let (watched, (client, guard)) = (Watched::default(), client());
         watched.add(client.member().clone());
         thread::scope(|scope| {
             let making = watched.lock();
@@ -190,7 +168,7 @@ mod tests {
 
     #[test]
     fn the_end_of_a_thread_that_makes_a_client_is_not_held_up() {
-        let (watched, (client, guard)) = (Watched::new(), client());
+        let (watched, (client, guard)) = (Watched::default(), client());
         watched.add(client.member().clone());
         let making = watched.lock();
         watched.flush();
@@ -200,7 +178,7 @@ mod tests {
 
     #[test]
     fn all_clients_drain_and_so_does_one_that_is_made_meanwhile() {
-        let (watched, (client, guard)) = (Watched::new(), client());
+        let (watched, (client, guard)) = (Watched::default(), client());
         watched.add(client.member().clone());
         thread::scope(|scope| {
             let draining = scope.spawn(|| watched.drain(Duration::from_secs(600)));
@@ -219,7 +197,7 @@ mod tests {
 
     #[test]
     fn what_is_held_when_the_time_is_over_is_named() {
-        let (watched, (client, guard)) = (Watched::new(), client());
+        let (watched, (client, guard)) = (Watched::default(), client());
         watched.add(client.member().clone());
         let left = watched.drain(Duration::ZERO);
         assert!(
@@ -232,7 +210,7 @@ mod tests {
 
     #[test]
     fn a_client_that_is_made_while_the_process_ends_is_closed() {
-        let (watched, (client, guard)) = (Watched::new(), client());
+        let (watched, (client, guard)) = (Watched::default(), client());
         watched.flush();
         watched.add(client.member().clone());
         while !client.member().has_ended() {

@@ -4,20 +4,19 @@
 
 use once_cell::race::OnceBool;
 
+use super::WATCHED;
 use crate::process::forked;
 
 extern "C" fn in_child() {
-    // Does little, because the child of a process with threads may call few functions.
     forked();
     super::handler::in_child();
 }
 
 extern "C" fn at_exit() {
     // A panic must not cross into C.
-    let _ = std::panic::catch_unwind(super::flush);
+    let _ = std::panic::catch_unwind(|| WATCHED.get().flush());
 }
 
-/// Counts forks, and releases all locks when the process ends, if the system accepts both.
 pub(crate) fn register() -> bool {
     // Without a lock, which a fork could leave taken: two threads may both register, which is harmless.
     static AGREED: OnceBool = OnceBool::new();

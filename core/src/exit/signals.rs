@@ -2,15 +2,15 @@
 
 use std::io::Read as _;
 use std::os::unix::net::UnixStream;
-use std::sync::{Mutex, PoisonError};
-use std::thread;
+use std::sync::Mutex;
 use std::time::Duration;
 
-use super::{flush, handler, register};
+use super::{WATCHED, handler, register};
 use crate::duration::{IntoDuration, length};
 use crate::error::SetupError;
 use crate::observe::HOLD;
 use crate::process::PerProcess;
+use crate::wait::spawn;
 
 /// How long bodies may take to end by default. Kubernetes waits for 30 s.
 const USUAL_LIMIT: Duration = Duration::from_secs(25);
@@ -82,23 +82,18 @@ pub fn release_on_termination_within(limit: impl IntoDuration) -> Result<(), Set
 }
 
 fn handle_within(new: Duration) -> Result<(), SetupError> {
-    let mut limit = LIMIT.get().lock().unwrap_or_else(PoisonError::into_inner);
+    let mut limit = LIMIT.lock();
     if limit.is_none() {
         if !register() {
             return Err(SetupError::engine("the system refuses to report forks"));
         }
         let (signals, pipe) = UnixStream::pair().map_err(SetupError::engine)?;
         // If the handler is refused, the other end of the pipe is closed, so the thread ends.
-        start("auto-mutex-signals", move || handle(signals)).map_err(SetupError::engine)?;
+        spawn("auto-mutex-signals", move || handle(signals)).map_err(SetupError::engine)?;
         handler::install(pipe).map_err(SetupError::engine)?;
     }
     *limit = Some(new);
     Ok(())
-}
-
-fn start(name: &str, run: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
-    let started = thread::Builder::new().name(name.to_owned()).spawn(run);
-    started.map(drop)
 }
 
 fn handle(mut signals: UnixStream) {
@@ -110,13 +105,12 @@ fn handle(mut signals: UnixStream) {
     let Some(first) = next() else {
         return;
     };
-    let limit = *LIMIT.get().lock().unwrap_or_else(PoisonError::into_inner);
-    let limit = limit.unwrap_or_default();
+    let limit = LIMIT.lock().unwrap_or_default();
     if limit.is_zero() {
         end(first);
     }
     // The drain runs on another thread, so that this thread can receive the second signal.
-    if start("auto-mutex-drain", move || drain(first, limit)).is_err() {
+    if spawn("auto-mutex-drain", move || drain(first, limit)).is_err() {
         end(first);
     }
     if let Some(second) = next() {
@@ -130,7 +124,7 @@ fn drain(signal: i32, limit: Duration) {
         ?limit,
         "this process was told to end: it does when its locks are released; a second signal ends it at once"
     );
-    for held in super::drain(limit) {
+    for held in WATCHED.get().drain(limit) {
         tracing::warn!(
             target: HOLD,
             held,
@@ -141,6 +135,6 @@ fn drain(signal: i32, limit: Duration) {
 }
 
 fn end(signal: i32) -> ! {
-    flush();
+    WATCHED.get().flush();
     handler::end(signal)
 }

@@ -3,14 +3,14 @@
 use std::fmt;
 use std::sync::{Arc, Weak};
 
-use crate::lease::WeakBounds;
+use crate::lease::{Bounds, Limits};
 use crate::queue::{Hold, Holds};
 use crate::sync::Mutex;
 use crate::wait::lock;
 
 pub(crate) struct Last {
     name: Box<str>,
-    hold: Mutex<(Weak<Hold>, WeakBounds)>,
+    hold: Mutex<(Weak<Hold>, Weak<Limits>)>,
 }
 
 impl Last {
@@ -33,7 +33,7 @@ impl Last {
     pub(super) fn holds(&self) -> Option<Holds> {
         let (hold, bounds) = lock(&self.hold).clone();
         let hold = hold.upgrade().filter(|hold| hold.is_valid())?;
-        Some(Holds::from(hold).within(bounds.upgrade()))
+        Some(Holds::from(hold).within(Bounds::upgrade(&bounds)))
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::clock::Instant;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// The value of `expires` after a caller has found that the bound has ended.
+/// Of a bound that a caller has found to be over.
 const OVER: u64 = 0;
 
 #[derive(Debug)]
@@ -22,48 +22,42 @@ impl Bound {
         Arc::new(Self { since, expires })
     }
 
-    /// When the bound ends; [`Instant::START`] if a caller has already found that it has ended.
     pub(crate) fn expires(&self) -> Instant {
         Instant::from_nanos(self.expires.load(Ordering::Acquire))
     }
 
-    /// Whether the bound has ended. Once this is true, it stays true.
+    /// Once this is true, it stays true.
     pub(crate) fn is_over(&self, now: Instant) -> bool {
-        let over = |expires| (expires <= now.as_nanos()).then_some(OVER);
-        self.expires
-            .fetch_update(Ordering::AcqRel, Ordering::Acquire, over)
-            .is_ok()
+        self.update(|expires| (expires <= now.as_nanos()).then_some(OVER))
     }
 
-    /// For how long the call has had the lock.
     pub(crate) fn held(&self, now: Instant) -> Duration {
         self.since.until(now)
     }
 
     fn restart(&self, expire: Duration, now: Instant) {
         let new = now.after(expire).as_nanos();
-        let unless_over = |expires| (expires > now.as_nanos()).then_some(new);
-        let _ = self
+        self.update(|expires| (expires > now.as_nanos()).then_some(new));
+    }
+
+    fn update(&self, change: impl FnMut(u64) -> Option<u64>) -> bool {
+        let updated = self
             .expires
-            .fetch_update(Ordering::AcqRel, Ordering::Acquire, unless_over);
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, change);
+        updated.is_ok()
     }
 }
 
-/// The bounds of a nested call and of those around it: it may use the lock until the first one ends. Empty for other
-/// calls.
+/// Of a nested call and those around it: it may use the lock until the first one ends. Empty for other calls.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bounds(Option<Arc<Limits>>);
 
 #[derive(Debug)]
-struct Limits {
+pub(crate) struct Limits {
     all: Vec<Arc<Bound>>,
-    /// Whether the engine was asked to check these bounds when they end.
+    /// Whether the engine was asked to check them.
     watched: AtomicBool,
 }
-
-/// A weak reference to [`Bounds`], valid while their call has a guard.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct WeakBounds(Weak<Limits>);
 
 impl Bounds {
     fn of(all: Vec<Arc<Bound>>) -> Self {
@@ -75,7 +69,6 @@ impl Bounds {
         self.0.as_ref().map_or(&[], |limits| &limits.all)
     }
 
-    /// These bounds and `others`, without duplicates.
     pub(crate) fn join(&self, others: &Self) -> Self {
         if self.0.is_none() || others.0.is_none() {
             return if self.0.is_some() { self } else { others }.clone();
@@ -89,20 +82,18 @@ impl Bounds {
         Self::of(all)
     }
 
-    /// These bounds and one more, for a call that begins now.
     pub(crate) fn and(&self, expire: Duration, now: Instant) -> Self {
         let own = Bound::new(expire, now);
         Self::of(self.all().iter().cloned().chain([own]).collect())
     }
 
-    pub(crate) fn over(&self) -> Option<&Bound> {
+    pub(crate) fn over(&self) -> Option<&Arc<Bound>> {
+        // Most calls have no bounds, and need no clock.
         let limits = self.0.as_ref()?;
         let now = Instant::now();
-        let mut all = limits.all.iter().map(|bound| &**bound);
-        all.find(|bound| bound.is_over(now))
+        limits.all.iter().find(|bound| bound.is_over(now))
     }
 
-    /// When the first bound ends.
     pub(crate) fn expires(&self) -> Instant {
         let all = self.all().iter().map(|bound| bound.expires());
         all.min().unwrap_or(Instant::NEVER)
@@ -114,21 +105,19 @@ impl Bounds {
         }
     }
 
-    /// Whether the engine must be asked to watch these bounds. Returns `true` only once.
+    /// Returns `true` only once.
     pub(crate) fn start_watching(&self) -> bool {
-        let watched = self.0.as_ref().map(|limits| &limits.watched);
-        watched.is_some_and(|watched| !watched.swap(true, Ordering::AcqRel))
+        let limits = self.0.as_ref();
+        limits.is_some_and(|limits| !limits.watched.swap(true, Ordering::AcqRel))
     }
 
-    pub(crate) fn downgrade(&self) -> WeakBounds {
-        WeakBounds(self.0.as_ref().map(Arc::downgrade).unwrap_or_default())
+    pub(crate) fn downgrade(&self) -> Weak<Limits> {
+        self.0.as_ref().map(Arc::downgrade).unwrap_or_default()
     }
-}
 
-impl WeakBounds {
-    /// The bounds; empty if the call has ended.
-    pub(crate) fn upgrade(&self) -> Bounds {
-        Bounds(self.0.upgrade())
+    /// Empty if the call of the bounds has ended.
+    pub(crate) fn upgrade(weak: &Weak<Limits>) -> Self {
+        Self(weak.upgrade())
     }
 }
 
@@ -183,8 +172,8 @@ mod tests {
     fn they_are_remembered_while_there_is_a_guard() {
         let bounds = Bounds::default().and(SECOND, Instant::START);
         let weak = bounds.downgrade();
-        assert_eq!(weak.upgrade().all().len(), 1);
+        assert_eq!(Bounds::upgrade(&weak).all().len(), 1);
         drop(bounds);
-        assert!(weak.upgrade().all().is_empty());
+        assert!(Bounds::upgrade(&weak).all().is_empty());
     }
 }

@@ -11,62 +11,47 @@ pub(crate) struct Listeners {
     /// A listener sets this before it checks whether the hold has ended; the thread that ends the hold marks the end
     /// before it reads this. By sequential consistency, at least one of them sees the other's write.
     any: AtomicBool,
-    list: Mutex<Vec<Listener>>,
-}
-
-struct Listener {
-    key: ListenerKey,
-    waker: Waker,
+    list: Mutex<Vec<(ListenerKey, Waker)>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ListenerKey {
-    /// A future that removes its entry when it is dropped.
     Numbered(u64),
-    /// The address of a pinned body. The body does not remove its entry, but a later body at this address replaces it.
+    /// The address of a body, which does not remove its entry; a later body at this address replaces it.
     Pinned(usize),
-}
-
-impl Listener {
-    /// An executor may use a new waker for each poll. Bodies of one task share an entry.
-    fn serves(&self, key: ListenerKey, cx: &Context<'_>) -> bool {
-        let pinned = |key| matches!(key, ListenerKey::Pinned(_));
-        self.key == key || pinned(self.key) && pinned(key) && self.waker.will_wake(cx.waker())
-    }
 }
 
 impl Listeners {
     pub(crate) fn register(&self, cx: &Context<'_>, key: ListenerKey) {
-        // Cloned before the list is locked, and a replaced one dropped after: it may own the last reference to a task.
-        let mut waker = Some(cx.waker().clone());
+        let is_pinned = |key| matches!(key, ListenerKey::Pinned(_));
+        // An executor may use a new waker for each poll. Bodies of one task share an entry.
+        let serves = |known: &(ListenerKey, Waker)| {
+            let shared = is_pinned(known.0) && is_pinned(key) && known.1.will_wake(cx.waker());
+            known.0 == key || shared
+        };
+        // Before the list is locked, and a replaced one dropped after: it may own the last reference to a task.
+        let waker = cx.waker().clone();
         let mut listeners = lock(&self.list);
-        let known = listeners.iter_mut().find(|known| known.serves(key, cx));
-        match known {
-            Some(known) => {
-                if let Some(waker) = &mut waker {
-                    std::mem::swap(&mut known.waker, waker);
-                }
-            }
-            None => listeners.extend(waker.take().map(|waker| Listener { key, waker })),
-        }
+        let known = listeners.iter().position(serves);
+        let known = known.map(|index| listeners.swap_remove(index));
+        listeners.push((key, waker));
         drop(listeners);
+        drop(known);
         self.any.store(true, Ordering::SeqCst);
     }
 
     pub(crate) fn remove(&self, key: ListenerKey) {
         let mut listeners = lock(&self.list);
-        let mine = listeners.iter().position(|listener| listener.key == key);
+        let mine = listeners.iter().position(|listener| listener.0 == key);
         let mine = mine.map(|index| listeners.swap_remove(index));
         drop(listeners);
         drop(mine);
     }
 
-    /// Wakes all listeners, once.
     pub(crate) fn wake(&self, wakes: &mut DeferredWakes) {
-        if !self.any.load(Ordering::SeqCst) {
-            return;
+        if self.any.load(Ordering::SeqCst) {
+            wakes.add(lock(&self.list).drain(..).map(|listener| listener.1));
         }
-        wakes.add(lock(&self.list).drain(..).map(|listener| listener.waker));
     }
 
     /// Keeps the list locked until the returned value is dropped.

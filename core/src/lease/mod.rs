@@ -1,12 +1,16 @@
-//! The parts of a lease, without queues, stores or clients: when renewals are due, the time limits of a holder, until
-//! when a nested call may use a hold, and which tasks wake when a hold ends.
+//! The parts of a lease, without queues, stores or clients.
 
 mod bound;
 mod listeners;
-mod schedule;
-mod terms;
 
-pub(crate) use bound::{Bound, Bounds, WeakBounds};
+use std::time::Duration;
+
+pub(crate) use bound::{Bound, Bounds, Limits};
 pub(crate) use listeners::{ListenerKey, Listeners};
-pub(crate) use schedule::RenewalSchedule;
-pub(crate) use terms::Terms;
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Terms {
+    pub(crate) expire: Option<Duration>,
+    /// Even if the holder releases the lock earlier.
+    pub(crate) at_least: Duration,
+}

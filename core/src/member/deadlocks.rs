@@ -1,6 +1,5 @@
-//! The client's part in the search for deadlocks. The client carries out the requests of its
-//! [`Detector`](crate::deadlock::Detector), answers other clients, and reports or ends the deadlocks that it is
-//! responsible for.
+//! The client's part in the search for deadlocks: carries out what its [`Detector`](crate::deadlock::Detector) asks
+//! for.
 
 use std::sync::Arc;
 
@@ -15,24 +14,21 @@ use crate::store::{Answer, MemberId, Op, Reply, Request};
 use crate::wait;
 
 impl<Q: NameQueue> ClientCore<Q> {
-    /// Plans a search for a deadlock around `wait`, which has just begun. The task of `wait` holds locks.
     pub(crate) fn look_for_deadlock(&self, wait: &Arc<TaskWait>) {
         let after = self.settings.deadlock_after;
         let due = self.detector.add(wait, Instant::now(), after);
-        // If the search is due later, the engine notices it by itself, because it never sleeps for longer than `NAP`.
+        // If it is due later, the engine notices it by itself.
         if due < Instant::now().after(super::NAP) {
             self.timers.interrupt();
         }
     }
 
-    /// Begins and ends the searches that are due. Returns the time of the next search.
     pub(super) fn search_for_deadlocks(&self, now: Instant) -> Option<Instant> {
         let next = self.detector.next()?;
         if next > now {
             return Some(next);
         }
-        let todos = self.detector.tick(now);
-        self.carry_out(todos);
+        self.carry_out(self.detector.tick(now));
         self.detector.next()
     }
 
@@ -67,7 +63,7 @@ impl<Q: NameQueue> ClientCore<Q> {
         let _ = self.store.submit(Request { name, op, id });
     }
 
-    /// Answers a probe that this client would send to itself; `None` if the probe is for another client.
+    /// Answers a probe that this client would send to itself.
     fn answer_here(&self, name: &Name, probe: &Probe) -> Option<Vec<Todo>> {
         let Probe::Ask { round, tickets } = probe else {
             return None;
@@ -81,7 +77,7 @@ impl<Q: NameQueue> ClientCore<Q> {
         Some(self.detector.answered(answer, Instant::now()))
     }
 
-    /// Handles an answer of the store that belongs to a search. Returns `false` for any other answer.
+    /// `false` if the answer belongs to no search.
     pub(super) fn takes_for_search(&self, answer: &Answer) -> bool {
         match answer.request.op {
             Op::Probe { .. } => true,
@@ -93,7 +89,6 @@ impl<Q: NameQueue> ClientCore<Q> {
         }
     }
 
-    /// Passes the result of an inspection to the detector; `None` if no search asked for the inspection.
     fn inspected(&self, answer: &Answer) -> Option<Vec<Todo>> {
         let round = wait::lock(&self.inspections).remove(&answer.request.id)?;
         let Ok(Reply::Info(record)) = &answer.result else {
@@ -103,7 +98,6 @@ impl<Q: NameQueue> ClientCore<Q> {
         Some(self.detector.inspected(round, name, record, Instant::now()))
     }
 
-    /// Handles a message about `name` from the client `from`.
     pub(super) fn probed(&self, name: &Name, from: MemberId, text: &str) {
         let now = Instant::now();
         match Probe::read(text) {
@@ -126,10 +120,9 @@ impl<Q: NameQueue> ClientCore<Q> {
     }
 }
 
-/// Reports a deadlock, and ends it if the client is configured to do so.
 fn judge(cycle: Vec<DeadlockHop>, wait: &TaskWait) {
     let error = LockError::Deadlock { cycle };
-    let fails = wait.mode() == Deadlock::Fail;
+    let fails = wait.mode == Deadlock::Fail;
     let report = error.clone();
     wait::tell(move || {
         tracing::warn!(target: ACQUIRE, deadlock = %report, fails, "a deadlock: these calls wait for each other");

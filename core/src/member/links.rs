@@ -1,6 +1,6 @@
 //! [`Links`]: whether the servers of the store can be reached, and whether they grant.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::time::Duration;
 
 use crate::clock::Instant;
@@ -10,114 +10,102 @@ use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::wait::lock;
 
-/// The state of the connections, as the store's driver reports it.
 #[derive(Debug, Default)]
 pub(crate) struct Links {
     // An atomic outside of the mutex, because every transition reads it.
     any_down: AtomicBool,
-    outages: Mutex<HashMap<Node, (Instant, StoreError)>>,
-    /// The nodes that are connected.
-    connected: Mutex<HashSet<Node>>,
+    /// The nodes in use; `None`: connected.
+    nodes: Mutex<HashMap<Node, Option<Outage>>>,
     any_closed: AtomicBool,
     closings: Mutex<HashMap<Node, GrantBlock>>,
-    /// The last cause of any outage, and when it was reported.
-    last: Mutex<Option<(Instant, StoreError)>>,
+    last: Mutex<Option<Outage>>,
 }
 
-/// After a store begins to grant again, requests that were sent before may stay unanswered for this time.
+/// The start and the cause.
+type Outage = (Instant, StoreError);
+
+/// After a store begins to grant again, earlier requests may stay unanswered for this time.
 const ANSWERED: Duration = Duration::from_millis(200);
 
 impl Links {
-    /// Notes that `node` is connected. Returns the change of the number of connected nodes, like all methods here that
-    /// return a number.
+    /// Returns the change of the number of connected nodes, like all methods here that return a number.
     pub(crate) fn up(&self, node: Node) -> i64 {
-        self.no_outage(node);
-        i64::from(lock(&self.connected).insert(node))
+        self.change(|nodes| drop(nodes.insert(node, None)))
     }
 
-    /// Notes that `node` is no longer used.
     pub(crate) fn gone(&self, node: Node) -> i64 {
-        self.no_outage(node);
-        -i64::from(lock(&self.connected).remove(&node))
+        self.change(|nodes| drop(nodes.remove(&node)))
     }
 
-    /// Notes that no node is connected, because the engine has ended.
     pub(crate) fn all_gone(&self) -> i64 {
-        let connected = std::mem::take(&mut *lock(&self.connected));
-        -i64::try_from(connected.len()).unwrap_or(i64::MAX)
-    }
-
-    fn no_outage(&self, node: Node) {
-        let mut outages = lock(&self.outages);
-        outages.remove(&node);
-        self.any_down.store(!outages.is_empty(), Ordering::Release);
+        self.change(|nodes| nodes.retain(|_, outage| outage.is_some()))
     }
 
     pub(crate) fn down(&self, node: Node, error: StoreError) -> i64 {
-        *lock(&self.last) = Some((Instant::now(), error.clone()));
-        let mut outages = lock(&self.outages);
-        outages
-            .entry(node)
-            .or_insert_with(|| (Instant::now(), error));
-        self.any_down.store(true, Ordering::Release);
-        drop(outages);
-        -i64::from(lock(&self.connected).remove(&node))
+        let outage = (Instant::now(), error);
+        *lock(&self.last) = Some(outage.clone());
+        // An outage keeps its start.
+        self.change(|nodes| {
+            nodes.entry(node).or_default().get_or_insert(outage);
+        })
     }
 
-    /// Notes a new cause of the outage of `node`.
+    fn change(&self, change: impl FnOnce(&mut HashMap<Node, Option<Outage>>)) -> i64 {
+        let mut nodes = lock(&self.nodes);
+        let before = connected(&nodes);
+        change(&mut nodes);
+        let after = connected(&nodes);
+        let any_down = nodes.values().any(Option::is_some);
+        self.any_down.store(any_down, Ordering::Release);
+        after - before
+    }
+
     pub(crate) fn still_down(&self, node: Node, error: StoreError) {
-        if let Some(outage) = lock(&self.outages).get_mut(&node) {
+        if let Some(Some(outage)) = lock(&self.nodes).get_mut(&node) {
             outage.1 = error.clone();
             *lock(&self.last) = Some((Instant::now(), error));
         }
     }
 
-    /// How many nodes there are, connected or not.
     pub(crate) fn nodes(&self) -> usize {
-        let outages = lock(&self.outages).len();
-        outages + lock(&self.connected).len()
+        lock(&self.nodes).len()
     }
 
-    /// Whether every node is connected.
     pub(crate) fn are_up(&self) -> bool {
         !self.any_down.load(Ordering::Acquire)
     }
 
-    /// The last cause of an outage, which may be over, and when it was reported.
-    pub(crate) fn last_error(&self) -> Option<(Instant, StoreError)> {
+    /// The outage may be over.
+    pub(crate) fn last_error(&self) -> Option<Outage> {
         lock(&self.last).clone()
     }
 
-    /// Of the [`GrantBlock`]s of all nodes, returns the one that ends last; `None` if all nodes grant.
     pub(crate) fn longest_closing(&self, now: Instant) -> Option<GrantBlock> {
         let closings = lock(&self.closings);
         let closed = closings.values().filter(|closing| now < closing.until);
         closed.max_by_key(|closing| closing.until).copied()
     }
 
-    /// The start and the cause of the outage of `node`; `None` if `node` can be reached.
-    pub(crate) fn outage(&self, node: impl FnOnce() -> Node) -> Option<(Instant, StoreError)> {
-        if !self.any_down.load(Ordering::Acquire) {
+    pub(crate) fn outage(&self, node: impl FnOnce() -> Node) -> Option<Outage> {
+        if self.are_up() {
             return None;
         }
-        // The node is computed before the mutex is locked, because the store may lock a mutex of its own.
+        // Before the mutex is locked, because the store may lock a mutex of its own.
         let node = node();
-        lock(&self.outages).get(&node).cloned()
+        lock(&self.nodes).get(&node)?.clone()
     }
 
-    /// Notes that `node` grants nothing while `closing` lasts; `None`: `node` grants.
     pub(crate) fn closed(&self, node: Node, closing: Option<GrantBlock>) {
         let mut closings = lock(&self.closings);
         match closing {
             Some(closing) => closings.insert(node, closing),
             None => closings.remove(&node),
         };
-        self.any_closed
-            .store(!closings.is_empty(), Ordering::Release);
+        let any_closed = !closings.is_empty();
+        self.any_closed.store(any_closed, Ordering::Release);
     }
 
-    /// The [`GrantBlock`] of `node`: until when and why the node grants nothing. It is still returned for [`ANSWERED`]
-    /// after its end.
+    /// Still returned for [`ANSWERED`] after its end.
     pub(crate) fn closing(&self, node: impl FnOnce() -> Node) -> Option<GrantBlock> {
         if !self.any_closed.load(Ordering::Acquire) {
             return None;
@@ -126,10 +114,15 @@ impl Links {
         let mut closings = lock(&self.closings);
         let now = Instant::now();
         closings.retain(|_, closing| now < closing.until.after(ANSWERED));
-        self.any_closed
-            .store(!closings.is_empty(), Ordering::Release);
+        let any_closed = !closings.is_empty();
+        self.any_closed.store(any_closed, Ordering::Release);
         closings.get(&node).copied()
     }
+}
+
+fn connected(nodes: &HashMap<Node, Option<Outage>>) -> i64 {
+    let connected = nodes.values().filter(|outage| outage.is_none());
+    i64::try_from(connected.count()).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]

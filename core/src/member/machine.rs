@@ -1,20 +1,19 @@
-//! The machine that this process runs on: its host, and its pod if there is one.
+//! The machine that this process runs on.
 
 use std::env;
 
 use crate::store::Meta;
 
-/// Longer than the namespace and name of any pod together. Longer values are ignored.
+/// Longer than any namespace and name of a pod. Longer values are ignored.
 const LONGEST_POD: usize = 320;
 
-/// The machine, as [`Meta::machine`] writes it.
 pub(super) fn machine() -> String {
     let host = gethostname::gethostname().to_string_lossy().into_owned();
     let pod = pod(&host, |variable| env::var(variable).ok());
     Meta::machine(&host, pod.as_deref())
 }
 
-/// The pod, if the environment names one that differs from the host.
+/// If the environment names one that differs from the host.
 fn pod(host: &str, variable: impl Fn(&str) -> Option<String>) -> Option<String> {
     let given = |name| variable(name).filter(|value| !value.is_empty());
     let name = given("POD_NAME")?;

@@ -1,8 +1,4 @@
-//! [`ClientCore`]: the part of a client that all its locks share.
-//!
-//! A client has the store, the settings, the names in use ([`Registry`]), the times when they need attention
-//! ([`Timers`]), and the state of the connections ([`Links`]). It passes answers and messages to the queue of their
-//! name, through the trait [`NameQueue`]. The engine owns the thread that runs all this.
+//! [`ClientCore`]: the part of a client that all its locks share. The engine owns the thread that runs it.
 
 mod deadlocks;
 mod links;
@@ -32,7 +28,7 @@ use crate::order::LockOrder;
 use crate::process;
 use crate::store::{Answer, Events, GrantBlock, Message, Meta, Node, RequestId, SharedStr, Store};
 use crate::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
-use crate::sync::{Condvar, Mutex, PoisonError};
+use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use crate::task::TaskId;
 use crate::wait::{self, Limit, lock};
 
@@ -42,43 +38,34 @@ const DRAINING: u8 = 1;
 const CLOSING: u8 = 2;
 const CLOSED: u8 = 3;
 
-/// The pause between two warnings that many locks may cause at the same time.
 const REPEATED: Duration = Duration::from_secs(1);
 
-/// How often a draining client checks whether any lock is held.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// One client in one process.
 pub(crate) struct ClientCore<Q> {
     id: u64,
     settings: Settings,
     store: Arc<dyn Store>,
     register: Registry<Q>,
     links: Links,
-    /// Whether the weaknesses of the store were logged.
     has_warned: AtomicBool,
     timers: Timers<Q>,
     detector: Detector,
-    /// The inspections for the detector that have no answer yet, each with the round of its search.
+    /// Inspections without an answer, each with the round of its search.
     inspections: Mutex<HashMap<RequestId, u64>>,
-    /// Limits the warnings about failed renewals and releases.
     pub(crate) failed_renewals: Limit,
     pub(crate) failed_releases: Limit,
-    /// Limits the warnings about calls that gave up.
     pub(crate) timeouts: Limit,
     phase: AtomicU8,
     /// The last clone of the `Client` was dropped.
     orphaned: AtomicBool,
     /// The process is ending.
     ending: AtomicBool,
-    /// The waker of the engine, while the engine runs.
     engine: Mutex<Option<Waker>>,
     requests: AtomicU64,
     forks: u32,
-    /// The machine, encoded for the store.
     machine: String,
     pid: u32,
-    /// The order in which the client's locks are taken.
     order: LockOrder,
     /// Notified when a drain or a shutdown should check again whether any lock is held.
     emptied: (Mutex<()>, Condvar),
@@ -88,7 +75,6 @@ impl<Q: NameQueue> ClientCore<Q> {
     pub(crate) fn new(settings: Settings, store: Arc<dyn Store>) -> Arc<Self> {
         static IDS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
         let id = IDS.fetch_add(1, Ordering::Relaxed);
-        let (machine, pid) = (machine::machine(), std::process::id());
         Arc::new(Self {
             id,
             order: LockOrder::new(id, settings.allowed_orders.clone()),
@@ -109,23 +95,21 @@ impl<Q: NameQueue> ClientCore<Q> {
             engine: Mutex::default(),
             requests: AtomicU64::new(1),
             forks: process::forks(),
-            machine,
-            pid,
+            machine: machine::machine(),
+            pid: std::process::id(),
             emptied: Default::default(),
         })
     }
 
-    /// The id of the client, unique in the process.
     pub(crate) fn id(&self) -> u64 {
         self.id
     }
 
-    /// A text that identifies a caller of this process at `site`, without an owner: see [`Meta`].
+    /// Identifies a caller at `site`, without an owner: see [`Meta`].
     pub(crate) fn meta(&self, site: &str) -> SharedStr {
         Meta::write(&self.machine, self.pid, site)
     }
 
-    /// The order in which the client's locks are taken.
     pub(crate) fn order(&self) -> &LockOrder {
         &self.order
     }
@@ -134,13 +118,11 @@ impl<Q: NameQueue> ClientCore<Q> {
         &self.settings
     }
 
-    /// The observer that gets the metrics, if there is one.
     #[inline]
     pub(crate) fn observer(&self) -> Option<&SharedObserver> {
         self.settings.observer.as_ref()
     }
 
-    /// Reports to the observer that the number of connected servers has changed by `change`.
     fn note_servers(&self, change: i64) {
         if change != 0
             && let Some(observer) = self.observer()
@@ -160,51 +142,54 @@ impl<Q: NameQueue> ClientCore<Q> {
         &self.timers
     }
 
+    pub(crate) fn links(&self) -> &Links {
+        &self.links
+    }
+
     pub(crate) fn request_id(&self) -> RequestId {
         RequestId(self.requests.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Whether this process is a fork of the one that made the client. The engine's thread and the connection exist
-    /// only in the parent.
+    /// The engine's thread and the connection exist only in the process that made the client.
     pub(crate) fn is_forked(&self) -> bool {
         self.forks != process::forks()
     }
 
-    /// Whether the client accepts new locks.
+    fn phase(&self) -> u8 {
+        self.phase.load(Ordering::Acquire)
+    }
+
     #[inline]
     pub(crate) fn is_open(&self) -> bool {
-        !self.is_forked() && self.phase.load(Ordering::Acquire) == OPEN
+        !self.is_forked() && self.phase() == OPEN
     }
 
-    /// Whether the client accepts only calls of running bodies.
     pub(crate) fn is_draining(&self) -> bool {
-        self.phase.load(Ordering::Acquire) == DRAINING
+        self.phase() == DRAINING
     }
 
-    /// Returns an error if the client accepts no calls, not even calls of running bodies.
+    /// Fails if not even running bodies may make calls.
     #[inline]
     pub(crate) fn check(&self) -> Result<(), LockError> {
-        if !self.is_forked() && self.phase.load(Ordering::Acquire) <= DRAINING {
-            return Ok(());
+        if self.is_forked() {
+            return Err(LockError::Forked);
         }
-        Err(match self.is_forked() {
-            true => LockError::Forked,
-            false => LockError::ShutDown,
-        })
+        match self.phase() {
+            OPEN | DRAINING => Ok(()),
+            _ => Err(LockError::ShutDown),
+        }
     }
 
-    /// The start and the cause of the outage of the server of `name`; `None` if the server can be reached.
+    /// The start and the cause of the outage of the server of `name`.
     pub(crate) fn outage(&self, name: &Name) -> Option<(Instant, StoreError)> {
         self.links.outage(|| self.store.node(name))
     }
 
-    /// The [`GrantBlock`] of the server of `name`, if there is one: see [`Links::closing`].
     pub(crate) fn closing(&self, name: &Name) -> Option<GrantBlock> {
         self.links.closing(|| self.store.node(name))
     }
 
-    /// Runs one transition on the local queue of `name`. If the queue was retired before the transition began, runs
-    /// it on a new queue.
+    /// If the queue was retired before the transition began, runs it on a new queue.
     pub(crate) fn with_queue<T>(
         self: &Arc<Self>,
         name: &Name,
@@ -212,27 +197,22 @@ impl<Q: NameQueue> ClientCore<Q> {
     ) -> Result<T, LockError> {
         loop {
             self.check()?;
-            let make = || Q::new(name.clone(), self.clone());
-            let Some(local) = self.register.get(name, make) else {
-                return Err(LockError::ShutDown);
-            };
+            let local = self.register.get(name, self).ok_or(LockError::ShutDown)?;
             if let Some(result) = run(&local) {
                 return Ok(result);
             }
         }
     }
 
-    /// The queues of the names that are stored at `node`.
     fn living_at(&self, node: Node) -> Vec<Arc<Q>> {
         let mut all = self.register.all();
         all.retain(|local| self.store.node(local.name()) == node);
         all
     }
 
-    /// Runs everything that is due: queues, and searches for deadlocks. Returns when something is due next.
     pub(crate) fn tick(&self) -> Option<Instant> {
-        // The clock is read once: a timer that is armed during this round waits for the next round, so that the engine
-        // can continue with its other work.
+        // Read once: a timer that is armed during this round waits for the next, so that the engine can do its other
+        // work.
         let now = Instant::now();
         while let Some((armed, local)) = self.timers.pop(now) {
             if !local.due(armed) {
@@ -243,50 +223,41 @@ impl<Q: NameQueue> ClientCore<Q> {
         [self.timers.next(), search].into_iter().flatten().min()
     }
 
-    /// The state of the connections.
-    pub(crate) fn links(&self) -> &Links {
-        &self.links
-    }
-
-    /// Counts the holds and waiters. Visits each name.
     pub(crate) fn load(&self) -> Load {
         let names = self.register.all();
         let loads = names.iter().map(|local| local.load());
         loads.fold(Load::default(), Load::and)
     }
 
-    /// All holds of this client.
     pub(crate) fn held(&self) -> Vec<HeldName> {
         let names = self.register.all();
         names.iter().flat_map(|local| local.held()).collect()
     }
 
-    /// Whether `task` holds a lock that it took by hand.
     pub(crate) fn has_taken(&self, task: TaskId) -> bool {
         self.held().iter().any(|held| held.taken_by == Some(task))
     }
 
-    /// Starts to drain: from now on, only running bodies get locks, and all other waiters fail.
+    /// From now on, only running bodies get locks.
     pub(crate) fn start_draining(&self) {
-        let opened = || {
-            self.phase
-                .compare_exchange(OPEN, DRAINING, Ordering::AcqRel, Ordering::Acquire)
-        };
-        if self.is_forked() || opened().is_err() {
+        if self.is_forked() {
             return;
         }
-        let holders: HashSet<_> = self
-            .held()
-            .iter()
-            .filter_map(|held| held.taken_by)
-            .collect();
+        let opened =
+            self.phase
+                .compare_exchange(OPEN, DRAINING, Ordering::AcqRel, Ordering::Acquire);
+        if opened.is_err() {
+            return;
+        }
+        let held = self.held();
+        let holders: HashSet<_> = held.iter().filter_map(|held| held.taken_by).collect();
         for local in self.register.all() {
             local.drain(&holders);
         }
     }
 
-    /// Drains until no lock is held, but at most until `ends`. The drain also ends when `stop` is set;
-    /// [`look`](Self::look) makes it check this at once. Returns the locks that are still held.
+    /// Until no lock is held, `ends` has come, or `stop` is set, which [`look`](Self::look) makes it check. Returns the
+    /// locks that are still held.
     pub(crate) fn drain(&self, ends: Instant, stop: &AtomicBool) -> Vec<HeldName> {
         self.start_draining();
         let mut guard = lock(&self.emptied.0);
@@ -300,32 +271,27 @@ impl<Q: NameQueue> ClientCore<Q> {
             if left.is_empty() || ends <= now || stop.load(Ordering::Acquire) {
                 return left;
             }
-            // With very many names, a check takes long. The pause grows with the time of a check, so that the checks do
-            // not become the main work of the process.
+            // With very many names, a check takes long, so the pause grows with it.
             let looked = now.until(Instant::now());
-            let nap = LOOK.max(looked * 4).min(now.until(ends));
-            guard = self
-                .emptied
-                .1
-                .wait_timeout(guard, nap)
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
+            guard = self.nap(guard, LOOK.max(looked * 4).min(now.until(ends)));
         }
     }
 
-    /// Makes [`drain`](Self::drain) check again.
+    fn nap<'a>(&'a self, guard: MutexGuard<'a, ()>, time: Duration) -> MutexGuard<'a, ()> {
+        let woken = self.emptied.1.wait_timeout(guard, time);
+        woken.unwrap_or_else(PoisonError::into_inner).0
+    }
+
     pub(crate) fn look(&self) {
         self.emptied.1.notify_all();
     }
 
-    /// Releases all locks, refuses new ones, and waits up to `limit` for the store to answer. Returns `false` if a
-    /// release was not answered; that hold ends with its lease.
+    /// Returns `false` if a release was not answered within `limit`; that hold ends with its lease.
     pub(crate) fn shut_down(&self, limit: Duration) -> bool {
         self.start_closing();
         self.finish_closing(Instant::now().after(limit))
     }
 
-    /// Releases all locks and refuses new ones.
     pub(crate) fn start_closing(&self) {
         if self.is_forked() {
             return;
@@ -336,7 +302,6 @@ impl<Q: NameQueue> ClientCore<Q> {
         }
     }
 
-    /// Waits for the store to answer, at most until `ends`. Returns `false` if a release was not answered.
     pub(crate) fn finish_closing(&self, ends: Instant) -> bool {
         if self.is_forked() {
             return true;
@@ -347,35 +312,26 @@ impl<Q: NameQueue> ClientCore<Q> {
                 break true;
             }
             let left = Instant::now().until(ends);
-            if left.is_zero() || self.phase.load(Ordering::Acquire) == CLOSED {
+            if left.is_zero() || self.phase() == CLOSED {
                 break false;
             }
             // Checks periodically as well, because an answer may come between the check and the wait.
-            let nap = left.min(LOOK);
-            guard = self
-                .emptied
-                .1
-                .wait_timeout(guard, nap)
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
+            guard = self.nap(guard, left.min(LOOK));
         };
         drop(guard);
         self.close();
         flushed
     }
 
-    /// Whether this client has no holds, no waiters, and no unanswered releases.
     pub(crate) fn is_flushed(&self) -> bool {
         self.register.all().iter().all(|local| local.is_done())
     }
 
-    /// Lets the engine end.
     pub(crate) fn close(&self) {
         self.phase.store(CLOSED, Ordering::Release);
         self.timers.interrupt();
     }
 
-    /// Whether the process is ending.
     pub(crate) fn is_ending(&self) -> bool {
         self.ending.load(Ordering::SeqCst)
     }
@@ -386,7 +342,6 @@ impl<Q: NameQueue> ClientCore<Q> {
         *lock(&self.engine) = engine;
     }
 
-    /// Called when the engine has ended: fails everything that waits for the store.
     pub(crate) fn abandon(&self) {
         self.phase.store(CLOSED, Ordering::Release);
         for local in self.register.close() {
@@ -397,25 +352,33 @@ impl<Q: NameQueue> ClientCore<Q> {
         self.note_servers(self.links.all_gone());
     }
 
-    /// Whether the engine may end: the client was shut down, or its last clone was dropped and no lock is held.
+    /// The client was shut down, or its last clone was dropped and no lock is held.
     pub(crate) fn is_closed(&self) -> bool {
-        self.phase.load(Ordering::Acquire) == CLOSED
-            || self.orphaned.load(Ordering::Acquire)
-                && self.register.all().iter().all(|local| local.is_over())
+        let is_over = || self.register.all().iter().all(|local| local.is_over());
+        self.phase() == CLOSED || self.orphaned.load(Ordering::Acquire) && is_over()
     }
 
-    /// Called when the last clone of the `Client` was dropped. The holds stay; once none is left, the engine ends.
+    /// The last clone of the `Client` was dropped. The holds stay; once none is left, the engine ends.
     pub(crate) fn orphan(&self) {
-        if self.is_forked() {
+        if !self.is_forked() {
+            self.orphaned.store(true, Ordering::Release);
+            self.timers.interrupt();
+        }
+    }
+
+    fn warn_later(&self) {
+        if self.has_warned.load(Ordering::Relaxed) {
             return;
         }
-        self.orphaned.store(true, Ordering::Release);
-        self.timers.interrupt();
+        let guarantees = self.store.guarantees();
+        if guarantees.are_known() {
+            self.has_warned.store(true, Ordering::Relaxed);
+            wait::tell(move || guarantees.warn());
+        }
     }
 }
 
 impl<Q: NameQueue> EndsWithProcess for ClientCore<Q> {
-    /// Makes the engine release everything and end.
     fn end(&self) {
         if self.is_forked() {
             return;
@@ -431,11 +394,7 @@ impl<Q: NameQueue> EndsWithProcess for ClientCore<Q> {
     }
 
     fn has_ended(&self) -> bool {
-        self.is_forked() || self.phase.load(Ordering::Acquire) == CLOSED
-    }
-
-    fn let_bodies_end(&self) {
-        self.start_draining();
+        self.is_forked() || self.phase() == CLOSED
     }
 
     fn bodies(&self) -> Vec<String> {
@@ -444,19 +403,9 @@ impl<Q: NameQueue> EndsWithProcess for ClientCore<Q> {
             false => self.held().iter().map(HeldName::to_string).collect(),
         }
     }
-}
 
-impl<Q> ClientCore<Q> {
-    /// Logs the weaknesses of a store that was not connected at set-up (`connect_lazily`), once they are known.
-    fn warn_later(&self) {
-        if self.has_warned.load(Ordering::Relaxed) {
-            return;
-        }
-        let guarantees = self.store.guarantees();
-        if guarantees.are_known() {
-            self.has_warned.store(true, Ordering::Relaxed);
-            wait::tell(move || guarantees.warn());
-        }
+    fn let_bodies_end(&self) {
+        self.start_draining();
     }
 }
 
@@ -468,8 +417,8 @@ impl<Q: NameQueue> Events for ClientCore<Q> {
         // If there is no queue, it was retired, so nothing waits for the answer.
         if let Some(local) = self.register.find(&answer.request.name) {
             local.answered(answer);
-            if self.phase.load(Ordering::Acquire) != OPEN {
-                self.emptied.1.notify_all();
+            if self.phase() != OPEN {
+                self.look();
             }
         }
     }

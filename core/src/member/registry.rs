@@ -1,88 +1,65 @@
-//! [`Registry`]: the names of one client that are in use in this process.
-
 use std::sync::Arc;
 
-use super::NameQueue;
+use super::{ClientCore, NameQueue};
 use crate::name::{Name, NameMap};
 use crate::sync::Mutex;
 use crate::wait::lock;
 
 const SHARDS: usize = 16;
 
-/// The queues by name, in shards, so that threads rarely wait for each other.
-pub(crate) struct Registry<Q> {
-    shards: [Mutex<Shard<Q>>; SHARDS],
-}
-
-struct Shard<Q> {
-    names: NameMap<Arc<Q>>,
-    closed: bool,
-}
+/// The names in use, in shards, so that threads rarely wait for each other. A closed shard is `None`.
+pub(crate) struct Registry<Q>([Mutex<Option<NameMap<Arc<Q>>>>; SHARDS]);
 
 impl<Q> Default for Registry<Q> {
     fn default() -> Self {
-        let shard = || {
-            Mutex::new(Shard {
-                names: NameMap::default(),
-                closed: false,
-            })
-        };
-        Self {
-            shards: std::array::from_fn(|_| shard()),
-        }
+        Self(std::array::from_fn(|_| {
+            Mutex::new(Some(NameMap::default()))
+        }))
     }
 }
 
 impl<Q: NameQueue> Registry<Q> {
-    fn shard(&self, name: &Name) -> &Mutex<Shard<Q>> {
-        &self.shards[(name.hashed() >> 32) as usize % SHARDS]
+    fn shard(&self, name: &Name) -> &Mutex<Option<NameMap<Arc<Q>>>> {
+        &self.0[(name.hashed() >> 32) as usize % SHARDS]
     }
 
     pub(crate) fn find(&self, name: &Name) -> Option<Arc<Q>> {
-        lock(self.shard(name)).names.get(name).cloned()
+        lock(self.shard(name)).as_ref()?.get(name).cloned()
     }
 
-    /// The queue of `name`; if there is none, adds the one that `make` returns. `None` if the registry is closed.
-    pub(crate) fn get(&self, name: &Name, make: impl FnOnce() -> Arc<Q>) -> Option<Arc<Q>> {
+    /// `None` if the registry is closed.
+    pub(crate) fn get(&self, name: &Name, member: &Arc<ClientCore<Q>>) -> Option<Arc<Q>> {
         let mut shard = lock(self.shard(name));
-        if shard.closed {
-            return None;
-        }
-        if let Some(local) = shard.names.get(name) {
+        let names = shard.as_mut()?;
+        if let Some(local) = names.get(name) {
             return Some(local.clone());
         }
-        let local = make();
-        shard.names.insert(name.clone(), local.clone());
+        let local = Q::new(name.clone(), member.clone());
+        names.insert(name.clone(), local.clone());
         Some(local)
     }
 
-    /// Removes `local` if it is idle.
-    pub(crate) fn retire(&self, local: &Arc<Q>) {
+    pub(crate) fn retire(&self, local: &Q) {
         let mut shard = lock(self.shard(local.name()));
-        if local.retire() {
-            shard.names.remove(local.name());
+        if local.retire()
+            && let Some(names) = &mut *shard
+        {
+            names.remove(local.name());
         }
     }
 
-    /// Every local queue. Queues that are added during the call may be missing.
+    /// Queues that are added during the call may be missing.
     pub(crate) fn all(&self) -> Vec<Arc<Q>> {
-        let shards = self.shards.iter();
-        shards
-            .flat_map(|shard| lock(shard).names.values().cloned().collect::<Vec<_>>())
-            .collect()
+        let mut all = Vec::new();
+        for shard in &self.0 {
+            all.extend(lock(shard).iter().flat_map(|names| names.values().cloned()));
+        }
+        all
     }
 
-    /// Removes and returns all queues, and accepts none from now on.
+    /// Accepts none from now on.
     pub(crate) fn close(&self) -> Vec<Arc<Q>> {
-        let take = |shard: &Mutex<Shard<Q>>| {
-            let mut shard = lock(shard);
-            shard.closed = true;
-            std::mem::take(&mut shard.names)
-        };
-        self.shards
-            .iter()
-            .flat_map(take)
-            .map(|(_, local)| local)
-            .collect()
+        let shards = self.0.iter().filter_map(|shard| lock(shard).take());
+        shards.flat_map(NameMap::into_values).collect()
     }
 }

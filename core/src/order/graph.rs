@@ -1,21 +1,17 @@
-//! [`Graph`]: the edges of a client, and the circles among them, which are deadlocks that may happen.
-
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
 use super::OrderEdge;
 
-/// The class of a held lock, and the class of a lock that is asked for while the first one is held.
+/// The class of a held lock, and the class of a lock that is asked for.
 pub(super) type Key = (&'static str, &'static str);
 
-/// The maximum number of edges.
 pub(super) const MOST: usize = 4096;
 
 #[derive(Debug, Default)]
 pub(super) struct Graph(BTreeMap<Key, OrderEdge>);
 
 impl Graph {
-    /// Whether an edge with this key would be new, and there is room for it.
     pub(super) fn lacks(&self, key: Key) -> bool {
         self.0.len() < MOST && !self.0.contains_key(&key)
     }
@@ -24,7 +20,7 @@ impl Graph {
         self.0.insert(key, edge);
     }
 
-    /// All edges. Those that are part of a circle are marked.
+    /// Those that are part of a circle are marked.
     pub(super) fn edges(&self) -> Vec<OrderEdge> {
         let edges = self.0.iter().map(|(key, edge)| OrderEdge {
             inverted: self.circle(*key).is_some(),
@@ -33,26 +29,20 @@ impl Graph {
         edges.collect()
     }
 
-    /// A shortest circle for each edge that is part of one. Of several circles with the same classes, only one is returned.
-    /// Shorter circles come first.
+    /// Only one for the same classes. Shorter circles come first.
     pub(super) fn circles(&self) -> Vec<Vec<&OrderEdge>> {
         let mut seen = HashSet::new();
-        let all = self.0.keys().filter_map(|key| self.circle(*key));
-        let mut circles: Vec<_> = all
-            .filter(|circle| {
-                let classes: BTreeSet<_> = circle.iter().map(|edge| &edge.before.class).collect();
-                seen.insert(classes)
-            })
-            .collect();
+        let mut circles: Vec<_> = self.0.keys().filter_map(|key| self.circle(*key)).collect();
+        circles.retain(|circle| {
+            let classes: BTreeSet<_> = circle.iter().map(|edge| &edge.before.class).collect();
+            seen.insert(classes)
+        });
         circles.sort_by_key(Vec::len);
         circles
     }
 
-    /// A shortest circle that contains the edge `key`, and begins with it. `None` if the edge is allowed, or is part of no
-    /// circle.
-    ///
-    /// If the edge is new, the circle has other classes than all circles before: with the same classes, the old circle
-    /// would lead back in fewer steps.
+    /// A shortest circle that begins with the edge `key`; none for an allowed edge. A new edge's circle has other
+    /// classes than all circles before: with the same classes, the old circle would lead back in fewer steps.
     pub(super) fn circle(&self, key: Key) -> Option<Vec<&OrderEdge>> {
         let (start, first) = key;
         self.from(start).find(|edge| *edge == key)?;
@@ -61,7 +51,11 @@ impl Graph {
         let mut next = VecDeque::from([first]);
         while let Some(class) = next.pop_front() {
             if class == start {
-                return Some(self.back(&reached, key));
+                let before = |edge: &Key| (*edge != key).then(|| reached[edge.0]);
+                let back = std::iter::successors(Some(reached[start]), before);
+                let mut circle: Vec<_> = back.filter_map(|edge| self.0.get(&edge)).collect();
+                circle.reverse();
+                return Some(circle);
             }
             for edge in self.from(class) {
                 if let Entry::Vacant(place) = reached.entry(edge.1) {
@@ -73,16 +67,7 @@ impl Graph {
         None
     }
 
-    /// The circle from `key` along the edges in `reached`, back to the first class of `key`.
-    fn back(&self, reached: &BTreeMap<&'static str, Key>, key: Key) -> Vec<&OrderEdge> {
-        let before = |edge: &Key| (*edge != key).then(|| reached[edge.0]);
-        let keys = std::iter::successors(Some(reached[key.0]), before);
-        let mut circle: Vec<_> = keys.filter_map(|edge| self.0.get(&edge)).collect();
-        circle.reverse();
-        circle
-    }
-
-    /// The edges from `class` that count for circles: all that are not allowed.
+    /// All that are not allowed.
     fn from(&self, class: &'static str) -> impl Iterator<Item = Key> {
         let all = self.0.range((class, "")..);
         let all = all.take_while(move |(key, _)| key.0 == class);

@@ -1,84 +1,42 @@
-//! The edges that a thread has seen recently: a small table, by the addresses of the labels.
-//!
-//! A nested call whose edges are in the table does nothing else: it locks nothing and allocates nothing.
+//! The edges that a thread has seen recently: then a nested call locks nothing and allocates nothing.
 
 use std::cell::Cell;
 
-/// The size of the table, a power of two.
 const PLACES: usize = 64;
 
-/// A label, by its address and length. A label lives as long as the program, so no other text gets its address later.
-/// (If two different labels have the same address, one is a prefix of the other, so their lengths differ.)
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Label {
-    address: usize,
-    length: usize,
-}
+/// A label, by its address and length. It lives as long as the program. (If two labels have the same address, one is a
+/// prefix of the other.)
+pub(super) type Label = (usize, usize);
 
-impl Label {
-    #[inline]
-    pub(super) fn of(label: &'static str) -> Self {
-        Self {
-            address: label.as_ptr().addr(),
-            length: label.len(),
-        }
-    }
-}
-
-/// The labels of a held lock and of a lock that is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Pair {
-    pub(super) before: Label,
-    pub(super) after: Label,
-}
-
-/// An edge of a client. No client has the id 0.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Entry {
-    client: u64,
-    pair: Pair,
-}
-
-const NONE: Entry = Entry {
-    client: 0,
-    pair: Pair {
-        before: Label {
-            address: 0,
-            length: 0,
-        },
-        after: Label {
-            address: 0,
-            length: 0,
-        },
-    },
-};
+pub(super) type Pair = (Label, Label);
 
 thread_local! {
-    static KNOWN: [Cell<Entry>; PLACES] = const { [const { Cell::new(NONE) }; PLACES] };
+    /// No client has the id 0.
+    static KNOWN: [Cell<(u64, Pair)>; PLACES] =
+        const { [const { Cell::new((0, ((0, 0), (0, 0)))) }; PLACES] };
 }
 
-/// The place of an entry in the table.
 #[inline]
-fn index(client: u64, pair: Pair) -> usize {
-    // Multiplies by an odd number without a pattern, so that the highest bits depend on all bits of the input.
+pub(super) fn label(text: &'static str) -> Label {
+    (text.as_ptr().addr(), text.len())
+}
+
+#[inline]
+fn index(client: u64, (before, after): Pair) -> usize {
+    // An odd number without a pattern, so that the highest bits depend on all bits of the input.
     const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
-    let (before, after) = (pair.before.address as u64, pair.after.address as u64);
-    let mixed = (before ^ client).wrapping_mul(MIX).rotate_left(29) ^ after;
+    let mixed = (before.0 as u64 ^ client).wrapping_mul(MIX).rotate_left(29) ^ after.0 as u64;
     (mixed.wrapping_mul(MIX) >> 58) as usize % PLACES
 }
 
-/// Whether this thread has seen the edge recently.
 #[inline]
 pub(super) fn has(client: u64, pair: Pair) -> bool {
-    let place = index(client, pair);
-    // A thread that is ending still has the table, because the table needs no destructor.
-    KNOWN.with(|known| known[place].get() == Entry { client, pair })
+    // A thread that is ending still has the table, because it needs no destructor.
+    KNOWN.with(|known| known[index(client, pair)].get() == (client, pair))
 }
 
-/// Remembers an edge of `client`, which may replace another edge.
 pub(super) fn put(client: u64, pair: Pair) {
-    let place = index(client, pair);
-    KNOWN.with(|known| known[place].set(Entry { client, pair }));
+    KNOWN.with(|known| known[index(client, pair)].set((client, pair)));
 }
 
 #[cfg(test)]
@@ -86,10 +44,7 @@ mod tests {
     use super::*;
 
     fn pair(before: &'static str, after: &'static str) -> Pair {
-        Pair {
-            before: Label::of(before),
-            after: Label::of(after),
-        }
+        (label(before), label(after))
     }
 
     #[test]

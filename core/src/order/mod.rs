@@ -1,48 +1,74 @@
-//! Lock order: the orders in which the tasks of this process take several locks.
-//!
-//! Locks have classes: the template of a site's names with the type of `Self`, or the label of a handle. A task that
-//! holds a lock of the class A and asks for one of the class B makes the edge A → B. Edges that form a circle are a
-//! possible deadlock, even if it has never happened. [`LockOrder`] keeps the edges of one client.
-//!
-//! - [`known`]: the table that a nested call checks first; a known edge costs some nanoseconds and no allocation.
-//! - [`graph`]: the edges, and the search for circles.
-//! - [`edge`]: the public types. [`report`]: the texts about circles.
+//! Lock order: a task that holds a lock of the class A and asks for one of the class B makes the edge A → B. Edges that
+//! form a circle are a possible deadlock, even if it has never happened.
 
-mod edge;
 mod graph;
 mod known;
-mod report;
 
+use std::borrow::Borrow;
 use std::collections::HashSet;
+use std::fmt;
 
-pub use self::edge::{OrderClass, OrderEdge};
 use self::graph::Graph;
-use self::known::{Label, Pair};
-pub(crate) use self::report::check;
+use self::known::{Pair, label};
 use crate::name::Name;
-use crate::observe::BY_HAND;
+use crate::observe::{BY_HAND, ORDER};
 use crate::site::Site;
 use crate::store::Meta;
 use crate::sync::Mutex;
-use crate::wait::lock;
+use crate::wait::{self, lock};
 
-/// The reason of edges that `Config::allow_order` allows.
 const BY_CONFIG: &str = "Config::allow_order";
 
-/// The lock order of one client.
+/// One order of locks: a lock of one class was asked for while a lock of another class was held. See
+/// [`lock_order`](crate::lock_order).
+///
+/// Its `Display` output is one line with both places.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OrderEdge {
+    /// The lock that was held.
+    pub before: OrderClass,
+    /// The lock that was asked for.
+    pub after: OrderClass,
+    /// Whether the order contradicts other orders: it is part of a circle, so calls in these orders may wait for each
+    /// other for ever. Also true if the two classes are the same.
+    pub inverted: bool,
+    /// Why the order is intended: the text of the option `order`, or `Config::allow_order`. Such an order contradicts
+    /// no other.
+    pub allowed: Option<String>,
+}
+
+/// A class of locks, and a place that takes one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OrderClass {
+    /// The template of the names, as [`Site::name`](crate::Site::name) returns it; or the `metrics_label` of a handle.
+    pub class: String,
+    /// The file, as it was given to the compiler.
+    pub file: String,
+    /// The line of the function's name, or the line where the handle was made.
+    pub line: u32,
+}
+
+impl fmt::Display for OrderEdge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, then {}", self.before, self.after)
+    }
+}
+
+impl fmt::Display for OrderClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` ({}:{})", self.class, self.file, self.line)
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct LockOrder {
     client: u64,
-    /// The pairs of classes that `Config::allow_order` allows.
+    /// By `Config::allow_order`.
     allowed: Vec<(String, String)>,
-    state: Mutex<State>,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    graph: Graph,
-    /// The pairs of labels, by address, whose edges this client has seen.
-    known: HashSet<Pair>,
+    /// The edges, and the pairs of labels whose edges were seen.
+    state: Mutex<(Graph, HashSet<Pair>)>,
 }
 
 /// A held lock.
@@ -64,86 +90,73 @@ impl LockOrder {
         }
     }
 
-    /// Notes that a call inside a protected call asks for a lock of the class `label`, and may wait for it. `names` are
-    /// the locks that the call asks for; `meta` identifies the caller.
+    /// A call that may wait asks for `names`, of the class `after`. `meta` identifies the caller.
     #[inline]
     pub(crate) fn note<'a>(
         &self,
         held: impl Iterator<Item = Taken<'a>>,
-        (label, meta): (&'static str, &str),
+        (after, meta): (&'static str, &str),
         names: impl Iterator<Item = &'a Name> + Clone,
     ) {
-        if !is_class(label) {
+        if !is_class(after) {
             return;
         }
-        let after = Label::of(label);
         let is_unknown = |taken: &Taken<'_>| {
-            if taken.client != self.client {
+            let pair = (label(taken.label), label(after));
+            if taken.client != self.client || known::has(self.client, pair) {
                 return false;
             }
-            let before = Label::of(taken.label);
-            let pair = Pair { before, after };
-            if known::has(self.client, pair) {
-                return false;
-            }
-            // If the call asks for nothing but the held name, there is no edge: it asks for more permits of the same
-            // semaphore, or for the same lock through a handle that is not reentrant.
+            // More permits of the same semaphore, or the same lock through a handle that is not reentrant: there is no
+            // edge.
             let is_same = || names.clone().all(|name| taken.name == name);
             is_class(taken.label) && !is_same() && !self.is_known(pair)
         };
         let unknown: Vec<_> = held.filter(is_unknown).collect();
         if !unknown.is_empty() {
-            self.learn(label, meta, &unknown);
+            self.learn(after, meta, &unknown);
         }
     }
 
-    /// Looks an edge up that this thread has not seen recently.
     #[cold]
     fn is_known(&self, pair: Pair) -> bool {
-        let is_known = lock(&self.state).known.contains(&pair);
+        let is_known = lock(&self.state).1.contains(&pair);
         if is_known {
             known::put(self.client, pair);
         }
         is_known
     }
 
-    /// Adds the new edges: from each lock in `held` to the class `label`. Warns of the circles that they close.
+    /// Warns of the circles that the new edges close.
     #[cold]
-    fn learn(&self, label: &'static str, meta: &str, held: &[Taken<'_>]) {
+    fn learn(&self, after: &'static str, meta: &str, held: &[Taken<'_>]) {
         let mut state = lock(&self.state);
+        let (graph, seen) = &mut *state;
         let mut circles = Vec::new();
         for taken in held {
-            let pair = Pair {
-                before: Label::of(taken.label),
-                after: Label::of(label),
-            };
-            if state.known.insert(pair) {
-                circles.extend(self.add(
-                    &mut state.graph,
-                    (taken.label, taken.meta),
-                    (label, meta),
-                ));
+            let pair = (label(taken.label), label(after));
+            if seen.insert(pair) {
+                circles.extend(self.add(graph, (taken.label, taken.meta), (after, meta)));
             }
             known::put(self.client, pair);
         }
         drop(state);
-        circles.into_iter().for_each(report::warn);
+        circles.into_iter().for_each(warn);
     }
 
-    /// Adds an edge, unless it is known or there are too many. Returns the circle that it closes.
+    /// Returns the circle that the edge closes, unless it is known or there are too many.
     fn add(
         &self,
         graph: &mut Graph,
         (before, before_meta): (&'static str, &str),
         (after, after_meta): (&'static str, &str),
     ) -> Option<Vec<OrderEdge>> {
-        let (_, before) = class_of(before);
-        let (site, after) = class_of(after);
+        let class_of = |label| Site::labelled(label).map_or(label, |(_, class)| class);
+        let reason = Site::labelled(after).and_then(|(site, _)| site.data.order);
+        let (before, after) = (class_of(before), class_of(after));
         let key = (before, after);
         if !graph.lacks(key) {
             return None;
         }
-        let reason = site.and_then(|site| site.data.order);
         let by_config = || {
             let mut allowed = self.allowed.iter();
             let found = allowed.any(|(first, second)| first == before && second == after);
@@ -160,34 +173,23 @@ impl LockOrder {
         Some(circle.into_iter().cloned().collect())
     }
 
-    /// The edges of this client.
     pub(crate) fn edges(&self) -> Vec<OrderEdge> {
-        lock(&self.state).graph.edges()
+        lock(&self.state).0.edges()
     }
 
-    /// A report for each circle, shortest circles first.
     pub(crate) fn circles(&self) -> Vec<String> {
         let state = lock(&self.state);
-        let circles = state.graph.circles();
-        circles.iter().map(|circle| report::text(circle)).collect()
+        let circles = state.0.circles();
+        circles.iter().map(|circle| text(circle)).collect()
     }
 }
 
-/// Whether a label is a class. Locks of handles without a label have no class.
+/// Locks of handles without a label have no class.
 #[inline]
 fn is_class(label: &str) -> bool {
     label != BY_HAND && !label.is_empty()
 }
 
-/// The class of the locks with the label `label`, and their site if they have one.
-fn class_of(label: &'static str) -> (Option<&'static Site>, &'static str) {
-    match Site::labelled(label) {
-        Some((site, class)) => (Some(site), class),
-        None => (None, label),
-    }
-}
-
-/// The class, with the place in the program that a caller's `meta` names.
 fn taken_at(class: &str, meta: &str) -> OrderClass {
     let caller = Meta::caller(meta);
     let file = caller.as_ref().and_then(|caller| caller.file());
@@ -197,6 +199,43 @@ fn taken_at(class: &str, meta: &str) -> OrderClass {
         file: file.unwrap_or_default().to_owned(),
         line: line.unwrap_or_default(),
     }
+}
+
+fn text(circle: &[impl Borrow<OrderEdge>]) -> String {
+    let edges = circle.iter().map(|edge| edge.borrow().to_string());
+    let mut text = edges.collect::<Vec<_>>().join("; ");
+    if circle.len() == 1 {
+        text += ": the same class twice, with other keys: take them together with `keys = [..]`";
+    }
+    text
+}
+
+/// Call this while no mutex is locked.
+fn warn(circle: Vec<OrderEdge>) {
+    wait::tell(move || match circle.len() {
+        1 => tracing::warn!(
+            target: ORDER,
+            order = text(&circle),
+            "a call takes a lock inside another one of the same class: two such calls may wait for each other for ever"
+        ),
+        _ => tracing::warn!(
+            target: ORDER,
+            order = text(&circle),
+            "locks are taken in opposite orders: calls may wait for each other for ever"
+        ),
+    });
+}
+
+/// Each circle once, even if several clients have reported it.
+#[track_caller]
+pub(crate) fn check(mut circles: Vec<String>) {
+    circles.sort_unstable();
+    circles.dedup();
+    assert!(
+        circles.is_empty(),
+        "locks are taken in opposite orders, so calls may wait for each other for ever:\n- {}",
+        circles.join("\n- ")
+    );
 }
 
 #[cfg(repository)]

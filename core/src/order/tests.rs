@@ -40,9 +40,9 @@ fn order(allowed: &[[&str; 2]]) -> LockOrder {
 /// Adds an edge in the same way as a nested call. Returns the text of the warning.
 fn learn(order: &LockOrder, before: &'static str, after: &'static str) -> Option<String> {
     let meta = "host 7 orders%20at%20src/orders.rs%3A41";
-    let graph = &mut lock(&order.state).graph;
+    let graph = &mut lock(&order.state).0;
     let circle = order.add(graph, (before, meta), (after, meta))?;
-    Some(report::text(&circle))
+    Some(text(&circle))
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn the_number_of_edges_has_a_limit() {
 fn a_report_names_both_places() {
     let graph = graph(&["a b", "b a", "c c"]);
     let circles = graph.circles();
-    let texts: Vec<_> = circles.iter().map(|circle| report::text(circle)).collect();
+    let texts: Vec<_> = circles.iter().map(|circle| text(circle)).collect();
     assert_eq!(
         texts,
         [

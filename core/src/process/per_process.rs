@@ -1,17 +1,15 @@
-//! [`PerProcess`]: a value that a process does not share with its forked children.
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use once_cell::race::OnceBox;
 
 use super::forks;
 
-/// The number of forks whose values are found in one step.
 const VALUES: usize = 8;
 
-/// Made when it's first used. A forked child gets its own, because a thread of the parent may have locked the parent's
-/// at the fork. For the same reason no lock guards the making: of two threads' values, one is dropped.
+/// Not shared with forked children: a thread of the parent may have locked the parent's value at the fork. For the same
+/// reason no lock guards the making: of two threads' values, one is dropped.
 pub(crate) struct PerProcess<T: 'static> {
     make: fn() -> T,
-    /// The values, by the number of forks.
     values: [OnceBox<T>; VALUES],
     /// The values after more forks.
     rest: OnceBox<Self>,
@@ -42,9 +40,15 @@ impl<T> PerProcess<T> {
         }
     }
 
-    /// The values of the process's ancestors, the last one first.
+    /// Of the process's ancestors, the last one first.
     pub(crate) fn inherited(&self) -> impl Iterator<Item = &T> {
         (0..forks() as usize).rev().map(|forks| self.after(forks))
+    }
+}
+
+impl<T> PerProcess<Mutex<T>> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+        self.get().lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

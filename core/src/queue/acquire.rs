@@ -17,44 +17,43 @@ use crate::queue::{Watch, warn_of_timeout};
 use crate::task::BlockedWorker;
 use crate::wait::block_on;
 
-/// How many missed grants a call tolerates. A grant is missed if it has ended before the call's task or thread runs.
 const MISSES: u32 = 5;
 
-/// A wait for a lock. If it is dropped before the caller has the lock, the waiter leaves the queue, or the grant is
-/// released.
-///
-/// A grant may have ended before the task of the call is polled or its thread wakes. The call then ignores that grant,
-/// and continues to wait for the rest of its `block`.
+/// Dropped before the caller has the lock, it leaves the queue, or releases the grant. A grant may end before the task
+/// of the call is polled or its thread wakes: then the call has missed it, and waits for the rest of its `block`.
 #[derive(Debug)]
 #[must_use = "futures do nothing unless polled"]
 pub(crate) struct Acquire {
     stage: Stage,
-    /// How many more grants the call may miss.
-    misses: u32,
-    /// Reports the call to the subscriber and the observer. `None` for a part of another call, or if neither wants
-    /// reports.
+    pub(super) misses: u32,
+    /// `None` for a part of another call, or if neither a subscriber nor an observer wants reports.
     watch: Option<Box<Watch>>,
-    /// Whether this is a call of the program, not a part of another call. Only the timeouts of such calls are logged.
+    /// Not a part of another call. Only the timeouts of such calls are logged.
     is_call: bool,
-    /// Counts the call's thread as blocked, if it is a worker of a runtime.
     blocked: Option<BlockedWorker>,
 }
 
-/// The progress of the call.
 #[derive(Debug)]
-enum Stage {
+pub(super) enum Stage {
     Waiting(Arc<LockQueue>, Arc<Waiter>),
     Obtained(Arc<Hold>),
     Over,
 }
 
 impl Acquire {
-    pub(super) fn new(queue: Arc<LockQueue>, waiter: Arc<Waiter>) -> Self {
-        Self::at(Stage::Waiting(queue, waiter))
+    #[inline]
+    pub(super) fn new(stage: Stage) -> Self {
+        Self {
+            stage,
+            misses: MISSES,
+            watch: None,
+            is_call: false,
+            blocked: None,
+        }
     }
 
-    /// Enters the queue of `name`. While the client drains, only a nested call may wait. Whether a caller has taken
-    /// another lock by hand is looked up only if the queue refuses the call, because this look-up visits each name.
+    /// While the client drains, only a nested call may wait. Whether a caller has taken another lock by hand is looked
+    /// up only if the queue refuses the call, because this look-up visits each name.
     pub(crate) fn enter(
         member: &Arc<Member>,
         name: &Name,
@@ -73,77 +72,47 @@ impl Acquire {
         Ok(call)
     }
 
-    /// Marks `entered` as a call of the program, not a part of another call. `watch` counts the call as waiting from
-    /// now on, unless the lock was granted at once or the call has failed.
+    /// Marks `entered` as a call of the program.
     #[inline]
     pub(crate) fn call(
         entered: Result<Self, LockError>,
         mut watch: Option<Box<Watch>>,
     ) -> Result<Self, LockError> {
-        let entered = entered.inspect_err(|error| {
-            if let Some(watch) = &mut watch {
-                watch.failed(error);
+        if let Some(watch) = &mut watch {
+            match &entered {
+                Err(error) => watch.failed(error),
+                Ok(call) if matches!(call.stage, Stage::Waiting(..)) => watch.waits(),
+                Ok(_) => {}
             }
-        });
-        let mut call = entered?;
-        if let Some(watch) = &mut watch
-            && matches!(call.stage, Stage::Waiting(..))
-        {
-            watch.waits();
         }
+        let mut call = entered?;
         call.watch = watch;
         call.is_call = true;
         Ok(call)
     }
 
-    /// A call whose lock was granted at once.
-    #[inline]
-    pub(super) fn obtained(hold: Arc<Hold>) -> Self {
-        Self::at(Stage::Obtained(hold))
-    }
-
-    #[inline]
-    fn at(stage: Stage) -> Self {
-        Self {
-            stage,
-            misses: MISSES,
-            watch: None,
-            is_call: false,
-            blocked: None,
-        }
-    }
-
-    /// If the lock was granted while the caller entered the queue, takes the grant now, so the caller cannot miss it.
-    /// Otherwise makes the wait known to searches for deadlocks.
+    /// Takes a grant that came while the caller entered the queue, so the caller cannot miss it.
     pub(super) fn look(mut self) -> Self {
-        let Stage::Waiting(queue, waiter) = &self.stage else {
-            return self;
-        };
-        if !waiter.want.relies
-            && let Some(Ok(hold)) = waiter.promise.take_if(Result::is_ok)
-        {
-            self.stage = Stage::Obtained(hold);
-        } else {
-            queue.note_nested(waiter);
+        if let Stage::Waiting(queue, waiter) = &self.stage {
+            if !waiter.want.relies
+                && let Some(Ok(hold)) = waiter.promise.take_if(Result::is_ok)
+            {
+                self.stage = Stage::Obtained(hold);
+            } else {
+                queue.note_nested(waiter);
+            }
         }
         self
     }
 
-    /// Makes the first missed grant fail the call.
-    pub(super) fn once(mut self) -> Self {
-        self.misses = 0;
-        self
-    }
-
-    /// Completes when the store has queued the waiter, or when the waiter no longer needs a place.
+    /// The store has queued the waiter, or the waiter no longer needs a place.
     pub(crate) async fn registered(&self) {
         if let Stage::Waiting(_, waiter) = &self.stage {
             waiter.registered.wait().await;
         }
     }
 
-    /// Gives up the call, as a drop does. If a ticket must be released, returns a promise that completes when the store
-    /// has released the ticket.
+    /// Like a drop. The promise completes when the store has released the ticket, if there is one to release.
     pub(crate) fn give_back(mut self) -> Option<Unlocked> {
         match self.leave() {
             Stage::Waiting(queue, waiter) => queue.give_up(&waiter, true),
@@ -154,7 +123,6 @@ impl Acquire {
         }
     }
 
-    /// Blocks the current thread until the lock is obtained or the call fails.
     #[inline]
     pub(crate) fn blocking(mut self) -> Result<Arc<Hold>, LockError> {
         let Some(mut watch) = self.watch.take() else {
@@ -176,7 +144,7 @@ impl Acquire {
         result
     }
 
-    /// Polls until the lock is obtained, the call fails, or the wait is pending. A missed grant starts a new wait.
+    /// A missed grant starts a new wait.
     fn advance(&mut self, cx: &mut Context<'_>) -> Poll<Result<Arc<Hold>, LockError>> {
         loop {
             let result = match &self.stage {
@@ -184,31 +152,24 @@ impl Acquire {
                 Stage::Obtained(hold) => Ok(hold.clone()),
                 Stage::Over => return Poll::Pending,
             };
-            let stage = self.leave();
-            let hold = result.inspect_err(|error| {
-                if let Stage::Waiting(queue, waiter) = &stage {
-                    self.tell(queue, waiter, error);
-                }
-            })?;
-            match stage {
-                Stage::Waiting(queue, waiter) if !waiter.want.relies && !hold.is_valid() => {
+            let Stage::Waiting(queue, waiter) = self.leave() else {
+                return Poll::Ready(result);
+            };
+            match result {
+                Ok(hold) if !waiter.want.relies && !hold.is_valid() => {
                     self.missed(&queue, &waiter, &hold)?;
                 }
-                Stage::Waiting(..) | Stage::Obtained(_) | Stage::Over => {
-                    return Poll::Ready(Ok(hold));
+                Err(error) => {
+                    if self.is_call && error.is_timeout() && waiter.want.patience.waits() {
+                        warn_of_timeout(queue.member(), &waiter.want.meta, &error);
+                    }
+                    return Poll::Ready(Err(error));
                 }
+                obtained => return Poll::Ready(obtained),
             }
         }
     }
 
-    /// Logs the `error` of the call of `waiter`, if it is a timeout.
-    fn tell(&self, queue: &LockQueue, waiter: &Waiter, error: &LockError) {
-        if self.is_call && error.is_timeout() && waiter.want.patience.waits() {
-            warn_of_timeout(queue.member(), &waiter.want.meta, error);
-        }
-    }
-
-    /// Handles a missed grant: `hold` ended before the caller ran. Releases the hold and enters the queue again.
     #[cold]
     fn missed(
         &mut self,

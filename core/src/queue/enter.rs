@@ -1,29 +1,30 @@
-//! A waiter enters or leaves the queue. Waits of tasks that hold other locks, and their holds, are known to searches for
-//! deadlocks.
+//! A waiter enters or leaves the queue. Searches for deadlocks know the waits and holds of tasks that hold other locks.
 
 use std::sync::{Arc, Weak};
 
-use super::acquire::Acquire;
+use super::acquire::{Acquire, Stage};
 use super::hold::Hold;
 use super::lock_queue::{LockQueue, State, Transition};
 use super::ticket::{Ticket, Unlocked};
 use super::waiter::{Waiter, Want};
 use crate::clock::Instant;
 use crate::config::Deadlock;
-use crate::deadlock::{HeldLock, Registered, Wait, WaitId, Waiting, WaitingHold};
+use crate::deadlock::{HeldLock, TaskWait, Wait, WaitId, Waiting, WaitingHold};
 use crate::error::LockError;
 use crate::store::{Engine, Owner, Ticket as TicketId};
 use crate::task::runs_a_task;
 
 impl LockQueue {
-    /// Enters the queue, or takes the lock at once; `None` if the name was retired.
+    /// `None` if the name was retired.
     pub(crate) fn enter(self: &Arc<Self>, want: &Want) -> Option<Result<Acquire, LockError>> {
         let entered = self.step(|step| {
-            // Checked again under the mutex. A shutdown first makes this check fail, and then locks this mutex. So either
-            // the check fails now, or the shutdown finds the new waiter.
+            // Again, under the mutex. A shutdown first makes this check fail, and then locks this mutex. So either the
+            // check fails now, or the shutdown finds the new waiter.
             self.member().check()?;
-            if let Some(hold) = step.shared_by(want) {
-                return Ok(Acquire::obtained(hold));
+            if let Some(owner) = &want.owner
+                && let Some(hold) = step.held_by(owner).find(|hold| hold.share())
+            {
+                return Ok(Acquire::new(Stage::Obtained(hold.clone())));
             }
             if self.member().is_draining() && !want.by.inside {
                 return Err(LockError::ShutDown);
@@ -33,34 +34,35 @@ impl LockQueue {
             }
             let waiter = Waiter::new(want.clone(), step.now);
             if want.patience.queues() {
-                step.note_deadline(waiter.deadline);
+                let first = step.state.first_deadline.get_or_insert(Instant::NEVER);
+                *first = waiter.deadline.min(*first);
                 step.note_blocked(&waiter);
                 step.state.owners |= !want.share.owner.is_empty();
                 step.state.waiters.push_back(waiter.clone());
             } else {
                 step.attempt(waiter.clone(), None, 1);
             }
-            Ok(Acquire::new(self.clone(), waiter))
+            Ok(Acquire::new(Stage::Waiting(self.clone(), waiter)))
         })?;
         Some(entered.map(Acquire::look))
     }
 
-    /// The valid hold of `owner` in this process, if there is one.
     pub(crate) fn held_by(self: &Arc<Self>, owner: &Owner) -> Option<Arc<Hold>> {
         self.step(|step| step.held_by(owner).next().cloned())?
     }
 
-    /// Takes over the hold `old` of another client; `None` if the name was retired.
     pub(crate) fn adopt(self: &Arc<Self>, old: TicketId, want: Want) -> Option<Acquire> {
         self.step(|step| {
             let waiter = Waiter::new(want, step.now);
             step.attempt(waiter.clone(), Some(old), 1);
-            Acquire::new(self.clone(), waiter).once()
+            let mut call = Acquire::new(Stage::Waiting(self.clone(), waiter));
+            // The hold is gone: it cannot be adopted again.
+            call.misses = 0;
+            call
         })
     }
 
-    /// Removes a waiter that gives up, and releases what it was granted. If the call is to be `confirmed`, and anything must
-    /// be released, returns a promise of the store's answer.
+    /// If the call is to be `confirmed`, and anything must be released, returns a promise of the store's answer.
     pub(super) fn give_up(
         self: &Arc<Self>,
         waiter: &Arc<Waiter>,
@@ -68,11 +70,11 @@ impl LockQueue {
     ) -> Option<Unlocked> {
         let (granted, withdrawn) = self.step(|step| {
             let granted = waiter.promise.close(step.wakes);
-            if let Some(index) = step.state.find_waiter(waiter) {
-                step.state.waiters.remove(index);
-            }
-            let mut tickets = step.state.tickets.iter();
-            let attempt = tickets.position(|ticket| ticket.is_attempt_of(waiter));
+            step.state.remove_waiter(waiter);
+            let attempt = step.state.tickets.iter().position(|ticket| {
+                let attempt = ticket.attempting();
+                attempt.is_some_and(|attempt| Arc::ptr_eq(&attempt.waiter, waiter))
+            });
             let withdrawn = attempt.and_then(|index| step.withdraw_attempt(index, confirmed));
             (granted, withdrawn)
         })?;
@@ -84,6 +86,27 @@ impl LockQueue {
             }
             None => withdrawn,
         }
+    }
+
+    pub(super) fn note_nested(self: &Arc<Self>, waiter: &Arc<Waiter>) {
+        let want = &waiter.want;
+        let Some(holds) = &want.by.holds else {
+            return;
+        };
+        let mode = self.member().settings().deadlock;
+        if !want.patience.queues() || mode == Deadlock::Off {
+            return;
+        }
+        let wait = Box::new((Arc::downgrade(self), Arc::downgrade(waiter)));
+        let held = |hold: &Arc<Hold>| -> Arc<dyn HeldLock> { hold.clone() };
+        let holds = holds.iter().map(held).collect();
+        let wait = TaskWait::new(self.member().id(), mode, wait, holds);
+        self.member().look_for_deadlock(&wait);
+        let _ = waiter.nested.set(wait);
+    }
+
+    fn is_at(&self, engine: &dyn Engine) -> bool {
+        self.member().settings().engine.is_same_store(engine)
     }
 }
 
@@ -105,21 +128,13 @@ impl Transition<'_> {
         let held: u64 = held.map(|hold| u64::from(hold.weight())).sum();
         let waiters = self.state.waiters.iter();
         let waiting = waiters.clone().filter(|waiter| mine(waiter.want.by.home));
-        let waiting: u64 = waiting
-            .map(|waiter| u64::from(waiter.want.share.units))
-            .sum();
+        let waiting = waiting.map(|waiter| u64::from(waiter.want.share.units));
         let fits = |taken: u64, units| taken + u64::from(units) <= u64::from(share.capacity);
-        // If a waiter without a deadline needs units that this thread holds, the caller would wait behind it for ever.
+        // A waiter without a deadline may need units that this thread holds: the caller would wait behind it for ever.
         let mut before = waiters.filter(|waiter| waiter.deadline == Instant::NEVER);
         let stuck = held > 0 && before.any(|waiter| !fits(held, waiter.want.share.units));
-        let taken = held + waiting;
+        let taken = held + waiting.sum::<u64>();
         (stuck || taken > 0 && !fits(taken, share.units)) && runs_a_task()
-    }
-
-    /// Adds a guard to a hold that the owner of `want` already has, if there is one.
-    fn shared_by(&self, want: &Want) -> Option<Arc<Hold>> {
-        let mut held = self.held_by(want.owner.as_ref()?);
-        held.find(|hold| hold.share()).cloned()
     }
 
     fn held_by<'a>(&'a self, owner: &'a Owner) -> impl Iterator<Item = &'a Arc<Hold>> {
@@ -127,13 +142,6 @@ impl Transition<'_> {
             .filter(move |hold| hold.grant().owner() == Some(owner) && hold.is_valid())
     }
 
-    /// Notes that a waiter's `block` ends at `deadline`.
-    fn note_deadline(&mut self, deadline: Instant) {
-        let first = self.state.first_deadline.get_or_insert(deadline);
-        *first = (*first).min(deadline);
-    }
-
-    /// Fails the waiters and attempts of this name that `which` selects.
     pub(super) fn fail(&mut self, error: &LockError, which: impl Fn(&Want) -> bool) {
         for waiter in std::mem::take(&mut self.state.waiters) {
             match which(&waiter.want) {
@@ -141,109 +149,68 @@ impl Transition<'_> {
                 false => self.state.waiters.push_back(waiter),
             }
         }
+        for waiter in self.withdraw_attempts(|_, waiter| which(&waiter.want)) {
+            waiter.fail(error.clone(), self.wakes);
+        }
+    }
+
+    pub(super) fn withdraw_attempts(
+        &mut self,
+        which: impl Fn(&Ticket, &Waiter) -> bool,
+    ) -> Vec<Arc<Waiter>> {
+        let mut waiters = Vec::new();
         let mut index = 0;
         while let Some(ticket) = self.state.tickets.get(index) {
             match ticket.attempting() {
-                Some(attempt) if which(&attempt.waiter.want) => {
-                    attempt.waiter.fail(error.clone(), self.wakes);
+                Some(attempt) if which(ticket, &attempt.waiter) => {
+                    waiters.push(attempt.waiter.clone());
                     self.withdraw(index);
                 }
                 _ => index += 1,
             }
         }
-    }
-}
-
-/// A waiter whose task holds locks.
-struct NestedWait {
-    queue: Weak<LockQueue>,
-    waiter: Weak<Waiter>,
-    client: u64,
-    mode: Deadlock,
-}
-
-impl LockQueue {
-    /// Makes the wait of `waiter` known to searches for deadlocks, if its task holds locks.
-    pub(super) fn note_nested(self: &Arc<Self>, waiter: &Arc<Waiter>) {
-        let want = &waiter.want;
-        let Some(holds) = &want.by.holds else {
-            return;
-        };
-        let settings = self.member().settings();
-        if !want.patience.queues() || settings.deadlock == Deadlock::Off {
-            return;
-        }
-        let wait = NestedWait {
-            queue: Arc::downgrade(self),
-            waiter: Arc::downgrade(waiter),
-            client: self.member().id(),
-            mode: settings.deadlock,
-        };
-        let held = |hold: &Arc<Hold>| -> Arc<dyn HeldLock> { hold.clone() };
-        let registered = Registered::new(Box::new(wait), holds.iter().map(held).collect());
-        self.member().look_for_deadlock(registered.wait());
-        let _ = waiter.nested.set(registered);
-    }
-
-    fn is_at(&self, engine: &dyn Engine) -> bool {
-        self.member().settings().engine.is_same_store(engine)
-    }
-
-    /// Ends the wait of `waiter` with `error`, if it still waits.
-    fn fail_waiter(self: &Arc<Self>, waiter: &Arc<Waiter>, error: LockError) {
-        self.step(|step| {
-            if let Some(index) = step.state.find_waiter(waiter) {
-                step.state.waiters.remove(index);
-                waiter.fail(error, step.wakes);
-            }
-        });
+        waiters
     }
 }
 
 impl State {
-    /// The ticket that serves the waiter at `index`. If it has none, the last ticket that serves an earlier waiter.
-    fn ticket_up_to(&self, index: usize) -> Option<TicketId> {
-        let waiting = self
-            .tickets
-            .iter()
-            .filter(|ticket| ticket.waiting().is_some());
-        // Waiting tickets are in the order of their waiters.
-        waiting.take(index + 1).last().map(Ticket::id)
+    fn remove_waiter(&mut self, waiter: &Arc<Waiter>) -> bool {
+        let index = self.find_waiter(waiter);
+        index.and_then(|index| self.waiters.remove(index)).is_some()
     }
 }
 
-impl Waiting for NestedWait {
-    fn client(&self) -> u64 {
-        self.client
-    }
-
-    fn mode(&self) -> Deadlock {
-        self.mode
-    }
-
+impl Waiting for (Weak<LockQueue>, Weak<Waiter>) {
     fn is_at(&self, engine: &dyn Engine) -> bool {
-        let queue = self.queue.upgrade();
+        let queue = self.0.upgrade();
         queue.is_some_and(|queue| queue.is_at(engine))
     }
 
     fn view(&self, id: WaitId) -> Option<Wait> {
-        let (queue, waiter) = (self.queue.upgrade()?, self.waiter.upgrade()?);
+        let (queue, waiter) = (self.0.upgrade()?, self.1.upgrade()?);
         let state = queue.lock();
         let index = state.find_waiter(&waiter)?;
+        let tickets = state.tickets.iter();
+        let waiting = tickets.filter(|ticket| ticket.waiting().is_some());
         Some(Wait {
             id,
             name: queue.name().clone(),
             units: waiter.want.share.units,
-            after: state.ticket_up_to(index),
+            // Waiting tickets are in the order of their waiters.
+            after: waiting.take(index + 1).last().map(|ticket| ticket.log.id),
             waited: waiter.waited(Instant::now()),
             meta: waiter.want.meta.clone(),
-            mode: self.mode,
+            mode: queue.member().settings().deadlock,
         })
     }
 
     fn fail(&self, error: LockError) {
-        if let (Some(queue), Some(waiter)) = (self.queue.upgrade(), self.waiter.upgrade()) {
-            queue.fail_waiter(&waiter, error);
+        if let (Some(queue), Some(waiter)) = (self.0.upgrade(), self.1.upgrade()) {
+            queue.step(|step| {
+                if step.state.remove_waiter(&waiter) {
+                    waiter.fail(error, step.wakes);
+                }
+            });
         }
     }
 }

@@ -1,5 +1,4 @@
-//! The client's calls to the queue of a name. Some calls report an event: an answer, a message, a timer, draining,
-//! shutdown. The others ask for the state: what is held, how long renewals take, which tickets are here.
+//! The client's calls to the queue of a name.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -20,7 +19,7 @@ use crate::wait::Promise;
 
 impl NameQueue for LockQueue {
     fn new(name: Name, member: Arc<ClientCore<Self>>) -> Arc<Self> {
-        Arc::new(Self::of(name, member))
+        Self::of(name, member)
     }
 
     fn name(&self) -> &Name {
@@ -74,17 +73,13 @@ impl NameQueue for LockQueue {
 
     fn load(&self) -> Load {
         let state = self.lock();
-        let held = || {
-            state
-                .tickets
-                .iter()
-                .filter(|ticket| ticket.held().is_some())
-        };
-        let attempting = |ticket: &&Ticket| ticket.attempting().is_some();
+        let tickets = state.tickets.iter();
+        let attempts = tickets.clone().filter_map(Ticket::attempting);
+        let held = tickets.filter(|ticket| ticket.held().is_some());
         Load {
-            held: held().count(),
-            waiting: state.waiters.len() + state.tickets.iter().filter(attempting).count(),
-            oldest_renewal: held().filter_map(|ticket| ticket.log.unanswered()).min(),
+            held: held.clone().count(),
+            waiting: state.waiters.len() + attempts.count(),
+            oldest_renewal: held.filter_map(|ticket| ticket.log.unanswered()).min(),
         }
     }
 
@@ -94,20 +89,20 @@ impl NameQueue for LockQueue {
 
     fn waits_with(&self, ticket: TicketId) -> bool {
         let state = self.lock();
-        let found = state.find(ticket).map(|index| &state.tickets[index]);
-        found.is_some_and(|ticket| ticket.waiting().is_some())
+        let found = state.find(ticket);
+        found.is_some_and(|index| state.tickets[index].waiting().is_some())
     }
 
     fn held(&self) -> Vec<HeldName> {
         let (state, now) = (self.lock(), Instant::now());
         let held = state.tickets.iter().filter_map(Ticket::held);
-        held.map(|held| HeldName {
+        let named = held.map(|held| HeldName {
             name: self.name().clone(),
             meta: held.hold.grant().meta.clone(),
             held: held.hold.since().until(now),
             taken_by: held.hold.taken(),
-        })
-        .collect()
+        });
+        named.collect()
     }
 
     fn drain(self: &Arc<Self>, holders: &HashSet<TaskId>) {
@@ -134,10 +129,8 @@ impl NameQueue for LockQueue {
         self.close();
         self.step(|step| {
             for ticket in std::mem::take(&mut step.state.tickets) {
-                if let TicketState::Leaving(leaving) = ticket.state
-                    && let Some((_, unlocker)) = leaving.unlocker
-                {
-                    let _ = unlocker.complete(Err(LockError::ShutDown), step.wakes);
+                if let TicketState::Leaving(leaving) = ticket.state {
+                    step.answer_unlocker(leaving.unlocker, Err(LockError::ShutDown));
                 }
             }
             for query in std::mem::take(&mut step.state.queries) {
@@ -148,20 +141,19 @@ impl NameQueue for LockQueue {
     }
 }
 
-/// For this time a signal may be sent again. The store remembers for 30 s that it has executed a signal.
+/// The store remembers for 30 s that it has executed a signal.
 const SIGNALLED_WITHIN: Duration = Duration::from_secs(25);
 
 impl LockQueue {
-    /// Sends `op`, which concerns the name and no ticket of this queue; `None` if the name was retired.
+    /// `None` if the name was retired.
     pub(crate) fn query(self: &Arc<Self>, op: &Op) -> Option<Answered> {
         self.step(|step| {
             let promise = Arc::new(Promise::new());
             let member = step.queue.member();
             let store_timeout = member.settings().store_timeout();
-            let limit = if matches!(op, Op::Signal { .. }) {
-                SIGNALLED_WITHIN
-            } else {
-                Duration::MAX
+            let limit = match op {
+                Op::Signal { .. } => SIGNALLED_WITHIN,
+                _ => Duration::MAX,
             };
             let query = Query {
                 id: member.request_id(),
@@ -185,30 +177,27 @@ impl Transition<'_> {
         let Some(index) = queries.iter().position(|query| query.id == id) else {
             return;
         };
-        let harmless_twice = is_harmless_twice(&queries[index].op);
         let (operation, sent) = (operation(&queries[index].op), queries[index].sent);
         self.note_answer(operation, sent, &result);
-        let result = match result {
-            Ok(reply) => Ok(reply),
-            // The query is sent again when the connection is back.
-            Err(error) if error.is_disconnected() && harmless_twice => return,
-            // The store did not execute the query; the cause is temporary.
+        let query = &mut self.state.queries[index];
+        match &result {
+            Err(error) if error.is_disconnected() && is_harmless_twice(&query.op) => return,
             Err(error) if error.kind() == StoreErrorKind::Busy => {
-                self.state.queries[index].again = self.now.after(RETRY);
+                query.again = self.now.after(RETRY);
                 return;
             }
-            Err(error) => Err(self.lock_error(error)),
-        };
+            _ => {}
+        }
         let query = self.state.queries.swap_remove(index);
+        let result = result.map_err(|error| self.lock_error(error));
         let _ = query.promise.complete(result, self.wakes);
     }
 
-    /// Called for a new connection: resends the queries that may be executed twice.
     pub(super) fn ask_queries_again(&mut self) {
         self.send_again(|query| is_harmless_twice(&query.op));
     }
 
-    /// Resends the queries that `which` selects, except those that may not be sent again. The next timer fails these.
+    /// Not those that may not be sent again: the next timer fails them.
     fn send_again(&mut self, which: impl Fn(&Query) -> bool) {
         let (mut again, now) = (Vec::new(), self.now);
         let queries = self.state.queries.iter_mut();
@@ -228,7 +217,7 @@ impl Transition<'_> {
         }
         let now = self.now;
         self.send_again(|query| query.again <= now);
-        let spared = self.spared();
+        let spared = self.state.spared;
         let late = |query: &Query| query.ends(spared) <= now;
         if !self.state.queries.iter().any(late) {
             return;
@@ -240,9 +229,8 @@ impl Transition<'_> {
     }
 }
 
-/// Whether a second execution of `op` is harmless. A second `Force` could break the lock of the next holder. A second
-/// `Delete` could drop signals that were added since. A second `Kick` breaks no other hold, but it would report that it
-/// broke none.
+/// A second `Force` could break the lock of the next holder, a second `Delete` drop signals that were added since, and
+/// a second `Kick` would report that it broke none.
 fn is_harmless_twice(op: &Op) -> bool {
     !matches!(op, Op::Force { .. } | Op::Kick { .. } | Op::Delete)
 }

@@ -1,17 +1,16 @@
-//! A grant arrives, as an answer or as a message, and is delivered to its waiter. Later its lease may be passed to the next
-//! waiter of this process without a request to the store: the local handoff.
-//!
-//! A budget limits the number and the total time of handoffs, counted from the store's grant. When the budget is used
-//! up, the ticket is released, so that the store can serve other processes. Each handoff makes a new hold with its own
-//! fencing token and `expire`, on the same ticket and lease.
+//! A grant arrives and is delivered to its waiter. Later its lease may be passed to the next waiter of this process
+//! without a request to the store: the local handoff. A budget limits the handoffs, so that the store can serve other
+//! processes.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::hold::Hold;
 use super::lock_queue::Transition;
-use super::ticket::{Granted, Held, Ticket, TicketState, Waiting};
+use super::ticket::{Granted, Held, TicketState, Waiting};
 use super::waiter::Waiter;
+use super::warnings::Warned;
 use crate::clock::Instant;
 use crate::error::{HoldKind, LockKind};
 use crate::observe::{LockLabels, spans_are_on};
@@ -20,50 +19,39 @@ use crate::store::limits::{CLAIM_MS, TOKENS_END, TOKENS_OF_A_GRANT};
 use crate::store::{Owner, SharedStr, Ticket as TicketId};
 use crate::task::Home;
 
-/// The delay before this process claims a grant that came as a message. Most bodies end sooner, and then only the
-/// release is sent. The store waits two seconds for the claim.
+/// The delay before a grant that came as a message is claimed. Most bodies end sooner, and then only the release is
+/// sent.
 const CLAIM_WITHIN: Duration = Duration::from_millis(20);
 
-/// The longest lease that a message may grant.
 const CLAIM: Duration = Duration::from_millis(CLAIM_MS);
 
-/// A lease with less time left than this is not handed on.
 const SHORTEST: Duration = Duration::from_millis(50);
 
-/// A waiter fails after this many answers with a grant that had already ended when the answer arrived.
+/// A waiter fails after so many answers with a grant that had already ended.
 const STALE: u32 = 5;
 
-/// The content of a grant, and how it was obtained.
 #[derive(Clone, Debug)]
 pub(crate) struct Grant {
     pub(crate) ticket: TicketId,
-    /// The store's time in microseconds × [`TOKENS_OF_A_GRANT`](crate::store::limits::TOKENS_OF_A_GRANT), plus the
-    /// number of the local handoff.
+    /// The store's time in microseconds × `TOKENS_OF_A_GRANT`, plus the number of the local handoff.
     pub(crate) token: u64,
-    /// The kind of the lock.
     pub(crate) lock: LockKind,
-    /// The units of the grant. The holder may have given some of them back.
+    /// Without what the holder has given back since.
     pub(crate) units: u32,
-    /// The capacity of the name.
     pub(crate) capacity: u32,
     pub(crate) valid: Instant,
-    /// The requested lease lasts until the end of `expire`, so it needs no renewal.
+    /// The lease lasts until the end of `expire`, so it needs no renewal.
     pub(crate) whole: bool,
     pub(crate) waited: Duration,
     pub(crate) attempts: u32,
-    /// The requester, encoded for the store.
     pub(crate) meta: SharedStr,
-    /// The site label of the metrics.
     pub(crate) label: &'static str,
-    /// The grant needed no request to the store.
     pub(crate) local: bool,
-    /// What the holder's task needs in order to run on.
     pub(crate) home: Option<Home>,
-    /// The parts that few grants have. Boxed, because each grant is copied.
     pub(crate) rare: Option<Box<Rare>>,
 }
 
-/// The parts of a grant that few grants have.
+/// Boxed, because few grants have these, and each grant is copied.
 #[derive(Clone, Debug)]
 pub(crate) struct Rare {
     signal: Option<Arc<str>>,
@@ -71,38 +59,51 @@ pub(crate) struct Rare {
     behind: Option<SharedStr>,
 }
 
-impl Rare {
-    /// Makes the rare parts of a grant; `None` if the grant has none of them.
-    #[inline]
-    pub(crate) fn of(
-        signal: Option<&Arc<str>>,
-        owner: Option<&Owner>,
-        behind: Option<&SharedStr>,
-    ) -> Option<Box<Self>> {
-        if signal.is_none() && owner.is_none() && behind.is_none() {
-            return None;
-        }
-        Some(Box::new(Self {
-            signal: signal.cloned(),
-            owner: owner.cloned(),
-            behind: behind.cloned(),
-        }))
-    }
-}
-
 impl Grant {
-    /// The signal that was granted instead of a unit.
+    #[inline(always)]
+    fn to(
+        waiter: &Waiter,
+        ticket: TicketId,
+        now: Instant,
+        attempts: u32,
+        signal: Option<&Arc<str>>,
+        behind: Option<&SharedStr>,
+    ) -> Self {
+        let want = &waiter.want;
+        let is_rare = signal.is_some() || want.owner.is_some() || behind.is_some();
+        Self {
+            ticket,
+            token: 0,
+            lock: want.share.kind,
+            units: want.share.units,
+            capacity: want.share.capacity,
+            valid: Instant::START,
+            whole: false,
+            waited: waiter.waited(now),
+            attempts: want.past.attempts.saturating_add(attempts),
+            meta: want.meta.clone(),
+            label: want.label,
+            local: false,
+            home: want.by.home,
+            rare: is_rare.then(|| {
+                Box::new(Rare {
+                    signal: signal.cloned(),
+                    owner: want.owner.clone(),
+                    behind: behind.cloned(),
+                })
+            }),
+        }
+    }
+
     pub(crate) fn signal(&self) -> Option<&Arc<str>> {
         self.rare.as_ref()?.signal.as_ref()
     }
 
-    /// The owner that the caller named, if any.
     pub(crate) fn owner(&self) -> Option<&Owner> {
         self.rare.as_ref()?.owner.as_ref()
     }
 
-    /// The holder that the caller waited for, encoded like `meta`. `None` if this holder is not known here, or spans
-    /// are off.
+    /// The holder that the caller waited for, encoded like `meta`; `None` if it isn't known here, or spans are off.
     pub(crate) fn behind(&self) -> Option<&SharedStr> {
         self.rare.as_ref()?.behind.as_ref()
     }
@@ -117,11 +118,10 @@ impl Grant {
 }
 
 impl Transition<'_> {
-    /// Delivers the store's grant of the waiting ticket at `index` to the ticket's waiter, or to the first waiter that
-    /// the ticket may serve. If there is no such waiter, withdraws the ticket.
+    /// Delivers the grant to the ticket's waiter, or to the first other one that the ticket may serve.
     pub(super) fn granted(&mut self, index: usize, granted: &Granted) {
-        let ticket = &mut self.state.tickets[index];
-        let (id, attempts) = (ticket.id(), ticket.log.count());
+        let ticket = &self.state.tickets[index];
+        let (id, attempts) = (ticket.log.id, ticket.log.count());
         while let Some(index) = self.state.find(id)
             && let Some(waiter) = self.take_waiter_of(index)
         {
@@ -132,13 +132,11 @@ impl Transition<'_> {
         self.withdraw_by_id(id);
     }
 
-    /// When to send the first touch of a new hold that cannot wait for the common renewal: a claim, or the renewal of a
-    /// short lease. `valid` is the end of the grant.
-    pub(super) fn claim_at(&self, valid: Instant) -> Instant {
+    /// A claim, or the renewal of a short lease, cannot wait for the common renewal.
+    fn claim_at(&self, valid: Instant) -> Instant {
         self.now.after(CLAIM_WITHIN.min(self.now.until(valid) / 4))
     }
 
-    /// Delivers the grant of ticket `id` to `waiter`. Returns `false` if the waiter has left.
     pub(super) fn deliver(
         &mut self,
         id: TicketId,
@@ -151,57 +149,62 @@ impl Transition<'_> {
         let holder = ticket.and_then(|ticket| ticket.waiting()?.holder.as_ref());
         let behind = holder.filter(|_| spans_are_on()).map(|holder| &holder.meta);
         let lasts = |expire| expire <= granted.lease;
+        let signal = granted.signal.as_ref();
         let grant = Grant {
-            ticket: id,
             token: granted.token.saturating_mul(TOKENS_OF_A_GRANT),
-            lock: want.share.kind,
-            units: want.share.units,
-            capacity: want.share.capacity,
             valid: granted.valid,
             whole: !granted.provisional && want.terms.expire.is_some_and(lasts),
-            waited: waiter.waited(self.now),
-            attempts: want.past.attempts.saturating_add(attempts),
-            meta: want.meta.clone(),
-            label: want.label,
-            local: false,
-            home: want.by.home,
-            rare: Rare::of(granted.signal.as_ref(), want.owner.as_ref(), behind),
+            ..Grant::to(waiter, id, self.now, attempts, signal, behind)
         };
-        let hold = Hold::new(self.queue.clone(), grant, want.terms, self.now);
-        self.share_with_owner(&hold);
-        if !waiter.obtain(hold.clone(), self.wakes) && hold.unshare() {
+        let Some(hold) = self.give(waiter, grant) else {
             return false;
-        }
-        let (claim, renew) = (self.claim_at(granted.valid), self.next_renewal());
-        let wanted = self.queue.lease_of(want.terms);
+        };
         if let Some(index) = self.state.find(id) {
+            let (claim, renew) = (
+                self.claim_at(granted.valid),
+                self.queue.next_renewal_after(self.now),
+            );
             let ticket = &mut self.state.tickets[index];
             // The ticket may have been requested for an earlier waiter, with a shorter lease.
-            let cut = ticket.lease < wanted;
+            let cut = ticket.lease < self.queue.lease_of(want.terms);
             ticket.again = if granted.provisional || cut {
                 claim
             } else {
                 renew
             };
             ticket.state = TicketState::Held(Held {
+                hold,
+                granted: granted.counter,
+                since: self.now,
+                leased: self.now.after(ticket.lease),
+                warned: Warned::default(),
+                handed: 0,
                 owned: !want.share.owner.is_empty(),
-                ..Held::new(hold, granted.counter, ticket.lease, self.now)
+                forced: false,
+                refreshers: Vec::new(),
+                bounds: Vec::new(),
             });
         }
         true
     }
 
-    /// Handles a message: during another client's operation, the store has granted the waiting ticket at `index`.
+    #[inline(always)]
+    fn give(&mut self, waiter: &Waiter, grant: Grant) -> Option<Arc<Hold>> {
+        let hold = Hold::new(self.queue.clone(), grant, waiter.want.terms, self.now);
+        self.share_with_owner(&hold);
+        let has_left = !waiter.obtain(hold.clone(), self.wakes) && hold.unshare();
+        (!has_left).then_some(hold)
+    }
+
+    /// During another client's operation, the store has granted the waiting ticket at `index`.
     pub(super) fn told_grant(&mut self, index: usize, granted: &Granted) {
         let closing = self.closing();
         let closed = closing.is_some_and(|closing| self.now < closing.until);
         let ticket = &mut self.state.tickets[index];
-        let plausible = ticket
-            .waiting()
-            .is_some_and(|waiting| is_plausible(waiting, granted));
+        let waiting = ticket.waiting();
+        let plausible = waiting.is_some_and(|waiting| is_plausible(waiting, granted));
         if self.now >= granted.valid || closed || !plausible {
-            // The grant came too late to be proved valid, or a correct store would not send it now. So a touch asks the
-            // store.
+            // Too late to be proved valid, or a correct store would not send it now. So a touch asks the store.
             ticket.again = Instant::NEVER;
             let op = ticket.touch_waiting(self.now, self.queue.lease());
             return self.submit(op);
@@ -210,10 +213,8 @@ impl Transition<'_> {
         self.granted(index, granted);
     }
 
-    /// Handles a grant that cannot be proved valid, because its answer took as long as the lease.
     pub(super) fn granted_too_late(&mut self, index: usize) {
-        let ticket = &mut self.state.tickets[index];
-        let Some(waiting) = ticket.waiting_mut() else {
+        let Some(waiting) = self.state.tickets[index].waiting_mut() else {
             return;
         };
         waiting.queued = true;
@@ -226,32 +227,21 @@ impl Transition<'_> {
         }
     }
 
-    /// Delivers `hold` to all waiters of the same owner here. The caller must have a guard of its own. Otherwise the
-    /// last guard could be dropped before all waiters are served.
-    pub(super) fn share_with_owner(&mut self, hold: &Arc<Hold>) {
+    /// The caller must have a guard of its own. Otherwise the last guard could be dropped before all waiters are
+    /// served.
+    fn share_with_owner(&mut self, hold: &Arc<Hold>) {
         let Some(owner) = hold.grant().owner() else {
             return;
         };
-        let same = |waiter: &Arc<Waiter>| waiter.want.owner.as_ref() == Some(owner);
-        let mut others: Vec<_> = Vec::new();
-        self.state.waiters.retain(|waiter| {
-            let same = same(waiter);
-            others.extend(same.then(|| waiter.clone()));
-            !same
+        let same = |waiter: &Waiter| waiter.want.owner.as_ref() == Some(owner);
+        let waiters = std::mem::take(&mut self.state.waiters).into_iter();
+        let (mut others, rest) = waiters.partition::<VecDeque<_>, _>(|waiter| same(waiter));
+        self.state.waiters = rest;
+        // The attempt whose grant is `hold` stays.
+        let attempts = self.withdraw_attempts(|ticket, waiter| {
+            ticket.log.id != hold.grant().ticket && same(waiter)
         });
-        let mut index = 0;
-        while let Some(ticket) = self.state.tickets.get(index) {
-            // The attempt whose grant is `hold` stays.
-            let other = ticket.id() != hold.grant().ticket;
-            let attempt = ticket.attempting().filter(|_| other);
-            match attempt.filter(|attempt| same(&attempt.waiter)) {
-                Some(attempt) => {
-                    others.push(attempt.waiter.clone());
-                    self.withdraw(index);
-                }
-                None => index += 1,
-            }
-        }
+        others.extend(attempts);
         for waiter in others {
             if hold.share() && !waiter.obtain(hold.clone(), self.wakes) {
                 hold.unshare();
@@ -259,23 +249,29 @@ impl Transition<'_> {
         }
     }
 
-    /// Hands the ticket at `index`, whose hold `before` has just ended, to the first waiter. Returns `false` if the
-    /// budget does not allow that, or if the waiter's request differs.
+    /// Hands the ticket, whose hold `before` has just ended, to the first waiter. Returns `false` if the budget or the
+    /// waiter's request doesn't allow that.
     pub(super) fn local_handoff(&mut self, index: usize, before: &Arc<Hold>) -> bool {
         let ticket = &self.state.tickets[index];
         let Some(held) = ticket.held() else {
             return false;
         };
-        let (id, attempts, number) = (ticket.id(), ticket.log.count(), held.handed + 1);
+        let (id, attempts, number) = (ticket.log.id, ticket.log.count(), held.handed + 1);
         if !self.may_hand_on(held, before) {
             return false;
         }
+        let last = before.grant();
         while let Some(waiter) = self.take_next_of(before) {
-            let hold = self.next_hold(before, &waiter, number, attempts);
-            self.share_with_owner(&hold);
-            if !waiter.obtain(hold.clone(), self.wakes) && hold.unshare() {
+            let behind = spans_are_on().then_some(&last.meta);
+            let grant = Grant {
+                token: last.token - last.token % TOKENS_OF_A_GRANT + u64::from(number),
+                valid: before.valid(),
+                local: true,
+                ..Grant::to(&waiter, id, self.now, attempts, None, behind)
+            };
+            let Some(hold) = self.give(&waiter, grant) else {
                 continue;
-            }
+            };
             self.count(Metric::Handoff, hold.grant().labels());
             // The previous holder's `expire` may have made the lease shorter than this waiter needs.
             let lease_of = |terms| self.queue.lease_of(terms);
@@ -288,7 +284,7 @@ impl Transition<'_> {
                 }
                 if let Some(held) = ticket.held_mut() {
                     held.hold = hold;
-                    held.warned.forget();
+                    held.warned = Warned::default();
                     held.handed = number;
                     held.bounds.clear();
                 }
@@ -298,7 +294,6 @@ impl Transition<'_> {
         false
     }
 
-    /// Whether the budget and the lease allow another handoff.
     fn may_hand_on(&self, held: &Held, before: &Hold) -> bool {
         let limit = self.queue.member().settings().handoff;
         held.handed < limit.times
@@ -309,9 +304,8 @@ impl Transition<'_> {
             && !held.owned
     }
 
-    /// Removes the first waiter and returns it, if `before` has all units of the name and the waiter requests the same. If
-    /// `before` had fewer units, the store could meanwhile have granted other units, or a signal, with a greater token. A
-    /// waiter that requests another kind of lock must ask the store, which refuses it.
+    /// If `before` had only some of the units, the store could meanwhile have granted others, or a signal, with a
+    /// greater token. A waiter that requests another kind of lock must ask the store, which refuses it.
     fn take_next_of(&mut self, before: &Hold) -> Option<Arc<Waiter>> {
         let (grant, waiters) = (before.grant(), &mut self.state.waiters);
         let share = &waiters.front()?.want.share;
@@ -320,68 +314,33 @@ impl Transition<'_> {
         (same && share.excludes_all()).then(|| waiters.pop_front())?
     }
 
-    /// The hold that handoff `number` of a ticket gives to `waiter`. `before`: the hold that has just ended.
-    fn next_hold(&self, before: &Hold, waiter: &Waiter, number: u32, attempts: u32) -> Arc<Hold> {
-        let (grant, want) = (before.grant(), &waiter.want);
-        let behind = spans_are_on().then_some(&grant.meta);
-        let next = Grant {
-            ticket: grant.ticket,
-            token: grant.token - grant.token % TOKENS_OF_A_GRANT + u64::from(number),
-            lock: grant.lock,
-            units: grant.units,
-            capacity: grant.capacity,
-            valid: before.valid(),
-            whole: false,
-            waited: waiter.waited(self.now),
-            attempts: want.past.attempts.saturating_add(attempts),
-            meta: want.meta.clone(),
-            label: want.label,
-            local: true,
-            home: want.by.home,
-            rare: Rare::of(None, want.owner.as_ref(), behind),
-        };
-        Hold::new(self.queue.clone(), next, want.terms, self.now)
-    }
-
-    /// Whether a spare ticket may wait in the store: a ticket without a waiter, while this process holds the name. New
-    /// waiters here are served by handoffs, and the spare ticket keeps this process's place in the store's queue.
-    ///
-    /// There is no spare ticket in four cases:
-    /// - This process holds only a part of the units. The spare ticket would block a waiter of another process for
-    ///   which enough units are free.
-    /// - The ticket waits for a signal. A signal that is granted to a spare ticket would reach its receiver late.
-    /// - The request can be granted beside others: see [`Ticket::may_serve`].
-    /// - The client drains, so no new waiters come.
+    /// A spare ticket has no waiter: it keeps this process's place in the store's queue while handoffs serve the
+    /// waiters here. Only if this process holds all units (the ticket could block a waiter for which enough are free),
+    /// for no signal (it would reach its receiver late), for no request that can be granted beside others, and while
+    /// new waiters may come.
     pub(super) fn keeps_spare(&self) -> bool {
-        let whole = |held: &Held| held.hold.weight() == held.hold.grant().capacity;
-        let mut waiting = self.state.tickets.iter().filter_map(Ticket::waiting);
+        let is_whole = |hold: &Arc<Hold>| hold.weight() == hold.grant().capacity;
+        let mut waiting = self.waiting();
         let only = (waiting.next(), waiting.next());
-        matches!(only, (Some(spare), None) if spare.share.excludes_all())
-            && self
-                .state
-                .tickets
-                .iter()
-                .filter_map(Ticket::held)
-                .any(whole)
+        matches!(only, (Some((_, spare)), None) if spare.share.excludes_all())
+            && self.holds().any(is_whole)
             && self.queue.member().settings().handoff.times > 0
             && self.queue.member().is_open()
     }
 
-    /// Withdraws the spare ticket if neither a waiter nor a hold is left here. Called before the last release is sent;
-    /// otherwise the store would grant the spare ticket.
+    /// Called before the last release is sent; otherwise the store would grant the spare ticket.
     pub(super) fn withdraw_spare(&mut self) {
-        let tickets = &self.state.tickets;
-        if self.state.waiters.is_empty() && !tickets.iter().any(|ticket| ticket.held().is_some()) {
-            for index in 0..self.state.tickets.len() {
-                if self.state.tickets[index].waiting().is_some() {
-                    self.withdraw(index);
-                }
+        if !self.state.waiters.is_empty() || self.holds().next().is_some() {
+            return;
+        }
+        for index in 0..self.state.tickets.len() {
+            if self.state.tickets[index].waiting().is_some() {
+                self.withdraw(index);
             }
         }
     }
 }
 
-/// Whether a store that follows the protocol could send the grant to a `waiting` ticket.
 fn is_plausible(waiting: &Waiting, granted: &Granted) -> bool {
     let token = granted.token;
     let last = waiting.holder.as_ref().map_or(0, |holder| holder.token);

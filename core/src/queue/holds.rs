@@ -1,15 +1,12 @@
-//! [`Holds`]: the holds of one guard, of one name or of several. [`Stay`]: the guards that stay with the tasks that took
-//! them.
-//!
-//! A guard may be passed to another task, and nothing notices that. So a guard that was taken by hand counts for no task,
-//! unless its handle is reentrant: such a handle declares that its guards stay with the task that took them.
+//! [`Holds`]: the holds of one guard. [`Stay`]: a guard of a reentrant handle, which stays with the task that took it. Any
+//! other guard that was taken by hand counts for no task, because nothing notices if it is passed to another one.
 
 use std::collections::HashMap;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::slice;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -20,12 +17,10 @@ use crate::lease::{Bounds, ListenerKey};
 use crate::process::PerProcess;
 use crate::task::TaskId;
 
-/// One or more holds, cheap to clone.
 #[doc(hidden)]
 #[derive(Clone, Debug)]
 pub struct Holds {
     holds: Inner,
-    /// The limits of nested calls: until when they may use the holds.
     bounds: Bounds,
 }
 
@@ -36,6 +31,11 @@ enum Inner {
 }
 
 impl Holds {
+    fn of(holds: Inner) -> Self {
+        let bounds = Bounds::default();
+        Self { holds, bounds }
+    }
+
     pub(crate) fn all(&self) -> &[Arc<Hold>] {
         match &self.holds {
             Inner::One(hold) => slice::from_ref(hold),
@@ -43,12 +43,10 @@ impl Holds {
         }
     }
 
-    /// The only hold, or the first of several.
     pub(crate) fn first(&self) -> &Arc<Hold> {
         &self.all()[0]
     }
 
-    /// The greatest of the fencing tokens.
     pub(crate) fn token(&self) -> u64 {
         let tokens = self.all().iter().map(|hold| hold.grant().token);
         tokens.max().unwrap_or(0)
@@ -58,19 +56,17 @@ impl Holds {
         &self.bounds
     }
 
-    /// Returns these holds, for use by a call that is limited by `bounds`.
     pub(crate) fn within(mut self, bounds: Bounds) -> Self {
         self.bounds = bounds;
         self
     }
 
-    /// The error if one of the holds is lost, or if a bound has ended. A released hold is not lost.
+    /// A released hold is not lost.
     pub(crate) fn lost(&self) -> Option<LockError> {
         let lost = self.all().iter().find(|hold| hold.is_lost());
         lost.map(|hold| hold.lost_error()).or_else(|| self.over())
     }
 
-    /// Checks that all holds are valid, and that no bound of the call has ended.
     pub(crate) fn check(&self) -> Result<(), LockError> {
         match self.all().iter().find(|hold| !hold.is_valid()) {
             Some(hold) => Err(hold.lost_error()),
@@ -78,14 +74,13 @@ impl Holds {
         }
     }
 
-    /// Restarts the bounds of nested calls now, with `expire`, if all holds are valid.
     pub(crate) fn restart_bounds(&self, expire: Duration) -> Result<(), LockError> {
         self.check()?;
         self.bounds.restart(expire, Instant::now());
         Ok(())
     }
 
-    /// The error of a nested call whose bound has ended while the lock is still held.
+    /// A bound has ended while the lock is still held.
     fn over(&self) -> Option<LockError> {
         let bound = self.bounds.over()?;
         let hold = self.first();
@@ -96,7 +91,6 @@ impl Holds {
         })
     }
 
-    /// The time that is left until the first `expire` ends.
     pub(crate) fn expires_in(&self) -> Duration {
         let ends = self.all().iter().map(|hold| hold.expires());
         match ends.fold(self.bounds.expires(), Instant::min) {
@@ -105,8 +99,7 @@ impl Holds {
         }
     }
 
-    /// Ready once one of the holds is lost or a bound has ended; a released hold is never lost. `self` belongs to the
-    /// pinned future that runs the body.
+    /// A released hold is never lost. `self` belongs to the pinned future that runs the body.
     pub(crate) fn poll_lost(&self, cx: &mut Context<'_>) -> Poll<LockError> {
         let by = ListenerKey::Pinned(std::ptr::from_ref(self).addr());
         let mut all = self.all().iter();
@@ -117,7 +110,6 @@ impl Holds {
         self.over().map_or(Poll::Pending, Poll::Ready)
     }
 
-    /// Completes once one of the holds is lost or released, or a bound has ended.
     pub(crate) async fn ended(&self) {
         let mut ends: Vec<_> = self.all().iter().map(|hold| hold.ended()).collect();
         poll_fn(|cx| {
@@ -126,16 +118,15 @@ impl Holds {
                 return Poll::Ready(());
             }
             self.watch();
-            match self.bounds.over() {
-                Some(_) => Poll::Ready(()),
-                None => Poll::Pending,
-            }
+            self.bounds
+                .over()
+                .map_or(Poll::Pending, |_| Poll::Ready(()))
         })
         .await;
     }
 
-    /// Makes the end of a bound wake the tasks that wait for the end of the holds. Call this after the tasks' wakers are
-    /// registered, and check the bounds afterwards, so that no end is missed.
+    /// Makes the engine wake the tasks when a bound ends. Call this after their wakers are registered, and check the
+    /// bounds afterwards, so that no end is missed.
     fn watch(&self) {
         if self.bounds.start_watching() {
             let hold = self.first();
@@ -146,66 +137,47 @@ impl Holds {
 
 impl From<Vec<Arc<Hold>>> for Holds {
     fn from(holds: Vec<Arc<Hold>>) -> Self {
-        Self {
-            holds: Inner::Several(holds.into()),
-            bounds: Bounds::default(),
-        }
+        Self::of(Inner::Several(holds.into()))
     }
 }
 
 impl From<Arc<Hold>> for Holds {
     fn from(hold: Arc<Hold>) -> Self {
-        Self {
-            holds: Inner::One(hold),
-            bounds: Bounds::default(),
-        }
+        Self::of(Inner::One(hold))
     }
 }
 
-/// Counts a hold as held by a task, until this value is dropped. Each guard has its own.
+/// Counts a hold as held by a task, until this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Stay {
     task: TaskId,
     hold: Weak<Hold>,
 }
 
-/// The holds whose guards stay with their tasks, of all clients of this process. A hold is listed once for each guard.
-#[derive(Default)]
-struct Stays {
-    /// The number of guards, so that nearly every call need not lock the mutex.
-    count: AtomicUsize,
-    by_task: Mutex<HashMap<TaskId, Vec<Weak<Hold>>>>,
-}
-
-impl Stays {
-    fn lock(&self) -> MutexGuard<'_, HashMap<TaskId, Vec<Weak<Hold>>>> {
-        self.by_task.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-static STAYS: PerProcess<Stays> = PerProcess::new(Stays::default);
+/// A hold is listed once for each guard.
+static STAYS: PerProcess<Mutex<HashMap<TaskId, Vec<Weak<Hold>>>>> = PerProcess::new(Mutex::default);
+/// So that nearly every call need not lock the mutex.
+static COUNT: PerProcess<AtomicUsize> = PerProcess::new(AtomicUsize::default);
 
 impl Stay {
     pub(crate) fn new(hold: &Arc<Hold>, task: TaskId) -> Self {
         let hold = Arc::downgrade(hold);
-        let all = STAYS.get();
-        all.lock().entry(task).or_default().push(hold.clone());
-        all.count.fetch_add(1, Ordering::Release);
+        STAYS.lock().entry(task).or_default().push(hold.clone());
+        COUNT.get().fetch_add(1, Ordering::Release);
         Self { task, hold }
     }
 }
 
 impl Drop for Stay {
     fn drop(&mut self) {
-        let all = STAYS.get();
-        let mut by_task = all.lock();
+        let mut by_task = STAYS.lock();
         // A forked child has a list of its own.
         let Some(holds) = by_task.get_mut(&self.task) else {
             return;
         };
         if let Some(index) = holds.iter().position(|hold| hold.ptr_eq(&self.hold)) {
             holds.remove(index);
-            all.count.fetch_sub(1, Ordering::Release);
+            COUNT.get().fetch_sub(1, Ordering::Release);
         }
         if holds.is_empty() {
             by_task.remove(&self.task);
@@ -213,11 +185,11 @@ impl Drop for Stay {
     }
 }
 
-/// Visits the valid holds that the running task took through reentrant handles, in the order in which it took them.
-/// `blocking`: see [`TaskId::current`].
+/// The valid holds that the running task took through reentrant handles, in that order. `blocking`: see
+/// [`TaskId::current`].
 #[inline]
 pub(crate) fn held_by_hand(blocking: bool, visit: impl FnMut(Arc<Hold>)) {
-    if STAYS.get().count.load(Ordering::Acquire) > 0 {
+    if COUNT.get().load(Ordering::Acquire) > 0 {
         taken_by(blocking).for_each(visit);
     }
 }
@@ -226,11 +198,11 @@ pub(crate) fn held_by_hand(blocking: bool, visit: impl FnMut(Arc<Hold>)) {
 fn taken_by(blocking: bool) -> impl Iterator<Item = Arc<Hold>> {
     let task = TaskId::current(blocking);
     let found = task.and_then(|task| {
-        let by_task = STAYS.get().lock();
+        let by_task = STAYS.lock();
         let holds = by_task.get(&task)?.iter();
         Some(holds.filter_map(Weak::upgrade).collect::<Vec<_>>())
     });
-    // The mutex is unlocked before a hold is dropped, because the drop of a last reference may run other code.
+    // Unlocked before a hold is dropped: the drop of a last reference may run other code.
     let holds = found.unwrap_or_default().into_iter();
     holds.filter(|hold| hold.is_valid())
 }

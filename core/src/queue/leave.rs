@@ -16,22 +16,18 @@ use crate::store::limits::TOKENS_OF_A_GRANT;
 use crate::store::{Reply, Ticket as TicketId};
 use crate::wait::{DeferredWakes, Promise};
 
-/// The delay before a release is sent again after it failed because of foreign data.
 const FOREIGN: Duration = Duration::from_secs(1);
 
 impl LockQueue {
-    /// Releases the hold after its last guard was dropped, without waiting for the store.
     pub(crate) fn release(self: &Arc<Self>, hold: &Arc<Hold>) {
         self.end(hold, false, None);
     }
 
-    /// Like [`release`](Self::release), for a holder that did not use its grant: a granted signal is passed to the next
-    /// waiter.
+    /// For a holder that did not use its grant: a granted signal is passed to the next waiter.
     pub(crate) fn give_back(self: &Arc<Self>, hold: &Arc<Hold>) {
         self.end(hold, true, None);
     }
 
-    /// Ends the hold; `false` if the name was retired. `unlocker`: the caller's promise of the answer, and how long it waits.
     fn end(
         self: &Arc<Self>,
         hold: &Arc<Hold>,
@@ -47,13 +43,13 @@ impl LockQueue {
         ended.is_some()
     }
 
-    /// Releases the hold. If the lock was still held, the result is the number of units that are free afterwards. The
-    /// promise completes with the store's answer, or at once if this process hands the lock on.
+    /// The result is the number of units that are free afterwards. If this process hands the lock on, it is known at
+    /// once.
     pub(crate) fn unlock(self: &Arc<Self>, hold: &Arc<Hold>) -> Unlocked {
         self.end_confirmed(hold, false, self.member().settings().store_timeout())
     }
 
-    /// Like [`give_back`](Self::give_back), but returns a promise, which completes within a [`moment`](Self::moment).
+    /// The promise completes within a [`moment`](Self::moment).
     pub(crate) fn give_back_confirmed(self: &Arc<Self>, hold: &Arc<Hold>) -> Unlocked {
         self.end_confirmed(hold, true, self.moment())
     }
@@ -72,28 +68,25 @@ impl LockQueue {
     }
 
     /// How long `try_lock` and similar calls wait for the store's answer.
-    pub(super) fn moment(&self) -> Duration {
+    fn moment(&self) -> Duration {
         self.member().settings().store_timeout().min(BRIEF)
     }
 
-    /// Ends the hold here but keeps it in the store, so that another client can adopt it. Returns `false` if the hold
-    /// has already ended.
+    /// Keeps the hold in the store, so that another client can adopt it. Returns `false` if the hold has already ended.
     pub(crate) fn export(self: &Arc<Self>, hold: &Arc<Hold>) -> bool {
         let over = self.step(|step| {
             let index = step.find_hold(hold)?;
-            if !hold.end(step.now, step.wakes) {
-                return None;
-            }
-            if let Some(held) = step.state.tickets.remove(index).held_mut() {
+            let ended = hold.end(step.now, step.wakes);
+            if ended && let Some(held) = step.state.tickets.remove(index).held_mut() {
                 held.fail_refreshers(step.wakes);
             }
-            Some(())
+            Some(ended)
         });
         hold.finish();
-        over.flatten().is_some()
+        over.flatten() == Some(true)
     }
 
-    /// Asks the store to renew the lease now. `None` if the hold is lost or released.
+    /// Asks the store to renew the lease now. `None` if the hold is lost or released, like in the next functions.
     pub(crate) fn renew(self: &Arc<Self>, hold: &Arc<Hold>) -> Option<Confirmed> {
         let promise = Arc::new(Promise::new());
         self.step(|step| {
@@ -111,13 +104,11 @@ impl LockQueue {
         })?
     }
 
-    /// Gives back all units but `units`, and notifies the store. `None` if the hold is lost or released.
     pub(crate) fn downgrade(self: &Arc<Self>, hold: &Arc<Hold>, units: u32) -> Option<Confirmed> {
         hold.downgrade(units);
         self.renew(hold)
     }
 
-    /// Restarts `expire` now, and notifies the store. `None` if the hold is lost or released.
     pub(crate) fn refresh(
         self: &Arc<Self>,
         hold: &Arc<Hold>,
@@ -130,18 +121,17 @@ impl LockQueue {
         self.renew(hold)
     }
 
-    /// Restarts `expire`, because the call that has `hold` begins now, or waits for more locks.
+    /// The call that has `hold` begins now, or waits for more locks.
     pub(crate) fn restart(self: &Arc<Self>, hold: &Arc<Hold>, terms: Terms) {
         let now = Instant::now();
         hold.restart(terms.expire, now);
         hold.keep(terms.at_least, now);
-        // The lease was requested only up to the old `expire`: the store must extend it before the next renewal is
-        // due.
-        if hold.valid() < self.next_renewal_after(now).min(hold.expires()) {
+        let (expires, renewal) = (hold.expires(), self.next_renewal_after(now));
+        if hold.valid() < renewal.min(expires) {
+            // The lease was requested only up to the old `expire`: the store must extend it before the next renewal.
             self.renew(hold);
-        } else if hold.expires() < self.next_renewal_after(now) {
-            // The hold ends before the next renewal. An empty transition makes the engine run at that time, to report
-            // the loss.
+        } else if expires < renewal {
+            // An empty transition makes the engine run at the end of the hold, to report the loss.
             self.step(|_| {});
         }
     }
@@ -163,15 +153,23 @@ impl LockQueue {
 }
 
 impl Transition<'_> {
-    /// The index of the ticket of `hold`; `None` if the ticket has left, or was handed to the next waiter.
     fn find_hold(&self, hold: &Arc<Hold>) -> Option<usize> {
         let is_of = |held: &Held| Arc::ptr_eq(&held.hold, hold);
         let mut tickets = self.state.tickets.iter();
         tickets.position(|ticket| ticket.held().is_some_and(is_of))
     }
 
-    /// Hands the ticket of `hold`, which has just ended, to the next waiter here, or releases it. `valid`: the hold was
-    /// not lost before. `returns`: the holder did not use its grant.
+    pub(super) fn answer_unlocker(
+        &mut self,
+        unlocker: Option<Unlocker>,
+        answer: Result<Option<u64>, LockError>,
+    ) {
+        if let Some((_, promise)) = unlocker {
+            let _ = promise.complete(answer, self.wakes);
+        }
+    }
+
+    /// `valid`: the hold was not lost before. `returns`: the holder did not use its grant.
     fn release(
         &mut self,
         hold: &Arc<Hold>,
@@ -180,47 +178,35 @@ impl Transition<'_> {
         unlocker: Option<Unlocker>,
     ) {
         let Some(index) = self.find_hold(hold) else {
-            // The hold was lost or released before, so nothing is left to do for its ticket.
-            if let Some((_, unlocker)) = unlocker {
-                let _ = unlocker.complete(Ok(None), self.wakes);
-            }
-            return;
+            return self.answer_unlocker(unlocker, Ok(None));
         };
         if let Some(held) = self.state.tickets[index].held_mut() {
             held.fail_refreshers(self.wakes);
         }
-        let park_until = if valid {
-            self.now.after(hold.park(self.now))
-        } else {
-            self.now
+        let park_until = match valid {
+            true => self.now.after(hold.park(self.now)),
+            false => self.now,
         };
         if valid && park_until == self.now && self.local_handoff(index, hold) {
-            // The valid lease proves that the lock was held. No unit is free now, because the next holder has all of
-            // them.
-            if let Some((_, unlocker)) = unlocker {
-                let _ = unlocker.complete(Ok(Some(0)), self.wakes);
-            }
-            return;
+            // No unit is free now, because the next holder has all of them.
+            return self.answer_unlocker(unlocker, Ok(Some(0)));
         }
         let Some(index) = self.find_hold(hold) else {
             return;
         };
-        // The release names the grant whose signal was used. The store may have granted the ticket again since, with
-        // another signal, which was not used.
+        // The store may have granted the ticket again since, with another signal, which was not used.
         let used = valid && !returns && hold.grant().signal().is_some();
         let leaving = Leaving {
             held: valid,
             used: used.then(|| hold.grant().token / TOKENS_OF_A_GRANT),
-            unlocker,
-            ..self.unused(park_until)
+            ..self.unused(park_until, unlocker)
         };
         self.state.tickets[index].state = TicketState::Leaving(leaving);
         self.withdraw_spare();
         self.send(index);
     }
 
-    /// Removes the ticket at `index`, which the store does not have. If a copy of its acquire may still arrive, withdraws
-    /// the ticket instead.
+    /// The store does not have the ticket. But a copy of its acquire may still arrive.
     pub(super) fn forget(&mut self, index: usize) {
         if self.state.tickets[index].log.late {
             self.withdraw(index);
@@ -229,15 +215,9 @@ impl Transition<'_> {
         }
     }
 
-    /// Removes the ticket at `index`, in any of its states, because no caller needs it: at once if the store cannot know
-    /// it, otherwise when the store has answered the release.
+    /// No caller needs the ticket: removes it, as soon as the store has answered a release if it may know the ticket.
     pub(super) fn withdraw(&mut self, index: usize) {
-        if self.state.tickets[index].is_resting() {
-            self.state.tickets.remove(index);
-            return;
-        }
-        let leaving = self.unused(self.now);
-        self.leave(index, leaving);
+        self.withdraw_for(index, None);
     }
 
     pub(super) fn withdraw_by_id(&mut self, id: TicketId) {
@@ -246,50 +226,43 @@ impl Transition<'_> {
         }
     }
 
-    /// Like [`withdraw`](Self::withdraw), for an attempt. If the store must remove the ticket and the caller wants that
-    /// `confirmed`, returns a promise that completes when the store has done so. The caller waits no longer than it would have
-    /// waited for the answer to the attempt.
+    /// The caller waits no longer for the promise than it would have waited for the answer to the attempt.
     pub(super) fn withdraw_attempt(&mut self, index: usize, confirmed: bool) -> Option<Unlocked> {
         let ticket = &self.state.tickets[index];
         let until = ticket.log.since.after(self.queue.moment());
-        if !confirmed || ticket.is_resting() {
-            self.withdraw(index);
-            return None;
-        }
-        let promise = Arc::new(Promise::new());
-        let leaving = Leaving {
-            unlocker: Some((until, promise.clone())),
-            ..self.unused(self.now)
-        };
-        self.leave(index, leaving);
-        Some(promise)
+        let confirmed = confirmed && !ticket.is_resting();
+        let promise = confirmed.then(|| Arc::new(Promise::new()));
+        self.withdraw_for(index, promise.clone().map(|promise| (until, promise)));
+        promise
     }
 
-    /// The state of a leaving ticket whose grant, if it has one, was not used.
-    fn unused(&self, park_until: Instant) -> Leaving {
+    fn withdraw_for(&mut self, index: usize, unlocker: Option<Unlocker>) {
+        if self.state.tickets[index].is_resting() {
+            self.state.tickets.remove(index);
+        } else {
+            self.leave(index, self.unused(self.now, unlocker));
+        }
+    }
+
+    fn unused(&self, park_until: Instant, unlocker: Option<Unlocker>) -> Leaving {
         Leaving {
             park_until,
-            used: None,
-            held: false,
-            unanswered: false,
             over: self.now.after(self.queue.lease()),
             sent: self.now,
-            unlocker: None,
+            unlocker,
+            ..Leaving::default()
         }
     }
 
-    /// Makes the ticket at `index` leave the store.
     fn leave(&mut self, index: usize, leaving: Leaving) {
         self.state.tickets[index].state = TicketState::Leaving(leaving);
         self.send(index);
     }
 
-    /// Marks the hold of the ticket at `index` as lost, notifies its holder, and makes the store remove the ticket.
     pub(super) fn lose(&mut self, index: usize, cause: LossCause) {
         self.lose_but_keep(index, cause, Duration::ZERO);
     }
 
-    /// Like [`lose`](Self::lose), after the store has answered that it does not know the hold.
     pub(super) fn lose_unknown(&mut self, index: usize) {
         let Some(held) = self.state.tickets[index].held() else {
             return;
@@ -303,14 +276,12 @@ impl Transition<'_> {
         self.lose(index, cause);
     }
 
-    /// Like [`lose`](Self::lose), but the store keeps the ticket for `park`.
     pub(super) fn lose_but_keep(&mut self, index: usize, cause: LossCause, park: Duration) {
         if let Some(held) = self.state.tickets[index].held_mut() {
             held.hold.lose(cause, self.wakes);
             held.fail_refreshers(self.wakes);
         }
-        let leaving = self.unused(self.now.after(park));
-        self.leave(index, leaving);
+        self.leave(index, self.unused(self.now.after(park), None));
     }
 
     pub(super) fn answer_release(
@@ -329,21 +300,17 @@ impl Transition<'_> {
         self.note_answer(operation, sent, &result);
         match result {
             Ok(Reply::Released { free }) => self.left(index, Ok(held.then_some(free))),
-            // An earlier copy of the release may have removed the ticket. So the result is `held`: whether the lock was
-            // still held at the release, by the local clock.
+            // An earlier copy of the release may have removed the ticket. So the local clock decides whether the lock
+            // was held.
             Ok(Reply::Gone) if unanswered => self.left(index, Ok(held.then_some(0))),
             Ok(_) => self.left(index, Ok(None)),
             Err(error) => self.release_failed(index, error),
         }
     }
 
-    /// Removes the ticket at `index`, which the store no longer has, and gives `answer` to the caller that waits for
-    /// the release.
     fn left(&mut self, index: usize, answer: Result<Option<u64>, LockError>) {
-        if let TicketState::Leaving(leaving) = self.state.tickets.remove(index).state
-            && let Some((_, promise)) = leaving.unlocker
-        {
-            let _ = promise.complete(answer, self.wakes);
+        if let TicketState::Leaving(leaving) = self.state.tickets.remove(index).state {
+            self.answer_unlocker(leaving.unlocker, answer);
         }
     }
 
@@ -354,26 +321,17 @@ impl Transition<'_> {
         };
         match error.kind() {
             StoreErrorKind::Disconnected => leaving.unanswered = true,
-            // The caller gets the error. But the hold may still exist beside the foreign data, and only its lease
-            // would end it. So the release is sent again until the lease has ended.
+            // The caller gets the error. But the hold may still exist beside the foreign data until its lease ends, so
+            // the release is sent again.
             StoreErrorKind::Foreign
                 if self.now < leaving.over && self.queue.member().check().is_ok() =>
             {
                 ticket.again = self.now.after(FOREIGN);
                 let unlocker = leaving.unlocker.take();
-                let error = self.lock_error(error);
-                if let Some((_, promise)) = unlocker {
-                    let _ = promise.complete(Err(error), self.wakes);
-                }
+                self.answer_unlocker(unlocker, Err(self.lock_error(error)));
             }
             StoreErrorKind::Foreign => self.left(index, Err(self.lock_error(error))),
-            StoreErrorKind::Busy
-            | StoreErrorKind::NotGrantingYet
-            | StoreErrorKind::Refused
-            | StoreErrorKind::Forbidden
-            | StoreErrorKind::Unsupported
-            | StoreErrorKind::Protocol
-            | StoreErrorKind::Unreplicated { .. } => {
+            _ => {
                 ticket.again = self.now.after(RETRY);
                 let name = self.queue.name().clone();
                 if let Some(others) = self.queue.member().failed_releases.pass(self.now) {
@@ -386,10 +344,11 @@ impl Transition<'_> {
     }
 
     pub(super) fn due_leaving(&mut self) {
-        let spared = self.spared();
+        let spared = self.state.spared;
         for index in 0..self.state.tickets.len() {
-            let again = self.state.tickets[index].again;
-            let Some(leaving) = self.state.tickets[index].leaving_mut() else {
+            let ticket = &mut self.state.tickets[index];
+            let again = ticket.again;
+            let TicketState::Leaving(leaving) = &mut ticket.state else {
                 continue;
             };
             let over = |deadline: Instant| deadline.max(spared) <= self.now;
@@ -397,9 +356,8 @@ impl Transition<'_> {
             if again <= self.now {
                 self.send(index);
             }
-            if let Some((_, promise)) = late {
-                let error = self.unavailable(self.silence(None));
-                let _ = promise.complete(Err(error), self.wakes);
+            if late.is_some() {
+                self.answer_unlocker(late, Err(self.unavailable(self.silence(None))));
             }
         }
     }

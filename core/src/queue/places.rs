@@ -1,8 +1,5 @@
-//! How many tickets wait in the store, and which local waiter each of them serves.
-//!
-//! A mutex has one waiting ticket, which serves the waiter that is first at the time of the grant. Waiters that could
-//! hold together, for example readers, have a ticket each, which serves no later waiter: see
-//! [`Ticket::may_serve`].
+//! How many tickets wait in the store, and which local waiter each of them serves: one for the waiter that is first at
+//! the time of the grant; or, for waiters that could hold together (readers), one each.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -12,12 +9,10 @@ use super::ticket::{Ticket, TicketState, Waiting};
 use super::waiter::Waiter;
 use crate::clock::Instant;
 
-/// The maximum number of tickets that wait in the store for waiters that could hold together. Waiters for signals have
-/// no maximum, because `notify_all` must reach every waiter.
+/// Waiters for signals have no maximum, because `notify_all` must reach every waiter.
 const TOGETHER: usize = 64;
 
 impl Transition<'_> {
-    /// Adds and withdraws tickets, so that each of the first waiters that could hold together has one.
     pub(super) fn match_tickets(&mut self) {
         if self.match_first() {
             return;
@@ -37,11 +32,9 @@ impl Transition<'_> {
         let first = waiters.iter().take(wanted).chain(&owners);
         let waiting = tickets.iter().filter(|ticket| ticket.waiting().is_some());
         let count = waiting.clone().count();
-        let matching = first
-            .clone()
-            .zip(waiting)
-            .take_while(|(waiter, ticket)| ticket.may_serve(waiter))
-            .count();
+        let pairs = first.clone().zip(waiting);
+        let matching = pairs.take_while(|(waiter, ticket)| ticket.may_serve(waiter));
+        let matching = matching.count();
         if matching < count {
             let first = first.cloned().collect();
             return self.match_anew(first);
@@ -59,7 +52,6 @@ impl Transition<'_> {
         }
     }
 
-    /// Adds a ticket that waits for `waiter`. The store has not answered the waiter's request since `unanswered_since`.
     fn begin_waiting(&mut self, waiter: Arc<Waiter>, unanswered_since: Instant) {
         let lease = self.queue.lease_of(waiter.want.terms);
         let waiting = Waiting {
@@ -70,21 +62,18 @@ impl Transition<'_> {
             holder: None,
             place: None,
             stale: 0,
-            trouble: None,
         };
         self.begin(lease, TicketState::Waiting(waiting));
     }
 
-    /// Gives each waiter in `first` an existing ticket that may serve it, or a new one. Withdraws the remaining
-    /// tickets.
+    /// Reuses the tickets that may serve the waiters in `first`, and withdraws the others.
     fn match_anew(&mut self, first: Vec<Arc<Waiter>>) {
         let waiting = |ticket: &mut Ticket| ticket.waiting().is_some();
         let tickets = self.state.tickets.extract_if(.., waiting);
         let mut spare: Vec<_> = tickets.map(Some).collect();
         let (mut kept, mut missing) = (Vec::new(), Vec::new());
         let mut next = 0;
-        // Each search begins after the last match. Usually only one of many equal waiters came or left, so the other
-        // tickets are still in order.
+        // Usually only one of many equal waiters came or left, so the other tickets are still in order.
         for waiter in first {
             let mut order = (next..spare.len()).chain(0..next);
             let found = order.find_map(|index| {
@@ -125,8 +114,7 @@ impl Transition<'_> {
         }
     }
 
-    /// Handles the usual case: one ticket waits, and the first waiter excludes all others. Returns whether this is the
-    /// case.
+    /// The usual case: one ticket waits, and the first waiter excludes all others.
     fn match_first(&mut self) -> bool {
         let State {
             waiters,
@@ -134,9 +122,8 @@ impl Transition<'_> {
             owners,
             ..
         } = &mut *self.state;
-        let mut waiting = tickets
-            .iter_mut()
-            .filter(|ticket| ticket.waiting().is_some());
+        let waiting = tickets.iter_mut();
+        let mut waiting = waiting.filter(|ticket| ticket.waiting().is_some());
         let (Some(ticket), None, Some(first)) = (waiting.next(), waiting.next(), waiters.front())
         else {
             return false;
@@ -149,7 +136,7 @@ impl Transition<'_> {
         matches
     }
 
-    /// How many of the first waiters should have a ticket in the store; at least one, if there is a waiter.
+    /// How many of the first waiters should have a ticket; at least one, if there is a waiter.
     fn wanted(&self) -> usize {
         let Some(first) = self.state.waiters.front() else {
             return 0;
@@ -168,25 +155,23 @@ impl Transition<'_> {
         together.count().max(1)
     }
 
-    /// From the waiters after the first `wanted`, returns one for each owner that may hold in another process. The
-    /// store grants their requests regardless of their places.
+    /// One waiter of each owner that may hold in another process: the store grants its request regardless of its place.
     fn owners_behind(&mut self, wanted: usize) -> Vec<Arc<Waiter>> {
         if !self.state.owners {
             return Vec::new();
         }
-        let owned = |waiter: &&Arc<Waiter>| !waiter.want.share.owner.is_empty();
-        self.state.owners = self.state.waiters.iter().any(|waiter| owned(&waiter));
-        let first = self.state.waiters.iter().take(wanted).filter(owned);
-        let mut known: HashSet<_> = first.map(|waiter| &waiter.want.share.owner).collect();
-        let behind = self.state.waiters.iter().skip(wanted).filter(owned);
+        let (mut known, mut behind) = (HashSet::new(), Vec::new());
+        for (index, waiter) in self.state.waiters.iter().enumerate() {
+            let owner = &waiter.want.share.owner;
+            if !owner.is_empty() && known.insert(owner) && index >= wanted {
+                behind.push(waiter.clone());
+            }
+        }
+        self.state.owners = !known.is_empty();
         behind
-            .filter(|waiter| known.insert(&waiter.want.share.owner))
-            .cloned()
-            .collect()
     }
 
-    /// The index of the waiter that the waiting ticket belongs to. If that waiter has left, the index of the first
-    /// waiter that the ticket may serve.
+    /// If the ticket's own waiter has left, the first waiter that it may serve.
     pub(super) fn waiter_of(&self, ticket: &Ticket) -> Option<usize> {
         let own = ticket.waiting()?.waiter.as_ref();
         let own = own.filter(|own| ticket.may_serve(own));
@@ -196,13 +181,11 @@ impl Transition<'_> {
         })
     }
 
-    /// Removes the waiter of the ticket at `index` from the queue: see [`waiter_of`](Self::waiter_of).
     pub(super) fn take_waiter_of(&mut self, index: usize) -> Option<Arc<Waiter>> {
         let own = self.waiter_of(&self.state.tickets[index])?;
         self.state.waiters.remove(own)
     }
 
-    /// If the waiters wait for signals, notifies each one whose ticket is now in the store's queue.
     pub(super) fn note_registered(&mut self) {
         let waits_for_signals = |waiter: &Arc<Waiter>| waiter.want.share.capacity == 0;
         if !self.state.waiters.front().is_some_and(waits_for_signals) {
@@ -218,17 +201,14 @@ impl Transition<'_> {
 }
 
 impl State {
-    /// The index of `waiter`, if it is in the queue. Waiters are mostly in order of arrival, so the search is short.
+    /// Waiters are mostly in order of arrival, so the search is short.
     pub(super) fn find_waiter(&self, waiter: &Arc<Waiter>) -> Option<usize> {
         let waiters = &self.waiters;
         let from = waiters.partition_point(|other| other.started < waiter.started);
         let same = |other: &Arc<Waiter>| Arc::ptr_eq(other, waiter);
-        let near = waiters
-            .iter()
-            .skip(from)
-            .take_while(|other| other.started == waiter.started)
-            .position(same);
-        match near {
+        let near = waiters.iter().skip(from);
+        let mut near = near.take_while(|other| other.started == waiter.started);
+        match near.position(same) {
             Some(index) => Some(from + index),
             None => waiters.iter().position(same),
         }
@@ -237,11 +217,8 @@ impl State {
 
 impl Waiting {
     fn is_for(&mut self, waiter: &Arc<Waiter>) {
-        if !self
-            .waiter
-            .as_ref()
-            .is_some_and(|own| Arc::ptr_eq(own, waiter))
-        {
+        let own = self.waiter.as_ref();
+        if !own.is_some_and(|own| Arc::ptr_eq(own, waiter)) {
             self.waiter = Some(waiter.clone());
         }
     }
@@ -249,13 +226,11 @@ impl Waiting {
 
 /// If `spare` has a place in the store's queue, swaps it with a kept ticket that has none.
 fn keep_the_better_place(spare: &mut Ticket, kept: &mut [(Ticket, Arc<Waiter>)]) {
-    let queued = |ticket: &Ticket| ticket.waiting().is_some_and(|waiting| waiting.queued);
-    if !queued(spare) {
-        return;
-    }
     let lesser =
-        |(kept, waiter): &&mut (Ticket, Arc<Waiter>)| !queued(kept) && spare.may_serve(waiter);
-    if let Some((kept, _)) = kept.iter_mut().find(lesser) {
+        |(kept, waiter): &&mut (Ticket, Arc<Waiter>)| !kept.is_queued() && spare.may_serve(waiter);
+    if spare.is_queued()
+        && let Some((kept, _)) = kept.iter_mut().find(lesser)
+    {
         std::mem::swap(kept, spare);
     }
 }

@@ -5,17 +5,15 @@ use std::time::Duration;
 use crate::clock::Instant;
 use crate::store::{Lease, Ticket as TicketId};
 
-/// The requests that were sent for one ticket.
 #[derive(Debug)]
 pub(super) struct SendLog {
     pub(super) id: TicketId,
-    /// When the ticket was made.
     pub(super) since: Instant,
-    /// Counter and time of a request that can still be answered. Usually there is only one; `more` has the others.
+    /// Counter and time. Usually only one request can still be answered; `more` has the others.
     one: Option<(u64, Instant)>,
     more: Vec<(u64, Instant)>,
     last: u64,
-    /// An acquire was sent on a connection that broke before the answer: a copy of it may still reach the store.
+    /// An acquire got no answer: a copy of it may still reach the store.
     pub(super) late: bool,
 }
 
@@ -31,7 +29,6 @@ impl SendLog {
         }
     }
 
-    /// A counter for a request sent at `now`.
     pub(super) fn next(&mut self, now: Instant) -> u64 {
         self.last += 1;
         let sent = (self.last, now);
@@ -42,7 +39,6 @@ impl SendLog {
         self.last
     }
 
-    /// The lease and the place that a request sent at `now` asks for.
     pub(super) fn lease(&mut self, now: Instant, hold: Duration, place: Duration) -> Lease {
         Lease {
             ticket: self.id,
@@ -52,36 +48,35 @@ impl SendLog {
         }
     }
 
-    /// When the request `counter` was sent; `None` if there is no such request that can still be answered.
-    pub(super) fn at(&self, counter: u64) -> Option<Instant> {
-        let mut sent = self.one.iter().chain(&self.more);
-        sent.find(|sent| sent.0 == counter).map(|sent| sent.1)
+    fn sent(&self) -> impl Iterator<Item = &(u64, Instant)> + Clone {
+        self.one.iter().chain(&self.more)
     }
 
-    /// Until when a grant of `lease` that answers request `counter` is valid; in the past if no such request can be
-    /// answered.
+    /// `None` if no such request can still be answered.
+    pub(super) fn at(&self, counter: u64) -> Option<Instant> {
+        let found = self.sent().find(|sent| sent.0 == counter);
+        found.map(|sent| sent.1)
+    }
+
+    /// In the past if no such request can be answered.
     pub(super) fn validity(&self, counter: u64, lease: Duration) -> Instant {
         let sent = self.at(counter);
         sent.map_or(Instant::START, |sent| sent.validity(lease))
     }
 
-    /// Forgets the requests before `counter`, because the store has executed request `counter`. Late answers to the
-    /// earlier ones no longer extend a lease.
+    /// The store has executed request `counter`: late answers to earlier ones no longer extend a lease.
     pub(super) fn executed(&mut self, counter: u64) {
         self.one.take_if(|sent| sent.0 < counter);
         self.more.retain(|sent| sent.0 >= counter);
     }
 
-    /// When the oldest unanswered request was sent, for a ticket that holds. The request with the lowest counter in the
-    /// log counts as answered: the store has executed it.
+    /// For a ticket that holds. The request with the lowest counter counts as answered: the store has executed it.
     pub(super) fn unanswered(&self) -> Option<Instant> {
-        let sent = || self.one.iter().chain(&self.more);
-        let answered = sent().map(|sent| sent.0).min()?;
-        let later = sent().filter(|sent| sent.0 > answered);
+        let answered = self.sent().map(|sent| sent.0).min()?;
+        let later = self.sent().filter(|sent| sent.0 > answered);
         later.map(|sent| sent.1).min()
     }
 
-    /// The number of requests that were sent.
     pub(super) fn count(&self) -> u32 {
         u32::try_from(self.last).unwrap_or(u32::MAX)
     }

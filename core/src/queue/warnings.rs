@@ -1,20 +1,12 @@
-//! Warnings about long waits and holds, and about waiters that block the workers of their holder's runtime.
-//!
-//! `Config::slow` sets the first time of a warning about one wait or hold; another follows at each doubling. This costs an
-//! uncontended call nothing. The engine checks for warnings whenever it runs a queue, which is at the next renewal at the
-//! latest (a third of a lease). If a warning is due before that, the engine runs the queue earlier.
-//!
-//! A holder that is a task of a runtime whose workers are all blocked can't run on, so it can't release its lock. The
-//! engine looks after [`Config::deadlock_after`], and again at each doubling, because the last worker may be blocked later.
-//!
-//! [`Config::deadlock_after`]: crate::Config::deadlock_after
+//! Warnings about long waits and holds, and about waiters that block all workers of their holder's runtime, so that it
+//! can't release its lock. The engine checks whenever it runs a queue, so an uncontended call pays nothing.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::hold::Hold;
 use super::lock_queue::Transition;
-use super::ticket::Ticket;
+use super::ticket::{Held, Ticket};
 use super::waiter::Waiter;
 use crate::clock::Instant;
 use crate::config::Deadlock;
@@ -25,14 +17,14 @@ use crate::task::{Home, all_blocked};
 
 const OWN: &str = "the same task took this lock by hand and may be waiting for itself";
 
-/// Waiters from the same place in the source that became slow at the same time. They share one warning.
+/// From the same place in the source: they share one warning.
 struct SlowWaiters {
     meta: SharedStr,
     count: usize,
     waited: Duration,
-    /// The place of the first of these waiters in the store's queue.
+    /// Of the first of these waiters in the store's queue.
     place: Option<u64>,
-    /// The first of these waiters took the lock itself, by hand. Its guard may be with another task by now.
+    /// The first of them took the lock itself, by hand. Its guard may be with another task by now.
     own: bool,
 }
 
@@ -41,17 +33,16 @@ impl Transition<'_> {
         self.queue.member().settings().slow
     }
 
-    /// When the next warning about the first waiter is due. The other waiters are checked whenever the queue runs.
+    /// The other waiters are checked whenever the queue runs.
     pub(super) fn first_slow_waiter(&self) -> Option<Instant> {
         let (slow, first) = (self.slow()?, self.state.waiters.front()?);
         let waits = first.want.share.capacity > 0;
         waits.then(|| first.started.after(first.warned.next(slow)))
     }
 
-    /// When the next warning about the holder `ticket` is due.
-    pub(super) fn slow_holder(&self, ticket: &Ticket) -> Option<Instant> {
-        let (slow, held) = (self.slow()?, ticket.held()?);
-        Some(held.hold.since().after(held.warned.next(slow)))
+    pub(super) fn slow_holder(&self, held: &Held) -> Option<Instant> {
+        let next = held.warned.next(self.slow()?);
+        Some(held.hold.since().after(next))
     }
 
     pub(super) fn warn_of_slow(&mut self) {
@@ -59,15 +50,20 @@ impl Transition<'_> {
             return;
         };
         self.warn_of_waiters(slow);
-        for index in 0..self.state.tickets.len() {
-            let Some(held) = self.state.tickets[index].held() else {
+        for held in self.state.tickets.iter().filter_map(Ticket::held) {
+            let hold = &held.hold;
+            let long = hold.since().until(self.now);
+            if !held.warned.is_due(long, slow) {
                 continue;
-            };
-            let long = held.hold.since().until(self.now);
-            if held.warned.is_due(long, slow) {
-                let hold = held.hold.clone();
-                self.warn_of_holder(&hold, long);
             }
+            let name = self.queue.name().clone();
+            let (meta, waiters) = (hold.grant().meta.clone(), self.state.waiters.len());
+            let (token, left) = (hold.grant().token, hold.expires_in(self.now));
+            self.wakes.report(move || {
+                let holder = CallerPlace(&meta);
+                let expires_in = (left < Duration::MAX).then_some(left);
+                tracing::warn!(target: HOLD, %name, held = ?long, %holder, token, waiters, ?expires_in, "a lock has been held for a long time");
+            });
         }
     }
 
@@ -92,76 +88,48 @@ impl Transition<'_> {
                 }),
             }
         };
-        // Waiters are in order of arrival. Only a waiter that missed a grant may have waited longer than the waiters
-        // before it.
+        // In order of arrival. Only a waiter that missed a grant may have waited longer than those before it.
         let is_old = |waiter: &&Arc<Waiter>| waiter.waited(self.now) >= slow;
         let queued = self.state.waiters.iter().take_while(is_old);
-        let mut places = self.places();
+        // Waiters without a ticket come after the last ticket of this process, so their places are counted on from
+        // there.
+        let mut known = self.waiting();
+        let mut last = None;
         for waiter in queued {
-            note(waiter, places.next().flatten());
+            last = match known.next() {
+                Some((_, waiting)) => waiting.place,
+                None => last.map(|last: u64| last + 1),
+            };
+            note(waiter, last);
         }
+        drop(known);
         for attempt in self.state.tickets.iter().filter_map(Ticket::attempting) {
             note(&attempt.waiter, None);
         }
-        drop(places);
         if found.is_empty() {
             return;
         }
-        let mut waiting = self.state.tickets.iter().filter_map(Ticket::waiting);
-        let holder = waiting.find_map(|waiting| waiting.holder.as_ref());
+        let holder = self
+            .waiting()
+            .find_map(|(_, waiting)| waiting.holder.as_ref());
         let holder = holder.and_then(Meta::read);
         let holder = holder.map_or_else(|| "unknown".to_owned(), |holder| holder.to_string());
         for slow in found {
             let (name, holder) = (self.queue.name().clone(), holder.clone());
             self.wakes.report(move || {
-                let SlowWaiters {
-                    meta,
-                    count,
-                    waited,
-                    place,
-                    own,
-                } = slow;
-                let hint = own.then_some(OWN);
-                let site = CallerPlace(&meta);
-                tracing::warn!(target: ACQUIRE, %name, ?waited, place, %holder, %site, calls = count, hint, "a call has been waiting for a lock for a long time");
+                let (waited, place, calls) = (slow.waited, slow.place, slow.count);
+                let (site, hint) = (CallerPlace(&slow.meta), slow.own.then_some(OWN));
+                tracing::warn!(target: ACQUIRE, %name, ?waited, place, %holder, %site, calls, hint, "a call has been waiting for a lock for a long time");
             });
         }
     }
 
-    /// Whether the task of `waiter` took the lock by hand, and its guard isn't dropped yet.
     fn has_taken(&self, waiter: &Waiter) -> bool {
         let task = waiter.want.by.task;
         let by_task = |hold: &Arc<Hold>| hold.taken() == task && hold.is_valid();
         task.is_some() && self.holds().any(by_task)
     }
 
-    /// The places of the waiters in the store's queue, in the order of the waiters. Waiters without a ticket come after
-    /// the last ticket of this process, so their places are counted on from the place of that ticket.
-    fn places(&self) -> impl Iterator<Item = Option<u64>> {
-        let waiting = self.state.tickets.iter().filter_map(Ticket::waiting);
-        let mut known = waiting.map(|waiting| waiting.place);
-        let mut last = None;
-        std::iter::from_fn(move || {
-            last = match known.next() {
-                Some(place) => place,
-                None => last.map(|last: u64| last + 1),
-            };
-            Some(last)
-        })
-    }
-
-    fn warn_of_holder(&mut self, hold: &Hold, held: Duration) {
-        let name = self.queue.name().clone();
-        let (meta, waiters) = (hold.grant().meta.clone(), self.state.waiters.len());
-        let (token, left) = (hold.grant().token, hold.expires_in(self.now));
-        self.wakes.report(move || {
-            let holder = CallerPlace(&meta);
-            let expires_in = (left < Duration::MAX).then_some(left);
-            tracing::warn!(target: HOLD, %name, ?held, %holder, token, waiters, ?expires_in, "a lock has been held for a long time");
-        });
-    }
-
-    /// Makes the engine look whether `waiter`, which enters the queue, blocks one of the workers that its holder needs.
     pub(super) fn note_blocked(&mut self, waiter: &Waiter) {
         let settings = self.queue.member().settings();
         if waiter.want.by.blocks.is_some() && settings.deadlock != Deadlock::Off {
@@ -172,11 +140,8 @@ impl Transition<'_> {
     }
 
     pub(super) fn warn_of_blocked_workers(&mut self) {
-        if self
-            .state
-            .look_at_workers
-            .is_none_or(|look| look > self.now)
-        {
+        let look = self.state.look_at_workers;
+        if look.is_none_or(|look| look > self.now) {
             return;
         }
         let after = self.queue.member().settings().deadlock_after;
@@ -190,60 +155,45 @@ impl Transition<'_> {
             let look = self.now.after(waited.max(after));
             next = Some(next.map_or(look, |next| look.min(next)));
             if waited >= after && stuck.is_none() {
-                stuck = self
-                    .holder_in(Home::Workers(runtime))
-                    .and_then(|hold| Some((waiter.clone(), hold.clone(), all_blocked(runtime)?)));
+                let home = Some(Home::Workers(runtime));
+                let is_held = |hold: &&Arc<Hold>| hold.grant().home == home && hold.is_valid();
+                let hold = self.holds().find(is_held);
+                stuck = hold.and_then(|hold| Some((waiter, hold.clone(), all_blocked(runtime)?)));
             }
         }
         self.state.look_at_workers = next;
-        if let Some((waiter, hold, workers)) = stuck {
-            self.warn_of(&waiter, hold, workers);
-        }
-    }
-
-    /// A hold of a task that needs `home`.
-    fn holder_in(&self, home: Home) -> Option<&Arc<Hold>> {
-        self.holds()
-            .find(|hold| hold.grant().home == Some(home) && hold.is_valid())
-    }
-
-    /// Warns once for each hold.
-    fn warn_of(&mut self, waiter: &Waiter, hold: Arc<Hold>, workers: usize) {
-        let token = hold.grant().token;
-        if std::mem::replace(&mut self.state.warned_of, token) == token {
+        let Some((waiter, hold, workers)) = stuck else {
             return;
+        };
+        // Warns once for each hold.
+        let token = hold.grant().token;
+        if std::mem::replace(&mut self.state.warned_of, token) != token {
+            let (name, meta) = (self.queue.name().clone(), waiter.want.meta.clone());
+            self.wakes.report(move || {
+                let (holder, site) = (CallerPlace(&hold.grant().meta), CallerPlace(&meta));
+                tracing::warn!(target: ACQUIRE, %name, %holder, %site, workers, "a lock may never be released: all worker threads of its holder's runtime are blocked by calls that wait for locks; use the async methods in async code, or `spawn_blocking`");
+            });
         }
-        let (name, meta) = (self.queue.name().clone(), waiter.want.meta.clone());
-        self.wakes.report(move || {
-            let (holder, site) = (CallerPlace(&hold.grant().meta), CallerPlace(&meta));
-            tracing::warn!(target: ACQUIRE, %name, %holder, %site, workers, "a lock may never be released: all worker threads of its holder's runtime are blocked by calls that wait for locks; use the async methods in async code, or `spawn_blocking`");
-        });
     }
 }
 
-/// How often `Config::slow` was doubled for the next warning about one wait or hold.
+/// How often `Config::slow` was doubled for the next warning.
 #[derive(Debug, Default)]
 pub(super) struct Warned(AtomicU32);
 
 impl Warned {
-    /// How long a wait or a hold must last for the next warning.
     pub(super) fn next(&self, slow: Duration) -> Duration {
         let doublings = self.0.load(Ordering::Relaxed);
         slow.saturating_mul(1_u32.checked_shl(doublings).unwrap_or(u32::MAX))
     }
 
-    /// Whether to warn of a wait or hold that has lasted for `long`. If so, sets the next warning to the first doubling
-    /// that is longer than `long`.
+    /// If so, the next warning is at the first doubling that is longer than `long`.
     pub(super) fn is_due(&self, long: Duration, slow: Duration) -> bool {
         let due = long >= self.next(slow);
         while long >= self.next(slow) && self.0.load(Ordering::Relaxed) < u32::BITS {
             self.0.fetch_add(1, Ordering::Relaxed);
         }
         due
-    }
-
-    pub(super) fn forget(&mut self) {
-        *self = Self::default();
     }
 }
 

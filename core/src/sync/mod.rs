@@ -1,14 +1,6 @@
-//! Synchronization and randomness: normally those of the standard library.
-//!
-//! With `--cfg shuttle`, this module exports those of shuttle, a tester that chooses the next thread at each
-//! synchronization and tries one schedule after another (`tests/interleavings`, `queue/interleavings`). State that
-//! outlives a schedule, such as a `static`, always uses the standard library.
+//! Synchronization and randomness: of the standard library; with `--cfg shuttle`, of shuttle, which tries one schedule
+//! after another. A `static`, which outlives a schedule, always uses the standard library.
 
-#[cfg(all(test, shuttle))]
-mod scheduled;
-
-#[cfg(all(test, shuttle))]
-pub(crate) use self::scheduled::{RandomState, chosen_bytes};
 #[cfg(all(test, shuttle))]
 pub(crate) use shuttle::sync::{Condvar, Mutex, MutexGuard, PoisonError, atomic};
 
@@ -17,9 +9,14 @@ pub(crate) use std::hash::RandomState;
 #[cfg(not(all(test, shuttle)))]
 pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, atomic};
 
-/// Under shuttle, returns random bytes that a replay of the schedule repeats. Otherwise returns `None`, and the caller uses
-/// random bytes of the system.
-#[cfg(not(all(test, shuttle)))]
+/// Two names that share a shard share it in every run.
+#[cfg(all(test, shuttle))]
+pub(crate) type RandomState = std::hash::BuildHasherDefault<std::hash::DefaultHasher>;
+
+/// Under shuttle, bytes that a replay of the schedule repeats.
 pub(crate) fn chosen_bytes() -> Option<[u8; 16]> {
+    #[cfg(all(test, shuttle))]
+    return Some(shuttle::rand::Rng::r#gen(&mut shuttle::rand::thread_rng()));
+    #[cfg(not(all(test, shuttle)))]
     None
 }

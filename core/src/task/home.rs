@@ -1,25 +1,20 @@
-//! [`Home`]: what a caller needs in order to run on: a thread, or a worker of a runtime.
-
-use std::future::Future;
-use std::pin::pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Wake, Waker};
 use std::thread::{self, ThreadId};
 
 use tokio::runtime::{Handle, Id, RuntimeFlavor};
 
-/// What a caller needs in order to run on. A lock that it holds isn't released while calls for locks block all of it.
+use crate::wait::is_woken_at_once;
+
+/// A lock that a caller holds isn't released while calls for locks block all of its home.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Home {
-    /// The thread of a single-threaded runtime.
+    /// Of a single-threaded runtime.
     Thread(ThreadId),
-    /// A worker of a multi-threaded runtime.
+    /// Of a multi-threaded runtime.
     Workers(Id),
 }
 
 impl Home {
-    /// The home of the running task. `blocking`: the call blocks its thread, so a worker that it runs on is its own.
+    /// `blocking`: the call blocks its thread, so a worker that it runs on is its own.
     #[inline]
     pub(crate) fn current(blocking: bool) -> Option<Self> {
         let handle = Handle::try_current().ok()?;
@@ -32,21 +27,10 @@ impl Home {
     }
 }
 
-/// Whether a tokio task runs on this thread. A thread for blocking calls has a runtime handle, but runs no task. So the
-/// check uses `yield_now`. If a task runs, `yield_now` leaves its waker to the scheduler. Otherwise it calls the waker
-/// at once. The coop budget cannot be used for the check, because a task may be unconstrained.
+/// A thread for blocking calls has a runtime handle, too, but there `yield_now` calls its waker at once. (The coop
+/// budget says nothing about an unconstrained task.)
 pub(crate) fn runs_a_task() -> bool {
-    struct Woken(AtomicBool);
-    impl Wake for Woken {
-        fn wake(self: Arc<Self>) {
-            self.0.store(true, Ordering::Release);
-        }
-    }
-    let woken = Arc::new(Woken(AtomicBool::new(false)));
-    let waker = Waker::from(woken.clone());
-    let yields = pin!(tokio::task::yield_now());
-    let _ = yields.poll(&mut Context::from_waker(&waker));
-    !woken.0.load(Ordering::Acquire)
+    !is_woken_at_once(tokio::task::yield_now())
 }
 
 #[cfg(test)]

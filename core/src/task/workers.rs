@@ -1,50 +1,28 @@
-//! Which workers of multi-threaded runtimes are blocked by calls that wait for locks.
-//!
-//! Tokio starts no worker in place of a blocked one. If all of them wait for locks that tasks of the same runtime hold, no
-//! such task can run on and release its lock.
+//! Which workers are blocked by calls that wait for locks. Tokio starts no worker in place of a blocked one: if all of
+//! them wait for locks that tasks of the same runtime hold, no such task can run on.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::collections::HashMap;
+use std::sync::Mutex;
 
 use tokio::runtime::{Handle, Id, RuntimeFlavor};
 
 use super::runs_a_task;
 use crate::process::PerProcess;
 
-/// A runtime with blocked workers.
-struct Runtime {
-    id: Id,
-    workers: usize,
-    blocked: usize,
-}
+/// The workers of each runtime, and how many of them are blocked.
+static RUNTIMES: PerProcess<Mutex<HashMap<Id, (usize, usize)>>> = PerProcess::new(Mutex::default);
 
-static RUNTIMES: PerProcess<Mutex<Vec<Runtime>>> = PerProcess::new(Mutex::default);
-
-fn runtimes() -> MutexGuard<'static, Vec<Runtime>> {
-    let runtimes = RUNTIMES.get();
-    runtimes.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// A worker that is blocked until this value is dropped.
 #[derive(Debug)]
 pub(crate) struct BlockedWorker(Id);
 
 impl BlockedWorker {
-    /// Counts the current thread as blocked, if it is a worker of a multi-threaded runtime.
     pub(crate) fn enter() -> Option<Self> {
         let handle = Handle::try_current().ok()?;
         if handle.runtime_flavor() == RuntimeFlavor::CurrentThread || !runs_a_task() {
             return None;
         }
-        let id = handle.id();
-        let mut runtimes = runtimes();
-        match runtimes.iter_mut().find(|runtime| runtime.id == id) {
-            Some(runtime) => runtime.blocked += 1,
-            None => runtimes.push(Runtime {
-                id,
-                workers: handle.metrics().num_workers(),
-                blocked: 1,
-            }),
-        }
+        let (id, workers) = (handle.id(), handle.metrics().num_workers());
+        RUNTIMES.lock().entry(id).or_insert((workers, 0)).1 += 1;
         Some(Self(id))
     }
 
@@ -55,21 +33,20 @@ impl BlockedWorker {
 
 impl Drop for BlockedWorker {
     fn drop(&mut self) {
-        let mut runtimes = runtimes();
-        if let Some(index) = runtimes.iter().position(|runtime| runtime.id == self.0) {
-            runtimes[index].blocked -= 1;
-            if runtimes[index].blocked == 0 {
-                runtimes.swap_remove(index);
+        let mut runtimes = RUNTIMES.lock();
+        if let Some((_, blocked)) = runtimes.get_mut(&self.0) {
+            *blocked -= 1;
+            if *blocked == 0 {
+                runtimes.remove(&self.0);
             }
         }
     }
 }
 
-/// The number of workers of the runtime, if all of them are blocked.
+/// If all workers of the runtime are blocked: their number.
 pub(crate) fn all_blocked(runtime: Id) -> Option<usize> {
-    let runtimes = runtimes();
-    let found = runtimes.iter().find(|found| found.id == runtime)?;
-    (found.blocked >= found.workers).then_some(found.workers)
+    let (workers, blocked) = *RUNTIMES.lock().get(&runtime)?;
+    (blocked >= workers).then_some(workers)
 }
 
 #[cfg(test)]

@@ -1,5 +1,3 @@
-//! [`block_on`]: drives a future on a plain thread.
-
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
@@ -8,7 +6,7 @@ use std::task::{Context, Poll, RawWakerVTable, Wake, Waker};
 use super::lock;
 use crate::sync::{Condvar, Mutex, PoisonError};
 
-/// A thread that sleeps until it is woken. It does not use `thread::park`, whose token belongs to the caller's code.
+/// Not `thread::park`, whose token belongs to the caller's code.
 #[derive(Default)]
 struct Sleeper {
     woken: Mutex<bool>,
@@ -42,14 +40,21 @@ impl Sleeper {
 }
 
 pub(super) fn functions() -> &'static RawWakerVTable {
-    // The vtable of a clone counts, because futures keep clones, and a clone may have another vtable than the original.
+    // Of a clone, because futures keep clones, and these may have another vtable than the original.
     Arc::new(Sleeper::default()).waker().clone().vtable()
 }
 
-/// Blocks the thread until `future` is ready. For futures that need no runtime, like those of the handles.
+/// Whether the first poll of `future` wakes its task.
+pub(crate) fn is_woken_at_once(future: impl Future) -> bool {
+    let sleeper = Arc::new(Sleeper::default());
+    let _ = pin!(future).poll(&mut Context::from_waker(&sleeper.waker()));
+    *lock(&sleeper.woken)
+}
+
+/// For futures that need no runtime, like those of the handles.
 pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
-    // Polls first with a waker that does nothing, because the future is often ready at once.
+    // With a waker that does nothing, because the future is often ready at once.
     let mut cx = Context::from_waker(Waker::noop());
     if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
         return output;

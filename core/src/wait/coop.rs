@@ -1,5 +1,3 @@
-//! [`Coop`]: keeps a task that never waits from starving the other tasks of its runtime.
-
 use std::future::poll_fn;
 use std::task::{Context, Poll, ready};
 
@@ -7,15 +5,14 @@ use tokio::task::coop::{has_budget_remaining, poll_proceed};
 
 use super::aside::is_of_tokio;
 
-/// A call's part in tokio's [cooperative scheduling](tokio::task::coop). Ask it before a call requests a lock: a task
-/// that yields must not keep a lock that it doesn't use yet.
+/// Ask it before a call requests a lock: a task that yields must not keep a lock that it doesn't use yet.
 #[derive(Debug, Default)]
 pub(crate) struct Coop {
     has_yielded: bool,
 }
 
 impl Coop {
-    /// Pending if the task has used up its budget, so that the task yields.
+    /// Pending if the task has used up its tokio budget, so that it yields.
     #[inline]
     pub(crate) fn poll_proceed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if !is_of_tokio(cx.waker()) && !has_budget_remaining() {

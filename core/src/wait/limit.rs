@@ -1,22 +1,18 @@
-//! [`Limit`]: how often a warning is logged that many locks, calls or attempts may cause.
-
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::clock::Instant;
 
-/// Lets one warning pass in each pause, and counts the others. Without a mutex, so that a static one works in a forked
-/// child.
+/// Lets one of many equal warnings pass in each pause, and counts the others. Without a mutex, so that a static one works
+/// in a forked child.
 #[derive(Debug)]
 pub(crate) struct Limit {
     pause: Duration,
-    /// When the next warning may pass, in nanoseconds.
     next: AtomicU64,
     untold: AtomicU64,
 }
 
 impl Limit {
-    /// At most one warning in each `pause`.
     pub(crate) const fn every(pause: Duration) -> Self {
         Self {
             pause,
@@ -29,18 +25,14 @@ impl Limit {
         Self::every(Duration::MAX)
     }
 
-    /// If a warning may be logged at `now`, returns how many were suppressed since the last one.
+    /// How many were suppressed since the last one, if a warning may be logged at `now`.
     pub(crate) fn pass(&self, now: Instant) -> Option<u64> {
-        let (next, after) = (
-            self.next.load(Ordering::Relaxed),
-            now.after(self.pause).as_nanos(),
-        );
-        // Of several threads, one changes `next`.
-        let change = || {
-            self.next
-                .compare_exchange(next, after, Ordering::Relaxed, Ordering::Relaxed)
-        };
-        if now.as_nanos() < next || change().is_err() {
+        let after = now.after(self.pause).as_nanos();
+        let change = |next| (next <= now.as_nanos()).then_some(after);
+        let passed = self
+            .next
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, change);
+        if passed.is_err() {
             self.untold.fetch_add(1, Ordering::Relaxed);
             return None;
         }

@@ -1,41 +1,47 @@
-//! Waiting for a value, in an async task of any executor or on a plain thread. It needs no runtime: only a waker.
+//! Waiting for a value, in an async task of any executor or on a plain thread.
 
 mod aside;
 mod block_on;
 mod coop;
-mod first;
 mod limit;
 mod thread;
 
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
 use std::task::{Context, Poll, Waker, ready};
 
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use aside::tell;
 pub(crate) use aside::{enter, has_told, observe};
-pub(crate) use block_on::block_on;
+pub(crate) use block_on::{block_on, is_woken_at_once};
 pub(crate) use coop::{Coop, proceed};
-pub use first::first;
 pub(crate) use limit::Limit;
-pub(crate) use thread::on_thread;
+pub(crate) use thread::{on_thread, spawn};
 
 /// Ignores poison: users' code never runs while one of our mutexes is locked, so no panic leaves broken state.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Collects wakers to call and events to log until no mutex is held, because they may run any code. On an engine's
-/// thread, [`aside`] runs them.
+/// The output of the future that completes first; the other one is dropped.
+pub async fn first<T>(one: impl Future<Output = T>, other: impl Future<Output = T>) -> T {
+    let (mut one, mut other) = (pin!(one), pin!(other));
+    poll_fn(|cx| match one.as_mut().poll(cx) {
+        Poll::Pending => other.as_mut().poll(cx),
+        ready => ready,
+    })
+    .await
+}
+
+/// Wakers and events that wait until no mutex is held, because they may run any code.
 #[derive(Default)]
 pub(crate) struct DeferredWakes {
-    /// Usually there is one waker, or none.
     first: Option<Waker>,
     rest: Option<Box<Rest>>,
 }
 
-/// The parts of [`DeferredWakes`] that are rarely needed.
 #[derive(Default)]
 struct Rest {
     wakers: Vec<Waker>,
@@ -61,7 +67,6 @@ impl DeferredWakes {
         }
     }
 
-    /// Runs `report`, which logs something rare, when no mutex is held.
     pub(crate) fn report(&mut self, report: impl FnOnce() + Send + 'static) {
         self.rest().reports.push(Box::new(report));
     }
@@ -80,7 +85,6 @@ impl DeferredWakes {
         self.rest.as_ref().map_or(0, |rest| rest.reports.len())
     }
 
-    /// Calls the wakers and runs the reports. Usually there are none.
     #[inline]
     pub(crate) fn wake(self) {
         if self.first.is_none() && self.rest.is_none() {
@@ -91,30 +95,22 @@ impl DeferredWakes {
 
     fn wake_some(mut self) {
         self.wake_all();
-        let Some(rest) = &mut self.rest else {
-            return;
-        };
-        std::mem::take(&mut rest.forgotten)
-            .into_iter()
-            .for_each(aside::forget);
-        std::mem::take(&mut rest.reports)
-            .into_iter()
-            .for_each(aside::tell_boxed);
-        std::mem::take(&mut rest.metrics)
-            .into_iter()
-            .for_each(aside::observe);
+        if let Some(rest) = self.rest.take() {
+            rest.forgotten.into_iter().for_each(aside::forget);
+            rest.reports.into_iter().for_each(aside::tell_boxed);
+            rest.metrics.into_iter().for_each(aside::observe);
+        }
     }
 
     fn wake_all(&mut self) {
         if let Some(waker) = self.first.take() {
             aside::wake(waker);
         }
-        let Some(rest) = &mut self.rest else {
-            return;
-        };
-        rest.wakers.reverse();
-        while let Some(waker) = rest.wakers.pop() {
-            aside::wake(waker);
+        if let Some(rest) = &mut self.rest {
+            rest.wakers.reverse();
+            while let Some(waker) = rest.wakers.pop() {
+                aside::wake(waker);
+            }
         }
     }
 }
@@ -126,7 +122,6 @@ impl Drop for DeferredWakes {
     }
 }
 
-/// A value that is delivered once, to one receiver.
 #[derive(Debug)]
 pub(crate) struct Promise<T>(Mutex<State<T>>);
 
@@ -137,25 +132,32 @@ enum State<T> {
     Taken,
 }
 
+impl<T> State<T> {
+    fn take(&mut self) -> Option<T> {
+        match std::mem::replace(self, Self::Taken) {
+            Self::Ready(value) => Some(value),
+            Self::Waiting(_) | Self::Taken => None,
+        }
+    }
+}
+
 impl<T> Promise<T> {
     pub(crate) fn new() -> Self {
         Self(Mutex::new(State::Waiting(None)))
     }
 
-    /// Delivers `value`. Returns `value` as the error if there already was one, or if the receiver no longer waits.
+    /// Returns `value` as the error if there already was one, or if the receiver no longer waits.
     pub(crate) fn complete(&self, value: T, wakes: &mut DeferredWakes) -> Result<(), T> {
         let mut state = lock(&self.0);
-        match &mut *state {
-            State::Waiting(waker) => {
-                wakes.add(waker.take());
-                *state = State::Ready(value);
-                Ok(())
-            }
-            State::Ready(_) | State::Taken => Err(value),
-        }
+        let State::Waiting(waker) = &mut *state else {
+            return Err(value);
+        };
+        wakes.add(waker.take());
+        *state = State::Ready(value);
+        Ok(())
     }
 
-    /// Takes the value if it is there, and stops waiting: a later value is returned to its sender.
+    /// Stops waiting: a later value is returned to its sender.
     pub(crate) fn close(&self, wakes: &mut DeferredWakes) -> Option<T> {
         let state = std::mem::replace(&mut *lock(&self.0), State::Taken);
         match state {
@@ -170,18 +172,15 @@ impl<T> Promise<T> {
 
     pub(crate) fn take_if(&self, wanted: impl FnOnce(&T) -> bool) -> Option<T> {
         let mut state = lock(&self.0);
-        if !matches!(&*state, State::Ready(value) if wanted(value)) {
-            return None;
-        }
-        match std::mem::replace(&mut *state, State::Taken) {
-            State::Ready(value) => Some(value),
-            State::Waiting(_) | State::Taken => None,
+        match &*state {
+            State::Ready(value) if wanted(value) => state.take(),
+            _ => None,
         }
     }
 
     pub(crate) fn poll(&self, cx: &mut Context<'_>) -> Poll<T> {
-        // Cloned before the mutex is locked, and the replaced one dropped after: dropping a task's last waker may run
-        // any code.
+        // Before the mutex is locked, and the replaced one dropped after: dropping a task's last waker may run any
+        // code.
         let mut waker = Some(cx.waker().clone());
         let mut state = lock(&self.0);
         match &mut *state {
@@ -190,16 +189,12 @@ impl<T> Promise<T> {
                 drop(state);
                 Poll::Pending
             }
-            State::Ready(_) => match std::mem::replace(&mut *state, State::Taken) {
-                State::Ready(value) => Poll::Ready(value),
-                State::Waiting(_) | State::Taken => Poll::Pending,
-            },
-            // The caller polls again after the value was taken. To return pending is harmless.
-            State::Taken => Poll::Pending,
+            // A caller may poll again after the value was taken: pending is harmless.
+            State::Ready(_) | State::Taken => state.take().map_or(Poll::Pending, Poll::Ready),
         }
     }
 
-    /// Waits for the value. Cancel safe: if the future is dropped, the value stays for the next call.
+    /// Cancel safe: if the future is dropped, the value stays for the next call.
     pub(crate) async fn wait(&self) -> T {
         let mut coop = Coop::default();
         poll_fn(|cx| {

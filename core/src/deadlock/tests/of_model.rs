@@ -17,7 +17,7 @@ use super::probes::record;
 use crate::config::Deadlock;
 use crate::deadlock::graph::{Wait, WaitingHold};
 use crate::deadlock::probe::{Answer, Probe};
-use crate::deadlock::search::{Outcome, Search, Todo};
+use crate::deadlock::search::{Search, Todo};
 use crate::name::Name;
 use crate::store::{MemberId, NameRecord, Ticket};
 use crate::testing::Dice;
@@ -172,9 +172,13 @@ impl Twin {
         self.rounds += 1;
         let expected = round.cycle(rules);
         match (self.search.end(self.rounds), expected) {
-            (Outcome::Nothing, None) => false,
-            (Outcome::Again, Some(_)) if round.first.is_none() => true,
-            (Outcome::Found(found), Some(cycle)) if round.first.is_some() => {
+            (None, None) => false,
+            (Some(_), Some(_)) if round.first.is_none() => {
+                assert!(self.search.must_confirm());
+                true
+            }
+            (Some(found), Some(cycle)) if round.first.is_some() => {
+                assert!(!self.search.must_confirm());
                 assert_eq!(found.chosen.hold.token, u64::from(cycle.chosen), "chosen");
                 let steps = found.steps.iter();
                 let steps: Vec<_> = steps.map(|step| (step.hold.token, step.wait.id)).collect();

@@ -16,7 +16,7 @@ use crate::deadlock::detector::Detector;
 use crate::deadlock::graph::{self, Cycle, WaitId, WaitingHold};
 use crate::deadlock::probe::Probe;
 use crate::deadlock::search::Todo;
-use crate::deadlock::waits::{HeldLock, Registered, TaskWait, Waiting};
+use crate::deadlock::waits::{HeldLock, TaskWait, Waiting};
 use crate::error::LockError;
 use crate::name::Name;
 use crate::store::{Engine, engine};
@@ -55,7 +55,7 @@ struct Pending {
     ticket: Ticket,
     since: Instant,
     /// The entry in the list of waits (`waits.rs`); `None` if the task holds nothing.
-    registered: Option<Registered>,
+    registered: Option<Arc<TaskWait>>,
 }
 
 /// A hold.
@@ -84,7 +84,6 @@ struct Truth {
 }
 
 struct Wait {
-    client: u64,
     mode: Deadlock,
     name: usize,
     named: Name,
@@ -124,12 +123,6 @@ impl HeldLock for Held {
 }
 
 impl Waiting for Wait {
-    fn client(&self) -> u64 {
-        self.client
-    }
-    fn mode(&self) -> Deadlock {
-        self.mode
-    }
     fn is_at(&self, _: &dyn Engine) -> bool {
         true
     }
@@ -425,7 +418,7 @@ impl World {
             cycle
         );
         self.verdicts += 1;
-        if wait.mode() == Deadlock::Fail {
+        if wait.mode == Deadlock::Fail {
             wait.fail(LockError::Deadlock {
                 cycle: cycle.hops(),
             });
@@ -477,7 +470,6 @@ impl World {
         }
         if !held.is_empty() {
             let waiting = Wait {
-                client: self.clients[member],
                 mode: self.shape.mode,
                 name,
                 named: named(name),
@@ -486,11 +478,16 @@ impl World {
                 since,
                 world: self.truth.clone(),
             };
-            wait.registered = Some(Registered::new(Box::new(waiting), held));
+            wait.registered = Some(TaskWait::new(
+                self.clients[member],
+                self.shape.mode,
+                Box::new(waiting),
+                held,
+            ));
         }
         if let Some(registered) = &wait.registered {
             let after = self.shape.after;
-            self.detectors[member].add(registered.wait(), since, after);
+            self.detectors[member].add(registered, since, after);
             self.at(after, Event::Tick(member));
         }
         self.tasks[task].waits = Some(wait);

@@ -11,11 +11,11 @@ use super::super::block_on;
 
 /// No lock guards this: a child that is forked meanwhile would wait for it.
 static KNOWN: OnceBox<[&RawWakerVTable; 5]> = OnceBox::new();
-/// The number of tokio's among them, which come first.
+/// Tokio's come first.
 const OF_TOKIO: usize = 3;
 
 fn functions(cx: &Context<'_>) -> &'static RawWakerVTable {
-    // The vtable of a clone counts, because futures keep clones, and a clone may have another vtable than the original.
+    // Of a clone, because futures keep clones, and these may have another vtable than the original.
     cx.waker().clone().vtable()
 }
 
@@ -23,15 +23,13 @@ fn own() -> impl Future<Output = &'static RawWakerVTable> {
     poll_fn(|cx| Poll::Ready(functions(cx)))
 }
 
-/// Finds out the vtables of tokio's wakers, with a runtime that does not run yet.
+/// With a runtime that does not run yet.
 pub(super) fn learn(runtime: &Runtime) {
     KNOWN.get_or_init(|| {
-        // A single-threaded runtime has a waker of its own in `block_on`. Other runtimes, and `Handle::block_on`,
-        // unpark the calling thread.
+        // Other runtimes, and `Handle::block_on`, unpark the calling thread.
         let main = runtime.block_on(own());
         let parked = runtime.handle().block_on(own());
         let task = runtime.block_on(async { tokio::spawn(own()).await });
-        // Our own `block_on` polls first with a waker that does nothing.
         let [waiting, looking] = [block_on::functions(), Waker::noop().vtable()];
         Box::new([task.unwrap_or(main), main, parked, waiting, looking])
     });
@@ -42,7 +40,7 @@ pub(super) fn is_known(waker: &Waker) -> bool {
     is_one_of(waker, usize::MAX)
 }
 
-/// Whether a runtime of tokio made the waker. Always `false` before there is an engine.
+/// Always `false` before there is an engine.
 #[inline]
 pub(in crate::wait) fn is_of_tokio(waker: &Waker) -> bool {
     is_one_of(waker, OF_TOKIO)

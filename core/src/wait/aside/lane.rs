@@ -1,9 +1,10 @@
-//! [`Lane`]: a queue of jobs, and the thread that runs them one after another.
-
-use std::collections::VecDeque;
+use std::cell::OnceCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel};
+
+use crate::wait::spawn;
 
 pub(in crate::wait) type Job = Box<dyn FnOnce() + Send>;
 
@@ -13,26 +14,14 @@ thread_local! {
     pub(super) static NO_THREADS: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
-/// While `limit` jobs wait, new ones are dropped and counted. When it's dropped, its thread runs the remaining jobs.
+/// Runs jobs one after another on a thread. While `limit` jobs wait, new ones are dropped. When it's dropped, the
+/// remaining jobs still run.
 pub(super) struct Lane {
     name: &'static str,
     limit: usize,
-    shared: Arc<Shared>,
-}
-
-#[derive(Default)]
-struct Shared {
-    state: Mutex<State>,
-    changed: Condvar,
-}
-
-#[derive(Default)]
-struct State {
-    queue: VecDeque<Job>,
-    left_out: u64,
-    has_thread: bool,
-    busy: bool,
-    closed: bool,
+    jobs: OnceCell<Sender<Job>>,
+    pending: Arc<AtomicUsize>,
+    left_out: Arc<AtomicU64>,
 }
 
 impl Lane {
@@ -40,84 +29,60 @@ impl Lane {
         Self {
             name,
             limit,
-            shared: Arc::default(),
+            jobs: OnceCell::new(),
+            pending: Arc::default(),
+            left_out: Arc::default(),
         }
     }
 
     pub(super) fn push(&self, job: Job) {
-        let mut state = self.shared.lock();
-        if state.queue.len() >= self.limit {
-            state.left_out += 1;
+        if self.pending.load(Ordering::Acquire) > self.limit {
+            self.left_out.fetch_add(1, Ordering::Relaxed);
             return;
         }
-        if !state.has_thread && !self.spawn() {
-            // The system gives no new thread. The job runs on this thread, which is better than never.
-            drop(state);
+        let Some(jobs) = self.jobs.get().or_else(|| self.spawn()) else {
+            // Better on this thread than never.
             return run(job);
-        }
-        state.has_thread = true;
-        state.queue.push_back(job);
-        drop(state);
-        self.shared.changed.notify_one();
+        };
+        self.pending.fetch_add(1, Ordering::AcqRel);
+        let _ = jobs.send(job);
     }
 
-    fn spawn(&self) -> bool {
+    fn spawn(&self) -> Option<&Sender<Job>> {
         #[cfg(test)]
         if NO_THREADS.get() {
-            return false;
+            return None;
         }
-        let shared = self.shared.clone();
-        let thread = thread::Builder::new().name(self.name.to_owned());
-        thread.spawn(move || shared.run()).is_ok()
+        let (sender, receiver) = channel::<Job>();
+        let (pending, left_out) = (self.pending.clone(), self.left_out.clone());
+        let work = move || {
+            for job in receiver {
+                warn(left_out.swap(0, Ordering::Relaxed));
+                run(job);
+                pending.fetch_sub(1, Ordering::AcqRel);
+            }
+        };
+        spawn(self.name, work).ok()?;
+        Some(self.jobs.get_or_init(|| sender))
     }
 
     pub(super) fn is_idle(&self) -> bool {
-        let state = self.shared.lock();
-        state.queue.is_empty() && !state.busy
+        self.pending.load(Ordering::Acquire) == 0
     }
 }
 
-/// Runs a job. Its panic stops neither the thread nor the other jobs; the panic hook has reported it.
+fn warn(left_out: u64) {
+    if left_out > 0 {
+        run(|| {
+            tracing::warn!(
+                left_out,
+                "events were dropped, because the subscriber is slow or blocks"
+            );
+        });
+    }
+}
+
+/// The panic hook has reported a panic.
 fn run(job: impl FnOnce()) {
     let _ = catch_unwind(AssertUnwindSafe(job));
-}
-
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn run(&self) {
-        let mut state = self.lock();
-        loop {
-            while let Some(job) = state.queue.pop_front() {
-                let left_out = std::mem::take(&mut state.left_out);
-                state.busy = true;
-                drop(state);
-                run(|| {
-                    if left_out > 0 {
-                        tracing::warn!(
-                            left_out,
-                            "events were dropped, because the subscriber is slow or blocks"
-                        );
-                    }
-                });
-                run(job);
-                state = self.lock();
-                state.busy = false;
-            }
-            if state.closed {
-                return;
-            }
-            let waiting = self.changed.wait(state);
-            state = waiting.unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-}
-
-impl Drop for Lane {
-    fn drop(&mut self) {
-        self.shared.lock().closed = true;
-        self.shared.changed.notify_one();
-    }
 }

@@ -1,6 +1,5 @@
-//! Runs code of users that an engine's thread must not run, because it may block or panic while leases must be renewed:
-//! wakers, events for subscribers, and metrics for observers. Each has a thread, started when it's first needed. Most
-//! wakers are [`known`] not to block, and are called directly.
+//! Runs code of users that an engine's thread must not run, because it may block or panic: wakers, events for
+//! subscribers, and metrics for observers. Most wakers are [`known`] not to block, and are called directly.
 
 mod known;
 mod lane;
@@ -15,19 +14,17 @@ pub(super) use self::known::is_of_tokio;
 pub(super) use self::lane::Job;
 use self::lane::Lane;
 
-/// How many events may wait for a slow subscriber.
 const EVENTS: usize = 1024;
 
-/// The job queues of one engine, each with a thread of its own.
 struct Aside {
     wakers: Lane,
     events: Lane,
-    /// This lane has no limit, because a gauge that misses a change would stay wrong.
+    /// Without a limit, because a gauge that misses a change would stay wrong.
     metrics: Lane,
 }
 
 thread_local! {
-    /// Whether this is an engine's thread: every transition reads it. Apart from `ASIDE`, because a value without a destructor is read faster.
+    /// Every transition reads it, and a value without a destructor is read faster.
     static IS_ENGINE: Cell<bool> = const { Cell::new(false) };
     static ASIDE: RefCell<Option<Aside>> = const { RefCell::new(None) };
 }
@@ -35,7 +32,7 @@ thread_local! {
 #[must_use]
 pub(crate) struct Entered(std::marker::PhantomData<*const ()>);
 
-/// Marks this thread as an engine's thread. `runtime` is the runtime of that engine, and does not run yet.
+/// `runtime` is the runtime of this engine's thread, and does not run yet.
 pub(crate) fn enter(runtime: &Runtime) -> Entered {
     known::learn(runtime);
     ASIDE.set(Some(Aside {
@@ -50,12 +47,10 @@ pub(crate) fn enter(runtime: &Runtime) -> Entered {
 impl Drop for Entered {
     fn drop(&mut self) {
         IS_ENGINE.set(false);
-        // The remaining jobs still run.
         drop(ASIDE.take());
     }
 }
 
-/// Calls `run` with the queues of this thread's engine. Only an engine's thread calls this.
 fn with<T>(run: impl FnOnce(&Aside) -> T) -> Option<T> {
     ASIDE.with_borrow(|aside| aside.as_ref().map(run))
 }
@@ -68,7 +63,7 @@ pub(super) fn wake(waker: Waker) {
     }
 }
 
-/// Drops a waker. It may be the last reference to a task, so the drop may run any code.
+/// It may be the last reference to a task, so the drop may run any code.
 pub(super) fn forget(waker: Waker) {
     match IS_ENGINE.get() && !is_known(&waker) {
         true => drop(with(|aside| aside.wakers.push(Box::new(|| drop(waker))))),
@@ -93,7 +88,6 @@ pub(crate) fn observe(report: Job) {
     run(report, |aside| &aside.metrics);
 }
 
-/// Runs `job` on the thread of the engine's `lane`, or at once if this is no engine's thread.
 fn run(job: Job, lane: impl FnOnce(&Aside) -> &Lane) {
     match IS_ENGINE.get() {
         true => drop(with(|aside| lane(aside).push(job))),
@@ -101,7 +95,6 @@ fn run(job: Job, lane: impl FnOnce(&Aside) -> &Lane) {
     }
 }
 
-/// Whether the subscriber has received all events of this engine's thread.
 pub(crate) fn has_told() -> bool {
     with(|aside| aside.events.is_idle()).unwrap_or(true)
 }
