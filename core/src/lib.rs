@@ -5,72 +5,53 @@ compile_error!(
     "auto-mutex needs a Unix: it watches forks and exits, and a clock that goes on during suspend"
 );
 
-mod address;
 mod attribute;
+mod base;
 mod caller;
-mod client;
-mod clock;
-mod condvar;
 mod config;
-mod credentials;
-mod deadlock;
-mod duration;
 mod engine;
-mod error;
-mod exit;
 #[cfg(any(test, fuzzing))]
 #[doc(hidden)]
 pub mod fuzzing;
-mod guarantees;
-mod handle;
 mod lease;
+mod locks;
 mod member;
-mod multi;
-mod mutex;
-mod name;
 mod observe;
 mod observer;
-mod order;
-mod process;
 mod queue;
-mod rw_lock;
-mod semaphore;
 mod site;
 pub mod store;
-mod sync;
-mod task;
 #[cfg(any(test, feature = "test-util"))]
 #[doc(hidden)]
 pub mod testing;
-mod wait;
 
-pub use client::{Client, Drained, Health, LastError, ServerHealth, Unfinished};
-pub use client::{assert_lock_order, lock_order};
-pub use client::{blocking_drain, drain, drain_until};
-pub use client::{blocking_ping, health, is_connected, ping};
-pub use client::{blocking_shutdown, client, setup, setup_async, shutdown};
-pub use condvar::{Condvar, WaitTimeoutResult};
+pub use base::duration::IntoDuration;
+pub use base::error::{DeadlockHop, HoldKind, Holder, LockError, LockKind, LossCause};
+pub use base::error::{SetupError, StoreError, TlsError};
 #[doc(hidden)]
 pub use config::Settings;
 pub use config::{Config, Deadlock};
-pub use credentials::{Credentials, CredentialsProvider, ServerAddress, ServerKind};
-pub use duration::IntoDuration;
-pub use error::{DeadlockHop, HoldKind, Holder, LockError, LockKind, LossCause};
-pub use error::{SetupError, StoreError, TlsError};
-pub use exit::{release_on_termination, release_on_termination_within};
-pub use guarantees::{AfterFailover, AfterRestart, Eviction, Guarantees, Weakness};
-pub use handle::{LockInfo, Waiter};
-pub use multi::{MultiGuard, MultiLock};
-pub use mutex::{Mutex, MutexGuard, Ticket};
+pub use locks::client::{Client, Drained, Health, LastError, ServerHealth, Unfinished};
+pub use locks::client::{assert_lock_order, lock_order};
+pub use locks::client::{blocking_drain, drain, drain_until};
+pub use locks::client::{blocking_ping, health, is_connected, ping};
+pub use locks::client::{blocking_shutdown, client, setup, setup_async, shutdown};
+pub use locks::condvar::{Condvar, WaitTimeoutResult};
+pub use locks::handle::{LockInfo, Waiter};
+pub use locks::multi::{MultiGuard, MultiLock};
+pub use locks::mutex::{Mutex, MutexGuard, Ticket};
+pub use locks::rw_lock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+pub use locks::semaphore::{Permit, Semaphore};
+pub use member::exit::{release_on_termination, release_on_termination_within};
+pub use member::order::{OrderClass, OrderEdge};
 #[cfg(feature = "metrics")]
 pub use observer::MetricsObserver;
 #[cfg(feature = "otel")]
 pub use observer::OtelObserver;
 pub use observer::{Metric, MetricKind, Observer};
-pub use order::{OrderClass, OrderEdge};
-pub use rw_lock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
-pub use semaphore::{Permit, Semaphore};
 pub use site::{Site, sites};
+pub use store::credentials::{Credentials, CredentialsProvider, ServerAddress, ServerKind};
+pub use store::guarantees::{AfterFailover, AfterRestart, Eviction, Guarantees, Weakness};
 
 /// The functions that expansions of the attributes call. Not for direct use.
 #[doc(hidden)]

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::future::{Future, Ready, ready};
 
-use crate::error::LockError;
+use crate::base::error::LockError;
 
 /// Marks a type that is the requested type itself, or a function that takes only the error.
 #[derive(Debug)]

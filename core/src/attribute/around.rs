@@ -6,10 +6,10 @@ use std::task::{Context, Poll, ready};
 
 use super::lock::Lock;
 use super::request::Request;
+use crate::base::error::LockError;
 use crate::caller::BodySpan;
 use crate::caller::{self, Around, Caller, Loss};
-use crate::error::LockError;
-use crate::handle::Guard;
+use crate::locks::handle::Guard;
 use crate::queue::Holds;
 use crate::queue::Watch;
 

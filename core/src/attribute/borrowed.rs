@@ -2,8 +2,8 @@
 
 use std::future::{Ready, ready};
 
-use crate::error::LockError;
-use crate::handle::Guard;
+use crate::base::error::LockError;
+use crate::locks::handle::Guard;
 
 /// No type implements this trait.
 #[diagnostic::on_unimplemented(

@@ -2,7 +2,7 @@
 
 use super::answer::{AtOnce, Inside};
 use super::value::Nothing;
-use crate::error::LockError;
+use crate::base::error::LockError;
 
 #[diagnostic::on_unimplemented(
     message = "the return type `{Self}` cannot carry a `LockError`",

@@ -5,16 +5,16 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use super::request::Request;
+use crate::base::error::LockError;
+use crate::base::wait::{Coop, block_on};
 use crate::caller::Caller;
-use crate::error::LockError;
-use crate::handle::{Guard, Holding, Taking, log_obtained};
-use crate::multi::{MultiGuard, take};
-use crate::mutex::MutexGuard;
+use crate::locks::handle::{Guard, Holding, Taking, log_obtained};
+use crate::locks::multi::{MultiGuard, take};
+use crate::locks::mutex::MutexGuard;
+use crate::locks::rw_lock::{RwLockReadGuard, RwLockWriteGuard};
+use crate::locks::semaphore::Permit;
 use crate::queue::Acquire;
-use crate::rw_lock::{RwLockReadGuard, RwLockWriteGuard};
-use crate::semaphore::Permit;
 use crate::store::Share;
-use crate::wait::{Coop, block_on};
 
 pub trait Lock: Guard + Sized + Unpin {
     type Acquire: Future<Output = Result<Self, LockError>> + Send + Unpin;

@@ -16,11 +16,11 @@ pub use std::option::Option::{None, Some};
 pub use std::pin::pin;
 pub use std::result::Result::{Err, Ok};
 
-pub use crate::handle::Guard;
-pub use crate::multi::MultiGuard as Multi;
-pub use crate::mutex::MutexGuard as Mutex;
-pub use crate::rw_lock::{RwLockReadGuard as Read, RwLockWriteGuard as Write};
-pub use crate::semaphore::Permit as Semaphore;
+pub use crate::locks::handle::Guard;
+pub use crate::locks::multi::MultiGuard as Multi;
+pub use crate::locks::mutex::MutexGuard as Mutex;
+pub use crate::locks::rw_lock::{RwLockReadGuard as Read, RwLockWriteGuard as Write};
+pub use crate::locks::semaphore::Permit as Semaphore;
 pub use answer::{
     Answer, AtOnce, Inside, IsOwn, NoSelf, OnError, Returns, Skip, answer, on_error, own, panic,
 };

@@ -4,15 +4,15 @@ use std::borrow::Cow;
 use std::marker::PhantomData;
 
 use super::value::{IsClient, IsDuration, KeyList, KeyPart, KeyPlace, OwnerName};
+use crate::base::duration::{self, length};
+use crate::base::error::LockError;
+use crate::base::name::{Name, NameBuilder};
 use crate::caller::Caller;
-use crate::client::Client;
-use crate::duration::{self, length};
-use crate::error::LockError;
-use crate::handle::{AcquireTarget, Options, Reentry, Taking};
-use crate::multi::MultiGuard;
-use crate::mutex::MutexGuard;
-use crate::name::{Name, NameBuilder};
-use crate::semaphore::{self, Permit};
+use crate::locks::client::Client;
+use crate::locks::handle::{AcquireTarget, Options, Reentry, Taking};
+use crate::locks::multi::MultiGuard;
+use crate::locks::mutex::MutexGuard;
+use crate::locks::semaphore::{self, Permit};
 use crate::site::{OfClient, Site};
 use crate::store::{Owner, Share, SharedStr};
 

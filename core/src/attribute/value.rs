@@ -4,8 +4,8 @@ use std::fmt::{Display, Write as _};
 use std::ops::Deref;
 
 use super::answer::{AtOnce, Inside};
-use crate::client::Client;
-use crate::duration::ToDuration;
+use crate::base::duration::ToDuration;
+use crate::locks::client::Client;
 
 /// No type implements this trait. A trait with a marker `M` has an implementation for `Nothing`, because of a single
 /// implementation the compiler would report the missing bounds, and propose traits of this module.

@@ -3,7 +3,7 @@
 use tracing::Span;
 use tracing::span::{Entered, EnteredSpan};
 
-use crate::name::NameList;
+use crate::base::name::NameList;
 use crate::observe::{CallerPlace, HOLD, spans_are_on};
 use crate::queue::Holds;
 

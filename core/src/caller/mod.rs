@@ -8,10 +8,10 @@ mod run;
 
 use std::sync::Arc;
 
-use crate::name::Name;
+use crate::base::name::Name;
+use crate::base::task::{Home, TaskId};
 use crate::queue::{Hold, Holds, OpenClient, Requester, Want, held_by_hand};
 use crate::store::Meta;
-use crate::task::{Home, TaskId};
 
 pub(crate) use self::body::BodySpan;
 pub(crate) use frames::{enter, enter_body};

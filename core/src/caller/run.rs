@@ -11,7 +11,7 @@ use pin_project_lite::pin_project;
 use super::body::BodySpan;
 use super::enter;
 use super::frames::{enter_scope, leave, push_locks};
-use crate::error::LockError;
+use crate::base::error::LockError;
 use crate::queue::{Holds, OpenClient};
 
 pin_project! {

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use super::Config;
-use crate::error::SetupError;
+use crate::base::error::SetupError;
 
 const URL: &str = "AUTO_MUTEX_URL";
 const NAMESPACE: &str = "AUTO_MUTEX_NAMESPACE";

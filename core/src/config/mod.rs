@@ -17,11 +17,11 @@ pub use settings::Settings;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use crate::address::Dialer;
-use crate::credentials::{CredentialsProvider, Given, ServerKind, Source};
-use crate::duration::IntoDuration;
-use crate::error::SetupError;
+use crate::base::address::Dialer;
+use crate::base::duration::IntoDuration;
+use crate::base::error::SetupError;
 use crate::observer::{Observer, SharedObserver};
+use crate::store::credentials::{CredentialsProvider, Given, ServerKind, Source};
 use crate::store::{Engine, engine, of_several};
 
 /// Which store to use, and the default options of its locks.

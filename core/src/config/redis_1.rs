@@ -6,7 +6,7 @@ use percent_encoding::{NON_ALPHANUMERIC, percent_encode, utf8_percent_encode};
 use redis::ConnectionAddr;
 
 use super::Config;
-use crate::error::SetupError;
+use crate::base::error::SetupError;
 
 /// Takes over the server, login and database that the redis crate (version 1, feature `redis-1`) would use. So a
 /// program that has a `ConnectionInfo` or a `Client` needs no URL in addition.

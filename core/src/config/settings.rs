@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Deadlock;
-use crate::duration::{IntoDuration, SHORTEST_EXPIRE, span};
-use crate::error::{LockError, StoreError, StoreErrorKind};
-use crate::name::Name;
+use crate::base::duration::{IntoDuration, SHORTEST_EXPIRE, span};
+use crate::base::error::{LockError, StoreError, StoreErrorKind};
+use crate::base::name::Name;
 use crate::observer::SharedObserver;
 use crate::store::engine::Layout;
 use crate::store::limits::{LONGEST_LEASE, TOKENS_OF_A_GRANT};

@@ -10,14 +10,14 @@ use std::time::Duration;
 
 use tokio::runtime::Runtime;
 
-use crate::clock::Instant;
+use crate::base::clock::Instant;
+use crate::base::error::SetupError;
+use crate::base::wait::{self, DeferredWakes, Promise};
 use crate::config::Settings;
-use crate::error::SetupError;
-use crate::exit;
 use crate::member::NAP;
+use crate::member::exit;
 use crate::queue::Member;
 use crate::store::{self, MemberId, Store};
-use crate::wait::{self, DeferredWakes, Promise};
 
 /// For the answers to the last releases of a process that ends. Its thread waits for a little longer.
 const ANSWERS: Duration = Duration::from_millis(400);

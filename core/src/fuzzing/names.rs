@@ -1,6 +1,6 @@
 //! Names: whatever their parts contain, different parts make different names, and every name can be sent to a server.
 
-use crate::name::{Name, NameBuilder, escape, unescape};
+use crate::base::name::{Name, NameBuilder, escape, unescape};
 use crate::store::{Meta, Owner, Ticket};
 
 /// Builds names from `bytes`, which have one part per line; the first part is the namespace.

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use crate::clock::Instant;
-use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::base::clock::Instant;
+use crate::base::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Of a bound that a caller has found to be over.
 const OVER: u64 = 0;

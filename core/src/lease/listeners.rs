@@ -2,9 +2,9 @@
 
 use std::task::{Context, Waker};
 
-use crate::sync::Mutex;
-use crate::sync::atomic::{AtomicBool, Ordering};
-use crate::wait::{DeferredWakes, lock};
+use crate::base::sync::Mutex;
+use crate::base::sync::atomic::{AtomicBool, Ordering};
+use crate::base::wait::{DeferredWakes, lock};
 
 #[derive(Default)]
 pub(crate) struct Listeners {

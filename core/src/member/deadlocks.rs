@@ -1,17 +1,17 @@
-//! The client's part in the search for deadlocks: carries out what its [`Detector`](crate::deadlock::Detector) asks
+//! The client's part in the search for deadlocks: carries out what its [`Detector`](crate::member::deadlock::Detector) asks
 //! for.
 
 use std::sync::Arc;
 
 use super::{ClientCore, NameQueue};
-use crate::clock::Instant;
+use crate::base::clock::Instant;
+use crate::base::error::{DeadlockHop, LockError};
+use crate::base::name::Name;
+use crate::base::wait;
 use crate::config::Deadlock;
-use crate::deadlock::{Probe, TaskWait, Todo};
-use crate::error::{DeadlockHop, LockError};
-use crate::name::Name;
+use crate::member::deadlock::{Probe, TaskWait, Todo};
 use crate::observe::ACQUIRE;
 use crate::store::{Answer, MemberId, Op, Reply, Request};
-use crate::wait;
 
 impl<Q: NameQueue> ClientCore<Q> {
     pub(crate) fn look_for_deadlock(&self, wait: &Arc<TaskWait>) {

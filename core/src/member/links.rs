@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use crate::clock::Instant;
-use crate::error::StoreError;
+use crate::base::clock::Instant;
+use crate::base::error::StoreError;
+use crate::base::sync::Mutex;
+use crate::base::sync::atomic::{AtomicBool, Ordering};
+use crate::base::wait::lock;
 use crate::store::{GrantBlock, Node};
-use crate::sync::Mutex;
-use crate::sync::atomic::{AtomicBool, Ordering};
-use crate::wait::lock;
 
 #[derive(Debug, Default)]
 pub(crate) struct Links {

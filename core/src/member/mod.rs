@@ -1,9 +1,15 @@
 //! [`ClientCore`]: the part of a client that all its locks share. The engine owns the thread that runs it.
+//!
+//! `deadlock` searches for deadlocks, `order` keeps the order of locks, and `exit` releases all locks at the end of the
+//! process.
 
+pub(crate) mod deadlock;
 mod deadlocks;
+pub(crate) mod exit;
 mod links;
 mod machine;
 mod name_queue;
+pub(crate) mod order;
 mod registry;
 mod timers;
 
@@ -17,20 +23,20 @@ pub(crate) use self::name_queue::{HeldName, Load, NameQueue};
 use self::registry::Registry;
 pub(crate) use self::timers::NAP;
 use self::timers::Timers;
-use crate::clock::Instant;
+use crate::base::clock::Instant;
+use crate::base::error::{LockError, StoreError};
+use crate::base::name::Name;
+use crate::base::process;
+use crate::base::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use crate::base::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use crate::base::task::TaskId;
+use crate::base::wait::{self, Limit, lock};
 use crate::config::Settings;
-use crate::deadlock::Detector;
-use crate::error::{LockError, StoreError};
-use crate::exit::EndsWithProcess;
-use crate::name::Name;
+use crate::member::deadlock::Detector;
+use crate::member::exit::EndsWithProcess;
+use crate::member::order::LockOrder;
 use crate::observer::{Metric, SharedObserver};
-use crate::order::LockOrder;
-use crate::process;
 use crate::store::{Answer, Events, GrantBlock, Message, Meta, Node, RequestId, SharedStr, Store};
-use crate::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
-use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use crate::task::TaskId;
-use crate::wait::{self, Limit, lock};
 
 const OPEN: u8 = 0;
 /// The client takes no new locks. Bodies continue, and may take nested locks.

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::ClientCore;
-use crate::clock::Instant;
-use crate::name::Name;
+use crate::base::clock::Instant;
+use crate::base::name::Name;
+use crate::base::task::TaskId;
 use crate::store::{Answer, Message, Meta, SharedStr, Ticket};
-use crate::task::TaskId;
 
 /// Its transitions are short and never block.
 pub(crate) trait NameQueue: Send + Sync + Sized + 'static {

@@ -1,9 +1,9 @@
 use std::sync::Arc;
 
 use super::{ClientCore, NameQueue};
-use crate::name::{Name, NameMap};
-use crate::sync::Mutex;
-use crate::wait::lock;
+use crate::base::name::{Name, NameMap};
+use crate::base::sync::Mutex;
+use crate::base::wait::lock;
 
 const SHARDS: usize = 16;
 

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use crate::clock::Instant;
-use crate::sync::Mutex;
-use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::wait::lock;
+use crate::base::clock::Instant;
+use crate::base::sync::Mutex;
+use crate::base::sync::atomic::{AtomicU64, Ordering};
+use crate::base::wait::lock;
 
 /// After a suspend, the system's timers are late by its length. So the engine reads the clock at least this often.
 pub(crate) const NAP: Duration = Duration::from_secs(1);

@@ -1,6 +1,6 @@
 //! The labels of the metrics. All values are constants of the program.
 
-use crate::error::{HoldKind, LockError, LossCause};
+use crate::base::error::{HoldKind, LockError, LossCause};
 use crate::observer::{CAUSE, KIND, OPERATION, OUTCOME, SITE, VIA};
 use crate::store::{Op, Share};
 
@@ -79,7 +79,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::error::StoreError;
+    use crate::base::error::StoreError;
 
     #[test]
     fn an_error_has_the_outcome_that_tells_what_to_look_at() {

@@ -6,7 +6,7 @@ mod span;
 
 pub(crate) use self::labels::{BY_HAND, LockLabels, operation, outcome};
 pub(crate) use self::span::{CallerPlace, spans_are_on};
-use crate::error::LossCause;
+use crate::base::error::LossCause;
 use crate::observer::{Metric, MetricKind, SharedObserver};
 use crate::site::sites;
 

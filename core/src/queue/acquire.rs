@@ -10,12 +10,12 @@ use super::hold::Hold;
 use super::lock_queue::LockQueue;
 use super::ticket::Unlocked;
 use super::waiter::{Waiter, Want};
-use crate::clock::Instant;
-use crate::error::LockError;
-use crate::name::Name;
+use crate::base::clock::Instant;
+use crate::base::error::LockError;
+use crate::base::name::Name;
+use crate::base::task::BlockedWorker;
+use crate::base::wait::block_on;
 use crate::queue::{Watch, warn_of_timeout};
-use crate::task::BlockedWorker;
-use crate::wait::block_on;
 
 const MISSES: u32 = 5;
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::lock_queue::Transition;
 use super::ticket::{Granted, Refresher, TicketState};
-use crate::error::{LockError, LockKind, LossCause, StoreError, StoreErrorKind};
+use crate::base::error::{LockError, LockKind, LossCause, StoreError, StoreErrorKind};
 use crate::observe::{HOLD, operation};
 use crate::observer::Metric;
 use crate::store::limits::{NEAR_MS, TOKENS_OF_A_GRANT};

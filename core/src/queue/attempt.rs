@@ -7,8 +7,8 @@ use super::due::BRIEF;
 use super::lock_queue::Transition;
 use super::ticket::{Attempting, Ticket, TicketState};
 use super::waiter::{Patience, Waiter};
-use crate::clock::Instant;
-use crate::error::{LockError, LossCause, StoreError, StoreErrorKind};
+use crate::base::clock::Instant;
+use crate::base::error::{LockError, LossCause, StoreError, StoreErrorKind};
 use crate::store::{HolderRecord, Lease, Meta, Reply, Ticket as TicketId};
 
 impl Transition<'_> {

@@ -6,8 +6,8 @@ use std::time::Duration;
 use super::lock_queue::Transition;
 use super::ticket::{Refresher, Ticket, TicketState, Waiting};
 use super::waiter::Waiter;
-use crate::clock::Instant;
-use crate::error::{LockError, LossCause, StoreError};
+use crate::base::clock::Instant;
+use crate::base::error::{LockError, LossCause, StoreError};
 use crate::lease::Bound;
 use crate::store::{GrantBlock, HolderRecord, Meta};
 

@@ -7,12 +7,12 @@ use super::hold::Hold;
 use super::lock_queue::{LockQueue, State, Transition};
 use super::ticket::{Ticket, Unlocked};
 use super::waiter::{Waiter, Want};
-use crate::clock::Instant;
+use crate::base::clock::Instant;
+use crate::base::error::LockError;
+use crate::base::task::runs_a_task;
 use crate::config::Deadlock;
-use crate::deadlock::{HeldLock, TaskWait, Wait, WaitId, Waiting, WaitingHold};
-use crate::error::LockError;
+use crate::member::deadlock::{HeldLock, TaskWait, Wait, WaitId, Waiting, WaitingHold};
 use crate::store::{Engine, Owner, Ticket as TicketId};
-use crate::task::runs_a_task;
 
 impl LockQueue {
     /// `None` if the name was retired.

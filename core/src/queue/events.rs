@@ -8,14 +8,14 @@ use super::answer::RETRY;
 use super::due::STOOD_STILL;
 use super::lock_queue::{Answered, LockQueue, Query, Transition};
 use super::ticket::{Ticket, TicketState};
-use crate::clock::Instant;
-use crate::error::{LockError, LossCause, StoreError, StoreErrorKind};
+use crate::base::clock::Instant;
+use crate::base::error::{LockError, LossCause, StoreError, StoreErrorKind};
+use crate::base::name::Name;
+use crate::base::task::TaskId;
+use crate::base::wait::Promise;
 use crate::member::{ClientCore, HeldName, Load, NameQueue};
-use crate::name::Name;
 use crate::observe::operation;
 use crate::store::{Answer, Message, Op, Reply, RequestId, Ticket as TicketId};
-use crate::task::TaskId;
-use crate::wait::Promise;
 
 impl NameQueue for LockQueue {
     fn new(name: Name, member: Arc<ClientCore<Self>>) -> Arc<Self> {

@@ -11,13 +11,13 @@ use super::lock_queue::Transition;
 use super::ticket::{Granted, Held, TicketState, Waiting};
 use super::waiter::Waiter;
 use super::warnings::Warned;
-use crate::clock::Instant;
-use crate::error::{HoldKind, LockKind};
+use crate::base::clock::Instant;
+use crate::base::error::{HoldKind, LockKind};
+use crate::base::task::Home;
 use crate::observe::{LockLabels, spans_are_on};
 use crate::observer::Metric;
 use crate::store::limits::{CLAIM_MS, TOKENS_END, TOKENS_OF_A_GRANT};
 use crate::store::{Owner, SharedStr, Ticket as TicketId};
-use crate::task::Home;
 
 /// The delay before a grant that came as a message is claimed. Most bodies end sooner, and then only the release is
 /// sent.

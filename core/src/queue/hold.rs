@@ -9,16 +9,16 @@ use std::time::Duration;
 
 use super::grant::Grant;
 use super::lock_queue::LockQueue;
-use crate::clock::{Instant, drift};
-use crate::error::{LockError, LossCause};
+use crate::base::clock::{Instant, drift};
+use crate::base::error::{LockError, LossCause};
+use crate::base::name::Name;
+use crate::base::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use crate::base::task::TaskId;
+use crate::base::wait::DeferredWakes;
 use crate::lease::{ListenerKey, Listeners, Terms};
-use crate::name::Name;
+use crate::member::order::Taken;
 use crate::observe::{CallerPlace, HOLD};
 use crate::observer::{Metric, SharedObserver};
-use crate::order::Taken;
-use crate::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
-use crate::task::TaskId;
-use crate::wait::DeferredWakes;
 
 const HELD: u8 = 0;
 const RELEASED: u8 = 1;

@@ -11,11 +11,11 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use super::hold::Hold;
-use crate::clock::Instant;
-use crate::error::{LockError, LossCause};
+use crate::base::clock::Instant;
+use crate::base::error::{LockError, LossCause};
+use crate::base::process::PerProcess;
+use crate::base::task::TaskId;
 use crate::lease::{Bounds, ListenerKey};
-use crate::process::PerProcess;
-use crate::task::TaskId;
 
 #[doc(hidden)]
 #[derive(Clone, Debug)]

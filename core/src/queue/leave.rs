@@ -8,13 +8,13 @@ use super::due::BRIEF;
 use super::hold::Hold;
 use super::lock_queue::{LockQueue, Transition};
 use super::ticket::{Confirmed, Held, Leaving, Refresher, TicketState, Unlocked, Unlocker};
-use crate::clock::Instant;
-use crate::error::{LockError, LossCause, StoreError, StoreErrorKind};
+use crate::base::clock::Instant;
+use crate::base::error::{LockError, LossCause, StoreError, StoreErrorKind};
+use crate::base::wait::{DeferredWakes, Promise};
 use crate::lease::{Bounds, Terms};
 use crate::observe::HOLD;
 use crate::store::limits::TOKENS_OF_A_GRANT;
 use crate::store::{Reply, Ticket as TicketId};
-use crate::wait::{DeferredWakes, Promise};
 
 const FOREIGN: Duration = Duration::from_secs(1);
 

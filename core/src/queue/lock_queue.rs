@@ -7,16 +7,16 @@ use std::time::Duration;
 
 use super::ticket::{Ticket, TicketState};
 use super::waiter::Waiter;
-use crate::clock::Instant;
-use crate::error::{LockError, StoreError};
+use crate::base::clock::Instant;
+use crate::base::error::{LockError, StoreError};
+use crate::base::name::Name;
+use crate::base::sync::{Mutex, MutexGuard};
+use crate::base::wait::{DeferredWakes, Promise, lock};
 use crate::lease::Terms;
 use crate::member::ClientCore;
-use crate::name::Name;
 use crate::observe::LockLabels;
 use crate::observer::Metric;
 use crate::store::{Answer, Op, Reply, Request, RequestId, Ticket as TicketId};
-use crate::sync::{Mutex, MutexGuard};
-use crate::wait::{DeferredWakes, Promise, lock};
 
 pub(crate) type Member = ClientCore<LockQueue>;
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::lock_queue::{State, Transition};
 use super::ticket::{Ticket, TicketState, Waiting};
 use super::waiter::Waiter;
-use crate::clock::Instant;
+use crate::base::clock::Instant;
 
 /// Waiters for signals have no maximum, because `notify_all` must reach every waiter.
 const TOGETHER: usize = 64;

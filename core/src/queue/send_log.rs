@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::clock::Instant;
+use crate::base::clock::Instant;
 use crate::store::{Lease, Ticket as TicketId};
 
 #[derive(Debug)]

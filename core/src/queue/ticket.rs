@@ -8,11 +8,11 @@ use super::hold::Hold;
 use super::send_log::SendLog;
 use super::waiter::Waiter;
 use super::warnings::Warned;
-use crate::clock::Instant;
-use crate::error::{LockError, StoreError};
+use crate::base::clock::Instant;
+use crate::base::error::{LockError, StoreError};
+use crate::base::wait::{DeferredWakes, Promise};
 use crate::lease::Bound;
 use crate::store::{HolderRecord, Lease, Mode, Op, Share, Ticket as TicketId};
-use crate::wait::{DeferredWakes, Promise};
 
 #[derive(Debug)]
 pub(super) struct Ticket {

@@ -3,13 +3,13 @@ use std::time::Duration;
 
 use super::hold::Hold;
 use super::warnings::Warned;
-use crate::clock::Instant;
-use crate::deadlock::TaskWait;
-use crate::error::LockError;
+use crate::base::clock::Instant;
+use crate::base::error::LockError;
+use crate::base::task::{Home, TaskId};
+use crate::base::wait::{DeferredWakes, Promise};
 use crate::lease::Terms;
+use crate::member::deadlock::TaskWait;
 use crate::store::{Owner, Share, SharedStr};
-use crate::task::{Home, TaskId};
-use crate::wait::{DeferredWakes, Promise};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Patience {

@@ -8,12 +8,12 @@ use super::hold::Hold;
 use super::lock_queue::Transition;
 use super::ticket::{Held, Ticket};
 use super::waiter::Waiter;
-use crate::clock::Instant;
+use crate::base::clock::Instant;
+use crate::base::sync::atomic::{AtomicU32, Ordering};
+use crate::base::task::{Home, all_blocked};
 use crate::config::Deadlock;
 use crate::observe::{ACQUIRE, CallerPlace, HOLD};
 use crate::store::{Meta, SharedStr};
-use crate::sync::atomic::{AtomicU32, Ordering};
-use crate::task::{Home, all_blocked};
 
 const OWN: &str = "the same task took this lock by hand and may be waiting for itself";
 

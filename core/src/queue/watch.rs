@@ -8,8 +8,8 @@ use tracing::field::{Empty, display};
 use tracing::{Span, span};
 
 use super::{Hold, Member};
-use crate::clock::Instant;
-use crate::error::{Holder, LockError};
+use crate::base::clock::Instant;
+use crate::base::error::{Holder, LockError};
 use crate::observe::{ACQUIRE, CallerPlace, LockLabels, outcome, spans_are_on};
 use crate::observer::{Metric, SharedObserver};
 

@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ptr;
 
 use super::{Owner, Site, list};
-use crate::name::NameBuilder;
-use crate::process::PerProcess;
-use crate::sync::Mutex;
-use crate::wait::lock;
+use crate::base::name::NameBuilder;
+use crate::base::process::PerProcess;
+use crate::base::sync::Mutex;
+use crate::base::wait::lock;
 
 static KNOWN: PerProcess<Mutex<Known>> = PerProcess::new(Mutex::default);
 

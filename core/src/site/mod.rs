@@ -10,8 +10,8 @@ use std::fmt;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use crate::error::HoldKind;
-use crate::name::{Name, NameBuilder};
+use crate::base::error::HoldKind;
+use crate::base::name::{Name, NameBuilder};
 
 use class::Class;
 pub(crate) use duplicates::find_duplicates;

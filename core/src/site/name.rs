@@ -1,7 +1,7 @@
 //! The names of a site's locks.
 
 use super::{Owner, Site, duplicates, type_name};
-use crate::name::NameBuilder;
+use crate::base::name::NameBuilder;
 
 impl Site {
     /// Like [`scope`](Self::scope), for a call: warns if another site derives the same name from the type of `Self`.

@@ -5,22 +5,18 @@
 use std::any::Any;
 use std::collections::BTreeSet;
 use std::fmt;
-use std::future::Future;
 use std::panic::{RefUnwindSafe, UnwindSafe};
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use percent_encoding::percent_decode_str;
 
 use super::{Events, MemberId, Options, Reader, Store};
-use crate::address::Dialer;
-use crate::credentials::Source;
-use crate::error::SetupError;
-use crate::name::is_escaped;
-
-/// A future in a box.
-pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+use crate::base::Boxed;
+use crate::base::address::Dialer;
+use crate::base::error::SetupError;
+use crate::base::name::is_escaped;
+use crate::store::credentials::Source;
 
 /// How the servers of a store divide the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::clock::Instant;
-use crate::error::{StoreError, StoreErrorKind};
+use crate::base::clock::Instant;
+use crate::base::error::{StoreError, StoreErrorKind};
 
 /// Until when a store grants nothing, and why; see "Restart and failover" in `docs/protocol.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,8 +10,8 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use uuid::{Builder, Uuid};
 
-use crate::process::forks;
-use crate::sync::chosen_bytes;
+use crate::base::process::forks;
+use crate::base::sync::chosen_bytes;
 
 /// One request for a lock, unique for ever; identifies a waiter, then a holder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use super::{HolderRecord, SharedStr, TicketRecord};
-use crate::error::{HoldKind, Holder, LockError, LockKind};
-use crate::name::Name;
+use crate::base::error::{HoldKind, Holder, LockError, LockKind};
+use crate::base::name::Name;
 
 /// The owner that a call names in place of its task.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl Owner {
     /// Returns the owner as the store keeps it: escaped, and empty for an owner within this client.
     pub fn in_store(owner: Option<&Self>) -> SharedStr {
         match owner {
-            Some(Self::Anywhere(owner)) => crate::name::escape(owner).to_string().into(),
+            Some(Self::Anywhere(owner)) => crate::base::name::escape(owner).to_string().into(),
             _ => SharedStr::default(),
         }
     }
@@ -59,7 +59,7 @@ const MOST_BYTES: usize = 1024;
 impl Meta {
     /// Returns the first word, the machine.
     pub fn machine(host: &str, pod: Option<&str>) -> String {
-        use crate::name::escape;
+        use crate::base::name::escape;
         let host = escape(host);
         match pod {
             Some(pod) => format!("{host}{POD}{}", escape(pod)),
@@ -69,7 +69,7 @@ impl Meta {
 
     /// The inverse of [`machine`](Self::machine).
     pub fn host_and_pod(machine: &str) -> (String, Option<String>) {
-        use crate::name::unescape;
+        use crate::base::name::unescape;
         match machine.split_once(POD) {
             Some((host, pod)) => (unescape(host), Some(unescape(pod))),
             None => (unescape(machine), None),
@@ -78,7 +78,7 @@ impl Meta {
 
     /// Writes a record without an owner or locks. `machine` is a result of [`machine`](Self::machine).
     pub fn write(machine: &str, pid: u32, site: &str) -> SharedStr {
-        format!("{machine} {pid} {}", crate::name::escape(site)).into()
+        format!("{machine} {pid} {}", crate::base::name::escape(site)).into()
     }
 
     /// Appends an owner to `meta`.
@@ -87,7 +87,7 @@ impl Meta {
             Owner::Here(owner) => (HERE, owner),
             Owner::Anywhere(owner) => (ANYWHERE, owner),
         };
-        format!("{meta}{scope}{}", crate::name::escape(owner)).into()
+        format!("{meta}{scope}{}", crate::base::name::escape(owner)).into()
     }
 
     /// Returns `meta` for a task that holds the locks `names`, within `MOST_HELD` and `MOST_BYTES`. Locks that `meta` already
@@ -123,7 +123,7 @@ impl Meta {
 
     /// Like [`read`](Self::read), without the time.
     pub fn caller(meta: &str) -> Option<Holder> {
-        use crate::name::unescape;
+        use crate::base::name::unescape;
         let mut words = meta.split(' ');
         let (host, pod) = Self::host_and_pod(words.next()?);
         let pid = words.next()?.parse().ok()?;
@@ -167,12 +167,12 @@ impl Meta {
     /// The owner that `meta` names.
     pub fn owner(meta: &str) -> Option<String> {
         let named = after(meta, HERE).or_else(|| after(meta, ANYWHERE));
-        named.map(crate::name::unescape)
+        named.map(crate::base::name::unescape)
     }
 
     /// Whether `meta` names `owner` as an owner in the cluster.
     pub fn names(meta: &str, owner: &str) -> bool {
-        after(meta, ANYWHERE) == Some(crate::name::escape(owner).to_string().as_str())
+        after(meta, ANYWHERE) == Some(crate::base::name::escape(owner).to_string().as_str())
     }
 }
 

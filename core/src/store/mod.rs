@@ -5,8 +5,10 @@
 //! own. Nothing here knows about handles, futures or guards.
 
 mod backoff;
+pub(crate) mod credentials;
 pub mod engine;
 mod grant_block;
+pub(crate) mod guarantees;
 mod id;
 pub(crate) mod limits;
 pub(crate) mod memory;
@@ -21,7 +23,7 @@ mod shared_str;
 
 pub use self::backoff::{Backoff, Trouble, jittered};
 pub(crate) use self::engine::of_several;
-pub use self::engine::{Boxed, Checked, Driver, Engine, Layout, Opening, Parsed, Scheme, Several};
+pub use self::engine::{Checked, Driver, Engine, Layout, Opening, Parsed, Scheme, Several};
 pub use self::engine::{decode, invalid, open, parse, same_kind};
 pub use self::grant_block::{Cause, GrantBlock};
 pub use self::id::{MemberId, Ticket, TicketMap};
@@ -35,16 +37,17 @@ pub use self::reader::{Described, Found, Page, Reader, Reading, Replica, Server,
 pub use self::reply::{HolderRecord, Message, NameRecord, Reply, TicketRecord};
 pub use self::server_state::ServerState;
 pub use self::shared_str::SharedStr;
-pub use crate::address::{Address, DialedStream, Dialer, Secret};
-pub use crate::clock::Instant;
-pub use crate::credentials::{Granted, Source};
-pub use crate::error::apart;
-pub use crate::error::{RW_LOCK, StoreErrorKind, with_sources};
-pub use crate::name::{CONDVAR, Name, NameMap, is_escaped};
-pub use crate::wait::{first, lock, tell};
+pub use crate::base::Boxed;
+pub use crate::base::address::{Address, DialedStream, Dialer, Secret};
+pub use crate::base::clock::Instant;
+pub use crate::base::error::apart;
+pub use crate::base::error::{RW_LOCK, StoreErrorKind, with_sources};
+pub use crate::base::name::{CONDVAR, Name, NameMap, is_escaped};
+pub use crate::base::wait::{first, lock, tell};
+pub use crate::store::credentials::{Granted, Source};
 
-use crate::error::StoreError;
-use crate::guarantees::Guarantees;
+use crate::base::error::StoreError;
+use crate::store::guarantees::Guarantees;
 
 /// An operation on a name, and the id that the answer carries.
 #[derive(Debug)]

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{MemberId, SharedStr, Ticket};
-use crate::error::kind::RW_LOCK;
-use crate::error::{HoldKind, LockKind};
+use crate::base::error::kind::RW_LOCK;
+use crate::base::error::{HoldKind, LockKind};
 
 /// Whether an acquire that cannot be granted at once joins the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,9 +7,9 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use super::NameRecord;
-use crate::error::{SetupError, StoreError};
-use crate::guarantees::Guarantees;
-use crate::name::Name;
+use crate::base::error::{SetupError, StoreError};
+use crate::base::name::Name;
+use crate::store::guarantees::Guarantees;
 
 /// A future of a reader.
 pub type Reading<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;

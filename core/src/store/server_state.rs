@@ -1,7 +1,7 @@
 //! [`ServerState`]: the state of a server, as far as it is known without asking the server.
 
 use super::GrantBlock;
-use crate::error::StoreError;
+use crate::base::error::StoreError;
 
 /// A server in use.
 #[derive(Clone, Debug)]

@@ -9,8 +9,8 @@ use std::panic::catch_unwind;
 use std::path::Path;
 
 pub use self::dice::Dice;
-pub use crate::clock::by_hand;
-use crate::credentials::{CredentialsProvider, Given, ServerKind, Source};
+pub use crate::base::clock::by_hand;
+use crate::store::credentials::{CredentialsProvider, Given, ServerKind, Source};
 
 /// A source that asks `provider` for the credentials of single servers.
 pub fn source(provider: impl CredentialsProvider) -> Source {

@@ -1,1 +1,1 @@
-../../../core/src/duration/unit.rs
+../../../core/src/base/duration/unit.rs

@@ -9,8 +9,8 @@ use auto_mutex_core::store::{
 };
 use auto_mutex_core::{ServerKind, SetupError};
 
-use super::access::{Access, Login};
-use super::{Driver, Inspector, Route, Spec, url};
+use crate::access::{Access, Login};
+use crate::{Driver, Inspector, Route, Spec, url};
 
 inventory::submit! {
     Scheme {

@@ -2,12 +2,14 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::command::KEY;
-use super::connect::error::{ConnectError, accept};
-use super::connect::facts::{Facts, number};
-use super::connect::{Connector, Ready};
-use super::error::Code;
-use super::{Spec, reply, term};
+use crate::Spec;
+use crate::connect::facts::{Facts, number};
+use crate::connect::term;
+use crate::connect::{Connector, Ready};
+use crate::error::Code;
+use crate::login::error::{ConnectError, accept};
+use crate::script::command::KEY;
+use crate::script::reply;
 use crate::wire::Value;
 use auto_mutex_core::store::{
     Described, Found, Name, NameRecord, Op, Page, Reader, Reading, Replica, Reply, Server, Snapshot,

@@ -1,6 +1,7 @@
 //! The Redis store: the rules of `docs/protocol.md` as Lua scripts, behind one connection per member.
 //!
-//! `connect/` makes a connection, `driver.rs` replaces a lost one, and `link.rs` serves it: requests of any thread come
+//! `route/` finds the server, `login/` greets it, `connect/` makes a connection ready, and `link/` serves it and replaces a
+//! lost one. `script/` has the rules, with the requests and replies on the wire. Requests of any thread come
 //! through `pipeline/`. Nothing here knows the kinds of locks, nor the queues of waiters in this process.
 
 // Without clusters and replicas, nobody calls what they need of the other folders.
@@ -13,9 +14,7 @@ mod access;
 mod acl;
 #[cfg(feature = "cluster")]
 mod cluster;
-mod command;
 mod connect;
-mod driver;
 mod engine;
 mod error;
 #[cfg(any(test, fuzzing))]
@@ -23,19 +22,14 @@ mod error;
 pub mod fuzzing;
 mod inspector;
 mod link;
-mod pending;
+mod login;
 mod pipeline;
-mod push;
 #[cfg(feature = "redis-1")]
 mod redis_1;
-#[cfg(feature = "replicas")]
-mod replicas;
-mod reply;
 pub(crate) mod rights;
 mod route;
-mod scripts;
+mod script;
 mod shard_channels;
-mod term;
 #[cfg(repository)]
 #[cfg(test)]
 mod tests;
@@ -52,18 +46,18 @@ pub use self::acl::{AclRule, acl_rule};
 use self::connect::Connector;
 pub(crate) use self::connect::inquire;
 pub(crate) use self::connect::probe::name as probe_name;
-pub(crate) use self::connect::throttle::Throttle;
-pub(crate) use self::driver::Driver;
+pub(crate) use self::connect::term::{EPOCH, Guard, TermKeys};
 pub(crate) use self::engine::uses_database;
 pub(crate) use self::engine::{RedisEndpoint, SentinelEndpoint};
 pub(crate) use self::error::Code;
 pub(crate) use self::inspector::Inspector;
+pub(crate) use self::link::driver::Driver;
+pub(crate) use self::login::throttle::Throttle;
 pub(crate) use self::pipeline::Pipeline;
 #[cfg(feature = "redis-1")]
 pub use self::redis_1::Redis1Credentials;
 pub(crate) use self::route::Route;
-pub(crate) use self::scripts::Scripts;
-pub(crate) use self::term::{EPOCH, Guard, TermKeys};
+pub(crate) use self::script::Scripts;
 pub(crate) use self::url::servers;
 
 pub(crate) struct Spec {

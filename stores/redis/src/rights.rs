@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::scripts::Scripts;
+use crate::script::Scripts;
 
 /// Commands for every connection to a server. HELLO needs no right, and neither do AUTH and SETNAME within HELLO.
 pub(crate) const CONNECTION: &[&str] = &[

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use auto_mutex_core::store::{MemberId, Name};
 
-use super::command;
+use crate::script::command;
 
 const MOST: usize = 4096;
 

@@ -5,9 +5,9 @@ use std::task::{Wake, Waker};
 use std::thread;
 
 use super::*;
-use crate::clock::by_hand;
+use crate::base::clock::by_hand;
+use crate::base::error::LockKind;
 use crate::config::Config;
-use crate::error::LockKind;
 use crate::member::NameQueue;
 use crate::queue::{Holds, Member, Want};
 use crate::store::Ticket;

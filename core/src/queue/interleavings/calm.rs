@@ -7,7 +7,7 @@ use shuttle::thread;
 use super::check;
 use super::process::{Cluster, Process, beside_each_other};
 use super::section::{Shape, inside, roll, wait, want};
-use crate::handle::Holding;
+use crate::locks::handle::Holding;
 use crate::store::{Op, Share};
 
 #[test]

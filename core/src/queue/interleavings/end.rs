@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::check;
 use super::process::{Cluster, Process, beside_each_other};
 use super::section::{Shape, inside, leave, roll, wait, want};
-use crate::error::LockError;
+use crate::base::error::LockError;
 use crate::queue::Want;
 use crate::store::{Share, Store as _};
 

@@ -8,10 +8,10 @@ use shuttle::rand::{Rng, thread_rng};
 use shuttle::thread;
 
 use super::witness::Witness;
-use crate::clock::{Instant, by_hand};
+use crate::base::clock::{Instant, by_hand};
+use crate::base::name::Name;
 use crate::config::Config;
 use crate::member::NameQueue;
-use crate::name::Name;
 use crate::queue::Member;
 use crate::store::engine::Driver as _;
 use crate::store::memory::{Driver, MemoryStore};

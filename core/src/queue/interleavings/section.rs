@@ -10,12 +10,12 @@ use shuttle::thread;
 
 use super::process::Process;
 use super::witness::Witness;
-use crate::error::{LockError, LossCause};
-use crate::handle::Holding;
+use crate::base::error::{LockError, LossCause};
+use crate::base::wait::block_on;
 use crate::lease::Terms;
+use crate::locks::handle::Holding;
 use crate::queue::{Acquire, Hold, Past, Patience, Requester, Want};
 use crate::store::{Owner, Share};
-use crate::wait::block_on;
 
 /// A request without a limit for the wait.
 pub(super) fn want(share: Share) -> Want {

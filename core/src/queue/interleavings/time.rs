@@ -9,7 +9,7 @@ use shuttle::thread;
 use super::check;
 use super::process::{Cluster, beside_each_other};
 use super::section::{Shape, inside, leave, roll, wait};
-use crate::error::LockError;
+use crate::base::error::LockError;
 use crate::queue::{Patience, Want};
 use crate::store::Share;
 

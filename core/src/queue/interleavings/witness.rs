@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::clock::Instant;
+use crate::base::clock::Instant;
 use crate::queue::Hold;
 
 /// Records which callers hold. Shuttle switches threads only inside its own primitives, and the mutex of the witness is

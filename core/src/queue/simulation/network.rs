@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::world::World;
-use crate::error::StoreError;
+use crate::base::error::StoreError;
+use crate::base::wait::lock;
 use crate::store::{Answer, Events, MemberId, Message, Request};
-use crate::wait::lock;
 
 impl World {
     /// The server runs one request of node `index`.

@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use crate::clock::Instant;
+use crate::base::clock::Instant;
+use crate::base::sync::Mutex;
+use crate::base::wait::lock;
 use crate::queue::{Acquire, Confirmed, Unlocked};
 use crate::queue::{Hold, Member};
 use crate::store::{Answer, MemberId, Message, Request, Store};
-use crate::sync::Mutex;
-use crate::wait::lock;
 
 /// The member's end of the connection.
 #[derive(Default)]

@@ -4,11 +4,11 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::world::World;
-use crate::error::kind::RW_LOCK;
+use crate::base::error::kind::RW_LOCK;
+use crate::base::wait::DeferredWakes;
 use crate::queue::{Answered, Hold};
 use crate::store::memory::state::State;
 use crate::store::{Lease, MemberId, Mode, Op, Reply, Share, Signal, Ticket};
-use crate::wait::DeferredWakes;
 
 /// The kind of lock that the name is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,17 +8,17 @@ use std::time::Duration;
 
 use super::node::{Node, Wire};
 use super::shape::{Shape, Signals};
-use crate::clock::{Instant, by_hand};
+use crate::base::clock::{Instant, by_hand};
+use crate::base::error::LockError;
+use crate::base::name::Name;
+use crate::base::wait::{DeferredWakes, lock};
 use crate::config::Config;
-use crate::error::LockError;
 use crate::lease::Terms;
-use crate::name::Name;
 use crate::queue::{Hold, Member};
 use crate::queue::{Past, Patience, Requester, Want};
 use crate::store::memory::state::State;
 use crate::store::{Events, Lease, MemberId, Op, Ticket};
 use crate::testing::Dice;
-use crate::wait::{DeferredWakes, lock};
 
 pub(super) struct World {
     pub(super) dice: Dice,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Rig, SECOND, TOKEN, grant, granted, lock, poll, queued};
-use crate::error::{LockError, LockKind, StoreErrorKind};
+use crate::base::error::{LockError, LockKind, StoreErrorKind};
 use crate::member::NameQueue;
 use crate::queue::send_log::SendLog;
 use crate::queue::{Patience, Want};
@@ -126,7 +126,7 @@ fn a_grant_that_took_as_long_as_it_lasts_is_asked_about_five_times() {
             let sent = rig.now;
             let valid = sent.until(sent.validity(10 * SECOND));
             rig.now = sent.after(valid - Duration::from_nanos(u64::from(!late)));
-            crate::clock::by_hand::set(rig.now);
+            crate::base::clock::by_hand::set(rig.now);
             rig.answer(next, granted());
             let told = poll(&mut waits);
             if !late {

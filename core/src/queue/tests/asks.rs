@@ -1,12 +1,12 @@
 //! Which tickets wait in the store, and for whom.
 
 use super::{Rig, SECOND, TOKEN, grant, poll, queued};
-use crate::error::LockError;
+use crate::base::error::LockError;
+use crate::base::task::Home;
+use crate::base::wait::lock;
 use crate::queue::waiter::Patience;
 use crate::queue::{Requester, Want};
 use crate::store::{Cause, Events, GrantBlock, HolderRecord, Lease, Node, Op, Owner, Reply, Share};
-use crate::task::Home;
-use crate::wait::lock;
 
 fn owned(owner: &'static str) -> Want {
     Want {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Rig, SECOND, granted, poll};
-use crate::error::LockError;
+use crate::base::error::LockError;
 use crate::queue::{Patience, Want};
 use crate::store::{Op, Reply, Request};
 

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::{Rig, SECOND, TOKEN, granted, lock, poll, queued};
-use crate::clock::by_hand;
+use crate::base::clock::by_hand;
 use crate::config::Config;
 use crate::lease::Terms;
 use crate::queue::Want;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Acquire, Pin, Rig, SECOND, TOKEN, lock, poll, queued};
-use crate::clock::Instant;
+use crate::base::clock::Instant;
 use crate::queue::Want;
 use crate::store::{
     Cause, Events, GrantBlock, HolderRecord, Lease, Message, Node, Op, Owner, Reply, Share, Ticket,

@@ -3,10 +3,10 @@
 use std::thread;
 
 use super::{Rig, SECOND, queued};
-use crate::error::LockError;
+use crate::base::error::LockError;
+use crate::base::task::Home;
 use crate::queue::{Patience, Requester, Want};
 use crate::store::Share;
-use crate::task::Home;
 
 /// A request for some of three units, by a call that blocks this thread.
 fn blocking(units: u32) -> Want {

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Pin, Rig, SECOND, poll};
-use crate::clock::{Instant, by_hand};
+use crate::base::clock::{Instant, by_hand};
+use crate::base::error::LockError;
+use crate::base::name::Name;
 use crate::config::Config;
-use crate::error::LockError;
 use crate::lease::Terms;
-use crate::name::Name;
 use crate::queue::{Acquire, Hold, LockQueue, Member, Want};
 use crate::store::memory::{Driver, MemoryStore};
 use crate::store::{Events, MemberId, NameRecord, Node, Op, Owner, Reply, Share};

@@ -25,17 +25,17 @@ use std::thread;
 use std::time::Duration;
 
 use super::{Acquire, Past, Patience, Requester, Want};
-use crate::clock::{Instant, by_hand};
+use crate::base::clock::{Instant, by_hand};
+use crate::base::error::{LockError, StoreError, StoreErrorKind};
+use crate::base::name::Name;
+use crate::base::sync::Mutex;
+use crate::base::wait::lock;
 use crate::config::Config;
-use crate::error::{LockError, StoreError, StoreErrorKind};
 use crate::lease::{ListenerKey, Terms};
-use crate::name::Name;
 use crate::queue::{Hold, Member};
 use crate::store::{
     Answer, Events, Lease, Message, Node, Op, Reply, Request, Share, Store, Ticket,
 };
-use crate::sync::Mutex;
-use crate::wait::lock;
 
 const TOKEN: u64 = 1_700_000_000_000_000;
 const SECOND: Duration = Duration::from_secs(1);

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Rig, grant, granted, poll};
+use crate::base::error::LockError;
+use crate::base::name::Name;
 use crate::config::{Config, Deadlock};
-use crate::deadlock::{Answer, Probe};
-use crate::error::LockError;
-use crate::name::Name;
+use crate::member::deadlock::{Answer, Probe};
 use crate::queue::{Hold, Want};
 use crate::store::{
     Events, MemberId, Message, NameRecord, Op, Reply, Request, Ticket, TicketRecord,
@@ -72,7 +72,7 @@ fn state(holder: TicketRecord, waiter: TicketRecord) -> Reply {
 
 /// Takes all submitted requests, and returns those of a search.
 fn searching(rig: &Rig) -> Vec<Request> {
-    let all = std::mem::take(&mut *crate::wait::lock(&rig.wire.0));
+    let all = std::mem::take(&mut *crate::base::wait::lock(&rig.wire.0));
     let of_search = |request: &Request| matches!(request.op, Op::Inspect | Op::Probe { .. });
     all.into_iter().filter(of_search).collect()
 }
@@ -164,13 +164,13 @@ fn a_deadlock_with_another_member_fails_the_younger() {
         assert!(poll(&mut waits).is_none(), "round {round}");
         let answer = Answer {
             round: number,
-            holds: vec![crate::deadlock::WaitingHold {
+            holds: vec![crate::member::deadlock::WaitingHold {
                 ticket: theirs,
                 token: 5,
                 units: 1,
                 held: AFTER,
                 meta: "other 8 s%20at%20b.rs:9".into(),
-                waits: vec![crate::deadlock::Wait {
+                waits: vec![crate::member::deadlock::Wait {
                     id: behind,
                     name: Name::from_escaped("queue:outer"),
                     units: 1,

@@ -4,7 +4,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use super::{Rig, SECOND, granted, lock, poll, queued};
-use crate::error::{LockError, StoreError, StoreErrorKind};
+use crate::base::error::{LockError, StoreError, StoreErrorKind};
 use crate::queue::{Patience, Want};
 use crate::store::{Events, Node, Op, Reply, Share};
 

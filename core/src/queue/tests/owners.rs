@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Rig, SECOND, grant, granted, lock, poll, queued};
-use crate::error::LockError;
+use crate::base::error::LockError;
 use crate::queue::{Patience, Want};
 use crate::store::{Events, Op, Owner, Reply};
 

@@ -6,7 +6,7 @@ use std::task::{Context, Waker};
 use std::time::Duration;
 
 use super::{Acquire, Pin, Rig, SECOND, TOKEN, grant, lock, poll, queued};
-use crate::error::kind::RW_LOCK;
+use crate::base::error::kind::RW_LOCK;
 use crate::queue::Want;
 use crate::queue::lock_queue::Transition;
 use crate::store::{Events, Lease, Message, Node, Op, Owner, Reply, Request, Share, Ticket};

@@ -3,8 +3,8 @@
 use std::task::{Context, Poll, Waker};
 
 use super::{Rig, SECOND, lock};
-use crate::clock::by_hand;
-use crate::error::{LockError, StoreErrorKind};
+use crate::base::clock::by_hand;
+use crate::base::error::{LockError, StoreErrorKind};
 use crate::queue::Answered;
 use crate::store::{Events, NameRecord, Node, Op, Reply, Signal, Ticket};
 

@@ -1,8 +1,8 @@
 //! Requests that end a hold or a part of it: releases, also those that meet foreign data, handoffs, and downgrades.
 
 use super::{Rig, SECOND, granted};
-use crate::clock::by_hand;
-use crate::error::{LockError, StoreErrorKind};
+use crate::base::clock::by_hand;
+use crate::base::error::{LockError, StoreErrorKind};
 use crate::member::NameQueue;
 use crate::queue::Want;
 use crate::store::{Op, Reply, Share};

@@ -9,7 +9,7 @@ use tracing::{Event, Level, Metadata, Subscriber, span};
 
 use super::in_memory::Free;
 use super::{Rig, poll};
-use crate::clock::by_hand;
+use crate::base::clock::by_hand;
 
 /// The warnings of this thread.
 #[derive(Clone, Default)]

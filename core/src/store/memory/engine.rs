@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{MemoryStore, Space};
-use crate::credentials::Source;
-use crate::error::SetupError;
+use crate::base::error::SetupError;
+use crate::store::credentials::Source;
 use crate::store::engine::{
     Checked, Driver, Engine, Layout, Opening, Scheme, decode, invalid, same_kind,
 };

@@ -4,11 +4,11 @@ use std::future::ready;
 use std::sync::Arc;
 
 use super::Space;
-use crate::error::SetupError;
-use crate::name::Name;
+use crate::base::error::SetupError;
+use crate::base::name::Name;
+use crate::base::wait::lock;
 use crate::store::reader::{Described, Found, Page, Reader, Reading, Snapshot};
 use crate::store::{MemberId, Op, Reply, matches};
-use crate::wait::lock;
 
 impl Reader for Arc<Space> {
     fn connect(&mut self) -> Reading<'_, Result<(), SetupError>> {

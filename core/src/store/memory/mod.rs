@@ -17,15 +17,15 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::mpsc;
 
 use self::state::State;
-use super::engine::Boxed;
 use super::{Answer, Events, MemberId, Message, Node, Request, Store};
-use crate::clock::Instant;
-use crate::error::SetupError;
-use crate::guarantees::Guarantees;
-use crate::name::{Name, NameMap};
-use crate::process::PerProcess;
-use crate::sync::{Mutex, PoisonError};
-use crate::wait::lock;
+use crate::base::Boxed;
+use crate::base::clock::Instant;
+use crate::base::error::SetupError;
+use crate::base::name::{Name, NameMap};
+use crate::base::process::PerProcess;
+use crate::base::sync::{Mutex, PoisonError};
+use crate::base::wait::lock;
+use crate::store::guarantees::Guarantees;
 
 /// After this many operations, or more if there are many names.
 const SWEEP_EVERY: usize = 4096;

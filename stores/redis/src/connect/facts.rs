@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use auto_mutex_core::{AfterFailover, AfterRestart, Eviction, Guarantees};
 
-use super::super::error::Code;
-use super::super::term::Guard;
+use crate::connect::term::Guard;
+use crate::error::Code;
 use crate::wire::{Connection, Value};
 
 const SETTINGS: [&str; 3] = ["appendfsync", "save", "min-replicas-to-write"];
@@ -15,19 +15,19 @@ const SETTINGS: [&str; 3] = ["appendfsync", "save", "min-replicas-to-write"];
 type Answer = Result<String, Withheld>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Withheld {
+pub(crate) enum Withheld {
     Right,
     /// For every user: the command is disabled or renamed, for example CONFIG on managed services.
     Disabled,
 }
 
-pub(in super::super) fn ask_setting(out: &mut Vec<u8>, name: &str) {
+pub(crate) fn ask_setting(out: &mut Vec<u8>, name: &str) {
     let mut get = redis::cmd("CONFIG");
     get.arg("GET").arg(name).write_packed_command(out);
 }
 
 /// Some servers reply with a list although RESP3 has maps.
-pub(in super::super) fn setting(reply: &Value<'_>) -> Answer {
+pub(crate) fn setting(reply: &Value<'_>) -> Answer {
     let value = match reply {
         Value::Map(pairs) => pairs.first().map(|(_, value)| value),
         Value::List(words) => words.get(1),
@@ -45,17 +45,14 @@ fn text(reply: &Value<'_>) -> Answer {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in super::super) struct Facts {
+pub(crate) struct Facts {
     info: Answer,
     settings: [Answer; SETTINGS.len()],
     lag: Duration,
 }
 
 impl Facts {
-    pub(in super::super) async fn ask(
-        connection: &mut Connection,
-        lag: Duration,
-    ) -> io::Result<Self> {
+    pub(crate) async fn ask(connection: &mut Connection, lag: Duration) -> io::Result<Self> {
         let mut question = Vec::new();
         redis::cmd("INFO").write_packed_command(&mut question);
         for name in SETTINGS {
@@ -75,7 +72,7 @@ impl Facts {
     }
 
     #[cfg(any(test, fuzzing))]
-    pub(in super::super) fn of(said: &[Value<'_>], lag: Duration) -> Self {
+    pub(crate) fn of(said: &[Value<'_>], lag: Duration) -> Self {
         let said = |index| said.get(index).unwrap_or(&Value::Nil);
         Self {
             info: text(said(0)),
@@ -84,7 +81,7 @@ impl Facts {
         }
     }
 
-    pub(in super::super) fn field(&self, name: &str) -> Option<&str> {
+    pub(crate) fn field(&self, name: &str) -> Option<&str> {
         let mut lines = self.info.as_deref().ok()?.lines();
         lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':').map(str::trim))
     }
@@ -94,7 +91,7 @@ impl Facts {
         self.settings[index].as_deref().ok()
     }
 
-    pub(in super::super) fn guarantees(&self, guard: &Guard, replicas: u32) -> Guarantees {
+    pub(crate) fn guarantees(&self, guard: &Guard, replicas: u32) -> Guarantees {
         let withheld = |why| {
             let info = (self.info == Err(why)).then_some("info");
             let config = self.settings.contains(&Err(why)).then_some("config|get");
@@ -157,14 +154,14 @@ impl Facts {
     }
 }
 
-pub(in super::super) fn number(text: Option<&str>) -> Option<u64> {
+pub(crate) fn number(text: Option<&str>) -> Option<u64> {
     text?.parse().ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::term::TermKeys;
+    use crate::connect::term::TermKeys;
     use crate::wire::ErrorReply;
     use auto_mutex_core::Weakness;
 

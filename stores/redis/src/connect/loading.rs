@@ -7,10 +7,10 @@ use auto_mutex_core::store::{Backoff, MemberId, StoreErrorKind};
 use redis::Cmd;
 use tokio::time::sleep;
 
-use super::super::error::{self, Code};
-use super::super::scripts::Scripts;
-use super::FIRST_PAUSE;
-use super::error::{ConnectError, accept};
+use crate::error::{self, Code};
+use crate::login::FIRST_PAUSE;
+use crate::login::error::{ConnectError, accept};
+use crate::script::Scripts;
 use crate::wire::{Connection, USUAL_SILENCE, Value};
 
 const CLAIM: Duration = Duration::from_secs(2);
@@ -36,7 +36,7 @@ pub(super) fn missing<'a>(
 }
 
 /// The wait for another client has no limit. Without `key`, each client loads the scripts itself.
-pub(in super::super) async fn supply<'a>(
+pub(crate) async fn supply<'a>(
     connection: &mut Connection,
     scripts: &'a Scripts,
     key: Option<&str>,
@@ -82,7 +82,7 @@ pub(in super::super) async fn supply<'a>(
     Ok(())
 }
 
-pub(in super::super) fn load<'a>(cmd: &'a mut Cmd, text: &str) -> &'a mut Cmd {
+pub(crate) fn load<'a>(cmd: &'a mut Cmd, text: &str) -> &'a mut Cmd {
     cmd.arg("SCRIPT").arg("LOAD").arg(text)
 }
 

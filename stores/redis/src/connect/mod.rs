@@ -1,13 +1,9 @@
 //! [`Connector`]: opens connections, from the first byte to the confirmed subscription.
 
-pub(super) mod error;
 pub(super) mod facts;
-pub(super) mod hello;
 pub(super) mod loading;
 pub(super) mod probe;
-pub(super) mod renewal;
-pub(super) mod throttle;
-pub(super) mod unsuitable;
+pub(crate) mod term;
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,16 +14,17 @@ use auto_mutex_core::{Guarantees, SetupError, StoreError, TlsError};
 use redis::Cmd;
 use tokio::time::{Instant, sleep, timeout_at};
 
-use self::error::{ConnectError, accept};
 use self::facts::Facts;
-use self::renewal::Renewal;
-use super::route::{Primary, Route};
-use super::term::{self, Term};
-use super::{RedisEndpoint, Spec, command};
+use self::term::Term;
+use crate::login::error::{ConnectError, accept};
+use crate::login::renewal::Renewal;
+use crate::login::{FIRST_PAUSE, hello};
+use crate::route::{Primary, Route};
+use crate::script::command;
 use crate::wire::{self, Connection, Limits, USUAL_SILENCE, Value};
+use crate::{RedisEndpoint, Spec};
 
 const PAUSE: Duration = Duration::from_millis(50);
-pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LOADING: Duration = Duration::from_secs(2);
 
 const READER: &str = "auto_mutex:operator";

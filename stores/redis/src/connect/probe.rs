@@ -5,11 +5,12 @@ use std::time::Duration;
 use auto_mutex_core::store::{Lease, MemberId, Mode, Name, Op, Share, Signal, Ticket};
 use redis::Cmd;
 
-use super::super::command;
-use super::super::reply;
-use super::super::scripts::Scripts;
-use super::error::{ConnectError, accept};
-use super::{loading, unsuitable};
+use super::loading;
+use crate::login::error::{ConnectError, accept};
+use crate::login::unsuitable;
+use crate::script::Scripts;
+use crate::script::command;
+use crate::script::reply;
 use crate::wire::Connection;
 
 /// Reserved, because names of users never begin with a colon. It's short, because its keys are sent often.

@@ -8,11 +8,13 @@ use auto_mutex_core::store::{Instant, Lease, Meta, Mode, Op, Reply, Share, Ticke
 #[cfg(feature = "cluster")]
 pub use crate::cluster::fuzzing::{errors, slots};
 use crate::connect::facts::Facts;
-use crate::connect::hello;
-use crate::term::{self, Guard, Term};
+use crate::connect::term::{self, Guard, Term};
+use crate::login::hello;
+use crate::script::push;
+use crate::script::reply;
 use crate::wire::Value;
 pub(crate) use crate::wire::fuzzing::each;
-use crate::{TermKeys, error, push, reply, route};
+use crate::{TermKeys, error, route};
 
 /// Messages on the member's channel.
 pub fn messages(bytes: &[u8]) {

@@ -7,8 +7,8 @@ use std::thread;
 use auto_mutex_core::store::{Answer, Op, Request, ServerState, Store, lock};
 use auto_mutex_core::{Guarantees, StoreError};
 
-use super::super::pending::Sending;
 use super::Pipeline;
+use crate::pipeline::pending::Sending;
 
 const FEW: usize = 4;
 
@@ -102,7 +102,7 @@ impl Pipeline {
 #[cfg(repository)]
 #[cfg(test)]
 impl Pipeline {
-    pub(in super::super) fn unwritten(&self) -> usize {
+    pub(crate) fn unwritten(&self) -> usize {
         lock(&self.state).out.len()
     }
 }

@@ -8,16 +8,17 @@ use std::thread;
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{GrantBlock, Granted, Instant, Name, Request, lock};
 
-use super::super::connect::{Ready, hello, loading};
-use super::super::error::{self, Code};
-use super::super::pending::{Awaited, Sending};
-use super::super::shard_channels::ShardChannels;
-use super::super::term::{self, Term};
 use super::{KEPT, Pipeline, State};
+use crate::connect::term::{self, Term};
+use crate::connect::{Ready, loading};
+use crate::error::{self, Code};
+use crate::login::hello;
+use crate::pipeline::pending::{Awaited, Sending};
+use crate::shard_channels::ShardChannels;
 use crate::wire::Value;
 
 impl Pipeline {
-    pub(in super::super) fn connect(&self, ready: &Ready) -> VecDeque<Request> {
+    pub(crate) fn connect(&self, ready: &Ready) -> VecDeque<Request> {
         let mut state = lock(&self.state);
         state.out.open(Some(ready.connection.stream.clone()));
         state.due = true;
@@ -32,7 +33,7 @@ impl Pipeline {
         std::mem::take(&mut state.waiting)
     }
 
-    pub(in super::super) fn disconnect(&self, awaited: &mut VecDeque<Awaited>, error: &StoreError) {
+    pub(crate) fn disconnect(&self, awaited: &mut VecDeque<Awaited>, error: &StoreError) {
         let mut state = lock(&self.state);
         state.down = Some(error.clone());
         // Another thread may be writing at this moment. It must not continue on this connection.
@@ -46,12 +47,12 @@ impl Pipeline {
         self.under_way.store(0, Ordering::Relaxed);
     }
 
-    pub(in super::super) fn still_disconnected(&self, error: StoreError) {
+    pub(crate) fn still_disconnected(&self, error: StoreError) {
         lock(&self.state).down = Some(error);
     }
 
     /// `None`: no more requests are accepted, and none is left.
-    pub(in super::super) fn refused(&self, cx: &Context<'_>) -> Option<VecDeque<Request>> {
+    pub(crate) fn refused(&self, cx: &Context<'_>) -> Option<VecDeque<Request>> {
         let mut state = lock(&self.state);
         if state.closed && state.waiting.is_empty() {
             return None;
@@ -60,24 +61,24 @@ impl Pipeline {
         Some(std::mem::take(&mut state.waiting))
     }
 
-    pub(in super::super) fn abandon(&self) {
+    pub(crate) fn abandon(&self) {
         let mut state = lock(&self.state);
         state.closed = true;
         state.out.open(None);
     }
 
     /// Notes that the engine has read something, and will call [`poll_write`](Self::poll_write) before it sleeps.
-    pub(in super::super) fn awake(&self) {
+    pub(crate) fn awake(&self) {
         let mut state = lock(&self.state);
         state.due = true;
         state.reader.get_or_insert_with(|| thread::current().id());
     }
 
-    pub(in super::super) fn opens(&self) -> u64 {
+    pub(crate) fn opens(&self) -> u64 {
         lock(&self.state).term.opens()
     }
 
-    pub(in super::super) fn refill(&self, awaited: &mut VecDeque<Awaited>) {
+    pub(crate) fn refill(&self, awaited: &mut VecDeque<Awaited>) {
         if awaited.is_empty() {
             if awaited.capacity() > KEPT {
                 *awaited = VecDeque::new();
@@ -86,29 +87,29 @@ impl Pipeline {
         }
     }
 
-    pub(in super::super) fn replied(&self) {
+    pub(crate) fn replied(&self) {
         self.under_way.fetch_sub(1, Ordering::Relaxed);
     }
 
-    pub(in super::super) fn is_done(&self) -> bool {
+    pub(crate) fn is_done(&self) -> bool {
         let state = lock(&self.state);
         state.closed && state.waiting.is_empty()
     }
 
-    pub(in super::super) fn is_quiet(&self) -> bool {
+    pub(crate) fn is_quiet(&self) -> bool {
         self.under_way.load(Ordering::Relaxed) == 0
     }
 
-    pub(in super::super) fn has_written(&self) -> bool {
+    pub(crate) fn has_written(&self) -> bool {
         std::mem::take(&mut lock(&self.state).wrote)
     }
 
-    pub(in super::super) fn hold(&self) {
+    pub(crate) fn hold(&self) {
         lock(&self.state).held = true;
     }
 
     /// Requires that no reply is outstanding.
-    pub(in super::super) fn write_again(&self, sendings: &mut Vec<Sending>) {
+    pub(crate) fn write_again(&self, sendings: &mut Vec<Sending>) {
         let mut state = lock(&self.state);
         self.load_scripts(&mut state);
         for sending in sendings.drain(..) {
@@ -125,7 +126,7 @@ impl Pipeline {
     }
 
     /// Asks for the term: since the last query, the server may have been a replica. Forgets names without recent requests.
-    pub(in super::super) fn ask_term(&self) {
+    pub(crate) fn ask_term(&self) {
         let mut state = lock(&self.state);
         self.ask_term_by(&mut state, 0);
         if let Some(channels) = &mut state.shard_channels {
@@ -145,7 +146,7 @@ impl Pipeline {
     }
 
     /// Returns the block, if the server grants nothing. An error ends the connection: the server's state is unknown.
-    pub(in super::super) fn term_is(
+    pub(crate) fn term_is(
         &self,
         key: usize,
         reply: &Value<'_>,
@@ -179,7 +180,7 @@ impl Pipeline {
         Ok(closed.and_then(|term| term.closing))
     }
 
-    pub(in super::super) fn queued(&self, name: &Name) {
+    pub(crate) fn queued(&self, name: &Name) {
         if !self.connector.spec.scripts.are_of_cluster() {
             return;
         }
@@ -195,7 +196,7 @@ impl Pipeline {
         self.expect(state, Awaited::ShardChannel(channel));
     }
 
-    pub(in super::super) fn lost_shard_channel(&self, channel: &str, error: Option<Code>) {
+    pub(crate) fn lost_shard_channel(&self, channel: &str, error: Option<Code>) {
         let mut state = lock(&self.state);
         let Some(channels) = &mut state.shard_channels else {
             return;
@@ -210,23 +211,20 @@ impl Pipeline {
         }
     }
 
-    pub(in super::super) fn authenticate(&self, who: &Granted) {
+    pub(crate) fn authenticate(&self, who: &Granted) {
         let mut state = lock(&self.state);
         state.out.encode(|cmd| hello::log_in(cmd, who));
         self.expect(&mut state, Awaited::Auth);
     }
 
-    pub(in super::super) fn ping(&self) {
+    pub(crate) fn ping(&self) {
         let mut state = lock(&self.state);
         state.out.encode(|cmd| cmd.arg("PING"));
         self.expect(&mut state, Awaited::Unimportant);
     }
 
     /// Ready without an error: closed, and all requests are answered.
-    pub(in super::super) fn poll_write(
-        &self,
-        cx: &mut Context<'_>,
-    ) -> Poll<Result<(), StoreError>> {
+    pub(crate) fn poll_write(&self, cx: &mut Context<'_>) -> Poll<Result<(), StoreError>> {
         let failed = |cause| Poll::Ready(Err(error::of_socket(&cause)));
         loop {
             let mut state = lock(&self.state);

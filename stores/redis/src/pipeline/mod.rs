@@ -5,6 +5,7 @@
 
 mod caller;
 mod engine;
+pub(crate) mod pending;
 
 use std::collections::VecDeque;
 use std::io;
@@ -16,11 +17,11 @@ use std::thread::ThreadId;
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{Name, Op, Request, lock, not_yet};
 
-use super::command;
-use super::connect::Connector;
-use super::pending::{Awaited, Sending};
-use super::shard_channels::ShardChannels;
-use super::term::Term;
+use crate::connect::Connector;
+use crate::connect::term::Term;
+use crate::pipeline::pending::{Awaited, Sending};
+use crate::script::command;
+use crate::shard_channels::ShardChannels;
 use crate::wire::Outbox;
 
 /// The limits of requests in flight, and of bytes in the buffer. Beyond these limits, requests wait unencoded.

@@ -11,7 +11,7 @@ use auto_mutex_core::store::Address;
 
 pub(super) use self::sentinel::Primary;
 use self::sentinels::Sentinels;
-use super::connect::error::ConnectError;
+use crate::login::error::ConnectError;
 use crate::wire::Limits;
 use crate::{RedisEndpoint, SentinelEndpoint};
 

@@ -4,15 +4,15 @@ use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{Address, Granted};
 use redis::Cmd;
 
-use super::super::connect::error::{ConnectError, accept};
-use super::super::connect::hello;
-use super::super::rights::SWITCHED;
 use crate::SentinelEndpoint;
+use crate::login::error::{ConnectError, accept};
+use crate::login::hello;
+use crate::rights::SWITCHED;
 use crate::wire::{Connection, Limits, Value};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in super::super) struct Primary {
-    pub(in super::super) address: Address,
+pub(crate) struct Primary {
+    pub(crate) address: Address,
     /// Grows with each failover: if two sentinels differ, the higher epoch is right.
     pub(super) epoch: u64,
 }

@@ -9,10 +9,10 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
-use super::super::connect::error::ConnectError;
 use super::sentinel::{self, Primary};
 use crate::SentinelEndpoint;
 use crate::engine::listed;
+use crate::login::error::ConnectError;
 use crate::wire::Limits;
 
 pub(super) const SENTINEL_SILENCE: Duration = Duration::from_millis(800);

@@ -7,13 +7,13 @@ use auto_mutex_core::store::{Address, Backoff, first, tell};
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 
-use super::super::connect::FIRST_PAUSE;
-use super::super::connect::error::{ConnectError, accepted};
-use super::super::connect::hello;
-use super::super::connect::renewal::Renewal;
-use super::super::connect::throttle::Throttle;
 use super::sentinel;
 use super::sentinels::{SENTINEL_SILENCE, Sentinels};
+use crate::login::FIRST_PAUSE;
+use crate::login::error::{ConnectError, accepted};
+use crate::login::hello;
+use crate::login::renewal::Renewal;
+use crate::login::throttle::Throttle;
 use crate::wire::Limits;
 
 /// After this time of silence, the sentinel is asked: it may be dead, or may have been cut off during a failover.

@@ -4,11 +4,11 @@
 use auto_mutex_core::store::MemberId;
 use redis::Connection;
 
-use super::super::connect::loading;
-use super::super::scripts::Scripts;
-use super::super::term::TermKeys;
 use super::server::{LONG, Server, connect, run};
 use super::transport::Peer;
+use crate::connect::loading;
+use crate::connect::term::TermKeys;
+use crate::script::Scripts;
 use crate::wire;
 use crate::wire::Limits;
 use crate::wire::Transport;

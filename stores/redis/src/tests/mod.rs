@@ -15,7 +15,7 @@ mod transport;
 
 use auto_mutex_core::store::Name;
 
-use crate::command::KEY;
+use crate::script::command::KEY;
 
 /// The keys of a name begin with its first key, and end so.
 const KEYS: [&str; 6] = ["", ":tickets", ":held", ":queue", ":gone", ":signals"];

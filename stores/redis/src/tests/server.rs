@@ -12,13 +12,13 @@ use auto_mutex_core::{Config, SetupError, StoreError};
 use redis::{Cmd, Connection, FromRedisValue};
 use tempfile::TempDir;
 
-use super::super::command;
-use super::super::reply;
-use super::super::scripts::Scripts;
-use super::super::{Driver, Guard, Pipeline, Spec};
 use crate::RedisEndpoint;
 use crate::Route;
+use crate::script::Scripts;
+use crate::script::command;
+use crate::script::reply;
 use crate::wire::{ErrorReply, Value};
+use crate::{Driver, Guard, Pipeline, Spec};
 
 /// Far longer than even a slow machine needs.
 pub(super) const LONG: Duration = Duration::from_secs(60);
@@ -172,7 +172,7 @@ pub(super) fn parse(value: &redis::Value, op: &Op) -> Result<Reply, StoreError> 
 }
 
 /// Converts a value of the `redis` crate to ours.
-pub(in super::super) fn borrowed(value: &redis::Value) -> Value<'_> {
+pub(crate) fn borrowed(value: &redis::Value) -> Value<'_> {
     match value {
         redis::Value::Nil => Value::Nil,
         redis::Value::Int(number) => Value::Integer(*number),

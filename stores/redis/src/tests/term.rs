@@ -5,9 +5,9 @@ use std::time::Duration;
 use auto_mutex_core::store::Instant;
 use redis::{Connection, Value};
 
-use super::super::scripts::Scripts;
-use super::super::term::{self, Guard, Term, TermKeys};
 use super::server::{LONG, Server, attempt, borrowed, guard, run};
+use crate::connect::term::{self, Guard, Term, TermKeys};
+use crate::script::Scripts;
 
 /// The scripts' source of time for this test.
 const CLOCK: &str = "local function clock() return tonumber(redis.call('GET', 'now')) end\n";

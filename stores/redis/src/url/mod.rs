@@ -16,8 +16,8 @@ use auto_mutex_core::store::{Address, Engine, decode, invalid};
 
 use self::authority::database;
 use self::parts::Url;
-use super::access::Access;
-use super::{RedisEndpoint, SentinelEndpoint};
+use crate::access::Access;
+use crate::{RedisEndpoint, SentinelEndpoint};
 
 const SERVER_PORT: u16 = 6379;
 const SENTINEL_PORT: u16 = 26379;

@@ -19,17 +19,17 @@ use crate::wire::Transport;
 
 const NO_LIMIT: Duration = Duration::MAX;
 
-pub(in super::super) struct Connection {
-    pub(in super::super) stream: Arc<Stream>,
-    pub(in super::super) inbox: Inbox,
+pub(crate) struct Connection {
+    pub(crate) stream: Arc<Stream>,
+    pub(crate) inbox: Inbox,
     silence: Duration,
     /// How many bytes were sent last; they may still be in transit.
     sent: usize,
-    pub(in super::super) slowest: Duration,
+    pub(crate) slowest: Duration,
 }
 
 impl Connection {
-    pub(in super::super) async fn open(
+    pub(crate) async fn open(
         address: &Address,
         transport: &Transport,
         limits: Limits,
@@ -45,11 +45,11 @@ impl Connection {
         })
     }
 
-    pub(in super::super) fn lift_limits(&mut self) {
+    pub(crate) fn lift_limits(&mut self) {
         self.silence = NO_LIMIT;
     }
 
-    pub(in super::super) async fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+    pub(crate) async fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.sent = bytes.len();
         let mut written = 0;
         while written < bytes.len() {
@@ -60,12 +60,12 @@ impl Connection {
         Ok(())
     }
 
-    pub(in super::super) async fn ask(&mut self, command: &Cmd) -> io::Result<Value<'_>> {
+    pub(crate) async fn ask(&mut self, command: &Cmd) -> io::Result<Value<'_>> {
         self.send(&command.get_packed_command()).await?;
         self.reply().await
     }
 
-    pub(in super::super) async fn reply(&mut self) -> io::Result<Value<'_>> {
+    pub(crate) async fn reply(&mut self) -> io::Result<Value<'_>> {
         loop {
             let began = Instant::now();
             self.arrival(self.silence).await?;
@@ -77,18 +77,18 @@ impl Connection {
         }
     }
 
-    pub(in super::super) async fn next(&mut self) -> io::Result<Value<'_>> {
+    pub(crate) async fn next(&mut self) -> io::Result<Value<'_>> {
         self.arrival(self.silence).await?;
         self.taken()
     }
 
     /// The next reply or push, without a time limit. Cancel safe.
-    pub(in super::super) async fn whenever(&mut self) -> io::Result<Value<'_>> {
+    pub(crate) async fn whenever(&mut self) -> io::Result<Value<'_>> {
         self.arrival(NO_LIMIT).await?;
         self.taken()
     }
 
-    pub(in super::super) fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+    pub(crate) fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         self.inbox.poll_fill(cx, &self.stream)
     }
 

@@ -10,7 +10,7 @@ use super::value::{Garbage, Value, parse};
 const SMALL: usize = 16 << 10;
 const KEPT: usize = 64 << 10;
 
-pub(in super::super) struct Inbox {
+pub(crate) struct Inbox {
     buffer: Vec<u8>,
     start: usize,
     end: usize,
@@ -18,7 +18,7 @@ pub(in super::super) struct Inbox {
 }
 
 impl Inbox {
-    pub(in super::super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             buffer: vec![0; SMALL],
             start: 0,
@@ -27,7 +27,7 @@ impl Inbox {
         }
     }
 
-    pub(in super::super) fn poll_fill(
+    pub(crate) fn poll_fill(
         &mut self,
         cx: &mut Context<'_>,
         stream: &Stream,
@@ -51,7 +51,7 @@ impl Inbox {
         self.buffer[self.start..self.end].first() == Some(&b'>')
     }
 
-    pub(in super::super) fn next(&mut self) -> Result<Option<Value<'_>>, Garbage> {
+    pub(crate) fn next(&mut self) -> Result<Option<Value<'_>>, Garbage> {
         let bytes = &self.buffer[self.start..self.end];
         let Some(length) = self.first.look(bytes)? else {
             return Ok(None);

@@ -10,7 +10,7 @@ use super::stream::Stream;
 const KEPT: usize = 64 << 10;
 
 #[derive(Default)]
-pub(in super::super) struct Outbox {
+pub(crate) struct Outbox {
     stream: Option<Arc<Stream>>,
     filling: Vec<u8>,
     /// The command that is being encoded. It is kept for its memory, which the next command reuses.
@@ -20,14 +20,14 @@ pub(in super::super) struct Outbox {
     written: usize,
 }
 
-pub(in super::super) struct Chunk {
+pub(crate) struct Chunk {
     stream: Arc<Stream>,
     bytes: Vec<u8>,
     written: usize,
 }
 
 impl Outbox {
-    pub(in super::super) fn open(&mut self, stream: Option<Arc<Stream>>) {
+    pub(crate) fn open(&mut self, stream: Option<Arc<Stream>>) {
         *self = Self {
             stream,
             chunk: Some(Vec::new()),
@@ -35,11 +35,11 @@ impl Outbox {
         };
     }
 
-    pub(in super::super) fn filling(&mut self) -> &mut Vec<u8> {
+    pub(crate) fn filling(&mut self) -> &mut Vec<u8> {
         &mut self.filling
     }
 
-    pub(in super::super) fn encode(&mut self, build: impl FnOnce(&mut Cmd) -> &mut Cmd) {
+    pub(crate) fn encode(&mut self, build: impl FnOnce(&mut Cmd) -> &mut Cmd) {
         let before = self.filling.len();
         build(&mut self.command);
         self.command.write_packed_command(&mut self.filling);
@@ -49,19 +49,19 @@ impl Outbox {
         }
     }
 
-    pub(in super::super) fn stream(&self) -> Option<&Arc<Stream>> {
+    pub(crate) fn stream(&self) -> Option<&Arc<Stream>> {
         self.stream.as_ref()
     }
 
-    pub(in super::super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.filling.len() + self.left()
     }
 
-    pub(in super::super) fn is_stuck(&self) -> bool {
+    pub(crate) fn is_stuck(&self) -> bool {
         self.left() > 0
     }
 
-    pub(in super::super) fn is_taken(&self) -> bool {
+    pub(crate) fn is_taken(&self) -> bool {
         self.chunk.is_none()
     }
 
@@ -70,7 +70,7 @@ impl Outbox {
     }
 
     /// The writer must put the bytes back; no other writer gets bytes until then.
-    pub(in super::super) fn take(&mut self) -> Option<Chunk> {
+    pub(crate) fn take(&mut self) -> Option<Chunk> {
         if self.len() == 0 {
             return None;
         }
@@ -89,7 +89,7 @@ impl Outbox {
     }
 
     /// Returns whether the chunk belongs to the current connection.
-    pub(in super::super) fn put_back(&mut self, mut chunk: Chunk) -> bool {
+    pub(crate) fn put_back(&mut self, mut chunk: Chunk) -> bool {
         let current = self.stream.as_ref();
         if !current.is_some_and(|current| Arc::ptr_eq(current, &chunk.stream)) {
             return false;
@@ -108,7 +108,7 @@ impl Outbox {
 }
 
 impl Chunk {
-    pub(in super::super) fn write(&mut self) -> io::Result<()> {
+    pub(crate) fn write(&mut self) -> io::Result<()> {
         self.stream.write(&self.bytes, &mut self.written)
     }
 }

@@ -18,28 +18,28 @@ pub(crate) enum Value<'a> {
 }
 
 impl Value<'_> {
-    pub(in super::super) fn as_text(&self) -> Option<&str> {
+    pub(crate) fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(bytes) => std::str::from_utf8(bytes).ok(),
             _ => None,
         }
     }
 
-    pub(in super::super) fn as_list(&self) -> Option<&[Self]> {
+    pub(crate) fn as_list(&self) -> Option<&[Self]> {
         match self {
             Self::List(items) => Some(items),
             _ => None,
         }
     }
 
-    pub(in super::super) fn as_number(&self) -> Option<u64> {
+    pub(crate) fn as_number(&self) -> Option<u64> {
         match self {
             Self::Integer(number) => u64::try_from(*number).ok(),
             _ => None,
         }
     }
 
-    pub(in super::super) fn field(&self, name: &str) -> Option<&Self> {
+    pub(crate) fn field(&self, name: &str) -> Option<&Self> {
         let Self::Map(fields) = self else {
             return None;
         };
@@ -51,12 +51,12 @@ impl Value<'_> {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ErrorReply<'a> {
-    pub(in super::super) code: Cow<'a, str>,
-    pub(in super::super) details: Cow<'a, str>,
+    pub(crate) code: Cow<'a, str>,
+    pub(crate) details: Cow<'a, str>,
 }
 
 impl<'a> ErrorReply<'a> {
-    pub(in super::super) fn new(line: &'a [u8]) -> Self {
+    pub(crate) fn new(line: &'a [u8]) -> Self {
         let end = line.iter().position(|byte| *byte == b' ');
         let (code, details) = match end {
             Some(end) => (&line[..end], &line[end + 1..]),
@@ -71,7 +71,7 @@ impl<'a> ErrorReply<'a> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("what the server sent is not the Redis protocol, or too large")]
-pub(in super::super) struct Garbage;
+pub(crate) struct Garbage;
 
 pub(super) fn parse(bytes: &[u8]) -> Result<Value<'_>, Garbage> {
     let mut rest = bytes;

@@ -4,8 +4,8 @@
 use std::time::SystemTime;
 
 use super::*;
-use crate::clock::{Instant, by_hand};
-use crate::name::Name;
+use crate::base::clock::{Instant, by_hand};
+use crate::base::name::Name;
 use crate::store::memory::MemoryStore;
 use crate::store::{HolderRecord, Lease, Meta, Request, RequestId, Store as _};
 

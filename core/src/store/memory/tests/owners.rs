@@ -1,7 +1,7 @@
 //! Tickets of one owner share a hold up to its units, and holders give units back.
 
 use super::*;
-use crate::error::kind::RW_LOCK;
+use crate::base::error::kind::RW_LOCK;
 
 fn owned(units: u32, capacity: u32, owner: &'static str) -> Share {
     Share {

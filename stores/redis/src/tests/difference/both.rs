@@ -8,12 +8,12 @@ use auto_mutex_core::store::State;
 use auto_mutex_core::store::{MemberId, Message, Name, NameRecord, Op, Reply};
 use redis::{Cmd, Connection, Msg, PubSub};
 
-use super::super::super::command::{self, channel};
-use super::super::super::push;
-use super::super::super::reply;
-use super::super::super::scripts::Scripts;
 use super::super::server::{Server, attempt, borrowed, parse, run};
 use super::super::{KEYS, key};
+use crate::script::Scripts;
+use crate::script::command::{self, channel};
+use crate::script::push;
+use crate::script::reply;
 use crate::wire::Value;
 
 pub(super) use loss::Snapshot;

@@ -16,10 +16,10 @@ use auto_mutex_core::store::{
 };
 use redis::Connection;
 
-use super::super::scripts::Scripts;
 use super::ops::{acquire, release, touch};
 use super::server::{Server, attempt, evaluate, evaluate_spread, immortal, parse, run};
 use super::{KEYS, key};
+use crate::script::Scripts;
 
 /// One name on one server, with the server's own clock.
 struct Bench {

@@ -1,8 +1,8 @@
 //! Requests that are written again because the server had lost the scripts.
 
-use super::super::super::scripts::Scripts;
 use super::direct::{scripts_run, until_run};
 use super::*;
+use crate::script::Scripts;
 
 /// Submits `op` to a server without the scripts. Another client loads them again before the next request.
 fn ask_in_vain(peer: &mut Peer, admin: &mut Connection, op: Op) -> RequestId {

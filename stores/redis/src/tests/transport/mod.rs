@@ -25,11 +25,11 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::super::Pipeline;
-use super::super::command::channel;
 use super::ops::{self, release, touch};
 use super::server::{LONG, Server, connect, run};
+use crate::Pipeline;
 use crate::RedisEndpoint;
+use crate::script::command::channel;
 
 #[derive(Debug)]
 enum Event {

@@ -1,9 +1,9 @@
 //! The rules that our connection follows, unlike a general client. See "Why we have our own connection" in
 //! `docs/architecture.md`.
 
-use super::super::super::scripts::Scripts;
 use super::relay::Relay;
 use super::*;
+use crate::script::Scripts;
 
 #[tokio::test]
 async fn the_term_is_read_on_each_connection_before_the_first_request() {

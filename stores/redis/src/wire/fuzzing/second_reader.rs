@@ -12,7 +12,7 @@ use super::super::frame::Frame;
 use super::super::value::{DEEPEST, Garbage, Value, parse};
 
 /// Reads `bytes` with both parsers, value by value, and fails where the results differ.
-pub(in super::super) fn compare(mut bytes: &[u8]) {
+pub(crate) fn compare(mut bytes: &[u8]) {
     while let Ok(Some(length)) = Frame::new().look(bytes) {
         let (value, rest) = bytes.split_at(length);
         compare_one(value, parse(value));

@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// A malformed TLS handshake: a server that uses TLS answers with an alert.
 const RECORD: &[u8] = &[0x16, 3, 1, 0, 5, 1, 0, 0, 1, 0];
 
-pub(in super::super) const TLS_ALERT: [u8; 2] = [0x15, 3];
+pub(crate) const TLS_ALERT: [u8; 2] = [0x15, 3];
 
 pub(super) async fn speaks_tls(host: &str, port: u16, dialer: Option<&Dialer>) -> bool {
     let answer = timeout(PATIENCE, ask(host, port, dialer, RECORD)).await;

@@ -34,13 +34,13 @@ use crate::wire::Transport;
 const BEFORE_GUESS: Duration = Duration::from_millis(500);
 
 /// A connection. One task reads from it; any thread may write.
-pub(in super::super) enum Stream {
+pub(crate) enum Stream {
     Plain(Socket),
     #[cfg(feature = "tls-no-provider")]
     Tls(Box<tls::Session>),
 }
 
-pub(in super::super) async fn speaks_tls(address: &Address, dialer: Option<&Dialer>) -> bool {
+pub(crate) async fn speaks_tls(address: &Address, dialer: Option<&Dialer>) -> bool {
     match address {
         Address::Tcp { host, port } => guess::speaks_tls(host, *port, dialer).await,
         Address::Unix(_) => false,
@@ -135,11 +135,11 @@ impl Stream {
         }
     }
 
-    pub(in super::super) fn close(&self) {
+    pub(crate) fn close(&self) {
         self.socket().close();
     }
 
-    pub(in super::super) fn poll_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    pub(crate) fn poll_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.socket().poll_write_ready(cx)
     }
 }

@@ -7,14 +7,14 @@ use super::super::super::{KEYS, key};
 use super::{Both, run};
 
 /// The state of a name at some time, in the model and on the server.
-pub(in super::super) struct Snapshot {
+pub(crate) struct Snapshot {
     state: State,
     /// For each key that existed: its time to live, and its content.
     keys: [Option<(i64, Vec<u8>)>; 6],
 }
 
 impl Both<'_> {
-    pub(in super::super) fn keep(&mut self, index: usize) -> Snapshot {
+    pub(crate) fn keep(&mut self, index: usize) -> Snapshot {
         let keys = KEYS.map(|suffix| {
             let key = self.key(index, suffix);
             let content: Option<Vec<u8>> = self.run(&["DUMP", &key]);
@@ -26,7 +26,7 @@ impl Both<'_> {
         }
     }
 
-    pub(in super::super) fn lose(&mut self, index: usize) {
+    pub(crate) fn lose(&mut self, index: usize) {
         for suffix in KEYS {
             let key = self.key(index, suffix);
             self.run::<i64>(&["DEL", &key]);
@@ -34,7 +34,7 @@ impl Both<'_> {
         self.names[index].1 = State::default();
     }
 
-    pub(in super::super) fn restore(&mut self, index: usize, snapshot: &Snapshot) {
+    pub(crate) fn restore(&mut self, index: usize, snapshot: &Snapshot) {
         self.lose(index);
         for (suffix, kept) in KEYS.iter().zip(&snapshot.keys) {
             if let Some((lives, content)) = kept {

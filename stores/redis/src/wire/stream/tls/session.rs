@@ -26,7 +26,7 @@ struct State {
 }
 
 impl Session {
-    pub(in super::super) async fn begin(
+    pub(crate) async fn begin(
         socket: Socket,
         (config, server): Trust,
         end: Instant,
@@ -62,11 +62,11 @@ impl Session {
         }
     }
 
-    pub(in super::super) fn socket(&self) -> &Socket {
+    pub(crate) fn socket(&self) -> &Socket {
         &self.socket
     }
 
-    pub(in super::super) fn poll_read(
+    pub(crate) fn poll_read(
         &self,
         cx: &mut Context<'_>,
         buffer: &mut [u8],
@@ -87,7 +87,7 @@ impl Session {
     }
 
     /// After `WouldBlock`, the caller must offer the same bytes again: the socket may have taken a part of them, encrypted.
-    pub(in super::super) fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
+    pub(crate) fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
         let Self { socket, state } = self;
         let state = &mut *lock(state);
         if state.owed == 0 {

@@ -18,7 +18,7 @@ const LARGEST: u64 = 1 << 20;
 
 pub(super) type Trust = (Arc<ClientConfig>, ServerName<'static>);
 
-pub(in super::super) fn trust(tls: &Tls, host: &str) -> Result<Trust, TlsError> {
+pub(crate) fn trust(tls: &Tls, host: &str) -> Result<Trust, TlsError> {
     let name = tls
         .server_name
         .as_deref()

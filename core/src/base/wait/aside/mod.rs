@@ -1,0 +1,239 @@
+//! Runs code of users that an engine's thread must not run, because it may block or panic: wakers, events for
+//! subscribers, and metrics for observers. Most wakers are [`known`] not to block, and are called directly.
+
+mod known;
+mod lane;
+
+use std::cell::{Cell, RefCell};
+use std::task::Waker;
+
+use tokio::runtime::Runtime;
+
+use self::known::is_known;
+pub(super) use self::known::is_of_tokio;
+pub(super) use self::lane::Job;
+use self::lane::Lane;
+
+const EVENTS: usize = 1024;
+
+struct Aside {
+    wakers: Lane,
+    events: Lane,
+    /// Without a limit, because a gauge that misses a change would stay wrong.
+    metrics: Lane,
+}
+
+thread_local! {
+    /// Every transition reads it, and a value without a destructor is read faster.
+    static IS_ENGINE: Cell<bool> = const { Cell::new(false) };
+    static ASIDE: RefCell<Option<Aside>> = const { RefCell::new(None) };
+}
+
+#[must_use]
+pub(crate) struct Entered(std::marker::PhantomData<*const ()>);
+
+/// `runtime` is the runtime of this engine's thread, and does not run yet.
+pub(crate) fn enter(runtime: &Runtime) -> Entered {
+    known::learn(runtime);
+    ASIDE.set(Some(Aside {
+        wakers: Lane::new("auto-mutex-wakes", usize::MAX),
+        events: Lane::new("auto-mutex-tells", EVENTS),
+        metrics: Lane::new("auto-mutex-metrics", usize::MAX),
+    }));
+    IS_ENGINE.set(true);
+    Entered(std::marker::PhantomData)
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        IS_ENGINE.set(false);
+        drop(ASIDE.take());
+    }
+}
+
+fn with<T>(run: impl FnOnce(&Aside) -> T) -> Option<T> {
+    ASIDE.with_borrow(|aside| aside.as_ref().map(run))
+}
+
+#[inline]
+pub(super) fn wake(waker: Waker) {
+    match IS_ENGINE.get() && !is_known(&waker) {
+        true => drop(with(|aside| aside.wakers.push(Box::new(|| waker.wake())))),
+        false => waker.wake(),
+    }
+}
+
+/// It may be the last reference to a task, so the drop may run any code.
+pub(super) fn forget(waker: Waker) {
+    match IS_ENGINE.get() && !is_known(&waker) {
+        true => drop(with(|aside| aside.wakers.push(Box::new(|| drop(waker))))),
+        false => drop(waker),
+    }
+}
+
+/// Logs an event: at once, or on a thread of its own if this is a client's background thread, which must not wait
+/// for a subscriber.
+pub fn tell(event: impl FnOnce() + Send + 'static) {
+    match IS_ENGINE.get() {
+        true => tell_boxed(Box::new(event)),
+        false => event(),
+    }
+}
+
+pub(super) fn tell_boxed(event: Job) {
+    run(event, |aside| &aside.events);
+}
+
+pub(crate) fn observe(report: Job) {
+    run(report, |aside| &aside.metrics);
+}
+
+fn run(job: Job, lane: impl FnOnce(&Aside) -> &Lane) {
+    match IS_ENGINE.get() {
+        true => drop(with(|aside| lane(aside).push(job))),
+        false => job(),
+    }
+}
+
+pub(crate) fn has_told() -> bool {
+    with(|aside| aside.events.is_idle()).unwrap_or(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, mpsc};
+    use std::task::Wake;
+    use std::thread::{self, ThreadId};
+    use std::time::Duration;
+
+    use super::*;
+    use crate::base::wait::DeferredWakes;
+
+    /// Reports the thread on which it is woken, and the thread on which it is dropped.
+    struct Foreign(mpsc::Sender<ThreadId>);
+
+    impl Wake for Foreign {
+        fn wake(self: Arc<Self>) {
+            let _ = self.0.send(thread::current().id());
+        }
+    }
+
+    impl Drop for Foreign {
+        fn drop(&mut self) {
+            let _ = self.0.send(thread::current().id());
+        }
+    }
+
+    fn runtime() -> Runtime {
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        builder.build().unwrap()
+    }
+
+    #[test]
+    fn an_engine_leaves_to_others_what_others_may_do_and_nobody_else_does() {
+        let here = thread::current().id();
+        for engine in [true, false] {
+            let runtime = runtime();
+            let entered = engine.then(|| enter(&runtime));
+            let (sender, done) = mpsc::channel();
+            let mut wakes = DeferredWakes::default();
+            wakes.add([Waker::from(Arc::new(Foreign(sender.clone())))]);
+            wakes.forget(Some(Waker::from(Arc::new(Foreign(sender.clone())))));
+            let told = sender.clone();
+            wakes.report(move || {
+                let _ = told.send(thread::current().id());
+            });
+            wakes.wake();
+            tell(move || {
+                let _ = sender.send(thread::current().id());
+            });
+            // One wake, two drops and two events. The iteration ends, because all senders are dropped.
+            let where_: Vec<_> = done.iter().collect();
+            assert_eq!(where_.len(), 5);
+            assert!(where_.iter().all(|it| (*it == here) != engine), "{engine}");
+            drop(entered);
+        }
+    }
+
+    #[test]
+    fn what_blocks_is_nothing_to_the_engine_and_all_that_is_behind_it_is_done() {
+        let runtime = runtime();
+        let entered = enter(&runtime);
+        let (go_on, blocks) = mpsc::channel::<()>();
+        let (sender, told) = mpsc::channel();
+        tell(move || {
+            let _ = blocks.recv();
+        });
+        for number in 0..EVENTS * 2 {
+            let sender = sender.clone();
+            tell(move || {
+                let _ = sender.send(number);
+            });
+        }
+        assert!(!has_told());
+        drop(sender);
+        drop(entered);
+        go_on.send(()).unwrap();
+        let told: Vec<_> = told.iter().collect();
+        assert!(
+            (EVENTS - 1..=EVENTS).contains(&told.len()),
+            "{}",
+            told.len()
+        );
+        assert!(told.is_sorted());
+    }
+
+    #[test]
+    fn a_panic_ends_nothing() {
+        let runtime = runtime();
+        let _entered = enter(&runtime);
+        tell(|| panic!("as told"));
+        let (sender, told) = mpsc::channel();
+        tell(move || {
+            let _ = sender.send(());
+        });
+        told.recv_timeout(Duration::from_secs(60)).unwrap();
+    }
+
+    /// Panics when it is called, and when it is dropped.
+    struct Panics(mpsc::Sender<ThreadId>);
+
+    impl Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            self.wake_by_ref();
+        }
+
+        fn wake_by_ref(self: &Arc<Self>) {
+            let _ = self.0.send(thread::current().id());
+            panic!("as told");
+        }
+    }
+
+    impl Drop for Panics {
+        fn drop(&mut self) {
+            let _ = self.0.send(thread::current().id());
+            if !thread::panicking() {
+                panic!("as told");
+            }
+        }
+    }
+
+    #[test]
+    fn users_code_that_panics_on_an_engine_without_other_threads_ends_nothing() {
+        let runtime = runtime();
+        let _entered = enter(&runtime);
+        lane::NO_THREADS.set(true);
+        let (sender, called) = mpsc::channel();
+        let mut wakes = DeferredWakes::default();
+        wakes.add([(); 2].map(|()| Waker::from(Arc::new(Panics(sender.clone())))));
+        wakes.forget(Some(Waker::from(Arc::new(Panics(sender)))));
+        wakes.report(|| panic!("as told"));
+        wakes.observe(|| panic!("as told"));
+        wakes.wake();
+        tell(|| panic!("as told"));
+        lane::NO_THREADS.set(false);
+        // Two wakes and three drops.
+        let here = thread::current().id();
+        assert_eq!(called.iter().collect::<Vec<_>>(), [here; 5]);
+    }
+}

@@ -1,0 +1,92 @@
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, RawWakerVTable, Wake, Waker};
+
+use super::lock;
+use crate::base::sync::{Condvar, Mutex, PoisonError};
+
+/// Not `thread::park`, whose token belongs to the caller's code.
+#[derive(Default)]
+struct Sleeper {
+    woken: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Wake for Sleeper {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        *lock(&self.woken) = true;
+        self.changed.notify_one();
+    }
+}
+
+impl Sleeper {
+    fn waker(self: &Arc<Self>) -> Waker {
+        Waker::from(self.clone())
+    }
+
+    fn sleep(&self) {
+        let mut woken = lock(&self.woken);
+        while !*woken {
+            let waiting = self.changed.wait(woken);
+            woken = waiting.unwrap_or_else(PoisonError::into_inner);
+        }
+        *woken = false;
+    }
+}
+
+pub(super) fn functions() -> &'static RawWakerVTable {
+    // Of a clone, because futures keep clones, and these may have another vtable than the original.
+    Arc::new(Sleeper::default()).waker().clone().vtable()
+}
+
+/// Whether the first poll of `future` wakes its task.
+pub(crate) fn is_woken_at_once(future: impl Future) -> bool {
+    let sleeper = Arc::new(Sleeper::default());
+    let _ = pin!(future).poll(&mut Context::from_waker(&sleeper.waker()));
+    *lock(&sleeper.woken)
+}
+
+/// For futures that need no runtime, like those of the handles.
+pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    // With a waker that does nothing, because the future is often ready at once.
+    let mut cx = Context::from_waker(Waker::noop());
+    if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
+        return output;
+    }
+    let sleeper = Arc::new(Sleeper::default());
+    let waker = sleeper.waker();
+    let mut cx = Context::from_waker(&waker);
+    loop {
+        match future.as_mut().poll(&mut cx) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => sleeper.sleep(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+    use crate::base::wait::{DeferredWakes, Promise};
+
+    #[test]
+    fn a_value_of_another_thread_arrives() {
+        let promise = Arc::new(Promise::new());
+        let other = promise.clone();
+        let sender = thread::spawn(move || {
+            let mut wakes = DeferredWakes::default();
+            other.complete(7, &mut wakes).unwrap();
+            wakes.wake();
+        });
+        assert_eq!(block_on(promise.wait()), 7);
+        sender.join().unwrap();
+    }
+}

@@ -1,0 +1,276 @@
+//! Waiting for a value, in an async task of any executor or on a plain thread.
+
+mod aside;
+mod block_on;
+mod coop;
+mod limit;
+mod thread;
+
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::task::{Context, Poll, Waker, ready};
+
+use crate::base::sync::{Mutex, MutexGuard, PoisonError};
+
+pub use aside::tell;
+pub(crate) use aside::{enter, has_told, observe};
+pub(crate) use block_on::{block_on, is_woken_at_once};
+pub(crate) use coop::{Coop, proceed};
+pub(crate) use limit::Limit;
+pub(crate) use thread::{on_thread, spawn};
+
+/// Ignores poison: users' code never runs while one of our mutexes is locked, so no panic leaves broken state.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The output of the future that completes first; the other one is dropped.
+pub async fn first<T>(one: impl Future<Output = T>, other: impl Future<Output = T>) -> T {
+    let (mut one, mut other) = (pin!(one), pin!(other));
+    poll_fn(|cx| match one.as_mut().poll(cx) {
+        Poll::Pending => other.as_mut().poll(cx),
+        ready => ready,
+    })
+    .await
+}
+
+/// Wakers and events that wait until no mutex is held, because they may run any code.
+#[derive(Default)]
+pub(crate) struct DeferredWakes {
+    first: Option<Waker>,
+    rest: Option<Box<Rest>>,
+}
+
+#[derive(Default)]
+struct Rest {
+    wakers: Vec<Waker>,
+    forgotten: Vec<Waker>,
+    reports: Vec<aside::Job>,
+    metrics: Vec<aside::Job>,
+}
+
+impl DeferredWakes {
+    pub(crate) fn add(&mut self, wakers: impl IntoIterator<Item = Waker>) {
+        for waker in wakers {
+            match self.first {
+                None => self.first = Some(waker),
+                Some(_) => self.rest().wakers.push(waker),
+            }
+        }
+    }
+
+    /// Drops the waker when no mutex is held: it may be the last reference to a task, so its drop may run any code.
+    pub(crate) fn forget(&mut self, waker: Option<Waker>) {
+        if let Some(waker) = waker {
+            self.rest().forgotten.push(waker);
+        }
+    }
+
+    pub(crate) fn report(&mut self, report: impl FnOnce() + Send + 'static) {
+        self.rest().reports.push(Box::new(report));
+    }
+
+    pub(crate) fn observe(&mut self, report: impl FnOnce() + Send + 'static) {
+        self.rest().metrics.push(Box::new(report));
+    }
+
+    fn rest(&mut self) -> &mut Rest {
+        self.rest.get_or_insert_default()
+    }
+
+    #[cfg(repository)]
+    #[cfg(test)]
+    pub(crate) fn reports(&self) -> usize {
+        self.rest.as_ref().map_or(0, |rest| rest.reports.len())
+    }
+
+    #[inline]
+    pub(crate) fn wake(self) {
+        if self.first.is_none() && self.rest.is_none() {
+            return std::mem::forget(self);
+        }
+        self.wake_some();
+    }
+
+    fn wake_some(mut self) {
+        self.wake_all();
+        if let Some(rest) = self.rest.take() {
+            rest.forgotten.into_iter().for_each(aside::forget);
+            rest.reports.into_iter().for_each(aside::tell_boxed);
+            rest.metrics.into_iter().for_each(aside::observe);
+        }
+    }
+
+    fn wake_all(&mut self) {
+        if let Some(waker) = self.first.take() {
+            aside::wake(waker);
+        }
+        if let Some(rest) = &mut self.rest {
+            rest.wakers.reverse();
+            while let Some(waker) = rest.wakers.pop() {
+                aside::wake(waker);
+            }
+        }
+    }
+}
+
+impl Drop for DeferredWakes {
+    /// If a waker panics, the others are still called, because their values are ready. The first panic goes on.
+    fn drop(&mut self) {
+        while catch_unwind(AssertUnwindSafe(|| self.wake_all())).is_err() {}
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Promise<T>(Mutex<State<T>>);
+
+#[derive(Debug)]
+enum State<T> {
+    Waiting(Option<Waker>),
+    Ready(T),
+    Taken,
+}
+
+impl<T> State<T> {
+    fn take(&mut self) -> Option<T> {
+        match std::mem::replace(self, Self::Taken) {
+            Self::Ready(value) => Some(value),
+            Self::Waiting(_) | Self::Taken => None,
+        }
+    }
+}
+
+impl<T> Promise<T> {
+    pub(crate) fn new() -> Self {
+        Self(Mutex::new(State::Waiting(None)))
+    }
+
+    /// Returns `value` as the error if there already was one, or if the receiver no longer waits.
+    pub(crate) fn complete(&self, value: T, wakes: &mut DeferredWakes) -> Result<(), T> {
+        let mut state = lock(&self.0);
+        let State::Waiting(waker) = &mut *state else {
+            return Err(value);
+        };
+        wakes.add(waker.take());
+        *state = State::Ready(value);
+        Ok(())
+    }
+
+    /// Stops waiting: a later value is returned to its sender.
+    pub(crate) fn close(&self, wakes: &mut DeferredWakes) -> Option<T> {
+        let state = std::mem::replace(&mut *lock(&self.0), State::Taken);
+        match state {
+            State::Ready(value) => Some(value),
+            State::Waiting(waker) => {
+                wakes.forget(waker);
+                None
+            }
+            State::Taken => None,
+        }
+    }
+
+    pub(crate) fn take_if(&self, wanted: impl FnOnce(&T) -> bool) -> Option<T> {
+        let mut state = lock(&self.0);
+        match &*state {
+            State::Ready(value) if wanted(value) => state.take(),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn poll(&self, cx: &mut Context<'_>) -> Poll<T> {
+        // Before the mutex is locked, and the replaced one dropped after: dropping a task's last waker may run any
+        // code.
+        let mut waker = Some(cx.waker().clone());
+        let mut state = lock(&self.0);
+        match &mut *state {
+            State::Waiting(known) => {
+                std::mem::swap(known, &mut waker);
+                drop(state);
+                Poll::Pending
+            }
+            // A caller may poll again after the value was taken: pending is harmless.
+            State::Ready(_) | State::Taken => state.take().map_or(Poll::Pending, Poll::Ready),
+        }
+    }
+
+    /// Cancel safe: if the future is dropped, the value stays for the next call.
+    pub(crate) async fn wait(&self) -> T {
+        let mut coop = Coop::default();
+        poll_fn(|cx| {
+            ready!(coop.poll_proceed(cx));
+            self.poll(cx)
+        })
+        .await
+    }
+
+    pub(crate) fn blocking_wait(&self) -> T {
+        block_on(self.wait())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, mpsc};
+    use std::task::Wake;
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+
+    /// A waker whose drop completes the promise that keeps the waker.
+    struct Last(Arc<Promise<u32>>, mpsc::Sender<()>);
+
+    impl Wake for Last {
+        fn wake(self: Arc<Self>) {}
+    }
+
+    impl Drop for Last {
+        fn drop(&mut self) {
+            let _ = self.0.complete(1, &mut DeferredWakes::default());
+            let _ = self.1.send(());
+        }
+    }
+
+    #[test]
+    fn a_waker_is_dropped_outside_of_the_lock() {
+        let (sender, dropped) = mpsc::channel();
+        thread::spawn(move || {
+            let promise = Arc::new(Promise::new());
+            let waker = Waker::from(Arc::new(Last(promise.clone(), sender)));
+            assert!(promise.poll(&mut Context::from_waker(&waker)).is_pending());
+            drop(waker);
+            let mut cx = Context::from_waker(Waker::noop());
+            assert!(promise.poll(&mut cx).is_pending());
+            assert_eq!(promise.poll(&mut cx), Poll::Ready(1));
+        });
+        dropped.recv_timeout(Duration::from_secs(10)).unwrap();
+    }
+
+    struct Panics;
+
+    impl Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            panic!("as told");
+        }
+    }
+
+    struct Tells(mpsc::Sender<()>);
+
+    impl Wake for Tells {
+        fn wake(self: Arc<Self>) {
+            let _ = self.0.send(());
+        }
+    }
+
+    #[test]
+    fn a_waker_that_panics_leaves_nobody_asleep() {
+        let (sender, woken) = mpsc::channel();
+        let mut wakes = DeferredWakes::default();
+        wakes.add([(); 2].map(|()| Arc::new(Panics).into()));
+        wakes.add([Arc::new(Tells(sender)).into()]);
+        let woke = catch_unwind(AssertUnwindSafe(|| wakes.wake()));
+        assert!(woke.is_err());
+        woken.try_recv().unwrap();
+    }
+}

@@ -1,0 +1,267 @@
+//! Draining: a client takes no new locks and lets bodies end, before it shuts down.
+
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use super::Client;
+use crate::base::clock::Instant;
+use crate::base::duration::{IntoDuration, argument};
+use crate::base::error::LockError;
+use crate::base::sync::atomic::{AtomicBool, Ordering};
+use crate::base::wait::on_thread;
+use crate::member::HeldName;
+use crate::observe::HOLD;
+
+/// The result of [`Client::drain`]: how the client ended.
+///
+/// Its `Display` output is a short text, with a line for each lock that was still held.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+#[must_use = "it says which bodies were cut off"]
+pub struct Drained {
+    /// The locks whose bodies had not ended in time. These locks were released, so their guards are lost and their
+    /// async bodies are cancelled.
+    pub left: Vec<Unfinished>,
+    /// Whether the store has confirmed every release. If not, the locks without confirmation are free when their leases
+    /// end.
+    pub confirmed: bool,
+}
+
+/// A lock that was still held when the time limit of the drain was over.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Unfinished {
+    /// The complete name of the lock.
+    pub name: String,
+    /// The place in the code; see [`Holder::site`](crate::Holder::site).
+    pub site: String,
+    /// Since when the lock was held, by the local clock.
+    pub since: SystemTime,
+    /// For how long the lock was held.
+    pub held: Duration,
+}
+
+impl Drained {
+    /// If there is no client.
+    pub(super) fn nothing() -> Self {
+        Self {
+            left: Vec::new(),
+            confirmed: true,
+        }
+    }
+
+    /// Whether every body has ended and every release is confirmed.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.left.is_empty() && self.confirmed
+    }
+}
+
+impl Unfinished {
+    fn new(held: &HeldName) -> Self {
+        Self {
+            name: held.name.to_string(),
+            site: held.site(),
+            since: SystemTime::now()
+                .checked_sub(held.held)
+                .unwrap_or(SystemTime::UNIX_EPOCH),
+            held: held.held,
+        }
+    }
+}
+
+impl fmt::Display for Drained {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.left.len() {
+            0 => f.write_str("every lock was released")?,
+            1 => f.write_str("one lock was still held")?,
+            count => write!(f, "{count} locks were still held")?,
+        }
+        if !self.confirmed {
+            f.write_str("; the lock store has not confirmed every release: leases free the rest")?;
+        }
+        for left in &self.left {
+            write!(f, "\n{left}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Unfinished {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` for {:?}, by {}", self.name, self.held, self.site)
+    }
+}
+
+impl Client {
+    /// Stops this client cleanly. The client takes no new locks, and lets running bodies end, for `limit` at most. Then
+    /// it shuts down like [`shutdown`](Self::shutdown). Returns the locks that were still held at that moment.
+    ///
+    /// As soon as the drain has started:
+    ///
+    /// - New calls fail with [`LockError::ShutDown`]. So do waiting calls: they leave the queue at once, so that other
+    ///   processes can continue.
+    /// - Held locks stay held, and are renewed. When a body ends, its lock is released, and is not handed on within
+    ///   this process.
+    /// - A body may take nested locks, and may wait for them, so that it can finish. A nested call is a call inside the
+    ///   body of an annotated function or of `synchronize`. A call is also nested if its task (of tokio) or its blocked
+    ///   thread has taken another lock by hand, and still holds it. Tasks that a body spawns do not make nested calls.
+    /// - Queries, `refresh`, `unlock` and notifications of condition variables work. A call that waits for a
+    ///   notification is a waiting call, so it fails.
+    ///
+    /// `drain` returns as soon as no lock is held. Then the client is shut down, and cannot be used again. Do not call
+    /// `drain` inside a body: it would wait for that body.
+    ///
+    /// To start the drain on a signal, or when a token of `tokio_util` is cancelled, wait for the signal or token
+    /// first:
+    ///
+    /// ```no_run
+    /// # async fn serve(token: tokio::sync::Notify) -> Result<(), Box<dyn std::error::Error>> {
+    /// let client = auto_mutex::client()?;
+    /// let draining = tokio::spawn(async move {
+    ///     token.notified().await; // or `token.cancelled()`, or a signal
+    ///     client.drain("20s").await
+    /// });
+    /// // … serve …
+    /// let drained = draining.await??;
+    /// if !drained.is_complete() {
+    ///     eprintln!("{drained}");
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`LockError::InvalidOption`] if `limit` is not a valid duration.
+    ///
+    /// # Cancel safety
+    ///
+    /// If the future is dropped, the client still drains and shuts down in the background.
+    pub async fn drain(&self, limit: impl IntoDuration) -> Result<Drained, LockError> {
+        let end = end_of(limit)?;
+        Ok(self.draining(end, Arc::new(AtomicBool::new(false))).await)
+    }
+
+    /// Drains like [`drain`](Self::drain), until the future `end` is ready.
+    ///
+    /// With `std::future::pending()`, there is no time limit for bodies.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future also ends the drain: the remaining locks are released, and the client shuts down in the
+    /// background. So you can use `drain_until` in a `select!` beside a second signal.
+    ///
+    /// ```
+    /// # tokio::runtime::Runtime::new()?.block_on(async {
+    /// # let client = auto_mutex::Client::connect("memory://")?;
+    /// use std::time::Duration;
+    ///
+    /// let guard = client.mutex("reports").lock().await?; // nobody drops it
+    /// let drained = client.drain_until(tokio::time::sleep(Duration::from_millis(10))).await;
+    /// assert_eq!(drained.left[0].name, "reports");
+    /// assert!(guard.is_lost());
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub async fn drain_until(&self, end: impl Future<Output = ()>) -> Drained {
+        let stopped = Arc::new(AtomicBool::new(false));
+        let stop = Stop(self, stopped.clone());
+        let draining = self.draining(Instant::NEVER, stopped);
+        let (mut draining, mut end) = (pin!(draining), pin!(end));
+        let mut waits = true;
+        let drained = poll_fn(|cx| {
+            if waits && end.as_mut().poll(cx).is_ready() {
+                waits = false;
+                stop.stop();
+            }
+            draining.as_mut().poll(cx)
+        });
+        drained.await
+    }
+
+    /// Does the same as [`drain`](Self::drain), and blocks the thread. Bodies that need this thread cannot end during
+    /// this time, for example the tasks of a single-threaded runtime.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`drain`](Self::drain).
+    pub fn blocking_drain(&self, limit: impl IntoDuration) -> Result<Drained, LockError> {
+        Ok(self.drain_here(end_of(limit)?, &AtomicBool::new(false)))
+    }
+
+    /// Drains on a new thread, until `end` or until `stop` is set.
+    async fn draining(&self, end: Instant, stop: Arc<AtomicBool>) -> Drained {
+        self.member().start_draining();
+        let client = self.clone();
+        let drain = on_thread("auto-mutex-drain", move || client.drain_here(end, &stop));
+        // If the new thread cannot be started, the drain does not wait for bodies: they may need this thread.
+        drain
+            .await
+            .unwrap_or_else(|_| self.ended(&self.member().held()))
+    }
+
+    fn drain_here(&self, end: Instant, stop: &AtomicBool) -> Drained {
+        self.ended(&self.member().drain(end, stop))
+    }
+
+    fn ended(&self, left: &[HeldName]) -> Drained {
+        let left: Vec<_> = left.iter().map(Unfinished::new).collect();
+        for left in &left {
+            let (name, site, held) = (&left.name, &left.site, left.held);
+            tracing::warn!(target: HOLD, %name, %site, ?held, "a body did not end in time: its lock is released");
+        }
+        let member = self.member();
+        let confirmed = member.shut_down(member.settings().store_timeout());
+        Drained { left, confirmed }
+    }
+}
+
+fn end_of(limit: impl IntoDuration) -> Result<Instant, LockError> {
+    Ok(Instant::now().after(argument("drain", limit)?))
+}
+
+/// Ends a drain when it is dropped.
+struct Stop<'a>(&'a Client, Arc<AtomicBool>);
+
+impl Stop<'_> {
+    fn stop(&self) {
+        self.1.store(true, Ordering::Release);
+        self.0.member().look();
+    }
+}
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_is_said_line_by_line() {
+        let unfinished = |name: &str| Unfinished {
+            name: name.to_owned(),
+            site: "books::close at src/main.rs:12".to_owned(),
+            since: SystemTime::UNIX_EPOCH,
+            held: Duration::from_secs(3),
+        };
+        let mut drained = Drained::nothing();
+        assert_eq!(drained.to_string(), "every lock was released");
+        assert!(drained.is_complete());
+        drained.left = vec![unfinished("m"), unfinished("n")];
+        drained.confirmed = false;
+        assert_eq!(
+            drained.to_string(),
+            "2 locks were still held; the lock store has not confirmed every release: leases free the rest\n\
+             `m` for 3s, by books::close at src/main.rs:12\n\
+             `n` for 3s, by books::close at src/main.rs:12"
+        );
+        assert!(!drained.is_complete());
+    }
+}

@@ -1,0 +1,249 @@
+//! [`Health`]: the state of a client. Also pings, which ask the store.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::time::Duration;
+
+use super::Client;
+use crate::base::clock::Instant;
+use crate::base::error::{LockError, StoreError};
+use crate::base::name::Name;
+use crate::base::wait::block_on;
+use crate::queue::{Answered, LockQueue};
+use crate::store::engine::Layout;
+use crate::store::{GrantBlock, Op, ServerState};
+
+/// How many names a ping tries at most to find one of each node. It may miss a node of a cluster that serves few slots.
+const MOST_PINGS: u32 = 4096;
+
+/// The state of a client, for readiness probes and status pages. [`Client::health`] returns it.
+///
+/// Its `Display` output is a short text, with a line for each server.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let client = auto_mutex::Client::connect("memory://")?;
+/// let health = client.health();
+/// assert!(health.is_ready() && health.connected && health.held == 0);
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Health {
+    /// Whether the client accepts calls. It does not while it drains, after it was shut down, and in a forked process.
+    pub accepts_calls: bool,
+    /// Whether the store is connected: a majority of a quorum, every primary of a cluster.
+    pub connected: bool,
+    /// The time for which the store still grants nothing, after a restart or a failover. `None`: the store grants. In a
+    /// cluster, this is the time of the node that takes longest.
+    pub closed_for: Option<Duration>,
+    /// How long ago the client sent the oldest renewal that has no answer yet. If this time reaches the lease, locks
+    /// are lost.
+    pub oldest_renewal: Option<Duration>,
+    /// The number of locks that the client holds.
+    pub held: usize,
+    /// The number of calls that wait for a lock.
+    pub waiting: usize,
+    /// The last failure of a connection, even if the client has reconnected since.
+    pub last_error: Option<LastError>,
+    /// Each server in use. Empty for `memory://`. Before the nodes of a
+    /// cluster are known ([`Config::connect_lazily`](crate::Config::connect_lazily)), there is one entry with the
+    /// addresses of the URL.
+    pub servers: Vec<ServerHealth>,
+    ready: bool,
+}
+
+/// A failure of a connection.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct LastError {
+    /// How long ago the connection failed.
+    pub ago: Duration,
+    /// The error. Its text contains no secrets.
+    pub error: StoreError,
+}
+
+/// The state of one server.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ServerHealth {
+    /// Host and port, or the socket file. With sentinels, this is the current primary.
+    pub address: String,
+    /// Whether the server is connected.
+    pub connected: bool,
+    /// The time for which the server still grants nothing, after a restart or a failover. `None`: the server grants.
+    pub closed_for: Option<Duration>,
+    /// Why the server is not connected.
+    pub error: Option<StoreError>,
+}
+
+impl Health {
+    /// Whether a free lock could be taken now, as far as this process knows. The rule:
+    ///
+    /// - the client accepts calls, and
+    /// - the store is connected and grants: its server, a majority of a quorum, or at least one primary of a cluster.
+    ///   One primary is enough, because each of the others has only a part of the locks.
+    ///
+    /// Use this rule for the readiness probe of a service that cannot work without its locks. If a part of the service
+    /// needs no lock, use `accepts_calls` instead. Otherwise every pod would become unready while Redis fails over, and
+    /// all requests would fail. A liveness probe should use neither rule, because a restart of the pod does not repair
+    /// a server.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.ready
+    }
+}
+
+impl ServerHealth {
+    fn new(server: ServerState, now: Instant) -> Self {
+        Self {
+            address: server.address,
+            connected: server.down.is_none(),
+            closed_for: left(server.closing, now),
+            error: server.down,
+        }
+    }
+
+    fn grants(&self) -> bool {
+        self.connected && self.closed_for.is_none()
+    }
+}
+
+fn left(closing: Option<GrantBlock>, now: Instant) -> Option<Duration> {
+    let left = now.until(closing?.until);
+    (!left.is_zero()).then_some(left)
+}
+
+impl fmt::Display for Health {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.ready { "ready" } else { "not ready" })?;
+        if !self.accepts_calls {
+            f.write_str("; accepts no calls")?;
+        }
+        state(f, self.connected, self.closed_for)?;
+        write!(f, "; {} held, {} waiting", self.held, self.waiting)?;
+        if let Some(renewal) = self.oldest_renewal {
+            write!(f, "; no answer to a renewal for {renewal:.1?}")?;
+        }
+        if let Some(LastError { ago, error }) = &self.last_error {
+            write!(f, "; last error {ago:.0?} ago: {error}")?;
+        }
+        for server in &self.servers {
+            write!(f, "\n{server}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for ServerHealth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.address)?;
+        state(f, self.connected, self.closed_for)?;
+        self.error
+            .as_ref()
+            .map_or(Ok(()), |error| write!(f, ": {error}"))
+    }
+}
+
+fn state(f: &mut fmt::Formatter<'_>, connected: bool, closed_for: Option<Duration>) -> fmt::Result {
+    let not = if connected { "" } else { "not " };
+    write!(f, "; {not}connected")?;
+    closed_for.map_or(Ok(()), |left| {
+        write!(f, "; grants nothing for another {left:.0?}")
+    })
+}
+
+impl Client {
+    /// Returns the state of this client. Sends nothing and does not wait, but visits each name in use.
+    #[must_use]
+    pub fn health(&self) -> Health {
+        let (member, now) = (self.member(), Instant::now());
+        let accepts_calls = member.is_open();
+        let connected = self.is_connected();
+        let closed_for = left(member.links().longest_closing(now), now);
+        let health = |server| ServerHealth::new(server, now);
+        let servers: Vec<_> = member.store().servers().into_iter().map(health).collect();
+        let grants = match member.settings().engine.layout() {
+            Layout::Sharded => servers.iter().any(ServerHealth::grants),
+            _ => connected && closed_for.is_none(),
+        };
+        let load = member.load();
+        let last = member.links().last_error();
+        Health {
+            ready: accepts_calls && grants,
+            accepts_calls,
+            connected,
+            closed_for,
+            oldest_renewal: load.oldest_renewal.map(|sent| sent.until(now)),
+            held: load.held,
+            waiting: load.waiting,
+            last_error: last.map(|(at, error)| LastError {
+                ago: at.until(now),
+                error,
+            }),
+            servers,
+        }
+    }
+
+    /// Whether the store is connected, as far as this process knows: a majority of a quorum, every primary of a
+    /// cluster. Sends nothing and does not wait. `false` after the client was shut down.
+    #[must_use]
+    pub fn is_connected(&self) -> bool {
+        self.member().check().is_ok() && self.member().links().are_up()
+    }
+
+    /// Sends a ping to the store, and returns how long the answer took. With several servers, this is the time of the
+    /// last answer; with a quorum, the time until a majority has answered.
+    ///
+    /// The ping runs one of the locks' own scripts, with a name that is never in use. So an answer also shows that the
+    /// server can serve locks. It does not show whether the server grants locks: see [`Health::closed_for`].
+    ///
+    /// # Errors
+    ///
+    /// [`LockError::Unavailable`]: at once if a server is not connected; otherwise if it does not answer within
+    /// `store_timeout`. Also the errors of a client that is shut down or forked.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future has no effect on any lock.
+    ///
+    /// ```
+    /// # tokio::runtime::Runtime::new()?.block_on(async {
+    /// # let client = auto_mutex::Client::connect("memory://")?;
+    /// println!("the lock store answers within {:?}", client.ping().await?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub async fn ping(&self) -> Result<Duration, LockError> {
+        let sent = Instant::now();
+        for answer in self.pinging()? {
+            answer.wait().await?;
+        }
+        Ok(sent.until(Instant::now()))
+    }
+
+    /// Does the same as [`ping`](Self::ping), and blocks the thread. The errors are the same.
+    pub fn blocking_ping(&self) -> Result<Duration, LockError> {
+        block_on(self.ping())
+    }
+
+    fn pinging(&self) -> Result<Vec<Answered>, LockError> {
+        let member = self.member();
+        let ask = |name: &Name| {
+            if let Some((_, source)) = member.outage(name) {
+                return Err(member.settings().unavailable(name, source));
+            }
+            member.with_queue(name, |local| LockQueue::query(local, &Op::Inspect))
+        };
+        self.ping_names().iter().map(ask).collect()
+    }
+
+    /// Names that are never in use: one of each node. Names of users never begin with a colon.
+    fn ping_names(&self) -> Vec<Name> {
+        let (store, nodes) = (self.member().store(), self.member().links().nodes());
+        let mut found = HashSet::new();
+        let names = (0..MOST_PINGS).map(|number| Name::from_escaped(&format!(":ping{number}")));
+        let names = names.filter(|name| found.insert(store.node(name)));
+        names.take(nodes.max(1)).collect()
+    }
+}

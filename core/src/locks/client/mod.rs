@@ -1,0 +1,215 @@
+//! [`Client`]: one connected store plus defaults. Also the global client, and the client of a scope.
+
+mod drain;
+mod global;
+mod health;
+mod operate;
+mod order;
+
+use std::future::Future;
+use std::sync::Arc;
+
+pub use drain::{Drained, Unfinished};
+pub use global::{blocking_drain, drain, drain_until};
+pub use global::{blocking_ping, health, is_connected, ping};
+pub use global::{blocking_shutdown, client, setup, setup_async, shutdown};
+pub use health::{Health, LastError, ServerHealth};
+pub use order::{assert_lock_order, lock_order};
+
+use crate::base::error::SetupError;
+use crate::base::wait::on_thread;
+use crate::caller;
+use crate::config::{Config, Settings};
+use crate::engine;
+use crate::member::exit;
+use crate::observe;
+use crate::queue::{Member, OpenClient};
+use crate::site;
+use crate::store::guarantees::Guarantees;
+
+/// A connection to one store, with the default options of its locks.
+///
+/// Cheap to clone; all clones are the same client. Most programs have one client, made by [`setup`]; make more for
+/// other stores, or for tests. A client works in any runtime and without one: a background thread of its own talks to
+/// the store. The thread ends when the last clone and the last guard are dropped.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use auto_mutex::Client;
+///
+/// let client = Client::connect("memory://")?;
+/// let guard = client.mutex("reports").blocking_lock()?;
+/// assert!(client.mutex("reports").blocking_is_locked()?);
+/// drop(guard);
+/// # Ok(()) }
+/// ```
+#[derive(Clone)]
+pub struct Client {
+    open: Arc<OpenClient>,
+}
+
+impl Client {
+    /// Connects to a store, given by a URL or a [`Config`].
+    ///
+    /// Blocks until the store is connected and checked, for `connect_timeout` at most. With [`Config::connect_lazily`]
+    /// it does not block. Works with and without a runtime. Logs a warning (by `tracing`) for each
+    /// [`Weakness`](crate::Weakness) that it finds. For `memory://` it logs instead a single line per process, at level
+    /// INFO, because tests make many such clients.
+    ///
+    /// # Errors
+    ///
+    /// A [`SetupError`] that says what is wrong with the URL, the options, the credentials or the server.
+    pub fn connect<C>(config: C) -> Result<Self, SetupError>
+    where
+        C: TryInto<Config>,
+        SetupError: From<C::Error>,
+    {
+        Self::with(config.try_into()?.validate()?)
+    }
+
+    pub(crate) fn with(settings: Settings) -> Result<Self, SetupError> {
+        engine::start(settings)?.blocking_wait().map(Self::started)
+    }
+
+    /// Does the same as [`connect`](Self::connect) without blocking the thread, for programs that are async from the
+    /// start.
+    ///
+    /// `setup` and `Client::connect` block, although their names have no prefix, because most programs call them before
+    /// there is a runtime. So their async versions have the suffix `_async`. For all other functions, the blocking
+    /// version has the prefix `blocking_`.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`connect`](Self::connect).
+    ///
+    /// # Cancel safety
+    ///
+    /// If the future is dropped, the connection is closed, and its thread ends.
+    ///
+    /// ```
+    /// # tokio::runtime::Runtime::new()?.block_on(async {
+    /// let client = auto_mutex::Client::connect_async("memory://").await?;
+    /// drop(client.mutex("reports").lock().await?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub async fn connect_async<C>(config: C) -> Result<Self, SetupError>
+    where
+        C: TryInto<Config>,
+        SetupError: From<C::Error>,
+    {
+        let settings = config.try_into()?.validate()?;
+        engine::start(settings)?.wait().await.map(Self::started)
+    }
+
+    fn started(member: Arc<Member>) -> Self {
+        exit::watch(&member);
+        order::watch(&member);
+        if let Some(observer) = member.observer() {
+            observe::begin(observer);
+        }
+        let settings = member.settings();
+        // With `connect_lazily`, no guarantee is known yet: the weaknesses are logged once the store is connected.
+        if !settings.lazily {
+            member.store().guarantees().warn();
+        }
+        site::find_duplicates(settings.namespace.as_deref());
+        Self {
+            open: Arc::new(OpenClient(member)),
+        }
+    }
+
+    /// The namespace of this client, from its configuration.
+    #[must_use]
+    pub fn namespace(&self) -> Option<&str> {
+        self.member().settings().namespace.as_deref()
+    }
+
+    /// What the servers of this client guarantee for its locks, as found at set-up. With [`Config::connect_lazily`],
+    /// all guarantees are unknown before the first connection.
+    #[must_use]
+    pub fn guarantees(&self) -> Guarantees {
+        self.member().store().guarantees()
+    }
+
+    /// Makes `future` use this client, in whatever task or thread `future` is polled.
+    ///
+    /// Tasks that `future` spawns are not included: give each of them the client with
+    /// `tokio::spawn(client.scope(task))`. The returned future borrows nothing from the client, and is `Send` if
+    /// `future` is. On a thread, use [`blocking_scope`](Self::blocking_scope).
+    ///
+    /// # Cancel safety
+    ///
+    /// The same as that of `future`.
+    ///
+    /// ```
+    /// # tokio::runtime::Runtime::new()?.block_on(async {
+    /// use auto_mutex::{Client, Mutex};
+    ///
+    /// let client = Client::connect("memory://")?;
+    /// let locked = client.scope(async { Mutex::new("reports").is_locked().await }).await?;
+    /// assert!(!locked);
+    ///
+    /// let task = tokio::spawn(client.scope(async { Mutex::new("reports").is_locked().await }));
+    /// assert!(!task.await??);
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn scope<F: Future>(&self, future: F) -> impl Future<Output = F::Output> + use<F> {
+        caller::scope(self.open.clone(), future)
+    }
+
+    /// Makes the running task use this client while `run` runs; outside of tokio tasks, the thread.
+    ///
+    /// `run` may drive an executor. Other tokio tasks that it polls keep the client that is in force for them. Tasks of
+    /// other executors have no identity: they use this client, unless they have a [`scope`](Self::scope) of their own.
+    pub fn blocking_scope<T>(&self, run: impl FnOnce() -> T) -> T {
+        caller::blocking_scope(self.open.clone(), run)
+    }
+
+    /// Releases all locks of this client and closes the connection. Later calls get
+    /// [`LockError::ShutDown`](crate::LockError::ShutDown); guards that still exist are lost. To let bodies end first,
+    /// call [`drain`](Self::drain) instead.
+    ///
+    /// Waits for the store's answers for `store_timeout` at most. A lock whose release is not answered is free when its
+    /// lease ends.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future does not stop the shutdown.
+    pub async fn shutdown(&self) {
+        let client = self.clone();
+        let shutdown = on_thread("auto-mutex-shutdown", move || client.blocking_shutdown());
+        if shutdown.await.is_err() {
+            self.blocking_shutdown();
+        }
+    }
+
+    /// Like [`shutdown`](Self::shutdown), but blocks the thread.
+    pub fn blocking_shutdown(&self) {
+        let store_timeout = self.member().settings().store_timeout();
+        if !self.member().shut_down(store_timeout) {
+            tracing::warn!(
+                "the client was shut down before the store had answered all releases; a lock without an answer is free when its lease ends"
+            );
+        }
+    }
+
+    /// Unique in the process.
+    pub(crate) fn id(&self) -> u64 {
+        self.member().id()
+    }
+
+    pub(crate) fn member(&self) -> &Arc<Member> {
+        &self.open.0
+    }
+}
+
+impl std::fmt::Debug for Client {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Client")
+            .field("id", &self.id())
+            .field("namespace", &self.namespace())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,120 @@
+//! The lock order of clients.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use super::Client;
+use crate::base::process::PerProcess;
+use crate::member::order::{OrderEdge, check};
+use crate::queue::Member;
+
+/// Clients that no longer exist are removed when another client is made.
+static CLIENTS: PerProcess<Mutex<Vec<Weak<Member>>>> = PerProcess::new(Mutex::default);
+
+fn clients() -> MutexGuard<'static, Vec<Weak<Member>>> {
+    let clients = CLIENTS.get().lock();
+    clients.unwrap_or_else(PoisonError::into_inner)
+}
+
+pub(super) fn watch(member: &Arc<Member>) {
+    let mut clients = clients();
+    clients.retain(|client| client.strong_count() > 0);
+    clients.push(Arc::downgrade(member));
+}
+
+fn members() -> Vec<Arc<Member>> {
+    clients().iter().filter_map(Weak::upgrade).collect()
+}
+
+impl Client {
+    /// The orders in which the locks of this client are taken: an edge from one class of locks to another if a lock of
+    /// the second was asked for while a lock of the first was held. The chapter
+    /// [lock order](https://docs.rs/auto-mutex/latest/auto_mutex/_guide/lock_order) explains which calls count.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use auto_mutex::Client;
+    ///
+    /// let client = Client::connect("memory://")?;
+    /// let [orders, stock] = ["orders", "stock"].map(|name| client.mutex(name).metrics_label(name));
+    /// orders.blocking_synchronize(|_| stock.blocking_synchronize(|_| ()))??;
+    /// let edges = client.lock_order();
+    /// assert_eq!((&*edges[0].before.class, &*edges[0].after.class), ("orders", "stock"));
+    /// assert!(!edges[0].inverted);
+    ///
+    /// stock.blocking_synchronize(|_| orders.blocking_synchronize(|_| ()))??;
+    /// assert!(client.lock_order().iter().all(|edge| edge.inverted));
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn lock_order(&self) -> Vec<OrderEdge> {
+        self.member().order().edges()
+    }
+
+    /// Fails a test if this client knows locks that are taken in opposite orders. Two calls that run one after the
+    /// other are enough to show the fault: no call needs to hang.
+    ///
+    /// # Panics
+    ///
+    /// If there are such locks. The text names both places.
+    ///
+    /// ```should_panic
+    /// # fn main() {
+    /// use auto_mutex::{Client, LockError, auto_mutex};
+    ///
+    /// #[auto_mutex]
+    /// fn stock(then: impl FnOnce() -> Result<(), LockError>) -> Result<(), LockError> {
+    ///     then()
+    /// }
+    ///
+    /// #[auto_mutex]
+    /// fn orders(then: impl FnOnce() -> Result<(), LockError>) -> Result<(), LockError> {
+    ///     then()
+    /// }
+    ///
+    /// let client = Client::connect("memory://").unwrap();
+    /// client.blocking_scope(|| {
+    ///     orders(|| stock(|| Ok(()))).unwrap();
+    ///     stock(|| orders(|| Ok(()))).unwrap();
+    /// });
+    /// client.assert_lock_order(); // panics
+    /// # }
+    /// ```
+    #[track_caller]
+    pub fn assert_lock_order(&self) {
+        check(self.member().order().circles());
+    }
+}
+
+/// The lock order of all clients of this process that still exist: see [`Client::lock_order`].
+#[must_use]
+pub fn lock_order() -> Vec<OrderEdge> {
+    let members = members();
+    members
+        .iter()
+        .flat_map(|member| member.order().edges())
+        .collect()
+}
+
+/// Fails a test if any client of this process that still exists knows locks that are taken in opposite orders: see
+/// [`Client::assert_lock_order`], which checks only one client.
+///
+/// # Panics
+///
+/// If there are such locks. The text names both places.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use auto_mutex::Client;
+///
+/// let client = Client::connect("memory://")?;
+/// let [orders, stock] = ["orders", "stock"].map(|name| client.mutex(name).metrics_label(name));
+/// orders.blocking_synchronize(|_| stock.blocking_synchronize(|_| ()))??;
+/// auto_mutex::assert_lock_order();
+/// # Ok(()) }
+/// ```
+#[track_caller]
+pub fn assert_lock_order() {
+    let members = members();
+    let circles = members.iter().flat_map(|member| member.order().circles());
+    check(circles.collect());
+}

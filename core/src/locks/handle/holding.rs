@@ -1,0 +1,227 @@
+//! [`Holding`]: the holds of a guard, released in the background when it's dropped.
+
+use std::slice;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use super::last::Last;
+use crate::base::clock::Instant;
+use crate::base::error::LockError;
+use crate::base::task::TaskId;
+use crate::lease::{Bounds, Terms};
+use crate::observe::HOLD;
+use crate::queue::{Confirmed, Hold, Holds, Stay, Unlocked};
+
+#[derive(Debug)]
+pub(crate) struct Holding {
+    holds: Holds,
+    left: bool,
+    /// The caller hasn't received the guard yet, so the drop passes a granted signal to the next waiter.
+    unused: bool,
+    pub(crate) last: Option<Arc<Last>>,
+    /// Empty if the guard may be passed to another task.
+    stays: Vec<Stay>,
+}
+
+#[doc(hidden)]
+pub trait Guard {
+    fn holds(&self) -> &Holds;
+}
+
+impl Holding {
+    /// The caller has already counted the guard in each of `holds`.
+    #[inline]
+    pub(crate) fn new(holds: impl Into<Holds>) -> Self {
+        Self {
+            holds: holds.into(),
+            left: false,
+            unused: false,
+            last: None,
+            stays: Vec::new(),
+        }
+    }
+
+    pub(crate) fn unused(holds: impl Into<Holds>) -> Self {
+        let mut holding = Self::new(holds);
+        holding.unused = true;
+        holding
+    }
+
+    /// The holding of a lock that was released and taken again. `last` is that of the handle which took it at first.
+    pub(crate) fn again(hold: Arc<Hold>, last: Option<Arc<Last>>) -> Self {
+        if let Some(last) = &last {
+            last.remember(&hold, &Holds::from(hold.clone()));
+        }
+        hold.begin();
+        let mut holding = Self::new(hold);
+        holding.last = last;
+        holding
+    }
+
+    pub(crate) fn join(parts: Vec<Self>) -> Self {
+        let mut holds = Vec::with_capacity(parts.len());
+        let mut bounds = Bounds::default();
+        for mut part in parts {
+            part.left = true;
+            holds.extend_from_slice(part.holds.all());
+            bounds = bounds.join(part.holds.bounds());
+        }
+        Self::new(Holds::from(holds).within(bounds))
+    }
+
+    /// Makes this the holding of a nested call that begins now, which `expire` limits.
+    pub(crate) fn nest(&mut self, expire: Option<Duration>) {
+        if let Some(expire) = expire {
+            let bounds = self.holds.bounds().and(expire, Instant::now());
+            self.holds = self.holds.clone().within(bounds);
+        }
+    }
+
+    pub(crate) fn keep(&self, at_least: Duration) {
+        let now = Instant::now();
+        for hold in self.holds.all() {
+            hold.keep(at_least, now);
+        }
+    }
+
+    pub(crate) fn taken_by(&mut self, task: Option<TaskId>, stays: bool) {
+        for hold in self.holds.all().iter() {
+            hold.taken_by(task);
+            self.stays
+                .extend(task.filter(|_| stays).map(|task| Stay::new(hold, task)));
+        }
+    }
+
+    pub(crate) fn stays(&self) -> bool {
+        !self.stays.is_empty()
+    }
+
+    /// The holds of a body that begins now: from here on, the body holds the lock, not the whole task.
+    pub(crate) fn begin_body(&mut self) -> Holds {
+        self.stays.clear();
+        self.holds.clone()
+    }
+
+    pub(crate) fn holds(&self) -> &Holds {
+        &self.holds
+    }
+
+    pub(crate) fn first(&self) -> &Arc<Hold> {
+        self.holds.first()
+    }
+
+    pub(crate) fn restart(&self, terms: Terms) {
+        for hold in self.holds.all().iter() {
+            hold.local().restart(hold, terms);
+        }
+    }
+
+    pub(crate) fn expires_in(&self) -> Duration {
+        match self.is_lost() {
+            true => Duration::ZERO,
+            false => self.holds.expires_in(),
+        }
+    }
+
+    pub(crate) fn is_lost(&self) -> bool {
+        self.check().is_err()
+    }
+
+    pub(crate) fn check(&self) -> Result<(), LockError> {
+        self.holds.check()
+    }
+
+    /// Sends the requests for all holds before it awaits an answer.
+    pub(crate) async fn refresh(&self, expire: Duration) -> Result<(), LockError> {
+        self.holds.restart_bounds(expire)?;
+        let refresh = |hold: &Arc<Hold>| {
+            let confirmed = hold.local().refresh(hold, expire);
+            confirmed.ok_or_else(|| hold.lost_error())
+        };
+        let sent: Result<Vec<Confirmed>, _> = self.holds.all().iter().map(refresh).collect();
+        for confirmed in sent? {
+            confirmed.wait().await?;
+        }
+        Ok(())
+    }
+
+    /// Releases each hold, unless other guards share it. Returns whether all were released; an error if one was lost
+    /// before. Sends all releases before it awaits an answer.
+    pub(crate) async fn unlock(mut self) -> Result<bool, LockError> {
+        self.left = true;
+        let held = self.check();
+        let answers: Vec<_> = self.holds.all().iter().map(leave).collect();
+        let mut released = true;
+        let mut lost = None;
+        for (hold, answer) in self.holds.all().iter().zip(answers) {
+            released &= answer.is_some();
+            if let Some(answer) = answer
+                && answer.wait().await?.is_none()
+            {
+                lost = lost.or_else(|| Some(hold.unlock_error()));
+            }
+        }
+        held?;
+        lost.map_or(Ok(released), Err)
+    }
+
+    /// Like [`leave`](Self::leave), for an unused holding.
+    pub(crate) fn give_back(mut self) -> Option<Unlocked> {
+        self.left = true;
+        let hold = self.first();
+        hold.unshare()
+            .then(|| hold.local().give_back_confirmed(hold))
+    }
+
+    /// Releases the only hold. Promises the store's answer if this was the last guard.
+    pub(crate) fn leave(mut self) -> Option<Unlocked> {
+        self.left = true;
+        leave(self.first())
+    }
+}
+
+impl Drop for Holding {
+    fn drop(&mut self) {
+        if self.left {
+            return;
+        }
+        // A holder that panics hasn't used its token.
+        let mut releasing = Releasing {
+            holds: self.holds.all().iter(),
+            returns: self.unused || thread::panicking(),
+        };
+        while let Some(hold) = releasing.next() {
+            if !self.unused {
+                tracing::debug!(target: HOLD, name = %hold.name(), held = ?hold.held(), "lock released");
+            }
+        }
+    }
+}
+
+fn leave(hold: &Arc<Hold>) -> Option<Unlocked> {
+    hold.unshare().then(|| hold.local().unlock(hold))
+}
+
+/// The holds that are not released yet. If a subscriber panics between two releases, the drop releases the rest.
+struct Releasing<'a> {
+    holds: slice::Iter<'a, Arc<Hold>>,
+    returns: bool,
+}
+
+impl<'a> Releasing<'a> {
+    fn next(&mut self) -> Option<&'a Arc<Hold>> {
+        let hold = self.holds.find(|hold| hold.unshare())?;
+        match self.returns {
+            true => hold.local().give_back(hold),
+            false => hold.local().release(hold),
+        }
+        Some(hold)
+    }
+}
+
+impl Drop for Releasing<'_> {
+    fn drop(&mut self) {
+        while self.next().is_some() {}
+    }
+}

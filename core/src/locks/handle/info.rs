@@ -1,0 +1,110 @@
+//! [`LockInfo`]: what the store knows about a lock.
+
+use std::fmt;
+use std::time::{Duration, SystemTime};
+
+use crate::base::error::{HoldKind, Holder, apart};
+use crate::store::{Meta, NameRecord};
+
+/// The state of a lock when the store was asked. It may change at any time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LockInfo {
+    /// Whether the lock has a holder, or is kept for `at_least`.
+    pub locked: bool,
+    /// The holders, in order of arrival. A mutex has at most one, unless a `cluster_owner` shares it. For a lock that is
+    /// kept for `at_least`, this is the last holder.
+    pub holders: Vec<Holder>,
+    /// The owner that the holder's handle names: see [`Mutex::owner`](crate::Mutex::owner).
+    pub owner: Option<String>,
+    /// The waiters, in the order of the queue. (On a quorum, the waiters are in order of `since`, and the next holder
+    /// need not be the first waiter.)
+    pub waiters: Vec<Waiter>,
+    /// The last fencing token that the store has given. After handoffs inside a process, a holder may have a greater
+    /// token. `None` if the name was not used for ten minutes or more.
+    pub fencing_token: Option<u64>,
+    /// The time until the first lease ends, if it is not renewed. `None` if `locked` is `false`.
+    pub expires_in: Option<Duration>,
+}
+
+/// A process that waits for a lock. Any number of its tasks may wait; the fields describe the first of these tasks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Waiter {
+    /// The machine's host name.
+    pub host: String,
+    /// The process id.
+    pub pid: u32,
+    /// The place in the program: the path of an annotated function, or the name of a handle; then ` at file:line`.
+    pub site: String,
+    /// When the first of the process's tasks joined the queue, by the store's clock.
+    pub since: SystemTime,
+    /// The owner that the waiter's handle or attribute names: see [`Mutex::owner`](crate::Mutex::owner).
+    pub owner: Option<String>,
+    /// The kind of lock that the process waits for.
+    pub kind: HoldKind,
+    /// The number of units that the process waits for: see [`Holder::units`].
+    pub units: u32,
+    /// The complete names of the locks that the waiting task held when it asked for this lock: see [`Holder::holds`].
+    pub holds: Vec<String>,
+    /// The waiter's place in the queue, from 1.
+    pub place: u32,
+}
+
+impl Waiter {
+    /// The file in [`site`](Self::site), as it was given to the compiler.
+    #[must_use]
+    pub fn file(&self) -> Option<&str> {
+        Some(apart(&self.site)?.1)
+    }
+
+    /// The line in [`site`](Self::site).
+    #[must_use]
+    pub fn line(&self) -> Option<u32> {
+        Some(apart(&self.site)?.2)
+    }
+}
+
+impl fmt::Display for Waiter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (pid {} on {})", self.site, self.pid, self.host)
+    }
+}
+
+impl LockInfo {
+    /// The holder. If there are several, the one that has held the lock longest.
+    #[must_use]
+    pub fn holder(&self) -> Option<&Holder> {
+        self.holders.first()
+    }
+
+    pub(crate) fn new(record: &NameRecord) -> Self {
+        let capacity = record.capacity.unwrap_or(0);
+        let holders = record.holders.iter();
+        let waiters = (1..).zip(&record.waiters).filter_map(|(place, ticket)| {
+            let holder = Meta::describe(ticket, capacity)?;
+            Some(Waiter {
+                host: holder.host,
+                pid: holder.pid,
+                site: holder.site,
+                since: holder.since,
+                owner: holder.owner,
+                kind: holder.kind?,
+                units: holder.units?,
+                holds: holder.holds,
+                place,
+            })
+        });
+        Self {
+            locked: !record.holders.is_empty(),
+            holders: holders
+                .clone()
+                .filter_map(|ticket| Meta::describe(ticket, capacity))
+                .collect(),
+            owner: holders.clone().find_map(|holder| Meta::owner(&holder.meta)),
+            waiters: waiters.collect(),
+            fencing_token: record.last_token(),
+            expires_in: holders.map(|holder| holder.left).min(),
+        }
+    }
+}

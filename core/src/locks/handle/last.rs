@@ -1,0 +1,45 @@
+//! [`Last`]: the name of a handle, and the hold that was last taken through the handle or its clones.
+
+use std::fmt;
+use std::sync::{Arc, Weak};
+
+use crate::base::sync::Mutex;
+use crate::base::wait::lock;
+use crate::lease::{Bounds, Limits};
+use crate::queue::{Hold, Holds};
+
+pub(crate) struct Last {
+    name: Box<str>,
+    hold: Mutex<(Weak<Hold>, Weak<Limits>)>,
+}
+
+impl Last {
+    pub(super) fn of(name: &str) -> Arc<Self> {
+        Arc::new(Self {
+            name: name.into(),
+            hold: Mutex::default(),
+        })
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Remembers `hold`, which is one of `holds`.
+    pub(crate) fn remember(&self, hold: &Arc<Hold>, holds: &Holds) {
+        *lock(&self.hold) = (Arc::downgrade(hold), holds.bounds().downgrade());
+    }
+
+    pub(super) fn holds(&self) -> Option<Holds> {
+        let (hold, bounds) = lock(&self.hold).clone();
+        let hold = hold.upgrade().filter(|hold| hold.is_valid())?;
+        Some(Holds::from(hold).within(Bounds::upgrade(&bounds)))
+    }
+}
+
+impl fmt::Debug for Last {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let held: Vec<_> = self.holds().into_iter().collect();
+        f.debug_tuple("Last").field(&held).finish()
+    }
+}

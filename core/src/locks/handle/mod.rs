@@ -1,0 +1,102 @@
+//! What the handles and guards of all kinds of lock share. A call resolves its [`Handle`] to an [`AcquireTarget`], and
+//! gets a [`Holding`], which its guard wraps. Nothing here knows the kind of a lock, except by its `Share`.
+//! Public methods that are the same for all locks are written once, in macros: [`options`], [`query`], [`guard`].
+
+mod guard;
+mod holding;
+mod info;
+mod last;
+mod options;
+mod owned;
+mod query;
+mod take;
+mod target;
+#[cfg(repository)]
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+use std::panic::Location;
+use std::sync::{Arc, OnceLock};
+
+pub(crate) use self::guard::{guard_methods, single_guard_methods, unlock_methods};
+pub use self::holding::Guard;
+pub(crate) use self::holding::Holding;
+pub use self::info::{LockInfo, Waiter};
+pub(crate) use self::last::Last;
+pub(crate) use self::options::{Options, Reentry, option_methods};
+pub(crate) use self::owned::owned;
+pub(crate) use self::query::{freed, inspected, query_methods};
+pub(crate) use self::take::{Taking, log_obtained, unless_taken};
+pub(crate) use self::target::AcquireTarget;
+use crate::base::error::LockError;
+use crate::base::name::Name;
+use crate::caller::Caller;
+use crate::locks::client::Client;
+use crate::store::{Owner, SharedStr};
+
+#[derive(Clone, Debug)]
+pub(crate) struct Handle {
+    /// `None`: the client that is in force where the handle is used.
+    client: Option<Client>,
+    name: String,
+    at: &'static Location<'static>,
+    /// The id, complete name and meta of the first client that uses the handle. Most programs have only one.
+    first: OnceLock<(u64, Name, SharedStr)>,
+    /// `None`: the calling task.
+    pub(crate) owner: Option<Owner>,
+    pub(crate) options: Options,
+    last: Arc<Last>,
+}
+
+impl Handle {
+    #[track_caller]
+    pub(crate) fn new(client: Option<Client>, name: impl Into<String>) -> Self {
+        let name = name.into();
+        Self {
+            last: Last::of(&name),
+            client,
+            name,
+            at: Location::caller(),
+            first: OnceLock::new(),
+            owner: None,
+            options: Options::default(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn resolve(&self, caller: &Caller) -> Result<AcquireTarget<'_>, LockError> {
+        let client = match &self.client {
+            Some(client) => Cow::Borrowed(client),
+            None => Client::in_force(caller)?,
+        };
+        client.member().check()?;
+        let (first, name, meta) = match self.first.get() {
+            Some(first) => first,
+            None => {
+                let (name, meta) = self.complete(&client)?;
+                self.first.get_or_init(|| (client.id(), name, meta))
+            }
+        };
+        let (name, meta) = match *first == client.id() {
+            true => (Cow::Borrowed(name), meta.clone()),
+            false => {
+                let (name, meta) = self.complete(&client)?;
+                (Cow::Owned(name), meta)
+            }
+        };
+        Ok(AcquireTarget {
+            client,
+            name,
+            meta,
+            owner: self.owner.as_ref(),
+            last: Some(&self.last),
+        })
+    }
+
+    fn complete(&self, client: &Client) -> Result<(Name, SharedStr), LockError> {
+        let site = format!("{} at {}:{}", self.name, self.at.file(), self.at.line());
+        let name = Name::verbatim(client.namespace(), &self.name)?;
+        Ok((name, client.member().meta(&site)))
+    }
+}

@@ -1,0 +1,176 @@
+//! [`Options`]: the options of a handle or an attribute, and what they mean for one call.
+
+use std::time::Duration;
+
+use crate::base::duration::{FOREVER, Span, check_expire};
+use crate::base::error::LockError;
+use crate::config::Settings;
+use crate::lease::Terms;
+use crate::observe::BY_HAND;
+use crate::queue::Patience;
+
+const INTERVAL: Duration = Duration::from_millis(10);
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Reentry {
+    /// Fails with [`LockError::AlreadyHeld`].
+    #[default]
+    Refused,
+    /// Shares the hold.
+    Enters,
+    /// Fails with [`LockError::Deadlock`].
+    Deadlock,
+    /// Shares the hold, unless [`Config::reentrant`](crate::Config::reentrant) is off.
+    AsConfigured,
+}
+
+impl Reentry {
+    pub(crate) fn of_attribute(reentrant: bool) -> Self {
+        match reentrant {
+            true => Self::Enters,
+            false => Self::Deadlock,
+        }
+    }
+
+    pub(crate) fn of(self, settings: &Settings) -> Self {
+        match self {
+            Self::AsConfigured => Self::of_attribute(settings.reentrant),
+            chosen => chosen,
+        }
+    }
+}
+
+/// See the methods of a handle. If `expire` or `block` is `None`, the client's setting applies.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Options {
+    pub(crate) expire: Option<Duration>,
+    pub(crate) block: Option<Duration>,
+    /// `None`: the call waits in the queue and does not poll.
+    pub(crate) retries: Option<u32>,
+    pub(crate) interval: Option<Duration>,
+    pub(crate) at_least: Duration,
+    pub(crate) reentry: Reentry,
+    /// The site's label; `None`: the lock is taken by hand.
+    pub(crate) label: Option<&'static str>,
+    /// An option with an unusable value, and the reason: every call fails.
+    pub(crate) unusable: Option<(&'static str, &'static str)>,
+}
+
+impl Options {
+    /// The value `given` for `option`, or a note that it can't be used.
+    pub(crate) fn length(&mut self, option: &'static str, given: Span) -> Option<Duration> {
+        self.unusable.take_if(|unusable| unusable.0 == option);
+        let given = given.inspect_err(|reason| self.unusable = Some((option, reason)));
+        given.ok()
+    }
+
+    #[inline]
+    pub(crate) fn label(&self) -> &'static str {
+        self.label.unwrap_or(BY_HAND)
+    }
+
+    #[inline]
+    pub(crate) fn apply(&self, settings: &Settings) -> Result<(Terms, Patience), LockError> {
+        if let Some((option, reason)) = self.unusable {
+            return Err(LockError::invalid(option, reason));
+        }
+        let expire = match self.expire {
+            Some(FOREVER) => None,
+            Some(expire) => Some(check_expire("expire", expire)?),
+            None => settings.expire,
+        };
+        let block = self.block.or(settings.block);
+        let patience = match (self.retries, self.interval.unwrap_or(INTERVAL)) {
+            (None, _) => Patience::block(block),
+            (Some(_), Duration::ZERO) => {
+                let reason =
+                    "retrying without a pause would only load the store: use more than zero";
+                return Err(LockError::invalid("interval", reason));
+            }
+            (Some(retries), interval) => Patience::Poll {
+                retries,
+                interval,
+                block,
+            },
+        };
+        let terms = Terms {
+            expire,
+            at_least: self.at_least,
+        };
+        Ok((terms, patience))
+    }
+}
+
+/// The option methods of a handle type, with the path of its options.
+macro_rules! option_methods {
+    ($handle:ty, $($options:ident).+) => {
+        impl $handle {
+            /// Sets the longest time that a holder may hold the lock; `refresh` restarts this time. The default is the
+            /// client's setting (24 hours).
+            ///
+            /// The `expire` of a nested call (see `reentrant`) limits only the nested call. When this time is
+            /// over, the guard of the nested call is lost, and its async body ends. The outer call keeps the lock until its own
+            /// `expire` is over.
+            ///
+            /// The lock of a dead process is free much sooner: when its lease ends. The lease is short, and is
+            /// renewed in the background while the process lives.
+            ///
+            /// Give a `Duration`, or a text like `"2m"`: see [`IntoDuration`](crate::IntoDuration). With a value that cannot
+            /// be used, the call returns
+            /// [`LockError::InvalidOption`](crate::LockError::InvalidOption).
+            pub fn expire(mut self, expire: impl $crate::base::duration::IntoDuration) -> Self {
+                let expire = $crate::base::duration::length(expire);
+                self.$($options).+.expire = self.$($options).+.length("expire", expire);
+                self
+            }
+
+            /// Sets no `expire`: a holder may hold the lock as long as its process lives.
+            pub fn never_expire(mut self) -> Self {
+                self.$($options).+.expire = Some($crate::base::duration::FOREVER);
+                self
+            }
+
+            /// Sets how long a call waits for the lock, in the same forms as [`expire`](Self::expire). With zero, a
+            /// call does not wait. The default is the client's setting (no limit).
+            pub fn block(mut self, block: impl $crate::base::duration::IntoDuration) -> Self {
+                let block = $crate::base::duration::length(block);
+                self.$($options).+.block = self.$($options).+.length("block", block);
+                self
+            }
+
+            /// Keeps the lock for at least this time after the grant, even if the holder releases it earlier: for jobs
+            /// that start on several machines whose clocks differ. The store keeps the lock even if the process ends
+            /// sooner. Off by default. A nested call (see `reentrant`) may extend this time. While the holder waits on
+            /// a [`Condvar`](crate::Condvar), no other caller gets the lock until this time is over.
+            pub fn at_least(mut self, at_least: impl $crate::base::duration::IntoDuration) -> Self {
+                let at_least = $crate::base::duration::length(at_least);
+                let at_least = self.$($options).+.length("at_least", at_least);
+                self.$($options).+.at_least = at_least.unwrap_or_default();
+                self
+            }
+
+            /// Makes a call poll instead of waiting in the queue. After the first attempt, the call makes up to `n`
+            /// more, `interval` apart. After the last attempt, it returns
+            /// [`LockError::TooManyAttempts`](crate::LockError::TooManyAttempts). The queue is fair and costs less;
+            /// this option is for code that was written for a library that polls.
+            pub fn retries(mut self, n: u32, interval: impl $crate::base::duration::IntoDuration) -> Self {
+                let interval = $crate::base::duration::length(interval);
+                self.$($options).+.retries = Some(n);
+                self.$($options).+.interval = self.$($options).+.length("interval", interval);
+                self
+            }
+
+            /// Names the place in the program that uses this handle, as [`Site::name`](crate::Site::name) does for an
+            /// annotated function; the default is `by_hand`. It's the label `lock.site` of the [metrics](crate::Metric),
+            /// and the lock order compares handles that have a label.
+            ///
+            /// Each label makes a series of its own, so it must be a constant of the program: a lock's key can't become
+            /// a label by accident.
+            pub fn metrics_label(mut self, label: &'static str) -> Self {
+                self.$($options).+.label = Some(label);
+                self
+            }
+        }
+    };
+}
+pub(crate) use option_methods;

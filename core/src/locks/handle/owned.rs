@@ -1,0 +1,89 @@
+//! Operations on the holds of a handle, without their guards.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Handle;
+use crate::base::error::{LockError, LossCause};
+use crate::base::name::escape;
+use crate::caller::Caller;
+use crate::queue::{Answered, Confirmed, Hold, Holds, Unlocked};
+use crate::store::{Meta, NameRecord, Op, Owner, SharedStr};
+
+impl Handle {
+    /// The valid hold that this handle, its owner, or a protected call around this one has in this process.
+    fn held_here(&self) -> Result<Option<Holds>, LockError> {
+        let caller = Caller::current(false);
+        let target = self.resolve(&caller)?;
+        let inside = |suits: &dyn Fn(&Hold) -> bool| {
+            caller.find(target.client.id(), &target.name, suits, |_| true)
+        };
+        if let Some(owner) = &self.owner {
+            let member = target.client.member();
+            let held = member.with_queue(&target.name, |local| Some(local.held_by(owner)))?;
+            let around = |held: &Arc<Hold>| inside(&|hold| std::ptr::eq(hold, &**held));
+            return Ok(held.map(|held| around(&held).unwrap_or_else(|| held.into())));
+        }
+        Ok(inside(&Hold::is_valid).or_else(|| self.last.holds()))
+    }
+
+    /// Sends `op` to the store if this handle has a cluster owner, whose holds may be in other processes.
+    pub(crate) fn ask_for_owner(
+        &self,
+        op: impl FnOnce(SharedStr) -> Op,
+    ) -> Result<Option<Answered>, LockError> {
+        self.owner.as_ref().map_or(Ok(()), Owner::check)?;
+        let Some(Owner::Anywhere(owner)) = &self.owner else {
+            return Ok(None);
+        };
+        let op = op(escape(owner).to_string().into());
+        self.ask(&op).map(Some)
+    }
+
+    pub(crate) fn is_owner(&self, record: &NameRecord) -> bool {
+        let Some(Owner::Anywhere(owner)) = &self.owner else {
+            return false;
+        };
+        let mut holders = record.holders.iter().filter(|holder| !holder.parked);
+        holders.any(|holder| Meta::names(&holder.meta, owner))
+    }
+
+    pub(crate) fn not_held(&self) -> Result<LockError, LockError> {
+        let target = self.resolve(&Caller::current(false))?;
+        Ok(LockError::Lost {
+            name: target.name.to_string(),
+            held: Duration::ZERO,
+            cause: LossCause::Released,
+        })
+    }
+
+    /// Asks the store whether the lock is still held, by renewing its lease. `None` if no valid hold is found here.
+    pub(crate) fn confirm(&self) -> Result<Option<Confirmed>, LockError> {
+        let renew = |holds: Holds| holds.first().local().renew(holds.first());
+        Ok(self.held_here()?.and_then(renew))
+    }
+
+    pub(crate) fn refresh(&self, expire: Duration) -> Result<Confirmed, LockError> {
+        let Some(holds) = self.held_here()? else {
+            return Err(self.not_held()?);
+        };
+        holds.restart_bounds(expire)?;
+        let hold = holds.first();
+        let confirmed = hold.local().refresh(hold, expire);
+        confirmed.ok_or_else(|| hold.lost_error())
+    }
+
+    pub(crate) fn unlock(&self) -> Result<Option<Unlocked>, LockError> {
+        let unlock = |holds: Holds| holds.first().local().unlock(holds.first());
+        Ok(self.held_here()?.map(unlock))
+    }
+}
+
+/// Converts the store's answer to [`Handle::confirm`]; `false` if the lock is lost.
+pub(crate) fn owned(confirmed: Result<(), LockError>) -> Result<bool, LockError> {
+    match confirmed {
+        Ok(()) => Ok(true),
+        Err(LockError::Lost { .. }) => Ok(false),
+        Err(error) => Err(error),
+    }
+}

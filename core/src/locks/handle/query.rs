@@ -1,0 +1,112 @@
+//! Asks the store about a lock, and takes a lock away from its holders.
+
+use super::{Handle, LockInfo};
+use crate::base::error::LockError;
+use crate::caller::Caller;
+use crate::queue::Answered;
+use crate::store::{NameRecord, Op, Reply, SharedStr};
+
+impl Handle {
+    pub(crate) fn ask(&self, op: &Op) -> Result<Answered, LockError> {
+        self.resolve(&Caller::current(false))?.ask(op)
+    }
+
+    pub(crate) async fn inspect(&self) -> Result<NameRecord, LockError> {
+        Ok(inspected(self.ask(&Op::Inspect)?.wait().await?))
+    }
+
+    pub(crate) async fn info(&self) -> Result<LockInfo, LockError> {
+        Ok(LockInfo::new(&self.inspect().await?))
+    }
+
+    pub(crate) fn ask_force(&self) -> Result<Answered, LockError> {
+        let owner = SharedStr::default();
+        self.ask(&Op::Force { owner })
+    }
+}
+
+pub(crate) fn inspected(reply: Reply) -> NameRecord {
+    match reply {
+        Reply::Info(record) => record,
+        _ => NameRecord::default(),
+    }
+}
+
+pub(crate) fn freed(reply: &Reply) -> bool {
+    matches!(reply, Reply::Freed { holders } if *holders > 0)
+}
+
+/// The query methods and `force_unlock` of a handle type for one lock, with a field `handle`.
+macro_rules! query_methods {
+    ($handle:ident) => {
+        impl $handle {
+            /// Asks the store whether the lock, or a part of it, is held. A lock that is kept for `at_least` counts as
+            /// held.
+            ///
+            /// # Errors
+            ///
+            /// [`LockError::Unavailable`](crate::LockError::Unavailable),
+            /// [`LockError::ForeignKey`](crate::LockError::ForeignKey), and the errors of an unusable client or name.
+            ///
+            /// # Cancel safety
+            ///
+            /// Dropping the future changes nothing.
+            pub async fn is_locked(&self) -> Result<bool, $crate::base::error::LockError> {
+                Ok(self.info().await?.locked)
+            }
+
+            /// Like [`is_locked`](Self::is_locked), but blocks the thread. The errors are the same.
+            pub fn blocking_is_locked(&self) -> Result<bool, $crate::base::error::LockError> {
+                Ok(self.blocking_info()?.locked)
+            }
+
+            /// Asks the store for the holders, the waiters, the fencing token, and the end of the lease.
+            ///
+            /// # Errors
+            ///
+            /// [`LockError::Unavailable`](crate::LockError::Unavailable),
+            /// [`LockError::ForeignKey`](crate::LockError::ForeignKey), and the errors of an unusable client or name.
+            ///
+            /// # Cancel safety
+            ///
+            /// Dropping the future changes nothing.
+            pub async fn info(
+                &self,
+            ) -> Result<$crate::locks::handle::LockInfo, $crate::base::error::LockError> {
+                self.handle.info().await
+            }
+
+            /// Like [`info`](Self::info), but blocks the thread. The errors are the same.
+            pub fn blocking_info(
+                &self,
+            ) -> Result<$crate::locks::handle::LockInfo, $crate::base::error::LockError> {
+                $crate::base::wait::block_on(self.handle.info())
+            }
+
+            /// Takes the lock away from all its holders; returns whether there was a holder. The holders are
+            /// notified: their guards are lost, and their async bodies are cancelled. Meant for operators, because a
+            /// former holder may still use the protected resource for a moment.
+            ///
+            /// # Errors
+            ///
+            /// [`LockError::Unavailable`](crate::LockError::Unavailable): the call may or may not have taken the lock
+            /// away. [`LockError::ForeignKey`](crate::LockError::ForeignKey), and the errors of an unusable client or
+            /// name.
+            ///
+            /// # Cancel safety
+            ///
+            /// The lock is taken away, whether or not the future completes.
+            pub async fn force_unlock(&self) -> Result<bool, $crate::base::error::LockError> {
+                Ok($crate::locks::handle::freed(
+                    &self.handle.ask_force()?.wait().await?,
+                ))
+            }
+
+            /// Like [`force_unlock`](Self::force_unlock), but blocks the thread. The errors are the same.
+            pub fn blocking_force_unlock(&self) -> Result<bool, $crate::base::error::LockError> {
+                $crate::base::wait::block_on(self.force_unlock())
+            }
+        }
+    };
+}
+pub(crate) use query_methods;

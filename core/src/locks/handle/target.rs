@@ -1,0 +1,181 @@
+//! [`AcquireTarget`]: the lock of a call, with its client and complete name.
+
+use std::borrow::Cow;
+use std::slice;
+use std::sync::Arc;
+
+use super::{Holding, Last, Options, Reentry, Taking};
+use crate::base::error::{LockError, LockKind};
+use crate::base::name::Name;
+use crate::caller::Caller;
+use crate::lease::Terms;
+use crate::locks::client::Client;
+use crate::observe::LockLabels;
+use crate::queue::{Acquire, Answered, Hold, Holds, Past, Patience, Want, Watch};
+use crate::store::{Meta, Op, Owner, Share, SharedStr};
+
+#[derive(Clone, Debug)]
+pub(crate) struct AcquireTarget<'a> {
+    pub(crate) client: Cow<'a, Client>,
+    pub(crate) name: Cow<'a, Name>,
+    /// Without the owner: see [`Meta`].
+    pub(crate) meta: SharedStr,
+    pub(super) owner: Option<&'a Owner>,
+    /// `None` for a call of an annotated function, which has no handle.
+    pub(crate) last: Option<&'a Arc<Last>>,
+}
+
+impl<'a> AcquireTarget<'a> {
+    #[inline]
+    pub(crate) fn new(
+        client: Cow<'a, Client>,
+        name: Cow<'a, Name>,
+        meta: SharedStr,
+        owner: Option<&'a Owner>,
+    ) -> Self {
+        Self {
+            client,
+            name,
+            meta,
+            owner,
+            last: None,
+        }
+    }
+
+    /// A given `patience` replaces that of the options.
+    #[inline]
+    pub(crate) fn start(
+        &self,
+        caller: &Caller,
+        options: &Options,
+        share: Share,
+        patience: Option<Patience>,
+    ) -> Result<Taking, LockError> {
+        let (terms, own) = options.apply(self.client.member().settings())?;
+        if let Some(mut holding) = self.held_already(caller, options, &share)? {
+            holding.check()?;
+            holding.nest(terms.expire);
+            holding.keep(terms.at_least);
+            return Ok(Taking::Obtained(holding));
+        }
+        let patience = patience.unwrap_or(own);
+        let mut want = self.want(caller, share, terms, options.label(), patience)?;
+        if patience.queues() {
+            self.note_order(caller, want.label, slice::from_ref(&*self.name));
+        }
+        let labels = LockLabels::of(want.label, &want.share);
+        let (member, may_wait) = (self.client.member(), patience.waits());
+        let watch = Watch::begin(member, labels, &self.name, &want.meta, may_wait);
+        Acquire::call(self.join(caller, &mut want, &[]), watch).map(Taking::Waiting)
+    }
+
+    /// Notes the order of `names` after the locks that the caller holds. Only for calls that may queue: no other call
+    /// can be part of a deadlock.
+    #[inline]
+    pub(crate) fn note_order<'n>(
+        &self,
+        caller: &'n Caller,
+        label: &'static str,
+        names: impl IntoIterator<Item = &'n Name, IntoIter: Clone>,
+    ) {
+        let order = self.client.member().order();
+        let held = caller.holds().map(|hold| hold.in_order());
+        order.note(held, (label, &*self.meta), names.into_iter());
+    }
+
+    /// Shares a hold of the caller. Fails if the call may neither share it nor ask for more; `None`: ask the store.
+    #[inline]
+    pub(crate) fn held_already(
+        &self,
+        caller: &Caller,
+        options: &Options,
+        share: &Share,
+    ) -> Result<Option<Holding>, LockError> {
+        // A hold that its handle has unlocked does not count.
+        let held = |hold: &Hold| !hold.is_released();
+        let enough = |hold: &Hold| hold.units() >= share.units;
+        let found = caller.find(self.client.id(), &self.name, held, enough);
+        found.map_or(Ok(None), |holds| self.shared(holds, options.reentry, share))
+    }
+
+    fn shared(
+        &self,
+        holds: Holds,
+        reentry: Reentry,
+        share: &Share,
+    ) -> Result<Option<Holding>, LockError> {
+        let reentry = reentry.of(self.client.member().settings());
+        let hold = holds.first();
+        let found = hold.grant();
+        if found.capacity != share.capacity {
+            let expected = (share.kind, share.capacity);
+            let found = (found.lock, found.capacity);
+            return Err(LockError::mismatch(self.name.to_string(), expected, found));
+        }
+        let shares = match (self.owner, hold.grant().owner()) {
+            (Some(owner), Some(other)) => owner == other,
+            _ => reentry == Reentry::Enters,
+        };
+        if shares && hold.units() >= share.units {
+            // Another thread may have dropped the last guard by now; then the call waits like any other.
+            return Ok(hold.share().then(|| Holding::new(holds)));
+        }
+        // A task may ask for more permits of a semaphore. For any other lock it would wait for itself.
+        if share.kind == LockKind::Semaphore && reentry != Reentry::Deadlock {
+            return Ok(None);
+        }
+        let name = self.name.to_string();
+        Err(if reentry == Reentry::Refused {
+            LockError::AlreadyHeld { name }
+        } else if hold.is_valid() {
+            LockError::waits_for_itself(&name)
+        } else {
+            hold.lost_error()
+        })
+    }
+
+    #[inline]
+    pub(crate) fn want(
+        &self,
+        caller: &Caller,
+        share: Share,
+        terms: Terms,
+        label: &'static str,
+        patience: Patience,
+    ) -> Result<Want, LockError> {
+        let mut want = Want {
+            share,
+            owner: None,
+            terms,
+            patience,
+            meta: self.meta.clone(),
+            label,
+            relies: false,
+            past: Past::default(),
+            by: caller.requester(),
+        };
+        if let Some(owner) = self.owner {
+            owner.check()?;
+            want.share.owner = Owner::in_store(self.owner);
+            want.meta = Meta::owned(&self.meta, owner);
+            want.owner = Some(owner.clone());
+        }
+        Ok(want)
+    }
+
+    /// Enters the queue. `held`: see [`Caller::sign`].
+    pub(crate) fn join(
+        &self,
+        caller: &Caller,
+        want: &mut Want,
+        held: &[Arc<Hold>],
+    ) -> Result<Acquire, LockError> {
+        caller.sign(want, self.client.id(), held);
+        Acquire::enter(self.client.member(), &self.name, want)
+    }
+
+    pub(crate) fn ask(&self, op: &Op) -> Result<Answered, LockError> {
+        let member = self.client.member();
+        member.with_queue(&self.name, |local| local.query(op))
+    }
+}

@@ -1,0 +1,99 @@
+//! [`MultiLock`]: several mutexes, all or none. The store knows only the mutexes; [`take`] has the algorithm.
+
+mod budget;
+mod guard;
+mod lock;
+mod manage;
+pub(crate) mod take;
+
+pub use guard::MultiGuard;
+
+use crate::base::error::LockError;
+use crate::base::name::Name;
+use crate::locks::client::Client;
+use crate::locks::handle::{Handle, Options, Reentry, option_methods};
+
+/// Several locks that are taken together, all or none.
+///
+/// The names may be given in any order, and more than once. Each name is a [`Mutex`](crate::Mutex) of its own, which
+/// other callers may also take alone.
+///
+/// A call tries all locks at once: if they are free, this is one round trip to the store. If a lock is busy, the call
+/// waits in the queue of that lock. While it waits, it keeps the locks whose names sort before the busy lock, and
+/// releases the other locks. So no call waits for a lock while it holds a lock with a greater name. Therefore two calls
+/// cannot wait for each other, in whatever order they give the names, and no call starves.
+///
+/// A handle costs nothing until it is used. Set the options before use: their methods take and return the handle.
+/// `block` is for all locks together.
+///
+/// ```
+/// # tokio::runtime::Runtime::new()?.block_on(async {
+/// use auto_mutex::Client;
+///
+/// let client = Client::connect("memory://")?;
+/// let accounts = client.multi(["account:7", "account:3"]);
+/// let guard = accounts.lock().await?;
+/// assert_eq!(guard.names().collect::<Vec<_>>(), ["account:3", "account:7"]);
+/// assert!(client.mutex("account:7").is_locked().await?);
+/// guard.unlock().await?;
+/// # Ok::<(), Box<dyn std::error::Error>>(()) })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "a handle does nothing until it is locked"]
+pub struct MultiLock {
+    handles: Vec<Handle>,
+    options: Options,
+}
+
+impl Client {
+    /// The locks called `names`, in this client's namespace: for each name, see [`mutex`](Self::mutex).
+    #[track_caller]
+    pub fn multi<N: Into<String>>(&self, names: impl IntoIterator<Item = N>) -> MultiLock {
+        MultiLock::of(Some(self), names)
+    }
+}
+
+impl MultiLock {
+    /// The locks called `names`, of the client that is in force where the locks are used: see [`Client::multi`].
+    #[track_caller]
+    pub fn new<N: Into<String>>(names: impl IntoIterator<Item = N>) -> Self {
+        Self::of(None, names)
+    }
+
+    #[track_caller]
+    fn of<N: Into<String>>(client: Option<&Client>, names: impl IntoIterator<Item = N>) -> Self {
+        let mut handles = Vec::new();
+        // Not a closure: `#[track_caller]` wouldn't find the caller in it.
+        for name in names {
+            handles.push(Handle::new(client.cloned(), name));
+        }
+        Self {
+            handles,
+            options: Options::default(),
+        }
+    }
+
+    /// Allows a task that holds some of these locks, or all, to take them again; the guards share the holds. The
+    /// `expire` of the inner call limits only the inner call, and does not change the `expire` of the outer call.
+    ///
+    /// A guard of a re-entrant handle counts as held by the task that took it, so don't move it to another task. The
+    /// guide has [the whole rule](https://docs.rs/auto-mutex/latest/auto_mutex/_guide/handles#which-task-holds-a-lock).
+    pub fn reentrant(mut self) -> Self {
+        self.options.reentry = Reentry::Enters;
+        self
+    }
+}
+
+option_methods!(MultiLock, options);
+
+/// Sorts `items` by name, and keeps one item for each name; an error if there are no items.
+fn in_order<T>(mut items: Vec<T>, name: impl Fn(&T) -> &Name) -> Result<Vec<T>, LockError> {
+    if items.is_empty() {
+        let reason = "there is none: give at least one";
+        return Err(LockError::invalid_name("", reason));
+    }
+    items.sort_by(|one, other| name(one).as_str().cmp(name(other).as_str()));
+    items.dedup_by(|one, other| name(one) == name(other));
+    Ok(items)
+}

@@ -1,0 +1,297 @@
+//! Takes several locks. A call tries all at once, in the order of their names. If one is busy, the call keeps the locks
+//! before it, releases those after it, waits in its queue, and then tries the released locks again. No call waits for a
+//! name while it holds a greater one, so there are no deadlocks.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::budget::Budget;
+use super::{MultiGuard, in_order};
+use crate::base::error::LockError;
+use crate::base::name::NameList;
+use crate::base::task::TaskId;
+use crate::base::wait::proceed;
+use crate::caller::Caller;
+use crate::lease::Terms;
+use crate::locks::handle::{AcquireTarget, Holding, Options, Reentry, log_obtained};
+use crate::observe::LockLabels;
+use crate::queue::{Acquire, Hold, Patience, Unlocked};
+use crate::queue::{Watch, warn_of_timeout};
+use crate::store::Share;
+
+/// A call starts over if it lost a lock while it waited for another.
+const MAX_RESTARTS: u32 = 5;
+
+/// Takes the mutex of each name. `targets` may be in any order and contain duplicates. A given `patience` replaces that
+/// of the options.
+pub(crate) async fn take(
+    caller: Caller,
+    targets: Vec<AcquireTarget<'_>>,
+    options: &Options,
+    patience: Option<Patience>,
+) -> Result<MultiGuard, LockError> {
+    proceed().await;
+    let mut call = Call::new(caller, targets, options, patience)?;
+    call.note_order();
+    match call.obtain().await {
+        Ok(()) => Ok(call.finish()),
+        Err(error) => {
+            call.fail(&error).await;
+            Err(error)
+        }
+    }
+}
+
+/// One lock of a call. A dropped call releases its slots in the background.
+#[derive(Default)]
+enum Slot {
+    #[default]
+    Nothing,
+    Asked(Acquire),
+    Shared(Holding),
+    Own(Holding),
+}
+
+impl Slot {
+    fn give_back(self) -> Option<Unlocked> {
+        match self {
+            Self::Own(holding) => holding.give_back(),
+            Self::Asked(acquire) => acquire.give_back(),
+            Self::Shared(_) | Self::Nothing => None,
+        }
+    }
+}
+
+struct Call<'a> {
+    caller: Caller,
+    /// In order of name, without duplicates.
+    targets: Vec<AcquireTarget<'a>>,
+    slots: Vec<Slot>,
+    /// Releases that the store may not have confirmed yet.
+    given_back: Vec<Unlocked>,
+    options: &'a Options,
+    terms: Terms,
+    watch: Option<Box<Watch>>,
+    budget: Budget,
+    /// The call waited for a lock, so `expire` restarts for all locks at the end.
+    waits: bool,
+}
+
+impl<'a> Call<'a> {
+    fn new(
+        caller: Caller,
+        targets: Vec<AcquireTarget<'a>>,
+        options: &'a Options,
+        patience: Option<Patience>,
+    ) -> Result<Self, LockError> {
+        let targets = in_order(targets, |target| &target.name)?;
+        let (terms, own) = options.apply(targets[0].client.member().settings())?;
+        let mut slots = Vec::with_capacity(targets.len());
+        for target in &targets {
+            let held = target.held_already(&caller, options, &Share::MUTEX)?;
+            held.as_ref().map_or(Ok(()), Holding::check)?;
+            slots.push(held.map_or(Slot::Nothing, Slot::Shared));
+        }
+        let names = NameList(targets.iter().map(|target| &*target.name));
+        let labels = LockLabels::of(options.label(), &Share::MUTEX);
+        let (member, meta) = (targets[0].client.member(), &targets[0].meta);
+        let watch = Watch::begin(member, labels, &names, meta, own.waits());
+        Ok(Self {
+            caller,
+            targets,
+            slots,
+            given_back: Vec::new(),
+            options,
+            terms,
+            watch,
+            budget: Budget::new(patience.unwrap_or(own)),
+            waits: false,
+        })
+    }
+
+    /// Notes the order of the missing locks after those that the task holds. There is none among the locks of a call.
+    fn note_order(&self) {
+        if !self.budget.patience.queues() {
+            return;
+        }
+        let first = &self.targets[0];
+        let slots = self.slots.iter().zip(&self.targets);
+        let missing = slots.filter(|(slot, _)| matches!(slot, Slot::Nothing));
+        let names = missing.map(|(_, target)| &*target.name);
+        if names.clone().next().is_some() {
+            first.note_order(&self.caller, self.options.label(), names);
+        }
+    }
+
+    /// Reports the error, and releases all locks. Waits for the store to confirm, so that the caller finds them free, but
+    /// no longer than a call with `block = 0` waits for its answer.
+    async fn fail(mut self, error: &LockError) {
+        if let Some(mut watch) = self.watch.take() {
+            watch.failed(error);
+        }
+        if error.is_timeout() && self.budget.patience.waits() {
+            let first = &self.targets[0];
+            warn_of_timeout(first.client.member(), &first.meta, error);
+        }
+        let slots = self.slots.drain(..);
+        self.given_back.extend(slots.filter_map(Slot::give_back));
+        self.confirm().await;
+    }
+
+    async fn obtain(&mut self) -> Result<(), LockError> {
+        let mut restarts = 0;
+        loop {
+            while let Some((index, busy)) = self.try_rest().await? {
+                let Some(patience) = self.budget.left() else {
+                    return Err(self.budget.of_call(busy));
+                };
+                self.give_back_behind(index);
+                self.wait_for(index, patience).await?;
+                self.confirm().await;
+            }
+            match self.lost() {
+                None => return Ok(()),
+                Some(error) if restarts == MAX_RESTARTS => return Err(error),
+                Some(_) => restarts += 1,
+            }
+            self.start_over()?;
+        }
+    }
+
+    async fn try_rest(&mut self) -> Result<Option<(usize, LockError)>, LockError> {
+        let mut any = false;
+        let silence = self.budget.silence();
+        for index in 0..self.slots.len() {
+            if matches!(self.slots[index], Slot::Nothing) {
+                any = true;
+                self.slots[index] = Slot::Asked(self.enter(index, Patience::Once { silence })?);
+            }
+        }
+        self.budget.attempts = self.budget.attempts.saturating_add(any.into());
+        for (index, slot) in self.slots.iter_mut().enumerate() {
+            let Slot::Asked(acquire) = slot else {
+                continue;
+            };
+            let answer = acquire.await;
+            *slot = Slot::Nothing;
+            match answer {
+                Ok(hold) => *slot = Slot::Own(Holding::unused(hold)),
+                Err(error) if error.may_be_waited_for() => return Ok(Some((index, error))),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+
+    /// The call must not keep requested locks after `index` while it waits for the lock at `index`.
+    fn give_back_behind(&mut self, index: usize) {
+        for slot in &mut self.slots[index..] {
+            if matches!(slot, Slot::Asked(_)) {
+                self.given_back.extend(std::mem::take(slot).give_back());
+            }
+        }
+    }
+
+    async fn confirm(&mut self) {
+        for release in std::mem::take(&mut self.given_back) {
+            // After an error the release is resent in the background.
+            let _ = release.wait().await;
+        }
+    }
+
+    async fn wait_for(&mut self, index: usize, patience: Patience) -> Result<(), LockError> {
+        self.waits = true;
+        if let Some(watch) = &mut self.watch {
+            watch.waits();
+        }
+        for slot in &self.slots {
+            if let Slot::Own(holding) = slot {
+                holding.restart(Terms::default());
+            }
+        }
+        let acquire = self.enter(index, patience)?;
+        let hold = acquire.await.map_err(|error| self.budget.of_call(error))?;
+        self.budget.waited_for(hold.grant().attempts);
+        self.slots[index] = Slot::Own(Holding::unused(hold));
+        Ok(())
+    }
+
+    fn enter(&self, index: usize, patience: Patience) -> Result<Acquire, LockError> {
+        let terms = Terms {
+            at_least: Duration::ZERO,
+            ..self.terms
+        };
+        // What the call itself keeps while it waits for this lock.
+        let kept = if patience.waits() { index } else { 0 };
+        let own = self.slots[..kept].iter().filter_map(|slot| match slot {
+            Slot::Own(holding) => Some(holding.first().clone()),
+            _ => None,
+        });
+        let held: Vec<Arc<Hold>> = own.collect();
+        let (target, share) = (&self.targets[index], Share::MUTEX);
+        let mut want = target.want(&self.caller, share, terms, self.options.label(), patience)?;
+        target.join(&self.caller, &mut want, &held)
+    }
+
+    fn lost(&self) -> Option<LockError> {
+        self.slots.iter().find_map(|slot| match slot {
+            Slot::Shared(holding) | Slot::Own(holding) => holding.check().err(),
+            Slot::Asked(_) | Slot::Nothing => None,
+        })
+    }
+
+    /// Releases the locks after a loss: the call must not keep them while it waits for a smaller name.
+    fn start_over(&mut self) -> Result<(), LockError> {
+        for slot in &mut self.slots {
+            match slot {
+                Slot::Shared(holding) => holding.check()?,
+                slot => self.given_back.extend(std::mem::take(slot).give_back()),
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> MultiGuard {
+        let watch = self.watch.take();
+        let waited = self.budget.waited();
+        let mut parts = Vec::with_capacity(self.slots.len());
+        let mut nested = false;
+        for slot in self.slots {
+            let is_own = matches!(slot, Slot::Own(_));
+            if let Slot::Own(holding) | Slot::Shared(holding) = slot {
+                match is_own && self.waits {
+                    true => holding.restart(self.terms),
+                    false => holding.keep(self.terms.at_least),
+                }
+                nested |= !is_own;
+                parts.push(holding);
+            }
+        }
+        let mut holding = Holding::join(parts);
+        if nested {
+            holding.nest(self.terms.expire);
+        }
+        let holds = holding.holds();
+        if let Some(mut watch) = watch {
+            watch.granted(holds.all());
+        }
+        for (target, hold) in self.targets.iter().zip(holds.all()) {
+            log_obtained(hold);
+            if let Some(last) = target.last {
+                last.remember(hold, holds);
+            }
+        }
+        // Without a handle, the guard belongs to an attribute's body.
+        if self.targets[0].last.is_some() {
+            let stays = self.options.reentry == Reentry::Enters;
+            holding.taken_by(TaskId::current(self.caller.is_blocking()), stays);
+        }
+        let handles = self.targets.iter();
+        MultiGuard {
+            holding,
+            handles: handles.filter_map(|target| target.last.cloned()).collect(),
+            waited,
+            attempts: self.budget.attempts,
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! [`Permit`]: the guard of some permits.
+
+use std::sync::Arc;
+
+use super::existence::free;
+use crate::base::error::LockError;
+use crate::base::wait::block_on;
+use crate::locks::handle::{Holding, guard_methods, inspected, single_guard_methods};
+use crate::queue::Hold;
+use crate::store::Op;
+
+/// One or more permits of a [`Semaphore`](super::Semaphore). Dropping the guard releases them in the background, from
+/// any thread, with or without a runtime.
+///
+/// The permits can be lost while the guard exists, like the lock of a [`MutexGuard`](crate::MutexGuard): see
+/// [`is_lost`](Self::is_lost), [`check`](Self::check) and [`lost`](Self::lost).
+#[must_use = "if unused, the permit is released at once"]
+pub struct Permit {
+    pub(super) holding: Holding,
+}
+
+single_guard_methods!(Permit);
+guard_methods!(Permit);
+
+impl Permit {
+    /// The number of permits. A nested call that shares permits has as many as the outer call.
+    #[must_use]
+    pub fn units(&self) -> u32 {
+        self.holding.first().units()
+    }
+
+    /// The [signalled](super::Semaphore::signal) token, if the permit is a token.
+    #[must_use]
+    pub fn token(&self) -> Option<&str> {
+        let signal = self.holding.first().grant().signal();
+        signal.map(|token| &**token)
+    }
+
+    /// Releases the permits, and waits for the store to confirm. Returns how many permits are free afterwards, tokens
+    /// included. While other guards share the permits (re-entry), nothing is released.
+    ///
+    /// # Errors
+    ///
+    /// [`LockError::Lost`] if the permits were lost before the release. [`LockError::Unavailable`] if the store does
+    /// not answer within `store_timeout`; the release is sent again until the store answers.
+    ///
+    /// # Cancel safety
+    ///
+    /// The permits are released, whether or not the future completes.
+    pub async fn release(self) -> Result<u32, LockError> {
+        let hold = self.holding.first().clone();
+        let held = self.holding.check();
+        let Some(released) = self.holding.leave() else {
+            held?;
+            return free_while_shared(&hold).await;
+        };
+        match released.wait().await? {
+            Some(free) => Ok(u32::try_from(free).unwrap_or(u32::MAX)),
+            None => Err(hold.unlock_error()),
+        }
+    }
+
+    /// Like [`release`](Self::release), but blocks the thread. The errors are the same.
+    pub fn blocking_release(self) -> Result<u32, LockError> {
+        block_on(self.release())
+    }
+}
+
+async fn free_while_shared(hold: &Arc<Hold>) -> Result<u32, LockError> {
+    if !hold.is_valid() {
+        return Err(hold.lost_error());
+    }
+    let member = hold.local().member();
+    let asked = member.with_queue(hold.name(), |local| local.query(&Op::Inspect))?;
+    let record = inspected(asked.wait().await?);
+    Ok(free(&record, hold.grant().capacity))
+}

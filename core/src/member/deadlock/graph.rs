@@ -1,0 +1,318 @@
+//! [`Graph`]: which waits can never end: a pure calculation. A hold is *blocked* if its task waits, and none of its
+//! waits can ever end, because the blocked holds leave too few units for it, or for a waiter before it. What isn't
+//! known to be blocked counts as ending, so a missing answer may hide a deadlock, but never makes one up.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::time::{Duration, SystemTime};
+
+use crate::base::error::{DeadlockHop, Holder};
+use crate::base::name::Name;
+use crate::config::Deadlock;
+use crate::store::{MemberId, Meta, NameRecord, SharedStr, Ticket, TicketRecord};
+
+/// Unique for ever. (A ticket of the store may serve one waiter after another.)
+pub(crate) type WaitId = Ticket;
+
+/// A wait of a task that holds other locks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Wait {
+    pub(crate) id: WaitId,
+    pub(crate) name: Name,
+    pub(crate) units: u32,
+    /// Its own ticket in the queue of the name, or the last ticket of its process that is served before it.
+    pub(crate) after: Option<Ticket>,
+    pub(crate) waited: Duration,
+    pub(crate) meta: SharedStr,
+    pub(crate) mode: Deadlock,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct WaitingHold {
+    pub(crate) ticket: Ticket,
+    /// Distinguishes two holders of one ticket.
+    pub(crate) token: u64,
+    pub(crate) units: u32,
+    pub(crate) held: Duration,
+    pub(crate) meta: SharedStr,
+    /// Several, if the task has several branches.
+    pub(crate) waits: Vec<Wait>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Graph {
+    /// Without parked holders, which end by themselves, and without the waiters that the store passed over.
+    pub(super) locks: HashMap<Name, NameRecord>,
+    holds: HashMap<Ticket, WaitingHold>,
+    /// Waiting tickets whose members have answered that they still wait.
+    confirmed: HashSet<Ticket>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Step {
+    pub(crate) name: Name,
+    pub(crate) member: MemberId,
+    pub(crate) hold: WaitingHold,
+    pub(crate) wait: Wait,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Cycle {
+    /// Each step holds the lock that the one before waits for; the first has the wait around which the search began.
+    pub(crate) steps: Vec<Step>,
+    pub(crate) chosen: Step,
+}
+
+impl Graph {
+    pub(super) fn waits_for(&self, name: &Name) -> Vec<Wait> {
+        let waits = self.holds.values().flat_map(|hold| &hold.waits);
+        waits.filter(|wait| wait.name == *name).cloned().collect()
+    }
+
+    pub(super) fn add_name(&mut self, name: &Name, record: &NameRecord) {
+        let mut lock = record.clone();
+        lock.holders.retain(|holder| !holder.parked);
+        lock.waiters.retain(|waiter| !waiter.passed_over);
+        self.locks.insert(name.clone(), lock);
+    }
+
+    pub(super) fn add_hold(&mut self, hold: WaitingHold) {
+        self.holds.insert(hold.ticket, hold);
+    }
+
+    pub(super) fn add_waiter(&mut self, ticket: Ticket) {
+        self.confirmed.insert(ticket);
+    }
+
+    /// The holders of its name, and earlier waiters that ask for more units.
+    pub(super) fn in_the_way_of(&self, wait: &Wait) -> Vec<(MemberId, Ticket)> {
+        let Some(lock) = self.locks.get(&wait.name) else {
+            return Vec::new();
+        };
+        let before = before(lock, wait).iter();
+        let larger = before.filter(|waiter| waiter.units > wait.units);
+        let all = lock.holders.iter().chain(larger);
+        all.map(|place| (place.member, place.ticket)).collect()
+    }
+
+    /// What is in both existed all the time in between: tickets, tokens and the ids of waits are never used again.
+    pub(super) fn and(mut self, earlier: &Self) -> Self {
+        self.locks.retain(|name, lock| {
+            let before = earlier.locks.get(name);
+            let Some(before) = before.filter(|before| before.capacity == lock.capacity) else {
+                return false;
+            };
+            keep_common(&mut lock.holders, &before.holders);
+            keep_common(&mut lock.waiters, &before.waiters);
+            true
+        });
+        self.holds.retain(|ticket, hold| {
+            let before = earlier.holds.get(ticket);
+            let Some(before) = before.filter(|before| before.token == hold.token) else {
+                return false;
+            };
+            let known = |wait: &Wait| before.waits.iter().any(|other| other.id == wait.id);
+            hold.units = hold.units.min(before.units);
+            hold.waits.retain(known);
+            true
+        });
+        self.confirmed
+            .retain(|ticket| earlier.confirmed.contains(ticket));
+        self
+    }
+
+    pub(super) fn cycle(&self, root: WaitId) -> Option<Cycle> {
+        let blocked = self.blocked();
+        let circle = self.circle(root, &blocked)?.into_iter();
+        let steps = circle.map(|(ticket, wait)| self.step(ticket, wait));
+        let steps = steps.collect::<Option<_>>()?;
+        // Of the whole deadlock: several cycles may go through one semaphore, and all clients must choose the same
+        // wait.
+        let members = self.entangled(root, &blocked);
+        let waits = members.iter().filter_map(|ticket| {
+            let stuck = self.stuck(*ticket, &blocked);
+            self.step(*ticket, stuck.min_by_key(|wait| wait.id)?)
+        });
+        let youngest = |step: &Step| (step.wait.mode, step.hold.token, step.hold.ticket);
+        let chosen = waits.max_by_key(youngest)?;
+        Some(Cycle { steps, chosen })
+    }
+
+    fn step(&self, ticket: Ticket, wait: &Wait) -> Option<Step> {
+        let (name, place) = self.locks.iter().find_map(|(name, lock)| {
+            let place = lock.holders.iter().find(|place| place.ticket == ticket)?;
+            Some((name, place))
+        })?;
+        Some(Step {
+            name: name.clone(),
+            member: place.member,
+            hold: self.holds.get(&ticket)?.clone(),
+            wait: wait.clone(),
+        })
+    }
+
+    /// A task with several branches may need only one, as in `select!`; if it needs all, the deadlock is found when the
+    /// others have ended.
+    fn blocked(&self) -> HashSet<Ticket> {
+        let waiting = self.holds.values().filter(|hold| !hold.waits.is_empty());
+        let mut blocked: HashSet<Ticket> = waiting.map(|hold| hold.ticket).collect();
+        loop {
+            let is_stuck = |ticket: &Ticket| {
+                let mut waits = self.holds[ticket].waits.iter();
+                !waits.any(|wait| self.ends(wait, &blocked))
+            };
+            let left: HashSet<Ticket> = blocked.iter().copied().filter(is_stuck).collect();
+            if left.len() == blocked.len() {
+                return blocked;
+            }
+            blocked = left;
+        }
+    }
+
+    fn ends(&self, wait: &Wait, blocked: &HashSet<Ticket>) -> bool {
+        let Some(lock) = self.locks.get(&wait.name) else {
+            return true;
+        };
+        let keeps = |place: &&TicketRecord| blocked.contains(&place.ticket);
+        let kept = lock.holders.iter().filter(keeps);
+        let kept = kept.map(|place| place.units.min(self.holds[&place.ticket].units));
+        let taken: u64 = kept.map(u64::from).sum();
+        let fits = |units: u32| taken + u64::from(units) <= u64::from(lock.capacity.unwrap_or(0));
+        let before = before(lock, wait).iter();
+        let mut before = before.filter(|waiter| self.confirmed.contains(&waiter.ticket));
+        fits(wait.units) && before.all(|waiter| fits(waiter.units))
+    }
+
+    /// In the order of their tokens.
+    fn blockers(&self, wait: &Wait, blocked: &HashSet<Ticket>) -> Vec<Ticket> {
+        let holders = self.locks.get(&wait.name).map(|lock| &lock.holders);
+        let keeps = |place: &&TicketRecord| {
+            let is_blocked = blocked.contains(&place.ticket);
+            is_blocked && place.units > 0 && self.holds[&place.ticket].units > 0
+        };
+        let keeping = holders.into_iter().flatten().filter(keeps);
+        let mut found: Vec<Ticket> = keeping.map(|place| place.ticket).collect();
+        self.sort(&mut found);
+        found
+    }
+
+    fn sort(&self, tickets: &mut [Ticket]) {
+        tickets.sort_by_key(|ticket| (self.holds[ticket].token, *ticket));
+    }
+
+    fn stuck<'a>(
+        &'a self,
+        ticket: Ticket,
+        blocked: &'a HashSet<Ticket>,
+    ) -> impl Iterator<Item = &'a Wait> {
+        let waits = self.holds[&ticket].waits.iter();
+        waits.filter(|wait| !self.ends(wait, blocked))
+    }
+
+    /// The shortest circle from `root` back to a hold of its task.
+    fn circle<'a>(
+        &'a self,
+        root: WaitId,
+        blocked: &'a HashSet<Ticket>,
+    ) -> Option<Vec<(Ticket, &'a Wait)>> {
+        let of_root = |ticket: Ticket| self.stuck(ticket, blocked).find(|wait| wait.id == root);
+        let mut own: Vec<Ticket> = blocked.iter().copied().collect();
+        self.sort(&mut own);
+        let first = own.into_iter().find_map(of_root)?;
+        let mut next = VecDeque::from(self.blockers(first, blocked));
+        // The hold before each, and that hold's wait. `None`: it blocks the wait `root` itself.
+        let mut came: HashMap<Ticket, Option<(Ticket, &Wait)>> =
+            next.iter().map(|ticket| (*ticket, None)).collect();
+        while let Some(ticket) = next.pop_front() {
+            if of_root(ticket).is_some() {
+                let back = std::iter::successors(came[&ticket], |(ticket, _)| came[ticket]);
+                let mut steps: Vec<_> = back.chain([(ticket, first)]).collect();
+                steps.reverse();
+                return Some(steps);
+            }
+            for wait in self.stuck(ticket, blocked) {
+                for blocker in self.blockers(wait, blocked) {
+                    came.entry(blocker).or_insert_with(|| {
+                        next.push_back(blocker);
+                        Some((ticket, wait))
+                    });
+                }
+            }
+        }
+        None
+    }
+
+    /// The blocked holds that `root` waits for and that wait for its task, directly or through others.
+    fn entangled(&self, root: WaitId, blocked: &HashSet<Ticket>) -> HashSet<Ticket> {
+        let mut after: HashMap<Ticket, Vec<Ticket>> = HashMap::new();
+        for ticket in blocked {
+            let waits = self.stuck(*ticket, blocked);
+            let to = waits.flat_map(|wait| self.blockers(wait, blocked));
+            after.insert(*ticket, to.collect());
+        }
+        let leads_to = |ticket: Ticket| {
+            let leading = after.iter().filter(|(_, to)| to.contains(&ticket));
+            leading.map(|(from, _)| *from).collect()
+        };
+        // The other clients find no holds of this task for which no other task of the deadlock waits.
+        let is_own = |ticket: &Ticket| self.stuck(*ticket, blocked).any(|wait| wait.id == root);
+        let mut own: Vec<Ticket> = blocked.iter().copied().filter(is_own).collect();
+        let next = own.iter().flat_map(|own| &after[own]).copied().collect();
+        let on = reach(next, |ticket| after[&ticket].clone());
+        own.retain(|own| on.contains(own));
+        let back = reach(own, leads_to);
+        on.intersection(&back).copied().collect()
+    }
+}
+
+fn reach(mut from: Vec<Ticket>, next: impl Fn(Ticket) -> Vec<Ticket>) -> HashSet<Ticket> {
+    let mut reached: HashSet<Ticket> = from.iter().copied().collect();
+    while let Some(ticket) = from.pop() {
+        let more = next(ticket).into_iter();
+        from.extend(more.filter(|ticket| reached.insert(*ticket)));
+    }
+    reached
+}
+
+/// With the units that they had all the time.
+fn keep_common(now: &mut Vec<TicketRecord>, then: &[TicketRecord]) {
+    now.retain_mut(|place| {
+        let Some(other) = then.iter().find(|other| other.ticket == place.ticket) else {
+            return false;
+        };
+        place.units = place.units.min(other.units);
+        true
+    });
+}
+
+/// Up to the ticket `wait.after`. Empty if its place is not known.
+fn before<'a>(lock: &'a NameRecord, wait: &Wait) -> &'a [TicketRecord] {
+    let place = |after| {
+        lock.waiters
+            .iter()
+            .position(|waiter| waiter.ticket == after)
+    };
+    match wait.after.and_then(place) {
+        Some(place) => &lock.waiters[..=place],
+        None => &[],
+    }
+}
+
+impl Cycle {
+    pub(crate) fn hops(&self) -> Vec<DeadlockHop> {
+        let hop = |step: &Step| {
+            let (hold, wait) = (&step.hold, &step.wait);
+            let since = SystemTime::now().checked_sub(hold.held);
+            let since = since.unwrap_or(SystemTime::UNIX_EPOCH);
+            let holder = Meta::caller(&hold.meta);
+            DeadlockHop {
+                holder: holder.map(|holder| Box::new(Holder { since, ..holder })),
+                holds: step.name.to_string(),
+                held: hold.held,
+                waits_for: wait.name.to_string(),
+                waits_at: Meta::caller(&wait.meta).map_or_else(String::new, |caller| caller.site),
+                waited: wait.waited,
+            }
+        };
+        self.steps.iter().map(hop).collect()
+    }
+}

@@ -1,0 +1,163 @@
+//! [`Probe`]: the messages between clients that search for a deadlock, as words. Unknown ones are ignored.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use super::graph::{Wait, WaitId, WaitingHold};
+use crate::base::name::{self, Name};
+use crate::config::Deadlock;
+use crate::store::{SharedStr, Ticket};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Probe {
+    /// Which locks does the task of a holding ticket wait for? Does a waiting ticket still wait?
+    Ask {
+        round: u64,
+        tickets: Vec<Ticket>,
+    },
+    Answer(Answer),
+    /// This wait must end or report a deadlock: search now.
+    Search {
+        wait: WaitId,
+    },
+}
+
+/// Each ticket of the question is in one of the lists.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) round: u64,
+    pub(crate) holds: Vec<WaitingHold>,
+    pub(crate) waiting: Vec<Ticket>,
+    /// Their tasks wait for nothing, or the tickets no longer exist.
+    pub(crate) free: Vec<Ticket>,
+}
+
+pub(super) const MOST_TICKETS: usize = 64;
+
+const ASK: &str = "ask";
+const ANSWER: &str = "answer";
+const SEARCH: &str = "search";
+const HOLD: &str = "hold";
+const WAIT: &str = "wait";
+const WAITING: &str = "waiting";
+const FREE: &str = "free";
+const NONE: &str = "-";
+
+impl Probe {
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::new();
+        let _ = self.write(&mut text);
+        text
+    }
+
+    fn write(&self, text: &mut String) -> std::fmt::Result {
+        match self {
+            Self::Ask { round, tickets } => {
+                write!(text, "{ASK} {round}")?;
+                tickets
+                    .iter()
+                    .try_for_each(|ticket| write!(text, " {ticket}"))
+            }
+            Self::Answer(answer) => {
+                write!(text, "{ANSWER} {}", answer.round)?;
+                for ticket in &answer.waiting {
+                    write!(text, " {WAITING} {ticket}")?;
+                }
+                for ticket in &answer.free {
+                    write!(text, " {FREE} {ticket}")?;
+                }
+                let mut holds = answer.holds.iter();
+                holds.try_for_each(|hold| write_hold(text, hold))
+            }
+            Self::Search { wait } => write!(text, "{SEARCH} {wait}"),
+        }
+    }
+
+    pub(crate) fn read(text: &str) -> Option<Self> {
+        let mut words = text.split(' ');
+        let probe = match words.next()? {
+            ASK => {
+                let round = words.next()?.parse().ok()?;
+                let tickets = words.by_ref().take(MOST_TICKETS).map(Ticket::parse);
+                let tickets = tickets.collect::<Option<_>>()?;
+                Self::Ask { round, tickets }
+            }
+            ANSWER => {
+                let round = words.next()?.parse().ok()?;
+                let mut answer = Answer {
+                    round,
+                    ..Answer::default()
+                };
+                while let Some(word) = words.next() {
+                    match word {
+                        WAITING => answer.waiting.push(Ticket::parse(words.next()?)?),
+                        FREE => answer.free.push(Ticket::parse(words.next()?)?),
+                        HOLD => answer.holds.push(read_hold(&mut words)?),
+                        WAIT => {
+                            let wait = read_wait(&mut words)?;
+                            answer.holds.last_mut()?.waits.push(wait);
+                        }
+                        _ => return None,
+                    }
+                }
+                Self::Answer(answer)
+            }
+            SEARCH => Self::Search {
+                wait: WaitId::parse(words.next()?)?,
+            },
+            _ => return None,
+        };
+        words.next().is_none().then_some(probe)
+    }
+}
+
+fn write_hold(text: &mut String, hold: &WaitingHold) -> std::fmt::Result {
+    let (ticket, token, units) = (hold.ticket, hold.token, hold.units);
+    let (held, meta) = (hold.held.as_millis(), name::escape(&hold.meta));
+    write!(text, " {HOLD} {ticket} {token} {units} {held} {meta}")?;
+    for wait in &hold.waits {
+        let (id, name, units) = (wait.id, wait.name.as_str(), wait.units);
+        let (waited, meta) = (wait.waited.as_millis(), name::escape(&wait.meta));
+        let fails = u8::from(wait.mode == Deadlock::Fail);
+        write!(text, " {WAIT} {id} {name} {units} ")?;
+        match wait.after {
+            Some(after) => write!(text, "{after}")?,
+            None => text.push_str(NONE),
+        }
+        write!(text, " {waited} {fails} {meta}")?;
+    }
+    Ok(())
+}
+
+fn read_hold<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<WaitingHold> {
+    Some(WaitingHold {
+        ticket: Ticket::parse(words.next()?)?,
+        token: words.next()?.parse().ok()?,
+        units: words.next()?.parse().ok()?,
+        held: Duration::from_millis(words.next()?.parse().ok()?),
+        meta: meta(words.next()?),
+        waits: Vec::new(),
+    })
+}
+
+fn read_wait<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<Wait> {
+    Some(Wait {
+        id: WaitId::parse(words.next()?)?,
+        name: Name::from_escaped(words.next().filter(|name| !name.is_empty())?),
+        units: words.next()?.parse().ok()?,
+        after: match words.next()? {
+            NONE => None,
+            ticket => Some(Ticket::parse(ticket)?),
+        },
+        waited: Duration::from_millis(words.next()?.parse().ok()?),
+        mode: match words.next()? {
+            "1" => Deadlock::Fail,
+            _ => Deadlock::Report,
+        },
+        meta: meta(words.next()?),
+    })
+}
+
+fn meta(word: &str) -> SharedStr {
+    name::unescape(word).into()
+}

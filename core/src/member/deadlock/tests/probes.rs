@@ -1,0 +1,103 @@
+//! Messages reach another client unchanged; other texts are ignored.
+
+use std::time::Duration;
+
+use crate::base::name::Name;
+use crate::config::Deadlock;
+use crate::member::deadlock::graph::{Wait, WaitId, WaitingHold};
+use crate::member::deadlock::probe::{Answer, MOST_TICKETS, Probe};
+use crate::store::{Ticket, TicketRecord};
+
+fn wait(after: Option<Ticket>, mode: Deadlock) -> Wait {
+    Wait {
+        id: WaitId::random(),
+        name: Name::from_escaped("n:a,b%20c"),
+        units: 3,
+        after,
+        waited: Duration::from_millis(1500),
+        meta: "host,pod 7 f%20at%20x:1 holds:n:m".into(),
+        mode,
+    }
+}
+
+#[test]
+fn what_is_written_is_read() {
+    let hold = WaitingHold {
+        ticket: Ticket::random(),
+        token: u64::MAX,
+        units: 1 << 30,
+        held: Duration::from_secs(12),
+        meta: "host 7 é\n at x".into(),
+        waits: vec![
+            wait(None, Deadlock::Fail),
+            wait(Some(Ticket::random()), Deadlock::Report),
+        ],
+    };
+    let answer = Answer {
+        round: 17,
+        holds: vec![
+            hold.clone(),
+            WaitingHold {
+                waits: vec![],
+                ..hold
+            },
+        ],
+        waiting: vec![Ticket::random()],
+        free: vec![Ticket::random(), Ticket::random()],
+    };
+    let tickets = (0..MOST_TICKETS).map(|_| Ticket::random()).collect();
+    for probe in [
+        Probe::Ask { round: 0, tickets },
+        Probe::Answer(answer),
+        Probe::Answer(Answer::default()),
+        Probe::Search {
+            wait: WaitId::random(),
+        },
+    ] {
+        let text = probe.text();
+        assert!(!text.contains('\n'), "{text}");
+        assert_eq!(Probe::read(&text), Some(probe), "{text}");
+    }
+}
+
+#[test]
+fn anything_else_is_ignored() {
+    let ticket = Ticket::random();
+    for text in [
+        String::new(),
+        "ask".into(),
+        "ask x".into(),
+        format!("ask 1 {ticket} more"),
+        format!("ask -1 {ticket}"),
+        "answer".into(),
+        "answer 1 hold".into(),
+        format!("answer 1 hold {ticket} 1 1 1"),
+        format!("answer 1 wait {ticket} n 1 - 1 0 m"),
+        format!("answer 1 hold {ticket} 1 1 1 m wait {ticket}  1 - 1 0 m"),
+        format!("answer 1 hold {ticket} 1 99999999999 1 m"),
+        "answer 1 new word".into(),
+        "search".into(),
+        format!("search {ticket} more"),
+        "later 1 2 3".into(),
+    ] {
+        assert_eq!(Probe::read(&text), None, "{text}");
+    }
+    let many: String = (0..=MOST_TICKETS).map(|_| format!(" {ticket}")).collect();
+    assert_eq!(Probe::read(&format!("ask 1{many}")), None);
+}
+
+/// Makes a ticket's record, as the store returns it.
+pub(super) fn record(ticket: Ticket, member: crate::store::MemberId, units: u32) -> TicketRecord {
+    TicketRecord {
+        ticket,
+        member,
+        units,
+        takes: false,
+        since: 1,
+        token: 1,
+        meta: "h 1 s".into(),
+        left: Duration::from_secs(1),
+        parked: false,
+        passed_over: false,
+    }
+}

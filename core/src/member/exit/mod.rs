@@ -1,0 +1,223 @@
+//! The end of the process, by itself or by a signal. Only [`os`] and [`handler`] have `unsafe`.
+//!
+//! This file releases all locks when the process ends, or lets bodies end before that. The engines release them: the ending
+//! thread may have lost its thread-locals, or a signal may have interrupted it while it held a mutex. So it waits for
+//! them up to [`LIMIT`], allocates nothing, runs no user code, and never blocks on a mutex.
+
+mod handler;
+mod os;
+mod signals;
+
+use std::mem::ManuallyDrop;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
+use std::thread;
+use std::time::Duration;
+
+pub(crate) use self::os::register;
+pub use self::signals::{release_on_termination, release_on_termination_within};
+use crate::base::clock::Instant;
+use crate::base::process::PerProcess;
+
+/// Of the end of the process.
+const LIMIT: Duration = Duration::from_millis(500);
+/// Even after [`LIMIT`]: after a suspend, the time may be over before the engines have run.
+const LEAST_PAUSES: u32 = 50;
+const FIRST_PAUSE: Duration = Duration::from_micros(50);
+const LAST_PAUSE: Duration = Duration::from_millis(5);
+
+static WATCHED: PerProcess<Watched> = PerProcess::new(Watched::default);
+
+pub(crate) trait EndsWithProcess: Send + Sync {
+    /// Starts to release everything. The calling thread may hold any mutex, and its thread-locals may be gone.
+    fn end(&self);
+
+    fn has_ended(&self) -> bool;
+
+    /// Takes no new locks from now on, and lets running bodies end.
+    fn let_bodies_end(&self);
+
+    /// A text for each held lock.
+    fn bodies(&self) -> Vec<String>;
+}
+
+pub(crate) fn watch(member: &Arc<impl EndsWithProcess + 'static>) {
+    if !register() {
+        tracing::warn!(
+            "cannot watch the end of the process: locks that are held at that time are free when their lease ends"
+        );
+    }
+    WATCHED.get().add(member.clone());
+}
+
+#[derive(Default)]
+struct Watched {
+    members: Mutex<Vec<Weak<dyn EndsWithProcess>>>,
+    draining: AtomicBool,
+    ending: AtomicBool,
+}
+
+impl Watched {
+    fn add(&self, member: Arc<dyn EndsWithProcess>) {
+        let mut members = self.lock();
+        members.retain(|member| member.strong_count() > 0);
+        members.push(Arc::downgrade(&member));
+        drop(members);
+        // A `flush` or `drain` that began before may have missed this client.
+        if self.ending.load(Ordering::SeqCst) {
+            member.end();
+        } else if self.draining.load(Ordering::SeqCst) {
+            member.let_bodies_end();
+        }
+    }
+
+    /// Returns a text for each lock that is still held after `limit`.
+    fn drain(&self, limit: Duration) -> Vec<String> {
+        let ends = Instant::now().after(limit);
+        self.draining.store(true, Ordering::SeqCst);
+        let all = || -> Vec<_> { self.lock().iter().filter_map(Weak::upgrade).collect() };
+        all().iter().for_each(|member| member.let_bodies_end());
+        loop {
+            let now = Instant::now();
+            let held: Vec<_> = all().iter().flat_map(|member| member.bodies()).collect();
+            if held.is_empty() || ends <= now {
+                return held;
+            }
+            // With very many names, a check takes long, so the pause grows with it.
+            let looked = now.until(Instant::now());
+            thread::sleep(LAST_PAUSE.max(looked * 4).min(now.until(ends)));
+        }
+    }
+
+    /// At exit or after a signal, while the engines still run.
+    fn flush(&self) {
+        self.ending.store(true, Ordering::SeqCst);
+        let mut pause = pauses();
+        let members = loop {
+            match self.members.try_lock() {
+                Ok(members) => break members,
+                Err(TryLockError::Poisoned(members)) => break PoisonError::into_inner(members),
+                // Another thread adds a client, or a signal interrupted this thread while it added one.
+                Err(TryLockError::WouldBlock) if pause() => {}
+                Err(TryLockError::WouldBlock) => return,
+            }
+        };
+        // Never dropped: dropping the last reference would free the client.
+        let all = || members.iter().filter_map(Weak::upgrade);
+        let all = || all().map(ManuallyDrop::new);
+        // All are notified before the first is awaited: no client has to wait for the server of another.
+        all().for_each(|member| member.end());
+        while !all().all(|member| member.has_ended()) && pause() {}
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Weak<dyn EndsWithProcess>>> {
+        self.members.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Sleeps, longer at each call; `false` once [`LIMIT`] is over.
+fn pauses() -> impl FnMut() -> bool {
+    let ends = Instant::now().after(LIMIT);
+    let (mut count, mut pause) = (0, FIRST_PAUSE);
+    move || {
+        if count >= LEAST_PAUSES && Instant::now() >= ends {
+            return false;
+        }
+        thread::sleep(pause);
+        count += 1;
+        pause = LAST_PAUSE.min(pause * 2);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+    use crate::{Client, LockError};
+
+    /// A client that holds a lock. The tests end the client through a `Watched` of their own.
+    fn client() -> (Client, crate::MutexGuard) {
+        let client = Client::connect("memory://").unwrap();
+        let guard = client.mutex("m").blocking_lock().unwrap();
+        (client, guard)
+    }
+
+    #[test]
+    fn a_client_that_is_just_being_made_does_not_keep_others_from_their_release() {
+        let (watched, (client, guard)) = (Watched::default(), client());
+        watched.add(client.member().clone());
+        thread::scope(|scope| {
+            let making = watched.lock();
+            let (sender, ended) = mpsc::channel();
+            let watched = &watched;
+            scope.spawn(move || {
+                watched.flush();
+                let _ = sender.send(());
+            });
+            while !watched.ending.load(Ordering::SeqCst) {
+                thread::yield_now();
+            }
+            // `flush` now waits for the mutex of the registry, or soon will.
+            drop(making);
+            ended.recv().unwrap();
+        });
+        assert!(guard.is_lost());
+    }
+
+    #[test]
+    fn the_end_of_a_thread_that_makes_a_client_is_not_held_up() {
+        let (watched, (client, guard)) = (Watched::default(), client());
+        watched.add(client.member().clone());
+        let making = watched.lock();
+        watched.flush();
+        assert!(!guard.is_lost());
+        drop(making);
+    }
+
+    #[test]
+    fn all_clients_drain_and_so_does_one_that_is_made_meanwhile() {
+        let (watched, (client, guard)) = (Watched::default(), client());
+        watched.add(client.member().clone());
+        thread::scope(|scope| {
+            let draining = scope.spawn(|| watched.drain(Duration::from_secs(600)));
+            while client.member().is_open() {
+                thread::yield_now();
+            }
+            let late = Client::connect("memory://").unwrap();
+            watched.add(late.member().clone());
+            let refused = late.mutex("m").blocking_lock();
+            assert!(matches!(refused, Err(LockError::ShutDown)), "{refused:?}");
+            guard.check().unwrap();
+            drop(guard);
+            assert!(draining.join().unwrap().is_empty());
+        });
+    }
+
+    #[test]
+    fn what_is_held_when_the_time_is_over_is_named() {
+        let (watched, (client, guard)) = (Watched::default(), client());
+        watched.add(client.member().clone());
+        let left = watched.drain(Duration::ZERO);
+        assert!(
+            left.len() == 1 && left[0].starts_with("`m` for "),
+            "{left:?}"
+        );
+        // No lock is released yet.
+        guard.check().unwrap();
+    }
+
+    #[test]
+    fn a_client_that_is_made_while_the_process_ends_is_closed() {
+        let (watched, (client, guard)) = (Watched::default(), client());
+        watched.flush();
+        watched.add(client.member().clone());
+        while !client.member().has_ended() {
+            thread::yield_now();
+        }
+        assert!(guard.is_lost());
+        let refused = client.mutex("m").blocking_lock();
+        assert!(matches!(refused, Err(LockError::ShutDown)), "{refused:?}");
+    }
+}

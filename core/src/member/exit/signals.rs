@@ -1,0 +1,140 @@
+//! Handling of SIGTERM and SIGINT, if the program asks for it.
+
+use std::io::Read as _;
+use std::os::unix::net::UnixStream;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use super::{WATCHED, handler, register};
+use crate::base::duration::{IntoDuration, length};
+use crate::base::error::SetupError;
+use crate::base::process::PerProcess;
+use crate::base::wait::spawn;
+use crate::observe::HOLD;
+
+/// How long bodies may take to end by default. Kubernetes waits for 30 s.
+const USUAL_LIMIT: Duration = Duration::from_secs(25);
+
+/// How long bodies may take; `None`: signals are not handled yet.
+static LIMIT: PerProcess<Mutex<Option<Duration>>> = PerProcess::new(Mutex::default);
+
+/// Stops the process cleanly when it gets SIGTERM or SIGINT: lets running bodies end, releases all locks, and then ends
+/// the process in the same way as the signal does by default.
+///
+/// The system ignores the default action of a signal for process 1 of a container. There, the process ends with the
+/// exit code 128 + the signal's number, which shells and Kubernetes report for a process that a signal has ended: 143
+/// for SIGTERM. Functions that are registered with `atexit` do not run in either case.
+///
+/// A forked child does not inherit this: its signals have the actions that they had before. It may call this function
+/// itself.
+///
+/// From the signal on, all clients of the process [`drain`](crate::Client::drain): they take no new locks, waiting
+/// calls fail with [`LockError::ShutDown`](crate::LockError::ShutDown), and bodies that hold a lock run to their end.
+/// As soon as no lock is held, the process ends, and does not wait for work outside of locks. It ends after 25 s at the
+/// latest; [`release_on_termination_within`] sets another limit. Locks that are still held then are released, with a
+/// warning for each. Their bodies may still write in the last moment; a protected resource can refuse such late writes
+/// by the fencing token.
+///
+/// After a second signal, the process no longer waits for bodies: it releases the locks, and ends within half a second.
+///
+/// If the program must finish work outside of its locks, handle the signal yourself, and then call
+/// [`drain`](crate::drain).
+///
+/// Without this function, the locks of a process that gets one of these signals are free when their leases end. The
+/// same is always true after SIGKILL or `abort`, which no program can handle.
+///
+/// # Errors
+///
+/// [`SetupError::Engine`] if the system refuses the handler or its thread.
+///
+/// ```no_run
+/// # fn main() -> Result<(), auto_mutex::SetupError> {
+/// auto_mutex::setup("redis://127.0.0.1:6379")?;
+/// auto_mutex::release_on_termination()?;
+/// # Ok(()) }
+/// ```
+pub fn release_on_termination() -> Result<(), SetupError> {
+    handle_within(USUAL_LIMIT)
+}
+
+/// Does the same as [`release_on_termination`], with another limit than 25 s. Choose a second or two less than the
+/// grace period of the sender of the signal (`docker stop`: 10 s; Kubernetes: `terminationGracePeriodSeconds`). If you
+/// call this function again, the last limit applies.
+///
+/// With zero, the process does not wait for bodies: all locks are released, and the process ends while bodies run.
+///
+/// # Errors
+///
+/// The same as for [`release_on_termination`], and [`SetupError::InvalidOption`] if `limit` is not a valid duration.
+///
+/// ```no_run
+/// # fn main() -> Result<(), auto_mutex::SetupError> {
+/// auto_mutex::setup("redis://127.0.0.1:6379")?;
+/// auto_mutex::release_on_termination_within("8s")?;
+/// # Ok(()) }
+/// ```
+pub fn release_on_termination_within(limit: impl IntoDuration) -> Result<(), SetupError> {
+    let limit = length(limit).map_err(|reason| SetupError::InvalidOption {
+        option: "release_on_termination",
+        reason: reason.into(),
+    });
+    handle_within(limit?)
+}
+
+fn handle_within(new: Duration) -> Result<(), SetupError> {
+    let mut limit = LIMIT.lock();
+    if limit.is_none() {
+        if !register() {
+            return Err(SetupError::engine("the system refuses to report forks"));
+        }
+        let (signals, pipe) = UnixStream::pair().map_err(SetupError::engine)?;
+        // If the handler is refused, the other end of the pipe is closed, so the thread ends.
+        spawn("auto-mutex-signals", move || handle(signals)).map_err(SetupError::engine)?;
+        handler::install(pipe).map_err(SetupError::engine)?;
+    }
+    *limit = Some(new);
+    Ok(())
+}
+
+fn handle(mut signals: UnixStream) {
+    let mut next = || {
+        let mut number = [0; size_of::<i32>()];
+        let received = signals.read_exact(&mut number);
+        received.ok().map(|()| i32::from_ne_bytes(number))
+    };
+    let Some(first) = next() else {
+        return;
+    };
+    let limit = LIMIT.lock().unwrap_or_default();
+    if limit.is_zero() {
+        end(first);
+    }
+    // The drain runs on another thread, so that this thread can receive the second signal.
+    if spawn("auto-mutex-drain", move || drain(first, limit)).is_err() {
+        end(first);
+    }
+    if let Some(second) = next() {
+        end(second);
+    }
+}
+
+fn drain(signal: i32, limit: Duration) {
+    tracing::info!(
+        signal,
+        ?limit,
+        "this process was told to end: it does when its locks are released; a second signal ends it at once"
+    );
+    for held in WATCHED.get().drain(limit) {
+        tracing::warn!(
+            target: HOLD,
+            held,
+            "a body did not end in time: its lock is released, and the process ends"
+        );
+    }
+    end(signal);
+}
+
+fn end(signal: i32) -> ! {
+    WATCHED.get().flush();
+    handler::end(signal)
+}

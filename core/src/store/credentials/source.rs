@@ -1,0 +1,251 @@
+//! [`Source`]: asks a provider, with a time limit.
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+
+use super::lane::{Job, Lane};
+use super::provider::Given;
+use super::{Granted, ServerAddress, ServerKind};
+use crate::base::address::Address;
+use crate::base::error::StoreError;
+use crate::base::sync::Mutex;
+use crate::base::sync::atomic::Ordering;
+use crate::base::wait::lock;
+
+const MOST_REPLACED: u32 = 8;
+
+/// The source of credentials for the connections to servers of one kind. All sources of a client share a thread.
+#[derive(Clone)]
+pub struct Source {
+    shared: Arc<Shared>,
+    kind: ServerKind,
+}
+
+struct Shared {
+    /// Must stay before `lane`, because fields are dropped in order. The lane's thread has a reference to the provider too,
+    /// and ends after `lane` is dropped. So that thread drops the provider, not a caller's thread.
+    provider: Given,
+    /// The lane, and how many lanes it has replaced.
+    lane: Mutex<(Option<Lane>, u32)>,
+}
+
+impl Source {
+    pub(crate) fn new(provider: Given, kind: ServerKind) -> Self {
+        let lane = Mutex::default();
+        Self {
+            shared: Arc::new(Shared { provider, lane }),
+            kind,
+        }
+    }
+
+    /// The same provider, for servers of another kind.
+    pub fn of_kind(&self, kind: ServerKind) -> Self {
+        Self {
+            kind,
+            ..self.clone()
+        }
+    }
+
+    /// Cancel safe.
+    pub async fn ask(&self, address: &Address, limit: Duration) -> Result<Granted, StoreError> {
+        let server = ServerAddress {
+            address: address.clone(),
+            kind: self.kind,
+        };
+        let (reply, answer) = oneshot::channel();
+        let failed =
+            |words: String| StoreError::disconnected(format!("the credentials provider {words}"));
+        let lane = self.shared.submit(Job { server, reply });
+        let lane = lane.map_err(|error| failed(format!("has no thread: {error}")))?;
+        match timeout(limit, answer).await {
+            Ok(Ok(Ok(granted))) => Ok(granted),
+            Ok(Ok(Err(words))) => Err(failed(words)),
+            Ok(Err(_)) => Err(failed("panicked".to_owned())),
+            Err(_) => {
+                self.shared.replace_if_blocked(&lane);
+                let seconds = limit.as_secs_f64();
+                Err(failed(format!("has not answered within {seconds:.1} s")))
+            }
+        }
+    }
+}
+
+impl Shared {
+    fn submit(&self, job: Job) -> io::Result<Lane> {
+        let (lane, _) = &mut *lock(&self.lane);
+        let lane = match lane {
+            Some(lane) => lane,
+            None => lane.insert(Lane::start(self.provider.0.clone())?),
+        };
+        let _ = lane.jobs.send(job);
+        Ok(lane.clone())
+    }
+
+    /// If the provider blocks the thread, the next job gets another one. The blocked one ends when the provider returns.
+    fn replace_if_blocked(&self, lane: &Lane) {
+        let (current, replaced) = &mut *lock(&self.lane);
+        let blocks = |current: &mut Lane| {
+            Arc::ptr_eq(&current.busy, &lane.busy) && lane.busy.load(Ordering::Relaxed)
+        };
+        if *replaced < MOST_REPLACED && current.take_if(blocks).is_some() {
+            *replaced += 1;
+        }
+    }
+}
+
+impl PartialEq for Source {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared) && self.kind == other.kind
+    }
+}
+
+impl Eq for Source {}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.shared.provider.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error;
+    use std::future::{Future, pending};
+    use std::sync::mpsc::{Receiver, Sender, channel};
+    use std::thread;
+
+    use tokio::sync::Notify;
+
+    use super::*;
+    use crate::store::credentials::{Credentials, CredentialsProvider};
+
+    const SOON: Duration = Duration::from_secs(60);
+
+    fn address() -> Address {
+        Address::Tcp {
+            host: "h".to_owned(),
+            port: 1,
+        }
+    }
+
+    fn source(provider: impl CredentialsProvider) -> Source {
+        Source::new(Given::new(provider), ServerKind::Server)
+    }
+
+    /// Reports the name of the thread that drops this value.
+    struct Tells(Sender<Option<String>>);
+
+    impl Tells {
+        fn new() -> (Self, Receiver<Option<String>>) {
+            let (sender, told) = channel();
+            (Self(sender), told)
+        }
+    }
+
+    impl Drop for Tells {
+        fn drop(&mut self) {
+            let thread = thread::current();
+            let _ = self.0.send(thread.name().map(str::to_owned));
+        }
+    }
+
+    #[track_caller]
+    fn is_dropped_by_the_lane(told: &Receiver<Option<String>>) {
+        let thread = told.recv_timeout(SOON).unwrap();
+        assert_eq!(thread.as_deref(), Some("auto-mutex-login"));
+    }
+
+    /// A provider that never returns. Reports the name of the thread that drops its future.
+    struct Hangs(Sender<Option<String>>);
+
+    impl CredentialsProvider for Hangs {
+        async fn credentials(
+            &self,
+            _: &ServerAddress,
+        ) -> Result<Credentials, Box<dyn Error + Send + Sync>> {
+            let _tells = Tells(self.0.clone());
+            pending().await
+        }
+    }
+
+    #[tokio::test]
+    async fn what_takes_too_long_is_dropped_on_its_own_thread() {
+        let (sender, told) = channel();
+        let source = source(Hangs(sender));
+        let error = source.ask(&address(), Duration::from_millis(100)).await;
+        let text = error.unwrap_err().to_string();
+        assert_eq!(
+            text,
+            "the credentials provider has not answered within 0.1 s"
+        );
+        is_dropped_by_the_lane(&told);
+    }
+
+    #[tokio::test]
+    async fn a_provider_is_dropped_on_its_own_thread() {
+        let (tells, told) = Tells::new();
+        let source = source(move |_| {
+            let _ = &tells;
+            async { Ok(Credentials::password("p")) }
+        });
+        drop(source.ask(&address(), SOON).await.unwrap());
+        drop(source);
+        is_dropped_by_the_lane(&told);
+    }
+
+    #[tokio::test]
+    async fn a_time_that_makes_no_sense_is_a_failure() {
+        let source = source(|_| async { Ok(Credentials::new("u", "p").valid_for("5 weeks")) });
+        let error = source.ask(&address(), SOON).await.unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains("`valid_for`"), "{text}");
+        assert!(text.starts_with("the credentials provider "), "{text}");
+    }
+
+    /// Changes its credentials while the client asks for them.
+    #[derive(Default)]
+    struct Fickle(Notify);
+
+    impl CredentialsProvider for Fickle {
+        async fn credentials(
+            &self,
+            _: &ServerAddress,
+        ) -> Result<Credentials, Box<dyn Error + Send + Sync>> {
+            self.0.notify_waiters();
+            Ok(Credentials::password("old"))
+        }
+
+        fn changed(&self) -> impl Future<Output = ()> + Send {
+            self.0.notified()
+        }
+    }
+
+    #[tokio::test]
+    async fn a_change_while_the_provider_is_asked_is_not_missed() {
+        let source = source(Fickle::default());
+        let granted = source.ask(&address(), SOON).await.unwrap();
+        let recalled = timeout(SOON, granted.recalled.unwrap()).await;
+        recalled.unwrap().unwrap();
+    }
+
+    #[tokio::test]
+    async fn an_error_is_told_with_its_sources() {
+        #[derive(Debug, thiserror::Error)]
+        #[error("no token")]
+        struct NoToken(#[source] io::Error);
+        let source = source(|_| async {
+            let cause = io::Error::other("the role is missing");
+            Err(NoToken(cause).into())
+        });
+        let error = source.ask(&address(), SOON).await.unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the credentials provider failed: no token: the role is missing"
+        );
+    }
+}

@@ -1,0 +1,227 @@
+//! The restart and failover guard: from when on a server grants. The rule is in `scripts/term.lua`.
+
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use auto_mutex_core::store::{Cause, GrantBlock, Instant, Options, lock, millis};
+
+use crate::connect::facts;
+use crate::error::Code;
+use crate::login::error::{ConnectError, accept};
+use crate::script::Scripts;
+use crate::wire::{Connection, Value};
+
+pub(crate) const EPOCH: &str = "auto_mutex:epoch";
+/// The default of `min-replicas-max-lag`, for a server that does not report its setting.
+const USUAL_LAG: Duration = Duration::from_secs(10);
+
+/// An old primary accepts writes for longer than its lag: it checks its replicas once a second, in whole seconds.
+const SLACK: Duration = Duration::from_secs(2);
+
+#[derive(Clone, Debug)]
+pub(crate) struct Guard {
+    pub(crate) keys: TermKeys,
+    pub(crate) restart: bool,
+    /// Whether the server may have been promoted a moment before a restart.
+    pub(crate) replicated: bool,
+    /// Whether a promoted server grants nothing for a while: always, except in tests that show why.
+    pub(crate) failover: bool,
+    pub(crate) longest_lease: Duration,
+}
+
+/// The epoch keys of a server, and its last note. In a cluster, the slot of a key may move: then the next key is used.
+#[derive(Clone, Debug)]
+pub(crate) struct TermKeys(Arc<Mutex<Notes>>);
+
+#[derive(Debug, Default)]
+struct Notes {
+    keys: Vec<String>,
+    /// Whether the server was asked without a key, so that its reply ignored the notes of other clients.
+    unnamed: bool,
+    /// The note in the last reply: see `scripts/term.lua`. Passed to the next key, which may have no note.
+    term: String,
+    since: u64,
+    lease_ms: u64,
+    turn: u64,
+}
+
+impl TermKeys {
+    pub(crate) fn new(keys: Vec<String>) -> Self {
+        Self(Arc::new(Mutex::new(Notes {
+            keys,
+            ..Notes::default()
+        })))
+    }
+
+    pub(crate) fn of_loading(&self) -> Option<String> {
+        let key = lock(&self.0).keys.first().cloned()?;
+        Some(key + ":loading")
+    }
+
+    pub(crate) fn set(&self, keys: Vec<String>) {
+        lock(&self.0).keys = keys;
+    }
+
+    /// Notes that the main connection asks again, with the current keys. Queries of other connections do not count.
+    pub(crate) fn asked_again(&self) {
+        let mut notes = lock(&self.0);
+        notes.unnamed = notes.keys.is_empty();
+    }
+
+    pub(crate) fn are_new(&self) -> bool {
+        let notes = lock(&self.0);
+        notes.unnamed && !notes.keys.is_empty()
+    }
+}
+
+impl Guard {
+    /// Makes the guard from the options, with the key for a server that is not a node of a cluster.
+    pub(crate) fn of(options: &Options) -> Self {
+        Self {
+            keys: TermKeys::new(vec![EPOCH.to_owned()]),
+            restart: options.restart_guard,
+            replicated: true,
+            failover: options.failover_guard,
+            longest_lease: options.longest_lease,
+        }
+    }
+
+    pub(crate) fn unreplicated(self) -> Self {
+        Self {
+            replicated: false,
+            ..self
+        }
+    }
+
+    pub(crate) fn after_restart(&self, lag: Duration) -> Duration {
+        match self.replicated {
+            true => self.after_failover(lag),
+            false => self.longest_lease + Duration::from_secs(1),
+        }
+    }
+
+    pub(crate) fn after_failover(&self, lag: Duration) -> Duration {
+        // Saturates, because the lag comes from the server and may be any number.
+        let goes_on = lag.saturating_add(SLACK);
+        self.longest_lease.saturating_add(goes_on)
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Term {
+    /// How long a primary keeps accepting writes after it has lost its replicas.
+    pub(crate) lag: Duration,
+    /// From when on the server grants, by its own clock (µs); 0: it grants.
+    pub(crate) opens_at: u64,
+    /// The same time by the local clock, late enough that the block is certainly over by then, even if the clocks drift.
+    pub(crate) closing: Option<GrantBlock>,
+}
+
+impl Term {
+    pub(crate) async fn ask(
+        connection: &mut Connection,
+        scripts: &Scripts,
+        guard: &Guard,
+        lag: Duration,
+    ) -> Result<Self, ConnectError> {
+        let mut error = ConnectError::nonsense();
+        for key in 0.. {
+            let mut question = Vec::new();
+            if !ask(&mut question, scripts, guard, key, lag) {
+                break;
+            }
+            connection.send(&question).await?;
+            let reply = connection.reply().await?;
+            let elsewhere = matches!(&reply, Value::Error(error) if Code::of(error).is_elsewhere());
+            match accept(reply) {
+                Err(found) if elsewhere => error = found,
+                reply => {
+                    let term = Self::read(&reply?, guard, lag, Instant::now());
+                    return term.ok_or_else(ConnectError::nonsense);
+                }
+            }
+        }
+        Err(error)
+    }
+
+    pub(crate) fn read(
+        reply: &Value<'_>,
+        guard: &Guard,
+        lag: Duration,
+        now: Instant,
+    ) -> Option<Self> {
+        let [opens_at, left, cause, term, since, lease_ms, turn] = reply.as_list()? else {
+            return None;
+        };
+        let opens_at = opens_at.as_number()?;
+        let left = Duration::from_micros(left.as_number()?);
+        let cause = match cause.as_text()? {
+            "restart" => Cause::Restart,
+            "failover" => Cause::Failover,
+            _ => return None,
+        };
+        let (term, since) = (term.as_text()?.to_owned(), since.as_number()?);
+        let (lease_ms, turn) = (lease_ms.as_number()?, turn.as_number()?);
+        let mut notes = lock(&guard.keys.0);
+        (notes.term, notes.since) = (term, since);
+        (notes.lease_ms, notes.turn) = (lease_ms, turn);
+        let until = now.surely_after(left);
+        Some(Self {
+            lag,
+            opens_at,
+            closing: (opens_at > 0).then_some(GrantBlock { until, cause }),
+        })
+    }
+
+    pub(crate) fn opens(&mut self) -> u64 {
+        self.closing
+            .take_if(|closing| closing.until <= Instant::now());
+        self.closing.map_or(0, |_| self.opens_at)
+    }
+}
+
+pub(crate) fn ask_lag(out: &mut Vec<u8>) {
+    facts::ask_setting(out, "min-replicas-max-lag");
+}
+
+pub(crate) fn lag(reply: &Value<'_>) -> Duration {
+    let seconds = facts::setting(reply)
+        .ok()
+        .and_then(|digits| digits.parse().ok());
+    seconds.map_or(USUAL_LAG, Duration::from_secs)
+}
+
+/// `false`: there are fewer keys.
+pub(crate) fn ask(
+    out: &mut Vec<u8>,
+    scripts: &Scripts,
+    guard: &Guard,
+    index: usize,
+    lag: Duration,
+) -> bool {
+    let mut notes = lock(&guard.keys.0);
+    let key = notes.keys.get(index).cloned();
+    match (index, &key) {
+        // A node without known slots is asked without a key, because it may have been promoted a moment ago.
+        (0, _) => notes.unnamed |= key.is_none(),
+        (_, None) => return false,
+        (_, Some(_)) => {}
+    }
+    let restart = match (guard.restart, guard.replicated) {
+        (false, _) => 0,
+        (true, false) => 1,
+        (true, true) => 2,
+    };
+    let [_, digest] = scripts.digests();
+    let mut evaluate = redis::cmd("EVALSHA");
+    evaluate.arg(digest);
+    evaluate.arg(usize::from(key.is_some())).arg(&key);
+    evaluate.arg(millis(guard.longest_lease));
+    evaluate.arg(millis(lag.saturating_add(SLACK)));
+    evaluate.arg(restart).arg(u8::from(guard.failover));
+    evaluate.arg(&notes.term).arg(notes.since);
+    evaluate.arg(notes.lease_ms).arg(notes.turn);
+    evaluate.write_packed_command(out);
+    true
+}

@@ -1,0 +1,173 @@
+//! [`Driver`]: makes the first connection, unless set-up did, and replaces a lost one, until `Store::close` is called.
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use auto_mutex_core::store::{Backoff, Events, Node, first, not_yet, tell};
+use auto_mutex_core::{SetupError, StoreError};
+use tokio::time::sleep;
+
+use crate::connect::Ready;
+use crate::link::Link;
+#[cfg(feature = "replicas")]
+use crate::link::replicas::{self, Barrier};
+use crate::login::FIRST_PAUSE;
+use crate::login::throttle::Throttle;
+use crate::pipeline::Pipeline;
+use crate::wire::USUAL_SILENCE;
+
+pub(crate) struct Driver {
+    pipeline: Arc<Pipeline>,
+    first: Option<Ready>,
+}
+
+impl Driver {
+    pub(crate) fn new(pipeline: Arc<Pipeline>) -> Self {
+        Self {
+            pipeline,
+            first: None,
+        }
+    }
+
+    pub(crate) async fn open(&mut self, left: Duration) -> Result<(), SetupError> {
+        let ready = self.pipeline.connector.first(left).await?;
+        self.pipeline.connect(&ready);
+        self.first = Some(ready);
+        Ok(())
+    }
+
+    pub(crate) fn run(self, events: Arc<dyn Events>) -> impl Future<Output = ()> {
+        if self.first.is_none() {
+            events.disconnected(Node::ONLY, not_yet());
+        }
+        self.drive(events)
+    }
+
+    async fn drive(self, events: Arc<dyn Events>) {
+        let pipeline = self.pipeline.clone();
+        let serving = async {
+            #[cfg(feature = "replicas")]
+            if let Some(replicas) = pipeline.connector.spec.replicas {
+                let barrier = Barrier::new(pipeline.clone(), replicas);
+                replicas::confirmed(barrier, events, |events| self.serve(events)).await;
+                return;
+            }
+            self.serve(events).await;
+        };
+        first(serving, pipeline.connector.spec.route.watch()).await;
+    }
+
+    async fn serve(self, events: Arc<dyn Events>) {
+        let Self {
+            pipeline,
+            first: mut serving,
+            ..
+        } = self;
+        let connector = &pipeline.connector;
+        let _abandoned = Abandoned(&pipeline);
+        let mut again = serving.is_none();
+        let mut was_connected = serving.is_some();
+        loop {
+            let error = match serving.take() {
+                Some(ready) => {
+                    events.closed(Node::ONLY, ready.term.closing);
+                    events.connected(Node::ONLY, again);
+                    let server = ready.server.clone();
+                    let link = Link::new(&pipeline, &*events, ready);
+                    let Some(error) = link.serve(connector.spec.route.replaced(&server)).await
+                    else {
+                        return;
+                    };
+                    if pipeline.is_done() {
+                        return;
+                    }
+                    let (address, why) = (connector.place(), error.clone());
+                    tell(move || {
+                        tracing::warn!(address, error = %why, "the lock store is lost; reconnecting");
+                    });
+                    events.disconnected(Node::ONLY, error.clone());
+                    error
+                }
+                None => not_yet(),
+            };
+            let connecting = reconnect(&pipeline, &*events, was_connected);
+            let Some(ready) = answering(connecting, &pipeline, &*events, &error).await else {
+                return;
+            };
+            // These requests were submitted before the new connection, and must not run on it.
+            for request in pipeline.connect(&ready) {
+                events.answered(request.failed(error.clone()));
+            }
+            serving = Some(ready);
+            again = true;
+            let address = connector.place();
+            tell(move || match was_connected {
+                true => tracing::info!(address, "the lock store is back"),
+                false => tracing::info!(address, "the lock store is connected"),
+            });
+            was_connected = true;
+        }
+    }
+}
+
+async fn reconnect(pipeline: &Pipeline, events: &dyn Events, was_connected: bool) -> Ready {
+    let connector = &pipeline.connector;
+    let mut backoff = Backoff::new(FIRST_PAUSE, USUAL_SILENCE);
+    let mut warnings = Throttle::default();
+    loop {
+        let attempt = async {
+            match connector.attempt(backoff.silence()).await {
+                Ok(ready) => return Some(ready),
+                Err(error) => {
+                    backoff.failed(error.trouble());
+                    let warns = !was_connected || error.of_provider().is_some();
+                    let error = error.at(&connector.place());
+                    let text = warnings.failed(&error, warns);
+                    let error = StoreError::disconnected(text);
+                    pipeline.still_disconnected(error.clone());
+                    events.still_disconnected(Node::ONLY, error);
+                }
+            }
+            sleep(backoff.pause()).await;
+            None
+        };
+        let moved = async {
+            connector.spec.route.moved().await;
+            None
+        };
+        if let Some(ready) = first(attempt, moved).await {
+            return ready;
+        }
+    }
+}
+
+/// `None`: `Store::close` was called.
+async fn answering(
+    connecting: impl Future<Output = Ready>,
+    pipeline: &Pipeline,
+    events: &dyn Events,
+    error: &StoreError,
+) -> Option<Ready> {
+    let mut connecting = pin!(connecting);
+    poll_fn(|cx| {
+        let Some(refused) = pipeline.refused(cx) else {
+            return Poll::Ready(None);
+        };
+        for request in refused {
+            events.answered(request.failed(error.clone()));
+        }
+        connecting.as_mut().poll(cx).map(Some)
+    })
+    .await
+}
+
+struct Abandoned<'a>(&'a Pipeline);
+
+impl Drop for Abandoned<'_> {
+    fn drop(&mut self) {
+        self.0.abandon();
+    }
+}

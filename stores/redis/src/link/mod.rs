@@ -1,0 +1,185 @@
+//! [`Link`]: one connection, served by the engine until it's lost. A reply belongs to the oldest request without one.
+
+pub(crate) mod driver;
+#[cfg(feature = "replicas")]
+mod replicas;
+
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use auto_mutex_core::store::{Events, Message, StoreErrorKind};
+use auto_mutex_core::{StoreError, store};
+use tokio::time::{Instant, Sleep, sleep};
+
+use crate::connect::Ready;
+use crate::error;
+use crate::pipeline::Pipeline;
+use crate::pipeline::pending::Pending;
+use crate::script::push;
+use crate::wire::{Connection, Value};
+
+/// The watchdog's interval. It counts intervals, not time: a suspended process would take its own sleep for silence.
+const BEAT: Duration = Duration::from_millis(500);
+/// Silent beats until the connection is given up. More after slow answers: reconnects would add to a server's load.
+const PATIENCE: u32 = 4;
+/// The watchdog waits this many times as long as the slowest recent answer took, up to half a minute.
+const SLOWER: u32 = 4;
+const MOST_PATIENCE: u32 = 60;
+const IDLE: u32 = 6;
+/// How often the server is asked for its term. A suspend counts, because the server may fail over meanwhile.
+const TERM: Duration = Duration::from_secs(10);
+
+/// If one read brings at most this many answers, they are for one or two tasks, which are about to submit more requests.
+const A_FEW: u32 = 2;
+
+pub(crate) struct Link<'a> {
+    connection: Connection,
+    pending: Pending<'a>,
+    /// In beats, like the next two.
+    idle: u32,
+    silent: u32,
+    slowest: u32,
+    term: store::Instant,
+    beat: Pin<Box<Sleep>>,
+}
+
+impl<'a> Link<'a> {
+    pub(crate) fn new(pipeline: &'a Pipeline, events: &'a dyn Events, ready: Ready) -> Self {
+        let Ready {
+            connection,
+            renewal,
+            ..
+        } = ready;
+        let slowest = connection.slowest;
+        Self {
+            connection,
+            pending: Pending::new(pipeline, events, renewal),
+            idle: 0,
+            silent: 0,
+            slowest: (slowest.as_millis() / BEAT.as_millis()).min(MOST_PATIENCE.into()) as u32,
+            term: store::Instant::now().after(TERM),
+            beat: Box::pin(sleep(BEAT)),
+        }
+    }
+
+    /// `None`: closed, and all requests are answered. An error is the answer to all requests in flight.
+    pub(crate) async fn serve(
+        mut self,
+        replaced: impl Future<Output = StoreError>,
+    ) -> Option<StoreError> {
+        let mut replaced = pin!(replaced);
+        // Replies may have arrived together with those of the set-up.
+        let lost = match self.take() {
+            Ok(()) => {
+                let served = poll_fn(|cx| match replaced.as_mut().poll(cx) {
+                    Poll::Ready(error) => Poll::Ready(Err(error)),
+                    Poll::Pending => self.poll(cx),
+                });
+                served.await.err()?
+            }
+            Err(error) => error,
+        };
+        let lost = lost.as_kind(StoreErrorKind::Disconnected);
+        self.pending.lose(&lost);
+        Some(lost)
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), StoreError>> {
+        while let Poll::Ready(read) = self.connection.poll_fill(cx) {
+            match read {
+                Ok(0) => {
+                    let closed = StoreError::disconnected("the server closed the connection");
+                    return Poll::Ready(Err(closed));
+                }
+                Ok(_) => {
+                    self.take()?;
+                    // A part of a long reply also proves that the server is alive.
+                    self.silent = 0;
+                    self.pending.write_again();
+                    // A write must not wait for the next read.
+                    if self.pending.pipeline.poll_write(cx)?.is_ready() {
+                        return Poll::Ready(Ok(()));
+                    }
+                }
+                Err(cause) => return Poll::Ready(Err(error::of_socket(&cause))),
+            }
+        }
+        while self.beat.as_mut().poll(cx).is_ready() {
+            self.beat.as_mut().reset(Instant::now() + BEAT);
+            self.beat()?;
+        }
+        while let Poll::Ready(granted) = self.pending.renewal.poll(cx) {
+            self.pending.pipeline.authenticate(&granted);
+        }
+        self.pending.pipeline.poll_write(cx)
+    }
+
+    fn take(&mut self) -> Result<(), StoreError> {
+        // `awake` is called before any task is woken, so that the requests of the woken tasks share one write.
+        self.pending.pipeline.awake();
+        let mut result = Ok(());
+        let mut replied = false;
+        let mut answered = 0;
+        while let Some(value) = self
+            .connection
+            .inbox
+            .next()
+            .map_err(|garbage| StoreError::disconnected(garbage.to_string()))?
+        {
+            if let Value::Push(words) = &value {
+                replied |= self.pending.confirm(words);
+                answered += u32::from(tell(self.pending.events, words));
+                continue;
+            }
+            replied = true;
+            answered += 1;
+            result = result.and(self.pending.land(&value));
+        }
+        if replied {
+            self.slowest = self.slowest.max(self.silent);
+            self.silent = 0;
+        }
+        if (1..=A_FEW).contains(&answered) {
+            // Lets the woken task run first, so that its release and its next acquire share one write.
+            std::thread::yield_now();
+        }
+        result
+    }
+
+    fn beat(&mut self) -> Result<(), StoreError> {
+        let now = store::Instant::now();
+        let pipeline = self.pending.pipeline;
+        if self.term <= now || pipeline.connector.spec.guard.keys.are_new() {
+            self.term = now.after(TERM);
+            self.slowest /= 2;
+            pipeline.ask_term();
+        }
+        self.idle = match pipeline.has_written() {
+            true => 0,
+            false => self.idle + 1,
+        };
+        if !pipeline.is_quiet() {
+            self.silent += 1;
+            if self.silent > (self.slowest * SLOWER).clamp(PATIENCE, MOST_PATIENCE) {
+                return Err(StoreError::disconnected("the server does not answer"));
+            }
+        } else {
+            self.silent = 0;
+            if self.idle >= IDLE {
+                pipeline.ping();
+            }
+        }
+        Ok(())
+    }
+}
+
+fn tell(events: &dyn Events, words: &[Value<'_>]) -> bool {
+    let Some((name, message)) = push::read(words) else {
+        return false;
+    };
+    let granted = matches!(message, Message::Grant { .. });
+    events.told(&name, message);
+    granted
+}

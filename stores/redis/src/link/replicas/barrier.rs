@@ -1,0 +1,190 @@
+//! [`Barrier`]: counts the replicas that have a grant, on its own connection, because WAIT delays later commands. It
+//! touches the granted ticket first, so a server that doesn't know the grant confirms nothing.
+
+use std::future::pending;
+use std::sync::Arc;
+use std::time::Duration;
+
+use auto_mutex_core::store::{Answer, Granted, Op, Replicas, Reply, first, tell};
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+
+use super::{Confirming, granted};
+use crate::connect::{Connector, Ready};
+use crate::error;
+use crate::login::error::accepted;
+use crate::login::hello;
+use crate::pipeline::Pipeline;
+use crate::script::reply;
+use crate::wire::{Connection, USUAL_SILENCE, Value};
+
+const MOST: usize = 256;
+const GRACE: Duration = Duration::from_millis(500);
+const PAUSE: Duration = Duration::from_millis(20);
+
+pub(crate) struct Barrier {
+    pipeline: Arc<Pipeline>,
+    replicas: Replicas,
+    /// The connection, and the generation of the main connection at the time when this one was made.
+    beside: Option<(u64, Ready)>,
+}
+
+impl Barrier {
+    pub(crate) fn new(pipeline: Arc<Pipeline>, replicas: Replicas) -> Self {
+        Self {
+            pipeline,
+            replicas,
+            beside: None,
+        }
+    }
+
+    pub(super) async fn run(
+        mut self,
+        mut fresh: UnboundedReceiver<Answer>,
+        confirming: &Confirming,
+    ) {
+        let generation = confirming.generation();
+        if generation > 0 {
+            // The first grant should not wait for a connection.
+            let opened = connect(&self.pipeline.connector).await;
+            self.beside = opened.ok().map(|ready| (generation, ready));
+        }
+        let mut batch = Vec::new();
+        while self.receive(&mut fresh, &mut batch).await > 0 {
+            let ends = Instant::now() + self.replicas.timeout;
+            let reached = loop {
+                let error = match self.ask(&batch, ends, confirming).await {
+                    Ok(reached) => break reached,
+                    Err(error) => error,
+                };
+                self.beside = None;
+                if Instant::now() + PAUSE >= ends {
+                    tell(move || {
+                        tracing::warn!(%error, "it is not known how many replicas have a grant");
+                    });
+                    break vec![0; batch.len()];
+                }
+                sleep(PAUSE).await;
+            };
+            for (answer, reached) in batch.drain(..).zip(reached) {
+                confirming.decide(answer, self.replicas.count, reached);
+            }
+        }
+    }
+
+    /// Waits for grants. During this wait, and only then, logs in with new credentials when they are due.
+    async fn receive(
+        &mut self,
+        fresh: &mut UnboundedReceiver<Answer>,
+        batch: &mut Vec<Answer>,
+    ) -> usize {
+        loop {
+            let due = async {
+                match &mut self.beside {
+                    Some((_, ready)) => Err(ready.renewal.due().await),
+                    None => pending().await,
+                }
+            };
+            let received = async { Ok(fresh.recv_many(batch, MOST).await) };
+            match first(due, received).await {
+                Ok(count) => return count,
+                Err(granted) => self.authenticate(&granted).await,
+            }
+        }
+    }
+
+    async fn authenticate(&mut self, granted: &Granted) {
+        let Some((_, ready)) = &mut self.beside else {
+            return;
+        };
+        let auth = hello::auth(granted);
+        let asked = timeout(self.replicas.timeout, ready.connection.ask(&auth)).await;
+        match asked.map(|reply| reply.map(|reply| accepted(&reply))) {
+            Ok(Ok(answer)) => ready.renewal.answered(answer),
+            _ => self.beside = None,
+        }
+    }
+
+    async fn ask(
+        &mut self,
+        batch: &[Answer],
+        ends: Instant,
+        confirming: &Confirming,
+    ) -> Result<Vec<u32>, String> {
+        // After a reconnect of the main connection, this one may be at a former primary.
+        let connector = &self.pipeline.connector;
+        let generation = confirming.generation();
+        self.beside.take_if(|(beside, _)| *beside != generation);
+        let (_, ready) = match &mut self.beside {
+            Some(beside) => beside,
+            none => {
+                let opened = timeout_at(ends, connect(connector)).await;
+                none.insert((generation, opened.map_err(late)??))
+            }
+        };
+        let left = ends.saturating_duration_since(Instant::now());
+        let opens = ready.term.opens().max(self.pipeline.opens());
+        let mut question = Vec::new();
+        let touches: Vec<_> = batch.iter().map(touch).collect();
+        for (answer, op) in batch.iter().zip(&touches) {
+            connector.evaluate(&answer.request.name, op, opens, &mut question);
+        }
+        // For WAIT, a zero means no timeout.
+        let millis = (left.as_millis() as u64).max(1);
+        let mut wait = redis::cmd("WAIT");
+        wait.arg(self.replicas.count).arg(millis);
+        wait.write_packed_command(&mut question);
+        let answers = answers(&mut ready.connection, &question, batch, &touches, left / 2);
+        timeout_at(ends + GRACE, answers).await.map_err(late)?
+    }
+}
+
+async fn connect(connector: &Connector) -> Result<Ready, String> {
+    let opened = connector.unsubscribed(USUAL_SILENCE).await;
+    let mut ready = opened.map_err(|error| error.at(&connector.place()).to_string())?;
+    ready.connection.lift_limits();
+    Ok(ready)
+}
+
+/// The server answers a touch at once: without a reply within `reply_timeout`, it's gone.
+async fn answers(
+    connection: &mut Connection,
+    question: &[u8],
+    batch: &[Answer],
+    touches: &[Op],
+    reply_timeout: Duration,
+) -> Result<Vec<u32>, String> {
+    let lost = |error: std::io::Error| error.to_string();
+    connection.send(question).await.map_err(lost)?;
+    let mut holds = Vec::with_capacity(batch.len());
+    let mut refused = None;
+    for (answer, op) in batch.iter().zip(touches) {
+        let reply = timeout(reply_timeout, connection.reply()).await;
+        let result = reply::parse(&reply.map_err(late)?.map_err(lost)?, op);
+        let token = granted(answer).map(|(_, token)| token);
+        holds.push(matches!(result, Ok(Reply::Granted { token: now, .. }) if Some(now) == token));
+        refused = refused.or(result.err());
+    }
+    // The scripts were flushed or the server was demoted: the set-up of a new connection handles both.
+    if let Some(error) = refused {
+        return Err(error.to_string());
+    }
+    let count = match connection.reply().await.map_err(lost)? {
+        Value::Integer(count) => u32::try_from(count).unwrap_or(0),
+        Value::Error(error) => return Err(error::of_server(&error).to_string()),
+        _ => return Err("WAIT was answered by something else".to_owned()),
+    };
+    let reached = holds.into_iter().map(|holds| if holds { count } else { 0 });
+    Ok(reached.collect())
+}
+
+fn late(_: tokio::time::error::Elapsed) -> String {
+    "no answer in time".to_owned()
+}
+
+/// Makes a touch with the values of the grant's own request, so the touch changes nothing.
+fn touch(answer: &Answer) -> Op {
+    let op = &answer.request.op;
+    let touch = |lease| Op::Touch { lease, units: 0 };
+    op.lease().map_or_else(|| op.clone(), touch)
+}

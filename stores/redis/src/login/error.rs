@@ -1,0 +1,130 @@
+//! [`ConnectError`]: why a server cannot be used.
+
+use std::borrow::Cow;
+use std::io;
+
+use auto_mutex_core::store::{StoreErrorKind, Trouble};
+use auto_mutex_core::{SetupError, StoreError, TlsError};
+
+use super::unsuitable;
+use crate::error::{self, Code};
+use crate::script::reply;
+use crate::wire::Value;
+
+#[derive(Debug)]
+pub(crate) enum ConnectError {
+    Unreachable(StoreError),
+    Tls(TlsError),
+    Silent(StoreError),
+    Passing(StoreError),
+    Authentication(StoreError),
+    Credentials(StoreError),
+    Permission(StoreError),
+    Version(String),
+    /// The server cannot serve locks, whatever the rights of the user. Contains the remedy.
+    Unsuitable(Cow<'static, str>, StoreError),
+    Role(String),
+    /// The URL's scheme doesn't fit: a node of a cluster needs `redis-cluster`, no other server does. Contains the remedy.
+    Scheme(&'static str, &'static str),
+    NoSentinel(StoreError),
+    SilentSentinels(StoreError),
+    UnknownService(String),
+    NoPrimary(String, StoreError),
+    At(String, Box<ConnectError>),
+}
+
+pub(crate) fn accept(reply: Value<'_>) -> Result<Value<'_>, ConnectError> {
+    match reply {
+        Value::Error(error) => Err(ConnectError::of(error::of_server(&error))),
+        reply => Ok(reply),
+    }
+}
+
+pub(crate) fn accepted(reply: &Value<'_>) -> Result<(), StoreError> {
+    match reply {
+        Value::Error(error) => Err(error::of_server(error)),
+        _ => Ok(()),
+    }
+}
+
+impl ConnectError {
+    pub(crate) fn of(error: StoreError) -> Self {
+        match Code::of_error(&error) {
+            // NOSCRIPT: another client flushed the scripts during the set-up.
+            Code::Loading
+            | Code::ClusterDown
+            | Code::TryAgain
+            | Code::NoReplicas
+            | Code::NoScript => Self::Passing(error),
+            Code::ReadOnly | Code::MasterDown => Self::Role("replica".to_owned()),
+            Code::NoPerm => Self::Permission(error),
+            _ if error.kind() == StoreErrorKind::Forbidden => Self::Authentication(error),
+            _ => match unsuitable::advice(&error) {
+                Some(advice) => Self::Unsuitable(advice.into(), error),
+                None => Self::Unreachable(error),
+            },
+        }
+    }
+
+    pub(crate) fn nonsense() -> Self {
+        Self::Unreachable(reply::nonsense())
+    }
+
+    pub(crate) fn of_provider(&self) -> Option<&StoreError> {
+        match self {
+            Self::At(_, error) => error.of_provider(),
+            Self::Credentials(source) => Some(source),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn trouble(&self) -> Trouble {
+        match self {
+            Self::At(_, error) => error.trouble(),
+            Self::Silent(_) => Trouble::Silent,
+            Self::Passing(_) | Self::Credentials(_) => Trouble::Busy,
+            Self::Unreachable(_)
+            | Self::Role(_)
+            | Self::NoSentinel(_)
+            | Self::SilentSentinels(_)
+            | Self::UnknownService(_)
+            | Self::NoPrimary(..) => Trouble::Unreachable,
+            _ => Trouble::Refused,
+        }
+    }
+
+    pub(crate) fn at(self, place: &str) -> SetupError {
+        let address = place.to_owned();
+        match self {
+            Self::At(place, error) => error.at(&place),
+            Self::NoSentinel(source) | Self::SilentSentinels(source) => {
+                SetupError::no_sentinel(address, source)
+            }
+            Self::UnknownService(service) => SetupError::unknown_service(service, address),
+            Self::NoPrimary(service, source) => SetupError::no_primary(service, source),
+            Self::Unreachable(source) | Self::Silent(source) | Self::Passing(source) => {
+                SetupError::unreachable(address, source)
+            }
+            Self::Tls(source) => SetupError::tls(address, source),
+            Self::Authentication(source) => SetupError::authentication(address, source),
+            Self::Credentials(source) => SetupError::credentials(address, source),
+            Self::Permission(source) => SetupError::permission(address, source),
+            Self::Version(found) => SetupError::version(address, found),
+            Self::Unsuitable(reason, source) => SetupError::unsuitable(address, reason, source),
+            Self::Role(role) => SetupError::not_primary(address, role),
+            Self::Scheme(scheme, reason) => SetupError::unsupported(scheme, reason),
+        }
+    }
+}
+
+impl From<io::Error> for ConnectError {
+    fn from(error: io::Error) -> Self {
+        match TlsError::of_io(&error) {
+            Some(error) => Self::Tls(error.clone()),
+            None if error.kind() == io::ErrorKind::TimedOut => {
+                Self::Silent(error::of_socket(&error))
+            }
+            None => Self::Unreachable(error::of_socket(&error)),
+        }
+    }
+}

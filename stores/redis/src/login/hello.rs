@@ -1,0 +1,196 @@
+//! HELLO: logs in, and checks version, mode and role of the server.
+
+use auto_mutex_core::store::{Address, Granted};
+use redis::Cmd;
+use tokio::time::Instant;
+
+use super::error::ConnectError;
+use super::unsuitable;
+use crate::access::{Access, Login};
+use crate::error;
+use crate::wire::Transport;
+use crate::wire::{Connection, ErrorReply, Limits, Value};
+
+const OLDEST: (u32, u32) = (6, 2);
+const INTRODUCTIONS: (u32, u32) = (7, 2);
+
+/// With a `name` for `CLIENT LIST`, only a primary will do. Returns also whether the server has CLIENT SETINFO.
+pub(crate) async fn open(
+    address: &Address,
+    access: &Access,
+    in_cluster: bool,
+    name: Option<&str>,
+    limits: Limits,
+) -> Result<(Connection, Granted, bool), ConnectError> {
+    let (mut connection, granted) = dial(address, &access.login, &access.transport, limits).await?;
+    let mut hello = command(&granted);
+    if let Some(name) = name {
+        hello.arg("SETNAME").arg(name);
+    }
+    connection.send(&hello.get_packed_command()).await?;
+    let reply = connection.reply().await;
+    let reply = reply.map_err(|error| match unsuitable::of_end(&error) {
+        Some(error) => ConnectError::Unreachable(error),
+        None => error.into(),
+    })?;
+    let role = role(&reply, in_cluster)?;
+    if name.is_some() {
+        accept_primary(role)?;
+    }
+    let takes_introductions =
+        numbers(field(&reply, "version")).is_some_and(|it| it >= INTRODUCTIONS);
+    Ok((connection, granted, takes_introductions))
+}
+
+/// Asks the provider after connecting: never for a server that can't be reached, and the token is fresh.
+pub(crate) async fn dial(
+    address: &Address,
+    login: &Login,
+    transport: &Transport,
+    limits: Limits,
+) -> Result<(Connection, Granted), ConnectError> {
+    let connection = Connection::open(address, transport, limits).await?;
+    // A little less than the remaining time, so that a slow provider is an error of the provider, not of the connection.
+    let left = limits.end.saturating_duration_since(Instant::now());
+    let granted = login.granted(address, left.mul_f64(0.9)).await;
+    Ok((connection, granted.map_err(ConnectError::Credentials)?))
+}
+
+pub(crate) fn command(who: &Granted) -> Cmd {
+    let mut hello = redis::cmd("HELLO");
+    hello.arg("3");
+    log_in(&mut hello, who);
+    hello
+}
+
+pub(crate) fn auth(who: &Granted) -> Cmd {
+    let mut auth = Cmd::new();
+    log_in(&mut auth, who);
+    auth
+}
+
+pub(crate) fn log_in<'a>(cmd: &'a mut Cmd, who: &Granted) -> &'a mut Cmd {
+    if let Some(password) = &who.password {
+        let user = who.user.as_ref();
+        let user = user.map_or("default", |user| user.expose());
+        cmd.arg("AUTH").arg(user).arg(password.expose());
+    }
+    cmd
+}
+
+pub(crate) fn role<'a>(reply: &'a Value<'_>, in_cluster: bool) -> Result<&'a str, ConnectError> {
+    if let Value::Error(error) = reply {
+        return Err(refusal(error));
+    }
+    let version = field(reply, "version");
+    // A server that is compatible with Redis may have another kind of version; `probe.rs` shows whether it can be used.
+    if numbers(version).is_some_and(|it| it < OLDEST) {
+        return Err(ConnectError::Version(version.to_owned()));
+    }
+    match (field(reply, "mode"), in_cluster) {
+        ("sentinel", _) => Err(ConnectError::Role("sentinel".to_owned())),
+        ("cluster", false) => Err(ConnectError::Scheme(
+            "redis",
+            "the server is a node of a Redis Cluster: use `redis-cluster://`",
+        )),
+        ("standalone", true) => Err(ConnectError::Scheme(
+            "redis-cluster",
+            "the server is not a node of a Redis Cluster: use `redis://`",
+        )),
+        _ => Ok(field(reply, "role")),
+    }
+}
+
+fn field<'a>(reply: &'a Value<'_>, name: &str) -> &'a str {
+    let text = reply.field(name).and_then(Value::as_text);
+    text.unwrap_or_default()
+}
+
+pub(crate) fn refusal(error: &ErrorReply<'_>) -> ConnectError {
+    match unsuitable::of_hello(error) {
+        Some((advice, error)) => ConnectError::Unsuitable(advice.into(), error),
+        None => ConnectError::of(error::of_server(error)),
+    }
+}
+
+/// Refuses every role but that of a primary. A server that is compatible with Redis may report no role.
+fn accept_primary(role: &str) -> Result<(), ConnectError> {
+    match role {
+        "master" | "" => Ok(()),
+        role => Err(ConnectError::Role(role.to_owned())),
+    }
+}
+
+fn numbers(version: &str) -> Option<(u32, u32)> {
+    let mut numbers = version
+        .split('.')
+        .map_while(|number| number.parse::<u32>().ok());
+    Some((numbers.next()?, numbers.next()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hello<'a>(version: &'a str, mode: &'a str, role: &'a str) -> Value<'a> {
+        fn pair<'a>(key: &'a str, value: &'a str) -> (Value<'a>, Value<'a>) {
+            (Value::Text(key.as_bytes()), Value::Text(value.as_bytes()))
+        }
+        Value::Map(vec![
+            pair("server", "redis"),
+            pair("version", version),
+            (Value::Text(b"proto"), Value::Integer(3)),
+            pair("mode", mode),
+            pair("role", role),
+        ])
+    }
+
+    /// Like [`role`], for a primary.
+    fn checked(reply: &Value<'_>, in_cluster: bool) -> Result<(), ConnectError> {
+        accept_primary(role(reply, in_cluster)?)
+    }
+
+    #[test]
+    fn a_primary_of_a_supported_version_is_accepted() {
+        for version in ["6.2.0", "6.2", "7.0.15", "8.1.1", "10.0", "unstable"] {
+            assert!(
+                checked(&hello(version, "standalone", "master"), false).is_ok(),
+                "{version}"
+            );
+        }
+    }
+
+    #[test]
+    fn everything_else_is_refused() {
+        for version in ["6.0.16", "5.0.7", "2.8"] {
+            let error = checked(&hello(version, "standalone", "master"), false).unwrap_err();
+            assert!(matches!(error, ConnectError::Version(found) if found == version));
+        }
+        let error = checked(&hello("7.0.15", "standalone", "replica"), false).unwrap_err();
+        assert!(matches!(error, ConnectError::Role(role) if role == "replica"));
+        let error = checked(&hello("7.0.15", "sentinel", "master"), false).unwrap_err();
+        assert!(matches!(error, ConnectError::Role(role) if role == "sentinel"));
+        let error = checked(&hello("7.0.15", "cluster", "master"), false).unwrap_err();
+        assert!(matches!(error, ConnectError::Scheme("redis", _)));
+        let error = checked(&hello("7.0.15", "standalone", "master"), true).unwrap_err();
+        assert!(matches!(error, ConnectError::Scheme("redis-cluster", _)));
+        let error = checked(&hello("7.0.15", "cluster", "replica"), true).unwrap_err();
+        assert!(matches!(error, ConnectError::Role(role) if role == "replica"));
+    }
+
+    #[test]
+    fn nodes_of_a_cluster_are_accepted_where_one_is_wanted() {
+        let [primary, replica] = ["master", "replica"].map(|role| hello("6.2.6", "cluster", role));
+        assert!(checked(&primary, true).is_ok());
+        assert!(role(&primary, true).is_ok());
+        assert!(role(&replica, true).is_ok());
+    }
+
+    #[test]
+    fn a_server_that_is_too_old_to_greet_repeats_no_password() {
+        let text = b"ERR unknown command `HELLO`, with args beginning with: `3`, `AUTH`, `default`, `canary`, ";
+        let error = checked(&Value::Error(ErrorReply::new(text)), false).unwrap_err();
+        assert!(matches!(&error, ConnectError::Unsuitable(..)), "{error:?}");
+        assert!(!format!("{error:?}").contains("canary"));
+    }
+}

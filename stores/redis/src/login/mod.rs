@@ -1,0 +1,12 @@
+//! The first words on a connection, for servers and sentinels alike: greeting, login and its renewal, and what can go wrong.
+
+pub(crate) mod error;
+pub(crate) mod hello;
+pub(crate) mod renewal;
+pub(crate) mod throttle;
+pub(crate) mod unsuitable;
+
+use std::time::Duration;
+
+/// The shortest pause between two attempts to connect.
+pub(crate) const FIRST_PAUSE: Duration = Duration::from_millis(10);

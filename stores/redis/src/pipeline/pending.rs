@@ -1,0 +1,228 @@
+//! [`Pending`]: the requests that wait for a reply, and those that must be written again.
+
+use std::collections::VecDeque;
+
+use auto_mutex_core::StoreError;
+use auto_mutex_core::store::{Answer, Events, Node, Op, Reply, Request, StoreErrorKind, tell};
+
+use crate::error::{self, Code};
+use crate::login::error::accepted;
+use crate::login::renewal::Renewal;
+use crate::pipeline::Pipeline;
+use crate::script::reply;
+use crate::wire::Value;
+
+const RELOADS: u32 = 3;
+
+pub(crate) enum Awaited {
+    Request(Sending),
+    Both([Sending; 2]),
+    Term(usize),
+    ShardChannel(String),
+    /// SCRIPT LOAD, ASKING or PING: the reply changes nothing.
+    Unimportant,
+    Auth,
+}
+
+pub(crate) struct Sending {
+    pub(crate) request: Request,
+    /// Whether another node redirected the request here with ASK, because this node is importing the slot.
+    pub(crate) asking: bool,
+    reloads: u32,
+    /// The reply to the first run, if the request is written again because an earlier one must run before it.
+    pub(crate) before: Option<Box<Reply>>,
+}
+
+impl Sending {
+    pub(crate) fn new(request: Request) -> Self {
+        Self {
+            request,
+            asking: false,
+            reloads: 0,
+            before: None,
+        }
+    }
+
+    pub(crate) fn again(&mut self, reply: &Value<'_>) -> bool {
+        let lost = matches!(reply, Value::Error(error) if Code::of(error) == Code::NoScript);
+        let again = lost && self.reloads < RELOADS;
+        self.reloads += u32::from(again);
+        again
+    }
+
+    /// The answer for the member. If a release ran twice, it's that of the first run: the second finds the ticket gone.
+    pub(crate) fn told(&mut self, result: Result<Reply, StoreError>) -> Result<Reply, StoreError> {
+        match self.before.take().map(|before| *before) {
+            Some(before @ (Reply::Released { .. } | Reply::Cancelled))
+                if matches!(result, Ok(Reply::Gone)) =>
+            {
+                Ok(before)
+            }
+            _ => result,
+        }
+    }
+}
+
+pub(crate) struct Pending<'a> {
+    pub(crate) pipeline: &'a Pipeline,
+    pub(crate) events: &'a dyn Events,
+    pub(crate) renewal: Renewal,
+    awaited: VecDeque<Awaited>,
+    again: Vec<Sending>,
+}
+
+impl<'a> Pending<'a> {
+    pub(crate) fn new(pipeline: &'a Pipeline, events: &'a dyn Events, renewal: Renewal) -> Self {
+        Self {
+            pipeline,
+            events,
+            renewal,
+            awaited: VecDeque::new(),
+            again: Vec::new(),
+        }
+    }
+
+    pub(crate) fn land(&mut self, value: &Value<'_>) -> Result<(), StoreError> {
+        self.pipeline.refill(&mut self.awaited);
+        let Some(awaited) = self.awaited.pop_front() else {
+            let text = "the server answered what nobody asked";
+            return Err(StoreError::disconnected(text));
+        };
+        self.pipeline.replied();
+        let mut result = Ok(());
+        if let Value::Error(error) = value
+            && Code::of(error).ends_connection()
+        {
+            result = Err(error::of_server(error));
+        }
+        match awaited {
+            Awaited::Request(sending) => self.answer(sending, value),
+            Awaited::Both([first, second]) => {
+                let [to_first, to_second] = reply::of_both(value.clone(), &second.request.op);
+                self.answer(first, &to_first);
+                self.answer(second, &to_second);
+            }
+            Awaited::Term(key) => match self.pipeline.term_is(key, value) {
+                Ok(Some(closing)) => self.events.closed(Node::ONLY, Some(closing)),
+                Ok(None) => {}
+                Err(error) => result = result.and(Err(error)),
+            },
+            Awaited::ShardChannel(channel) => {
+                if let Value::Error(error) = value {
+                    let code = Code::of(error);
+                    self.pipeline.lost_shard_channel(&channel, Some(code));
+                }
+            }
+            Awaited::Auth => self.renewal.answered(accepted(value)),
+            Awaited::Unimportant => {
+                if let Value::Error(error) = value {
+                    // This is mostly an error of SCRIPT LOAD. If it matters, the replies to later requests are errors too.
+                    let code = error.code.to_string();
+                    tell(move || tracing::debug!(%code, "the lock store refused a command"));
+                }
+            }
+        }
+        result
+    }
+
+    /// Returns whether the push is the reply to a subscription.
+    pub(crate) fn confirm(&mut self, words: &[Value<'_>]) -> bool {
+        let [Value::Text(kind), Value::Text(channel), ..] = words else {
+            return false;
+        };
+        match *kind {
+            b"ssubscribe" => {
+                self.pipeline.refill(&mut self.awaited);
+                let asked = matches!(self.awaited.front(), Some(Awaited::ShardChannel(asked)) if asked.as_bytes() == *channel);
+                if asked {
+                    self.awaited.pop_front();
+                    self.pipeline.replied();
+                }
+                asked
+            }
+            b"sunsubscribe" => {
+                if let Ok(channel) = std::str::from_utf8(channel) {
+                    self.pipeline.lost_shard_channel(channel, None);
+                }
+                false
+            }
+            _ => false,
+        }
+    }
+
+    fn answer(&mut self, mut sending: Sending, value: &Value<'_>) {
+        if !sending.again(value) {
+            let result = reply::parse(value, &sending.request.op);
+            if !self.follows(&sending, &result) {
+                let result = sending.told(result);
+                if matches!(sending.request.op, Op::Acquire { .. })
+                    && matches!(result, Ok(Reply::Queued { .. }))
+                {
+                    self.pipeline.queued(&sending.request.name);
+                }
+                self.tell(sending, result);
+                return;
+            }
+            sending.before = result.ok().map(Box::new);
+        }
+        if self.again.is_empty() {
+            self.pipeline.hold();
+        }
+        self.again.push(sending);
+    }
+
+    /// Whether an executed request must run again after an earlier one that will: a ticket's last request must run last, and
+    /// a reply that shows the state of the name must show what the earlier request did.
+    fn follows(&self, sending: &Sending, result: &Result<Reply, StoreError>) -> bool {
+        let request = &sending.request;
+        let looked = matches!(
+            result,
+            Ok(Reply::Busy { .. } | Reply::InUse { .. } | Reply::Info(_))
+        );
+        let ticket = request.op.ticket();
+        self.again.iter().any(|earlier| {
+            let earlier = &earlier.request;
+            ticket.is_some() && earlier.op.ticket() == ticket
+                || looked && earlier.name == request.name
+        })
+    }
+
+    pub(crate) fn write_again(&mut self) {
+        if !self.again.is_empty() && self.pipeline.is_quiet() {
+            self.pipeline.write_again(&mut self.again);
+        }
+    }
+
+    pub(crate) fn lose(mut self, error: &StoreError) {
+        self.pipeline.disconnect(&mut self.awaited, error);
+        // The requests in `again` are older than all requests in flight.
+        for sending in std::mem::take(&mut self.again) {
+            self.tell(sending, Err(error.clone()));
+        }
+        for awaited in std::mem::take(&mut self.awaited) {
+            let (first, second) = match awaited {
+                Awaited::Request(sending) => (Some(sending), None),
+                Awaited::Both([first, second]) => (Some(first), Some(second)),
+                _ => (None, None),
+            };
+            for sending in first.into_iter().chain(second) {
+                self.tell(sending, Err(error.clone()));
+            }
+        }
+    }
+
+    fn tell(&self, sending: Sending, result: Result<Reply, StoreError>) {
+        let result = result.map_err(|error| match error.kind() {
+            // The request was written again as often as is allowed, and the server still had no script.
+            StoreErrorKind::Refused if Code::of_error(&error) == Code::NoScript => StoreError::new(
+                StoreErrorKind::Refused,
+                "the server forgets the scripts as soon as they are loaded",
+            ),
+            _ => error,
+        });
+        self.events.answered(Answer {
+            request: sending.request,
+            result,
+        });
+    }
+}

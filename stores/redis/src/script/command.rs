@@ -1,0 +1,166 @@
+//! Encodes operations as a command for the server: [`evaluate`]. `scripts/head.lua` describes the encoding of each operation.
+
+use std::io::Write;
+
+use auto_mutex_core::store::{Lease, MemberId, Mode, Name, Op, Signal, millis};
+use redis::{Cmd, RedisWrite as _};
+
+use crate::script::{Scripts, code};
+
+/// The prefix of every key of a name. Its brace starts the hash tag, which keeps all keys of the name in one slot.
+pub(crate) const KEY: &str = "auto_mutex:{";
+pub(crate) const CHANNEL: &str = "auto_mutex:member:";
+pub(crate) const SHARD_CHANNEL: &str = ":member:";
+
+pub(crate) fn channel(member: MemberId) -> String {
+    format!("{CHANNEL}{member}")
+}
+
+pub(crate) fn shard_channel(name: &Name, member: MemberId) -> String {
+    format!("{KEY}{name}}}{SHARD_CHANNEL}{member}")
+}
+
+/// Nothing is granted before the server time `opens`; 0: the server grants.
+pub(crate) fn evaluate<'a>(
+    cmd: &'a mut Cmd,
+    scripts: &Scripts,
+    member: MemberId,
+    name: &Name,
+    ops: &[&Op],
+    opens: u64,
+) -> &'a mut Cmd {
+    begin(cmd, scripts, name);
+    let mut codes = cmd.writer_for_next_arg();
+    if opens > 0 {
+        put(&mut codes, &[code::UNTIL]);
+    }
+    for op in ops {
+        put(&mut codes, &[code_of(op)]);
+    }
+    drop(codes);
+    if opens > 0 {
+        number(&mut cmd.writer_for_next_arg(), opens);
+    }
+    for op in ops {
+        write(&mut cmd.writer_for_next_arg(), member, op);
+    }
+    cmd
+}
+
+/// For the checks of set-up: also moves tickets out of the name's first key (SPREAD in `scripts/head.lua`).
+pub(crate) fn evaluate_spread<'a>(
+    cmd: &'a mut Cmd,
+    scripts: &Scripts,
+    member: MemberId,
+    name: &Name,
+    op: &Op,
+) -> &'a mut Cmd {
+    begin(cmd, scripts, name);
+    cmd.arg(&[code::SPREAD, code_of(op)]).arg("");
+    write(&mut cmd.writer_for_next_arg(), member, op);
+    cmd
+}
+
+fn begin(cmd: &mut Cmd, scripts: &Scripts, name: &Name) {
+    let [digest, _] = scripts.digests();
+    cmd.arg("EVALSHA").arg(digest).arg("1");
+    key_of(cmd, name, "");
+}
+
+pub(crate) fn key_of(cmd: &mut Cmd, name: &Name, suffix: &str) {
+    let mut key = cmd.writer_for_next_arg();
+    for part in [KEY, name.as_str(), "}", suffix] {
+        put(&mut key, part.as_bytes());
+    }
+}
+
+fn code_of(op: &Op) -> u8 {
+    match op {
+        Op::Acquire { mode, .. } => match mode {
+            Mode::Queue => code::ACQUIRE,
+            Mode::Try => code::TRY,
+        },
+        Op::Touch { .. } => code::TOUCH,
+        Op::Release { .. } => code::RELEASE,
+        Op::Adopt { .. } => code::ADOPT,
+        Op::Force { .. } => code::FORCE,
+        Op::Kick { .. } => code::KICK,
+        Op::Refresh { .. } => code::REFRESH,
+        Op::Raise { .. } => code::RAISE,
+        Op::Signal { .. } => code::SIGNAL,
+        Op::Delete => code::DELETE,
+        Op::Probe { .. } => code::PROBE,
+        Op::Inspect => code::INSPECT,
+    }
+}
+
+fn write(out: &mut impl Write, member: MemberId, op: &Op) {
+    let _ = match op.ticket() {
+        Some(ticket) => write!(out, "{ticket}{member}"),
+        None => write!(out, "{:032}{member}", 0),
+    };
+    match op {
+        Op::Acquire {
+            lease, share, meta, ..
+        } => {
+            write_lease(out, lease);
+            number(out, share.units.into());
+            number(out, share.capacity.into());
+            put(out, &[share.takes().into()]);
+            put(out, &(share.owner.len() as u32).to_le_bytes());
+            put(out, share.owner.as_bytes());
+            put(out, meta.as_bytes());
+        }
+        Op::Touch { lease, units } => {
+            write_lease(out, lease);
+            number(out, (*units).into());
+        }
+        Op::Release {
+            park, tomb, used, ..
+        } => {
+            if !park.is_zero() || *tomb || *used > 0 {
+                number(out, millis(*park));
+                number(out, *used);
+                put(out, &[(*tomb).into()]);
+            }
+        }
+        Op::Adopt { old, lease, meta } => {
+            write_lease(out, lease);
+            let _ = write!(out, "{old}");
+            put(out, meta.as_bytes());
+        }
+        Op::Force { owner } => put(out, owner.as_bytes()),
+        Op::Refresh { owner, expire } => {
+            number(out, millis(*expire));
+            put(out, owner.as_bytes());
+        }
+        Op::Raise { token, .. } | Op::Kick { token } => number(out, *token),
+        Op::Signal { signal, .. } => match signal {
+            Signal::Token(token) => {
+                put(out, &[0]);
+                put(out, token.as_bytes());
+            }
+            Signal::One => put(out, &[1]),
+            Signal::All => put(out, &[2]),
+        },
+        Op::Probe { to, text } => {
+            let _ = write!(out, "{to}{}", &**text);
+        }
+        Op::Delete | Op::Inspect => {}
+    }
+}
+
+fn write_lease(out: &mut impl Write, lease: &Lease) {
+    number(out, lease.counter);
+    number(out, millis(lease.hold));
+    number(out, millis(lease.place));
+}
+
+// Writing to a command cannot fail.
+fn put(out: &mut impl Write, bytes: &[u8]) {
+    let _ = out.write_all(bytes);
+}
+
+fn number(out: &mut impl Write, number: u64) {
+    put(out, &(number as f64).to_le_bytes());
+}

@@ -1,0 +1,284 @@
+//! The two scripts, put together from their files. Words in capitals are constants, which this file inserts.
+
+pub(crate) mod command;
+pub(crate) mod push;
+pub(crate) mod reply;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use auto_mutex_core::store::{
+    CLAIM_MS, KEPT_MS, LONGEST_LEASE, NEAR, NEAR_MS, SIGNALS_KEPT_MS, TOMBSTONE_MS,
+};
+use once_cell::race::OnceBox;
+
+use self::command::{CHANNEL, KEY, SHARD_CHANNEL};
+
+pub(crate) mod code {
+    macro_rules! codes {
+        ($($name:ident = $code:literal,)*) => {
+            $(pub(crate) const $name: u8 = $code;)*
+            pub(crate) const ALL: &[(&str, u8)] = &[$((stringify!($name), $name)),*];
+        };
+    }
+    codes! {
+        ACQUIRE = b'a',
+        TRY = b'b',
+        TOUCH = b't',
+        RELEASE = b'r',
+        ADOPT = b'd',
+        RAISE = b'i',
+        SIGNAL = b's',
+        FORCE = b'f',
+        KICK = b'k',
+        REFRESH = b'e',
+        DELETE = b'x',
+        INSPECT = b'?',
+        PROBE = b'p',
+        UNTIL = b'u',
+        SPREAD = b'o',
+    }
+}
+
+const SUFFIXES: [(&str, &str); 6] = [
+    ("OF_TICKETS", ":tickets"),
+    ("OF_HELD", ":held"),
+    ("OF_QUEUE", ":queue"),
+    ("OF_GONE", ":gone"),
+    ("OF_SIGNALS", ":signals"),
+    // This key never exists: see `cluster.lua`.
+    ("OF_WHOLE", ":whole"),
+];
+
+/// The numbers of the state, in order; see `state.lua`.
+const FIELDS: &str = "TOK CAP SEQ CLK USED DUE LATEST TOLD HOLDERS WAITING KNOWN SIZE TOMBS EXPIRES SIGNALS LAST LENT OWNED \
+    ASKING HELD_APART QUEUE_APART";
+const FIELDS_OF_QUEUE: u64 = 12;
+const RECORD: &str = "FLAG PLACE HEARD WHEN TOKEN NUMBER TICKET REQUEST HOLD WAIT UNITS TAKES OWNER COUNTER CHANGED TEXT";
+
+/// Lengths in bytes: an identity, the mark of a form, the fixed part of a record, and the shortest request.
+const ID: u64 = 32;
+const MARK: u64 = 4;
+const RECORD_SIZE: u64 = 42;
+const REQUEST_SIZE: u64 = 2 * ID + 5 * 8 + 1 + 4;
+/// The maximum number of holders, and of waiters, in the first key. When only `FEW` are left in the other keys, they move back.
+const MOST: u64 = 24;
+const FEW: u64 = 12;
+/// The time to live that plain operations set. The token must outlive the hold by ten minutes, so the longest hold and
+/// `WINDOW_US` together stay below ten minutes.
+const FRESH_MS: u64 = 2 * KEPT_MS;
+const LONGEST_HOLD_MS: u64 = 300_000;
+/// For how long, in microseconds, operations on a name in the forms `1 i` and `1 s` may leave its time to live unchanged.
+const WINDOW_US: u64 = 256_000_000;
+
+fn constants() -> HashMap<&'static str, String> {
+    let letters = |codes: &[u8]| format!("'{}'", String::from_utf8_lossy(codes));
+    let quoted = |text: &str| format!("'{text}'");
+    let queue = MARK + 8 * FIELDS_OF_QUEUE + 1;
+    let fields = FIELDS.split(' ').count() as u64;
+    let numbers = [
+        ("SINGLE_SIZE", MARK + 3 * 8 + REQUEST_SIZE),
+        ("RECORD_SIZE", RECORD_SIZE),
+        ("REQUEST_SIZE", REQUEST_SIZE),
+        ("QUEUE_START", queue),
+        ("FULL_START", queue + 8 * (fields - FIELDS_OF_QUEUE) + ID),
+        ("NAME_START", KEY.len() as u64 + 1),
+        ("MOST", MOST),
+        ("FEW", FEW),
+        ("LONGEST_HOLD_MS", LONGEST_HOLD_MS),
+        ("WINDOW_US", WINDOW_US),
+        ("LONGEST_LEASE_MS", LONGEST_LEASE.as_millis() as u64),
+        // FAR is greater than every time and number. QUIET is added to the place of a quiet waiter.
+        ("FAR", 1 << 53),
+        ("QUIET", 1 << 52),
+        ("CLAIM_MS", CLAIM_MS),
+        ("TOMB_MS", TOMBSTONE_MS),
+        ("KEPT_MS", KEPT_MS),
+        ("SIGNALS_KEPT_MS", SIGNALS_KEPT_MS),
+        ("NEAR_MS", NEAR_MS),
+        ("NEAR", NEAR as u64),
+    ];
+    let texts = [
+        // Used only as an argument of commands. If it were a number, Lua would format it for each command.
+        ("FRESH_MS", quoted(&FRESH_MS.to_string())),
+        ("CHANNEL", quoted(CHANNEL)),
+        ("SHARD_CHANNEL", quoted(SHARD_CHANNEL)),
+        ("NOBODY", quoted(&"0".repeat(ID as usize))),
+        ("ONE_ACQUIRE", letters(&[code::ACQUIRE])),
+        ("ONE_TRY", letters(&[code::TRY])),
+        ("ONE_TOUCH", letters(&[code::TOUCH])),
+        ("ONE_RELEASE", letters(&[code::RELEASE])),
+        (
+            "RELEASE_THEN_ACQUIRE",
+            letters(&[code::RELEASE, code::ACQUIRE]),
+        ),
+    ];
+    let numbers = numbers.map(|(name, number)| (name, number.to_string()));
+    let codes = code::ALL.iter();
+    let codes = codes.map(|(name, code)| (*name, code.to_string()));
+    let suffixes = SUFFIXES.map(|(name, suffix)| (name, quoted(suffix)));
+    let places = [FIELDS, RECORD].into_iter().flat_map(|all| {
+        let all = all.split(' ').enumerate();
+        all.map(|(index, name)| (name, (index + 1).to_string()))
+    });
+    let all = numbers.into_iter().chain(texts).chain(codes);
+    all.chain(suffixes).chain(places).collect()
+}
+
+fn filled(text: &str) -> String {
+    let constants = constants();
+    let is_of_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut filled = String::with_capacity(text.len());
+    for (index, part) in text.split('\'').enumerate() {
+        if index > 0 {
+            filled.push('\'');
+        }
+        if index % 2 == 1 {
+            filled.push_str(part);
+            continue;
+        }
+        for piece in part.split_inclusive(|c| !is_of_word(c)) {
+            let word = piece.trim_end_matches(|c| !is_of_word(c));
+            filled.push_str(constants.get(word).map_or(word, String::as_str));
+            filled.push_str(&piece[word.len()..]);
+        }
+    }
+    filled
+}
+
+/// Removes comments and indentation. No line of a script begins inside a string.
+fn bare(text: &str) -> String {
+    let lines = text.lines().map(str::trim_start);
+    let mut bare = String::with_capacity(text.len());
+    for line in lines.filter(|line| !line.is_empty() && !line.starts_with("--")) {
+        bare.push_str(line);
+        bare.push('\n');
+    }
+    bare
+}
+
+const CLOCK: &str = include_str!("clock.lua");
+const HEAD: &str = include_str!("head.lua");
+const SERVER: &str = include_str!("server.lua");
+const CLUSTER: &str = include_str!("cluster.lua");
+const REST: &str = concat!(
+    include_str!("plain.lua"),
+    include_str!("state.lua"),
+    include_str!("give.lua"),
+    include_str!("load.lua"),
+    include_str!("seldom.lua"),
+    include_str!("apart.lua"),
+    include_str!("steps.lua"),
+    include_str!("write.lua"),
+);
+
+pub(crate) struct Scripts {
+    all: [(String, String); 2],
+    of_cluster: bool,
+}
+
+impl Scripts {
+    pub(crate) fn of_server() -> Arc<Self> {
+        // Made once, because the digests take time; without a lock, which a fork could leave taken.
+        static ALL: OnceBox<Arc<Scripts>> = OnceBox::new();
+        ALL.get_or_init(|| Box::new(Arc::new(Scripts::made_of(CLOCK, false))))
+            .clone()
+    }
+
+    pub(crate) fn of_cluster() -> Arc<Self> {
+        static ALL: OnceBox<Arc<Scripts>> = OnceBox::new();
+        ALL.get_or_init(|| Box::new(Arc::new(Scripts::made_of(CLOCK, true))))
+            .clone()
+    }
+
+    /// `clock`, the source of time, must define the function `clock()`.
+    pub(crate) fn made_of(clock: &str, of_cluster: bool) -> Self {
+        let publish = if of_cluster { CLUSTER } else { SERVER };
+        let locks = [bare(clock), filled(&bare(&[HEAD, publish, REST].concat()))].concat();
+        let term = bare(&[clock, include_str!("term.lua")].concat());
+        let all = [locks, term].map(|text| {
+            let digest = digest(&text);
+            (text, digest)
+        });
+        Self { all, of_cluster }
+    }
+
+    pub(crate) fn are_of_cluster(&self) -> bool {
+        self.of_cluster
+    }
+
+    /// The digests of the script for operations, and of the one for the term.
+    pub(crate) fn digests(&self) -> [&str; 2] {
+        self.all.each_ref().map(|(_, digest)| digest.as_str())
+    }
+
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
+        self.all.iter().map(|(text, _)| text.as_str())
+    }
+}
+
+fn digest(text: &str) -> String {
+    redis::Script::new(text).get_hash().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(repository)]
+    impl Scripts {
+        /// The same scripts with one part replaced.
+        pub(crate) fn edited(mut self, part: &str, other: &str) -> Self {
+            let [part, other] = [part, other].map(|text| filled(bare(text).trim_end()));
+            assert!(self.texts().any(|text| text.contains(&part)), "{part:?}");
+            for (text, known) in &mut self.all {
+                *text = text.replace(&part, &other);
+                *known = digest(text);
+            }
+            self
+        }
+    }
+
+    #[test]
+    fn all_of_them_are_short_enough_for_a_slow_link() {
+        for scripts in [Scripts::of_server(), Scripts::of_cluster()] {
+            let total: usize = scripts.texts().map(str::len).sum();
+            assert!(total < 60_000, "{total}");
+        }
+    }
+
+    #[test]
+    fn no_constant_is_without_a_value() {
+        // Names that a part defines for itself.
+        let own = [
+            "KEY",
+            "KEYS",
+            "ARGV",
+            "TICKETS_KEY",
+            "HELD_KEY",
+            "QUEUE_KEY",
+            "SIGNALS_KEY",
+            "REDIS_VERSION_NUM",
+        ];
+        let text = filled(&bare(&[HEAD, SERVER, CLUSTER, REST].concat()));
+        let code = text.split('\'').step_by(2);
+        let words =
+            code.flat_map(|code| code.split(|c: char| !c.is_ascii_alphanumeric() && c != '_'));
+        let left: Vec<_> = words
+            .filter(|word| word.starts_with(|c: char| c.is_ascii_uppercase()))
+            .filter(|word| !own.contains(word))
+            .collect();
+        assert!(left.is_empty(), "{left:?}");
+    }
+
+    #[test]
+    fn nothing_of_a_text_of_lua_is_taken_for_a_comment() {
+        for text in [HEAD, REST, CLOCK, SERVER, CLUSTER] {
+            assert!(
+                !text.contains("[[") && !text.contains("[="),
+                "a long text: {text}"
+            );
+            assert!(!text.lines().any(|line| line.ends_with('\\')), "{text}");
+        }
+    }
+}

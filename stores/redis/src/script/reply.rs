@@ -1,0 +1,274 @@
+//! Decodes the replies of the scripts.
+
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use auto_mutex_core::StoreError;
+use auto_mutex_core::store::{
+    HolderRecord, MemberId, NameRecord, Op, Reply, StoreErrorKind, Ticket, TicketRecord,
+};
+
+use crate::error;
+use crate::wire::Value;
+
+pub(crate) fn parse(value: &Value<'_>, op: &Op) -> Result<Reply, StoreError> {
+    let reply = match value {
+        Value::Error(error) => return Err(error::of_server(error)),
+        Value::Integer(number) => counted(*number, op),
+        value => read(value),
+    };
+    reply.ok_or_else(nonsense)
+}
+
+pub(crate) fn nonsense() -> StoreError {
+    let text = "the server's reply is not one of this library's scripts";
+    StoreError::new(StoreErrorKind::Protocol, text)
+}
+
+/// Splits the reply to two operations, of which `last` is the second, into one reply for each.
+pub(crate) fn of_both<'a>(value: Value<'a>, last: &Op) -> [Value<'a>; 2] {
+    match (value, last) {
+        (Value::List(both), _) => match <[Value<'_>; 2]>::try_from(both) {
+            Ok(both) => both,
+            Err(other) => [Value::List(other), Value::Text(b"")],
+        },
+        // The reply is the token of the grant alone: the release before it has left all units free.
+        (token @ Value::Integer(_), Op::Acquire { share, .. }) => {
+            [Value::Integer(share.capacity.into()), token]
+        }
+        (value, _) => [value.clone(), value],
+    }
+}
+
+fn counted(number: i64, op: &Op) -> Option<Reply> {
+    match op {
+        Op::Acquire { .. } | Op::Touch { .. } | Op::Adopt { .. } | Op::Raise { .. } => {
+            Some(Reply::Granted {
+                token: number.try_into().ok()?,
+                signal: None,
+            })
+        }
+        Op::Release { .. } => Some(Reply::Released {
+            free: number.try_into().ok()?,
+        }),
+        _ => None,
+    }
+}
+
+fn read(value: &Value<'_>) -> Option<Reply> {
+    match value {
+        Value::List(items) => match items.as_slice() {
+            [token, signal] => Some(Reply::Granted {
+                token: integer(token)?,
+                signal: Some(shared(signal)?),
+            }),
+            [
+                word,
+                token,
+                capacity,
+                used,
+                signals,
+                exists,
+                holders,
+                waiters,
+            ] if word.as_text() == Some("INFO") => Some(Reply::Info(NameRecord {
+                token: integer(token)?,
+                capacity: optional(capacity)?,
+                used: integer(used)?,
+                signals: integer(signals)?,
+                exists: integer::<u8>(exists)? == 1,
+                holders: tickets(holders)?,
+                waiters: tickets(waiters)?,
+            })),
+            _ => None,
+        },
+        value => words(value.as_text()?),
+    }
+}
+
+fn words(text: &str) -> Option<Reply> {
+    let (word, number) = text.split_once(' ').unwrap_or((text, ""));
+    match (word, number) {
+        ("QUEUED", rest) => {
+            let mut words = rest.splitn(3, ' ');
+            Some(Reply::Queued {
+                position: words.next()?.parse().ok()?,
+                again: Duration::from_millis(words.next()?.parse().ok()?),
+                holder: described(words.next())?,
+            })
+        }
+        ("BUSY", holder) => Some(Reply::Busy {
+            holder: described((!holder.is_empty()).then_some(holder))?,
+        }),
+        ("MISMATCH", found) => {
+            let (capacity, takes) = found.split_once(' ')?;
+            Some(Reply::Mismatch {
+                capacity: capacity.parse().ok()?,
+                takes: takes.parse::<u8>().ok()? == 1,
+            })
+        }
+        ("FREED", holders) => Some(Reply::Freed {
+            holders: holders.parse().ok()?,
+        }),
+        ("TOLD", holders) => Some(Reply::Told {
+            holders: holders.parse().ok()?,
+        }),
+        ("SIGNALLED", count) => Some(Reply::Signalled {
+            count: count.parse().ok()?,
+        }),
+        ("DELETED", existed) => Some(Reply::Deleted {
+            existed: existed.parse::<u8>().ok()? == 1,
+        }),
+        ("IN_USE", counts) => {
+            let (holders, waiters) = counts.split_once(' ')?;
+            Some(Reply::InUse {
+                holders: holders.parse().ok()?,
+                waiters: waiters.parse().ok()?,
+            })
+        }
+        ("REFUSED", "") => Some(Reply::Refused),
+        ("TOO_MANY", "") => Some(Reply::TooMany),
+        ("GONE", "") => Some(Reply::Gone),
+        ("CANCELLED", "") => Some(Reply::Cancelled),
+        _ => None,
+    }
+}
+
+/// Reads a token and the meta after it. The outer `None`: the text is malformed. The inner `None`: there is no holder.
+fn described(text: Option<&str>) -> Option<Option<HolderRecord>> {
+    let Some(text) = text else {
+        return Some(None);
+    };
+    let (token, meta) = text.split_once(' ')?;
+    Some(Some(HolderRecord {
+        token: token.parse().ok()?,
+        meta: meta.to_owned().into(),
+    }))
+}
+
+fn optional<T: FromStr + TryFrom<i64>>(value: &Value<'_>) -> Option<Option<T>> {
+    if value.as_text().is_some_and(str::is_empty) {
+        return Some(None);
+    }
+    integer(value).map(Some)
+}
+
+fn tickets(value: &Value<'_>) -> Option<Vec<TicketRecord>> {
+    value.as_list()?.iter().map(ticket).collect()
+}
+
+fn ticket(value: &Value<'_>) -> Option<TicketRecord> {
+    let [
+        ticket,
+        member,
+        units,
+        takes,
+        since,
+        token,
+        meta,
+        left,
+        state,
+    ] = value.as_list()?
+    else {
+        return None;
+    };
+    let state = integer::<u8>(state)?;
+    Some(TicketRecord {
+        ticket: Ticket::parse(ticket.as_text()?)?,
+        member: MemberId::parse(member.as_text()?)?,
+        units: integer(units)?,
+        takes: integer::<u8>(takes)? == 1,
+        since: integer(since)?,
+        token: integer(token)?,
+        meta: shared(meta)?.into(),
+        left: Duration::from_micros(integer(left)?),
+        parked: state == 2,
+        passed_over: state == 3,
+    })
+}
+
+fn shared(value: &Value<'_>) -> Option<Arc<str>> {
+    value.as_text().map(Into::into)
+}
+
+fn integer<T: FromStr + TryFrom<i64>>(value: &Value<'_>) -> Option<T> {
+    match value {
+        Value::Integer(number) => T::try_from(*number).ok(),
+        value => value.as_text()?.parse().ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bulk(text: &str) -> Value<'_> {
+        Value::Text(text.as_bytes())
+    }
+
+    #[test]
+    fn replies_of_the_scripts_are_understood() {
+        let ticket = Ticket::random();
+        let raise = Op::Raise { ticket, token: 1 };
+        let granted = |signal| Reply::Granted { token: 17, signal };
+        assert_eq!(parse(&Value::Integer(17), &raise).unwrap(), granted(None));
+        let of_signal = Value::List(vec![bulk("17"), bulk("a text")]);
+        assert_eq!(
+            parse(&of_signal, &raise).unwrap(),
+            granted(Some("a text".into()))
+        );
+        let queued = |holder| Reply::Queued {
+            position: 2,
+            again: Duration::from_millis(9),
+            holder,
+        };
+        let holder = HolderRecord {
+            token: 5,
+            meta: "host 1 site".to_owned().into(),
+        };
+        for (text, reply) in [
+            ("FREED 2", Reply::Freed { holders: 2 }),
+            ("QUEUED 2 9", queued(None)),
+            ("QUEUED 2 9 5 host 1 site", queued(Some(holder))),
+            ("BUSY", Reply::Busy { holder: None }),
+        ] {
+            assert_eq!(parse(&bulk(text), &Op::Inspect).unwrap(), reply);
+        }
+    }
+
+    #[test]
+    fn everything_else_is_an_error() {
+        let table = [
+            Value::Nil,
+            Value::Integer(1),
+            bulk(""),
+            bulk("GRANTED"),
+            bulk("GRANTED -1"),
+            bulk("GRANTED 99999999999999999999999"),
+            bulk("RELEASED"),
+            Value::Text(&[0xff]),
+            Value::List(vec![]),
+            Value::List(vec![bulk("GRANTED")]),
+            bulk("QUEUED -1 9"),
+            bulk("QUEUED 1"),
+            bulk("QUEUED 1 9 x y"),
+            bulk("BUSY x"),
+            Value::List(vec![bulk("x"), bulk("")]),
+            Value::List(vec![
+                bulk("INFO"),
+                bulk("1"),
+                Value::Integer(1),
+                Value::Integer(1),
+                Value::Integer(0),
+                bulk("1"),
+                Value::Nil,
+                Value::List(vec![]),
+            ]),
+        ];
+        for value in table {
+            let error = parse(&value, &Op::Inspect).unwrap_err();
+            assert_eq!(error.kind(), StoreErrorKind::Protocol, "{value:?}");
+        }
+    }
+}
