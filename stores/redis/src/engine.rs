@@ -1,61 +1,86 @@
-//! The engines of one server and of a service that sentinels monitor: [`RedisEndpoint`], [`SentinelEndpoint`].
+//! The engine of one server, of a service that sentinels monitor, and of a Redis Cluster: [`RedisEndpoint`].
 
 use std::sync::Arc;
-use std::time::Duration;
 
+use auto_mutex_core::ServerKind;
 use auto_mutex_core::store::{
-    Address, Boxed, Checked, Dialer, Engine, Events, Layout, MemberId, Opening, Options, Reader,
-    Scheme, Source, Store, engine, same_kind,
+    Address, Checked, Dialer, Driver, Engine, Layout, MemberId, Opening, Options, Reader, Scheme,
+    Source, Store, same_kind,
 };
-use auto_mutex_core::{ServerKind, SetupError};
 
 use crate::access::{Access, Login};
-use crate::{Driver, Inspector, Route, Spec, url};
+#[cfg(feature = "cluster")]
+use crate::cluster;
+use crate::{Connector, Inspector, Route, unconnected, url};
 
 inventory::submit! {
     Scheme {
-        names: &["redis", "rediss", "valkey", "valkeys", "unix", "redis+unix", "valkey+unix", "redis-sentinel"],
+        names: &[
+            "redis", "rediss", "valkey", "valkeys", "unix", "redis+unix", "valkey+unix", "redis-sentinel", "redis-cluster",
+        ],
         parse: url::parse,
-    }
-}
-
-#[cfg(not(feature = "cluster"))]
-inventory::submit! {
-    Scheme {
-        names: &["redis-cluster"],
-        parse: |name, _| Err(SetupError::unsupported(
-            name,
-            "turn on the feature `cluster` of the crate auto-mutex",
-        )),
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RedisEndpoint {
-    pub(crate) address: Address,
+    pub(crate) layout: Layout,
+    /// The one server, the sentinels, or some nodes of the cluster, which name the others.
+    pub(crate) servers: Vec<Address>,
+    /// What the sentinels monitor, and the login on them; empty without sentinels.
+    pub(crate) service: String,
+    pub(crate) sentinel_login: Login,
+    /// The options for the servers. The transport (TLS, dialer) is also used for the sentinels.
     pub(crate) access: Access,
+}
+
+impl RedisEndpoint {
+    pub(crate) fn new(layout: Layout, servers: Vec<Address>, access: Access) -> Self {
+        Self {
+            layout,
+            servers,
+            service: String::new(),
+            sentinel_login: Login::default(),
+            access,
+        }
+    }
 }
 
 impl Engine for RedisEndpoint {
     fn scheme(&self) -> &'static str {
-        "redis"
+        match self.layout {
+            Layout::Failover => "redis-sentinel",
+            Layout::Sharded => "redis-cluster",
+            _ => "redis",
+        }
     }
 
     fn layout(&self) -> Layout {
-        Layout::OneServer
+        self.layout
     }
 
     fn servers(&self) -> String {
-        self.address.to_string()
+        let servers = listed(&self.servers);
+        match self.layout {
+            Layout::Failover => format!("{servers}/{}", self.service),
+            _ => servers,
+        }
     }
 
     fn is_same_store(&self, other: &dyn Engine) -> bool {
-        same_kind::<Self>(other)
-            .is_some_and(|it| it.address == self.address && it.access.db == self.access.db)
+        same_kind::<Self>(other).is_some_and(|it| {
+            it.layout == self.layout
+                && it.service == self.service
+                && it.access.db == self.access.db
+                && it
+                    .servers
+                    .iter()
+                    .any(|server| self.servers.contains(server))
+        })
     }
 
     fn dialed_by(&self, dialer: &Dialer) -> Option<Arc<dyn Engine>> {
-        if !matches!(self.address, Address::Tcp { .. }) {
+        if let [Address::Unix(_)] = self.servers[..] {
             return None;
         }
         let mut dialed = self.clone();
@@ -65,124 +90,60 @@ impl Engine for RedisEndpoint {
 
     fn asking(&self, source: &Source) -> Result<Arc<dyn Engine>, &'static str> {
         let mut asking = self.clone();
-        asking.access.login.ask(source.clone())?;
+        let of_server = match self.layout {
+            Layout::Sharded => source.of_kind(ServerKind::ClusterNode),
+            _ => source.clone(),
+        };
+        asking.access.login.ask(of_server)?;
+        if self.layout == Layout::Failover {
+            asking
+                .sentinel_login
+                .ask(source.of_kind(ServerKind::Sentinel))?;
+        }
         Ok(Arc::new(asking))
     }
 
+    /// Fails if the options need a feature that this program was built without.
     fn check(&self, options: &Options) -> Checked {
-        check(options)
+        match options.replicas.is_some() && !cfg!(feature = "replicas") {
+            true => Err((
+                "replicas",
+                "turn on the feature `replicas` of the crate auto-mutex",
+            )),
+            false => Ok(()),
+        }
     }
 
-    fn unconnected(&self, opening: &Opening<'_>) -> (Arc<dyn Store>, Box<dyn engine::Driver>) {
-        let (store, driver) = Spec::of(Route::fixed(self), &self.access, opening).unconnected();
-        (store, Box::new(driver))
+    fn unconnected(&self, opening: &Opening<'_>) -> (Arc<dyn Store>, Box<dyn Driver>) {
+        #[cfg(feature = "cluster")]
+        if self.layout == Layout::Sharded {
+            return cluster::unconnected(self, opening);
+        }
+        let (store, driver) = unconnected(Connector::new(Route::of(self), &self.access, opening));
+        (store, driver)
     }
 
     fn reader(&self, options: &Options) -> Box<dyn Reader> {
-        reader(Route::fixed(self), &self.access, options)
-    }
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct SentinelEndpoint {
-    pub(crate) sentinels: Vec<Address>,
-    pub(crate) login: Login,
-    pub(crate) service: String,
-    /// The options for the servers. The transport (TLS, dialer) is also used for the sentinels.
-    pub(crate) access: Access,
-}
-
-impl Engine for SentinelEndpoint {
-    fn scheme(&self) -> &'static str {
-        "redis-sentinel"
-    }
-
-    fn layout(&self) -> Layout {
-        Layout::Failover
-    }
-
-    fn servers(&self) -> String {
-        format!("{}/{}", listed(&self.sentinels), self.service)
-    }
-
-    fn is_same_store(&self, other: &dyn Engine) -> bool {
-        same_kind::<Self>(other).is_some_and(|it| {
-            it.service == self.service
-                && it.access.db == self.access.db
-                && meet(&it.sentinels, &self.sentinels)
-        })
-    }
-
-    fn dialed_by(&self, dialer: &Dialer) -> Option<Arc<dyn Engine>> {
-        let mut dialed = self.clone();
-        dialed.access.transport.dialer = Some(dialer.clone());
-        Some(Arc::new(dialed))
-    }
-
-    fn asking(&self, source: &Source) -> Result<Arc<dyn Engine>, &'static str> {
-        let mut asking = self.clone();
-        asking.access.login.ask(source.clone())?;
-        asking.login.ask(source.of_kind(ServerKind::Sentinel))?;
-        Ok(Arc::new(asking))
-    }
-
-    fn check(&self, options: &Options) -> Checked {
-        check(options)
-    }
-
-    fn unconnected(&self, opening: &Opening<'_>) -> (Arc<dyn Store>, Box<dyn engine::Driver>) {
-        let (store, driver) =
-            Spec::of(Route::by_sentinels(self), &self.access, opening).unconnected();
-        (store, Box::new(driver))
-    }
-
-    fn reader(&self, options: &Options) -> Box<dyn Reader> {
-        reader(Route::by_sentinels(self), &self.access, options)
+        #[cfg(feature = "cluster")]
+        if self.layout == Layout::Sharded {
+            return Box::new(cluster::Inspector::new(self, options));
+        }
+        let opening = Opening {
+            options,
+            member: MemberId::random(),
+            is_voter: false,
+        };
+        let connector = Connector::new(Route::of(self), &self.access, &opening);
+        Box::new(Inspector::new(connector))
     }
 }
 
 pub(crate) fn uses_database(engine: &dyn Engine) -> bool {
-    let own = same_kind::<RedisEndpoint>(engine).map(|engine| &engine.access);
-    let own = own.or_else(|| same_kind::<SentinelEndpoint>(engine).map(|engine| &engine.access));
-    own.is_some_and(|access| access.db != 0)
+    same_kind::<RedisEndpoint>(engine).is_some_and(|it| it.access.db != 0)
         || engine.parts().iter().any(|part| uses_database(&**part))
-}
-
-/// Fails if the options need a feature that this program was built without.
-pub(crate) fn check(options: &Options) -> Checked {
-    match options.replicas.is_some() && !cfg!(feature = "replicas") {
-        true => Err((
-            "replicas",
-            "turn on the feature `replicas` of the crate auto-mutex",
-        )),
-        false => Ok(()),
-    }
 }
 
 pub(crate) fn listed(addresses: &[Address]) -> String {
     let addresses: Vec<_> = addresses.iter().map(Address::to_string).collect();
     addresses.join(",")
-}
-
-pub(crate) fn meet(one: &[Address], other: &[Address]) -> bool {
-    one.iter().any(|one| other.contains(one))
-}
-
-fn reader(route: Route, access: &Access, options: &Options) -> Box<dyn Reader> {
-    let opening = Opening {
-        options,
-        member: MemberId::random(),
-        is_voter: false,
-    };
-    Box::new(Inspector::new(Spec::of(route, access, &opening)))
-}
-
-impl engine::Driver for Driver {
-    fn open(&mut self, limit: Duration) -> Boxed<'_, Result<(), SetupError>> {
-        Box::pin(Self::open(self, limit))
-    }
-
-    fn run(self: Box<Self>, events: Arc<dyn Events>) -> Boxed<'static, ()> {
-        Box::pin(Self::run(*self, events))
-    }
 }

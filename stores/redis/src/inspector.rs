@@ -2,7 +2,6 @@
 
 use std::time::{Duration, SystemTime};
 
-use crate::Spec;
 use crate::connect::facts::{Facts, number};
 use crate::connect::term;
 use crate::connect::{Connector, Ready};
@@ -26,12 +25,10 @@ pub(crate) struct Inspector {
 }
 
 impl Inspector {
-    pub(crate) fn new(spec: Spec) -> Self {
+    pub(crate) fn new(mut connector: Connector) -> Self {
+        connector.reads = true;
         Self {
-            connector: Connector::new(Spec {
-                reads: true,
-                ..spec
-            }),
+            connector,
             opened: None,
         }
     }
@@ -59,11 +56,7 @@ impl Inspector {
         let connector = &self.connector;
         let mut ready = match opened {
             Some(ready) => ready,
-            None => {
-                connector
-                    .unsubscribed(connector.spec.connect_timeout)
-                    .await?
-            }
+            None => connector.unsubscribed(connector.connect_timeout).await?,
         };
         let answer = ask(connector, &mut ready).await?;
         self.opened = Some(ready);

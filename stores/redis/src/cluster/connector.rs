@@ -1,34 +1,30 @@
 //! [`Connector`]: makes connections to the nodes of the cluster.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use auto_mutex_core::store::{Address, MemberId, Name, Node, Options, Replicas};
+use auto_mutex_core::store::{Address, Driver, MemberId, Name, Node, Opening, Options};
 
-use super::ClusterEndpoint;
 use super::epoch::epoch_keys;
 use super::primary::Primary;
 use super::slot::Slot;
 use super::topology::{Topology, shuffle};
-use crate::{Driver, Guard, RedisEndpoint, Route, Scripts, Spec, TermKeys, probe_name};
+use crate::{Access, RedisEndpoint, Route, Scripts, TermKeys, probe_name, unconnected};
 
 pub(super) struct Connector {
-    endpoint: ClusterEndpoint,
-    replicas: Option<Replicas>,
+    seeds: Vec<Address>,
+    pub(super) access: Access,
+    pub(super) options: Options,
     member: MemberId,
-    guard: Guard,
-    pub(super) connect_timeout: Duration,
     next: u32,
 }
 
 impl Connector {
-    pub(super) fn new(endpoint: &ClusterEndpoint, options: &Options, member: MemberId) -> Self {
+    pub(super) fn new(endpoint: &RedisEndpoint, options: &Options, member: MemberId) -> Self {
         Self {
-            endpoint: endpoint.clone(),
-            replicas: options.replicas,
+            seeds: endpoint.servers.clone(),
+            access: endpoint.access.clone(),
+            options: *options,
             member,
-            guard: Guard::of(options),
-            connect_timeout: options.connect_timeout,
             next: 0,
         }
     }
@@ -40,18 +36,13 @@ impl Connector {
         topology: &Topology,
         is_new: bool,
         checks: bool,
-    ) -> (Arc<Primary>, Driver) {
+    ) -> (Arc<Primary>, Box<dyn Driver>) {
         let epoch = TermKeys::new(epoch_keys(topology, &address));
-        let guard = Guard {
-            keys: epoch.clone(),
-            ..self.guard.clone()
-        };
-        let spec = Spec {
-            probe: checks.then(|| self.probe(topology, &address)),
-            is_new,
-            ..self.spec(&address, guard)
-        };
-        let (store, driver) = spec.unconnected();
+        let mut connector = self.of_node(&address);
+        connector.guard.keys = epoch.clone();
+        connector.probe = checks.then(|| self.probe(topology, &address));
+        connector.is_new = is_new;
+        let (store, driver) = unconnected(connector);
         let node = Node(self.next);
         self.next += 1;
         let primary = Primary::new(node, address, store, epoch);
@@ -62,13 +53,13 @@ impl Connector {
         &self,
         primaries: &[Arc<Primary>],
         replicas: &[Address],
-    ) -> Vec<RedisEndpoint> {
+    ) -> Vec<Address> {
         let address = |primary: &Arc<Primary>| primary.address.clone();
         let (up, down): (Vec<_>, Vec<_>) = primaries.iter().partition(|primary| primary.is_up());
         let mut groups = [
             up.into_iter().map(address).collect(),
             replicas.to_vec(),
-            self.endpoint.nodes.clone(),
+            self.seeds.clone(),
             down.into_iter().map(address).collect(),
         ];
         let mut all: Vec<Address> = Vec::new();
@@ -80,25 +71,19 @@ impl Connector {
                 }
             }
         }
-        let endpoint = |address| RedisEndpoint {
-            address,
-            access: self.endpoint.access.clone(),
+        all
+    }
+
+    pub(super) fn of_node(&self, address: &Address) -> crate::Connector {
+        let opening = Opening {
+            options: &self.options,
+            member: self.member,
+            is_voter: false,
         };
-        all.into_iter().map(endpoint).collect()
-    }
-
-    pub(super) fn inspector(&self, address: &Address) -> crate::Inspector {
-        crate::Inspector::new(self.spec(address, self.guard.clone()))
-    }
-
-    fn spec(&self, address: &Address, guard: Guard) -> Spec {
         let route = Route::Fixed(address.clone());
-        let (access, timeout) = (&self.endpoint.access, self.connect_timeout);
-        Spec {
-            replicas: self.replicas,
-            scripts: Scripts::of_cluster(),
-            ..Spec::new(route, access, self.member, guard, timeout)
-        }
+        let mut connector = crate::Connector::new(route, &self.access, &opening);
+        connector.scripts = Scripts::of_cluster();
+        connector
     }
 
     fn probe(&self, topology: &Topology, address: &Address) -> Name {

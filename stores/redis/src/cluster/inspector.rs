@@ -5,12 +5,11 @@ use auto_mutex_core::store::{
 };
 use auto_mutex_core::{SetupError, StoreError};
 
-use super::ClusterEndpoint;
 use super::connector::Connector;
 use super::slot::Slot;
 use super::topology::{Topology, concerns_one_node, survey};
-use crate::Code;
 use crate::wire::{Limits, USUAL_SILENCE};
+use crate::{Code, RedisEndpoint};
 
 pub(crate) struct Inspector {
     connector: Connector,
@@ -19,7 +18,7 @@ pub(crate) struct Inspector {
 }
 
 impl Inspector {
-    pub(crate) fn new(endpoint: &ClusterEndpoint, options: &Options) -> Self {
+    pub(crate) fn new(endpoint: &RedisEndpoint, options: &Options) -> Self {
         Self {
             connector: Connector::new(endpoint, options, MemberId::random()),
             topology: Topology::default(),
@@ -30,9 +29,9 @@ impl Inspector {
     async fn refresh(&mut self) -> Result<(), SetupError> {
         let known: Vec<_> = self.nodes.iter().map(|node| node.0.clone()).collect();
         let candidates = self.connector.candidates(&[], &known);
-        let timeout = self.connector.connect_timeout;
+        let timeout = self.connector.options.connect_timeout;
         let limits = move || Limits::new(timeout, USUAL_SILENCE);
-        self.topology = survey(candidates, 0, limits).await?;
+        self.topology = survey(candidates, &self.connector.access, 0, limits).await?;
         let mut before = std::mem::take(&mut self.nodes);
         for address in self.topology.primaries() {
             if self.nodes.iter().any(|node| node.0 == *address) {
@@ -41,7 +40,10 @@ impl Inspector {
             let known = before.iter().position(|node| node.0 == *address);
             self.nodes.push(match known {
                 Some(index) => before.swap_remove(index),
-                None => (address.clone(), self.connector.inspector(address)),
+                None => {
+                    let connector = self.connector.of_node(address);
+                    (address.clone(), crate::Inspector::new(connector))
+                }
             });
         }
         Ok(())

@@ -2,7 +2,6 @@
 //! are in `store/redis`.
 
 mod connector;
-mod engine;
 mod epoch;
 #[cfg(any(test, fuzzing))]
 pub(super) mod fuzzing;
@@ -18,4 +17,21 @@ mod store;
 mod tests;
 mod topology;
 
-pub(crate) use self::engine::ClusterEndpoint;
+use std::sync::Arc;
+
+use auto_mutex_core::store::{Driver, Engine as _, Opening, Store};
+
+use self::connector::Connector;
+pub(crate) use self::inspector::Inspector;
+use self::refresher::Refresher;
+use self::store::ClusterStore;
+use crate::RedisEndpoint;
+
+pub(crate) fn unconnected(
+    endpoint: &RedisEndpoint,
+    opening: &Opening<'_>,
+) -> (Arc<dyn Store>, Box<dyn Driver>) {
+    let connector = Connector::new(endpoint, opening.options, opening.member);
+    let store = Arc::new(ClusterStore::new(endpoint.servers()));
+    (store.clone(), Box::new(Refresher::new(store, connector)))
+}

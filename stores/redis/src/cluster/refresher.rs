@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use auto_mutex_core::store::{
-    Address, Backoff, Boxed, Events, Instant, Node, Store as _, Trouble, engine, jittered, not_yet,
+    Address, Backoff, Boxed, Driver, Events, Instant, Node, Store as _, Trouble, jittered, not_yet,
     tell,
 };
 use auto_mutex_core::{SetupError, StoreError};
@@ -19,8 +19,8 @@ use super::primary::Primary;
 use super::redirector::Redirector;
 use super::store::{ClusterStore, NOWHERE};
 use super::topology::{Topology, concerns_one_node, share, shuffle, slow, survey};
+use crate::Throttle;
 use crate::wire::Limits;
-use crate::{Driver, Throttle};
 
 const CALM: Duration = Duration::from_secs(60);
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -37,7 +37,7 @@ pub(crate) struct Refresher {
     topology: Topology,
     seen: Instant,
     behind: Option<Instant>,
-    new: Vec<(Arc<Primary>, Driver)>,
+    new: Vec<(Arc<Primary>, Box<dyn Driver>)>,
     surveys: JoinSet<()>,
     due: Instant,
     began: Instant,
@@ -74,7 +74,7 @@ impl Refresher {
         let candidates = self.connector.candidates(&[], &[]);
         let share = share(limit, candidates.len());
         let limits = || Limits::new(share.min(Instant::now().until(ends)), share);
-        let topology = survey(candidates, 0, limits).await?;
+        let topology = survey(candidates, &self.connector.access, 0, limits).await?;
         let mut opening = JoinSet::new();
         let addresses: HashSet<_> = topology.primaries().collect();
         for address in addresses {
@@ -163,13 +163,13 @@ impl Refresher {
     fn begin_survey(&mut self) {
         let (map, replicas) = (self.store.map(), &self.topology.replicas);
         let candidates = self.connector.candidates(map.primaries(), replicas);
-        let limit = self.connector.connect_timeout;
+        let limit = self.connector.options.connect_timeout;
         let silence = self.backoff.silence();
         let limits = move || Limits::new(limit, silence);
-        let survey = survey(candidates, self.topology.epoch, limits);
+        let (access, epoch) = (self.connector.access.clone(), self.topology.epoch);
         let store = self.store.clone();
         self.surveys.spawn(async move {
-            let result = survey.await;
+            let result = survey(candidates, &access, epoch, limits).await;
             store.schedule(|work| work.surveyed = Some(result));
         });
         self.stale = false;
@@ -293,7 +293,7 @@ impl Refresher {
     }
 }
 
-impl engine::Driver for Refresher {
+impl Driver for Refresher {
     fn open(&mut self, limit: Duration) -> Boxed<'_, Result<(), SetupError>> {
         Box::pin(self.connect(limit))
     }

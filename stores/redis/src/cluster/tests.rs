@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{
-    Address, Answer, Events, GrantBlock, Lease, MemberId, Message, Mode, Name, Node, Op, Request,
-    RequestId, Share, Store, StoreErrorKind, Ticket, lock,
+    Address, Answer, Driver, Events, GrantBlock, Lease, MemberId, Message, Mode, Name, Node, Op,
+    Opening, Options, Request, RequestId, Share, Store, StoreErrorKind, Ticket, lock,
 };
 
 use super::primary::Primary;
@@ -17,7 +17,7 @@ use super::slot::Slot;
 use super::slot_map::SlotMap;
 use super::store::ClusterStore;
 use crate::Access;
-use crate::{Driver, Guard, Route, Scripts, Spec, TermKeys};
+use crate::{Connector, Route, Scripts, TermKeys, unconnected};
 
 /// The answers, in the order in which they came.
 #[derive(Default)]
@@ -36,25 +36,28 @@ impl Events for Answers {
 }
 
 /// Makes a node without a server: submitted requests wait there, in order.
-fn node(number: u16) -> (Arc<Primary>, Driver) {
+fn node(number: u16) -> (Arc<Primary>, Box<dyn Driver>) {
     let host = "127.0.0.1".to_owned();
     let address = Address::Tcp { host, port: number };
     let keys = TermKeys::new(Vec::new());
-    let guard = Guard {
-        replicated: true,
-        keys: keys.clone(),
-        restart: false,
-        failover: false,
+    let options = Options {
+        connect_timeout: Duration::from_secs(60),
+        restart_guard: false,
+        failover_guard: false,
         longest_lease: Duration::from_secs(1),
+        replicas: None,
     };
-    let (member, limit) = (MemberId::random(), Duration::from_secs(60));
+    let opening = Opening {
+        options: &options,
+        member: MemberId::random(),
+        is_voter: false,
+    };
     let route = Route::Fixed(address.clone());
-    let spec = Spec {
-        scripts: Scripts::of_cluster(),
-        is_new: false,
-        ..Spec::new(route, &Access::default(), member, guard, limit)
-    };
-    let (store, driver) = spec.unconnected();
+    let mut connector = Connector::new(route, &Access::default(), &opening);
+    connector.scripts = Scripts::of_cluster();
+    connector.guard.keys = keys.clone();
+    connector.is_new = false;
+    let (store, driver) = unconnected(connector);
     let primary = Primary::new(Node(number.into()), address, store, keys);
     primary.set_up(true);
     (Arc::new(primary), driver)

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 use uuid::Uuid;
 
 use super::slot::Slot;
-use crate::RedisEndpoint;
+use crate::Access;
 use crate::wire::{Limits, Value};
 
 const ABREAST: usize = 3;
@@ -131,7 +131,8 @@ pub(super) fn address(host: &str, port: u16, asked: &Address) -> Option<Address>
 /// the answer with the highest epoch. Another node is asked only if an answer is slow or not good enough: thousands of
 /// clients may start together.
 pub(super) async fn survey(
-    candidates: Vec<RedisEndpoint>,
+    candidates: Vec<Address>,
+    access: &Access,
     epoch: u64,
     limits: impl Fn() -> Limits,
 ) -> Result<Topology, SetupError> {
@@ -145,7 +146,7 @@ pub(super) async fn survey(
         if asked.len() < ABREAST
             && let Some(candidate) = left.next()
         {
-            asked.spawn(ask(candidate, limits()));
+            asked.spawn(ask(candidate, access.clone(), limits()));
         }
         let Ok(answer) = timeout(pause, asked.join_next()).await else {
             continue;
@@ -192,14 +193,13 @@ pub(super) fn concerns_one_node(error: &SetupError) -> bool {
     )
 }
 
-async fn ask(candidate: RedisEndpoint, limits: Limits) -> Result<Topology, SetupError> {
+async fn ask(address: Address, access: Access, limits: Limits) -> Result<Topology, SetupError> {
     let mut topology = Topology::default();
-    let read = |index, reply: &Value<'_>| topology.read(index, reply, &candidate.address);
-    crate::inquire(&candidate, &Topology::QUESTIONS, limits, read).await?;
+    let read = |index, reply: &Value<'_>| topology.read(index, reply, &address);
+    crate::inquire(&address, &access, &Topology::QUESTIONS, limits, read).await?;
     if topology.ranges.is_empty() {
         let source = StoreError::disconnected("the node knows of no slot that is served");
-        let address = candidate.address.to_string();
-        return Err(SetupError::unreachable(address, source));
+        return Err(SetupError::unreachable(address.to_string(), source));
     }
     Ok(topology)
 }

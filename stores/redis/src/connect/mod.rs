@@ -5,24 +5,24 @@ pub(super) mod loading;
 pub(super) mod probe;
 pub(crate) mod term;
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use auto_mutex_core::store::{Backoff, Name, Op};
+use auto_mutex_core::store::{Address, Backoff, MemberId, Name, Op, Opening, Replicas};
 use auto_mutex_core::{Guarantees, SetupError, StoreError, TlsError};
 use redis::Cmd;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use self::facts::Facts;
-use self::term::Term;
+use self::term::{Guard, Term};
+use crate::access::Access;
 use crate::login::error::{ConnectError, accept};
 use crate::login::renewal::Renewal;
 use crate::login::{FIRST_PAUSE, hello};
 use crate::route::{Primary, Route};
-use crate::script::command;
+use crate::script::{Scripts, command};
 use crate::wire::{self, Connection, Limits, USUAL_SILENCE, Value};
-use crate::{RedisEndpoint, Spec};
 
 const PAUSE: Duration = Duration::from_millis(50);
 const LOADING: Duration = Duration::from_secs(2);
@@ -34,8 +34,20 @@ const INTRODUCTION: [[&str; 2]; 2] = [
     ["LIB-VER", env!("CARGO_PKG_VERSION")],
 ];
 
-pub(super) struct Connector {
-    pub(super) spec: Spec,
+pub(crate) struct Connector {
+    pub(crate) route: Route,
+    pub(crate) access: Access,
+    pub(crate) replicas: Option<Replicas>,
+    pub(crate) member: MemberId,
+    pub(crate) scripts: Arc<Scripts>,
+    pub(crate) guard: Guard,
+    pub(crate) connect_timeout: Duration,
+    /// Reserved for the checks of the first connection. `None`: another node of the cluster is checked.
+    pub(crate) probe: Option<Name>,
+    /// For an operator, who writes no key: notes no term, and keeps no other client from loading missing scripts too.
+    pub(crate) reads: bool,
+    /// Whether this member has sent nothing to the server yet, so that the server knows none of its tickets.
+    pub(crate) is_new: bool,
     /// The server has refused CLIENT SETINFO. Each refusal makes an entry in its ACL LOG, so there's no second one.
     nameless: AtomicBool,
     facts: OnceLock<Facts>,
@@ -50,16 +62,28 @@ pub(super) struct Ready {
 }
 
 impl Connector {
-    pub(super) fn new(spec: Spec) -> Self {
+    pub(crate) fn new(route: Route, access: &Access, opening: &Opening<'_>) -> Self {
+        let (options, member) = (opening.options, opening.member);
+        let mut guard = Guard::of(options);
+        guard.replicated = !opening.is_voter;
         Self {
-            spec,
+            route,
+            access: access.clone(),
+            replicas: options.replicas,
+            member,
+            scripts: Scripts::of_server(),
+            guard,
+            connect_timeout: options.connect_timeout,
+            probe: Some(probe::name(member, 0)),
+            reads: false,
+            is_new: true,
             nameless: AtomicBool::new(false),
             facts: OnceLock::new(),
         }
     }
 
     pub(super) fn place(&self) -> String {
-        self.spec.route.place()
+        self.route.place()
     }
 
     pub(super) fn guarantees(&self) -> Guarantees {
@@ -68,8 +92,8 @@ impl Connector {
     }
 
     pub(super) fn guarantees_by(&self, facts: &Facts) -> Guarantees {
-        let replicas = self.spec.replicas.map_or(0, |replicas| replicas.count);
-        facts.guarantees(&self.spec.guard, replicas)
+        let replicas = self.replicas.map_or(0, |replicas| replicas.count);
+        facts.guarantees(&self.guard, replicas)
     }
 
     pub(super) async fn first(&self, left: Duration) -> Result<Ready, SetupError> {
@@ -78,7 +102,7 @@ impl Connector {
         let opened = timeout_at(end, async {
             loop {
                 let left = end.saturating_duration_since(Instant::now());
-                let silence = match self.spec.route {
+                let silence = match self.route {
                     Route::Fixed(_) => left,
                     // During an attempt, another server may become the primary. So one attempt does not get all the time.
                     Route::Sentinel(_) => USUAL_SILENCE.min(left),
@@ -92,7 +116,7 @@ impl Connector {
                 if let Some(known) = passing.take_if(|_| Instant::now() >= end) {
                     return Err(known);
                 }
-                passing = Some(self.spec.route.judge(error)?);
+                passing = Some(self.route.judge(error)?);
                 sleep(PAUSE).await;
             }
         })
@@ -103,7 +127,7 @@ impl Connector {
 
     pub(super) async fn attempt(&self, silence: Duration) -> Result<Ready, ConnectError> {
         // A busy server that gets more time for each reply also needs more time for all replies together.
-        let whole = self.spec.connect_timeout.max(silence * 2);
+        let whole = self.connect_timeout.max(silence * 2);
         let limits = Limits::new(whole, silence.min(whole));
         match limits.within(self.open(limits)).await {
             Err(error) if self.is_unchecked() => Err(self.explained(error).await),
@@ -112,22 +136,22 @@ impl Connector {
     }
 
     pub(super) fn evaluate(&self, name: &Name, op: &Op, opens: u64, out: &mut Vec<u8>) {
-        let (scripts, member) = (&self.spec.scripts, self.spec.member);
+        let (scripts, member) = (&self.scripts, self.member);
         command::evaluate(&mut Cmd::new(), scripts, member, name, &[op], opens)
             .write_packed_command(out);
     }
 
     fn is_unchecked(&self) -> bool {
-        self.spec.probe.is_some() && self.facts.get().is_none()
+        self.probe.is_some() && self.facts.get().is_none()
     }
 
     async fn check(&self, ready: &mut Ready) -> Result<(), ConnectError> {
-        let Some(probe) = &self.spec.probe else {
+        let Some(probe) = &self.probe else {
             return Ok(());
         };
         let connection = &mut ready.connection;
-        probe::run(connection, &self.spec.scripts, self.spec.member, probe).await?;
-        if self.spec.replicas.is_some() {
+        probe::run(connection, &self.scripts, self.member, probe).await?;
+        if self.replicas.is_some() {
             probe::wait(connection).await?;
         }
         let facts = Facts::ask(connection, ready.term.lag).await?;
@@ -136,18 +160,18 @@ impl Connector {
     }
 
     pub(super) async fn unsubscribed(&self, silence: Duration) -> Result<Ready, ConnectError> {
-        let limits = Limits::new(self.spec.connect_timeout, silence);
+        let limits = Limits::new(self.connect_timeout, silence);
         limits.within(Box::pin(self.prepared(limits))).await
     }
 
     fn too_late(&self) -> ConnectError {
-        let dialer = match self.spec.access.transport.dialer {
+        let dialer = match self.access.transport.dialer {
             Some(_) => "the dialer has not returned, ",
             None => "",
         };
         ConnectError::Unreachable(StoreError::disconnected(format!(
             "not connected within {:?}: {dialer}the server says nothing, or the link is slow",
-            self.spec.connect_timeout
+            self.connect_timeout
         )))
     }
 
@@ -162,10 +186,10 @@ impl Connector {
 
     /// Connects again for the cause: a server just closes a plain connection, and an alert may be lost with unread bytes.
     async fn fault_of_tls(&self) -> Option<TlsError> {
-        let Route::Fixed(address) = &self.spec.route else {
+        let Route::Fixed(address) = &self.route else {
             return None;
         };
-        let transport = &self.spec.access.transport;
+        let transport = &self.access.transport;
         if transport.tls.is_none() {
             return wire::speaks_tls(address, transport.dialer.as_ref())
                 .await
@@ -181,7 +205,7 @@ impl Connector {
     }
 
     async fn prepared(&self, limits: Limits) -> Result<Ready, ConnectError> {
-        let Spec {
+        let Self {
             access,
             scripts,
             guard,
@@ -189,12 +213,12 @@ impl Connector {
             reads,
             connect_timeout,
             ..
-        } = &self.spec;
+        } = self;
         let name = match reads {
             true => READER.to_owned(),
             false => format!("auto_mutex:{member}"),
         };
-        let server = self.spec.route.resolve(limits).await?;
+        let server = self.route.resolve(limits).await?;
         let (address, name) = (&server.address, Some(name.as_str()));
         let opened = hello::open(address, access, scripts.are_of_cluster(), name, limits).await?;
         let (mut connection, granted, takes_introductions) = opened;
@@ -255,12 +279,12 @@ impl Connector {
             introduce.arg("SETINFO").arg(field).arg(value);
             introduce.write_packed_command(&mut question);
         }
-        let db = self.spec.access.db;
+        let db = self.access.db;
         if db != 0 {
             let mut select = redis::cmd("SELECT");
             select.arg(db).write_packed_command(&mut question);
         }
-        loading::ask(&mut question, &self.spec.scripts);
+        loading::ask(&mut question, &self.scripts);
         term::ask_lag(&mut question);
         connection.send(&question).await?;
         for _ in introduction {
@@ -283,7 +307,7 @@ impl Connector {
                 })
             }
         };
-        let missing = loading::missing(connection.reply().await?, &self.spec.scripts);
+        let missing = loading::missing(connection.reply().await?, &self.scripts);
         let lag = term::lag(&connection.reply().await?);
         selected.and(missing).map(|missing| (missing, lag))
     }
@@ -293,7 +317,7 @@ impl Connector {
         let mut ready = Box::pin(self.prepared(limits)).await?;
         let connection = &mut ready.connection;
         let mut question = redis::cmd("SUBSCRIBE");
-        question.arg(command::channel(self.spec.member));
+        question.arg(command::channel(self.member));
         connection.send(&question.get_packed_command()).await?;
         loop {
             match accept(connection.next().await?)? {
@@ -309,7 +333,8 @@ impl Connector {
 }
 
 pub(crate) async fn inquire(
-    RedisEndpoint { address, access }: &RedisEndpoint,
+    address: &Address,
+    access: &Access,
     questions: &[&[&str]],
     limits: Limits,
     mut read: impl FnMut(usize, &Value<'_>),

@@ -87,13 +87,6 @@ impl Guard {
         }
     }
 
-    pub(crate) fn unreplicated(self) -> Self {
-        Self {
-            replicated: false,
-            ..self
-        }
-    }
-
     pub(crate) fn after_restart(&self, lag: Duration) -> Duration {
         match self.replicated {
             true => self.after_failover(lag),

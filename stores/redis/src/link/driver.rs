@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use auto_mutex_core::store::{Backoff, Events, Node, first, not_yet, tell};
+use auto_mutex_core::store::{Backoff, Boxed, Events, Node, engine, first, not_yet, tell};
 use auto_mutex_core::{SetupError, StoreError};
 use tokio::time::sleep;
 
-use crate::connect::Ready;
+use crate::connect::{Connector, Ready};
 use crate::link::Link;
 #[cfg(feature = "replicas")]
 use crate::link::replicas::{self, Barrier};
@@ -19,66 +19,74 @@ use crate::login::throttle::Throttle;
 use crate::pipeline::Pipeline;
 use crate::wire::USUAL_SILENCE;
 
-pub(crate) struct Driver {
+pub(crate) fn unconnected(connector: Connector) -> (Arc<Pipeline>, Box<dyn engine::Driver>) {
+    let pipeline = Arc::new(Pipeline::new(connector));
+    let driver = Driver {
+        pipeline: pipeline.clone(),
+        ready: None,
+    };
+    (pipeline, Box::new(driver))
+}
+
+/// Its drop ends the pipeline, also when the runtime ends.
+struct Driver {
     pipeline: Arc<Pipeline>,
-    first: Option<Ready>,
+    ready: Option<Ready>,
+}
+
+impl engine::Driver for Driver {
+    fn open(&mut self, limit: Duration) -> Boxed<'_, Result<(), SetupError>> {
+        Box::pin(async move {
+            let ready = self.pipeline.connector.first(limit).await?;
+            self.pipeline.connect(&ready);
+            self.ready = Some(ready);
+            Ok(())
+        })
+    }
+
+    fn run(self: Box<Self>, events: Arc<dyn Events>) -> Boxed<'static, ()> {
+        if self.ready.is_none() {
+            events.disconnected(Node::ONLY, not_yet());
+        }
+        Box::pin(self.drive(events))
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        self.pipeline.abandon();
+    }
 }
 
 impl Driver {
-    pub(crate) fn new(pipeline: Arc<Pipeline>) -> Self {
-        Self {
-            pipeline,
-            first: None,
-        }
-    }
-
-    pub(crate) async fn open(&mut self, left: Duration) -> Result<(), SetupError> {
-        let ready = self.pipeline.connector.first(left).await?;
-        self.pipeline.connect(&ready);
-        self.first = Some(ready);
-        Ok(())
-    }
-
-    pub(crate) fn run(self, events: Arc<dyn Events>) -> impl Future<Output = ()> {
-        if self.first.is_none() {
-            events.disconnected(Node::ONLY, not_yet());
-        }
-        self.drive(events)
-    }
-
-    async fn drive(self, events: Arc<dyn Events>) {
+    async fn drive(self: Box<Self>, events: Arc<dyn Events>) {
         let pipeline = self.pipeline.clone();
         let serving = async {
             #[cfg(feature = "replicas")]
-            if let Some(replicas) = pipeline.connector.spec.replicas {
+            if let Some(replicas) = pipeline.connector.replicas {
                 let barrier = Barrier::new(pipeline.clone(), replicas);
                 replicas::confirmed(barrier, events, |events| self.serve(events)).await;
                 return;
             }
             self.serve(events).await;
         };
-        first(serving, pipeline.connector.spec.route.watch()).await;
+        first(serving, pipeline.connector.route.watch()).await;
     }
 
-    async fn serve(self, events: Arc<dyn Events>) {
-        let Self {
-            pipeline,
-            first: mut serving,
-            ..
-        } = self;
+    async fn serve(mut self: Box<Self>, events: Arc<dyn Events>) {
+        let mut serving = self.ready.take();
+        let pipeline = &*self.pipeline;
         let connector = &pipeline.connector;
-        let _abandoned = Abandoned(&pipeline);
-        let mut again = serving.is_none();
         let mut was_connected = serving.is_some();
+        let mut again = !was_connected;
         loop {
             let error = match serving.take() {
                 Some(ready) => {
                     events.closed(Node::ONLY, ready.term.closing);
                     events.connected(Node::ONLY, again);
                     let server = ready.server.clone();
-                    let link = Link::new(&pipeline, &*events, ready);
-                    let Some(error) = link.serve(connector.spec.route.replaced(&server)).await
-                    else {
+                    let link = Link::new(pipeline, &*events, ready);
+                    let Some(error) = link.serve(connector.route.replaced(&server)).await else {
                         return;
                     };
                     if pipeline.is_done() {
@@ -93,8 +101,8 @@ impl Driver {
                 }
                 None => not_yet(),
             };
-            let connecting = reconnect(&pipeline, &*events, was_connected);
-            let Some(ready) = answering(connecting, &pipeline, &*events, &error).await else {
+            let connecting = reconnect(pipeline, &*events, was_connected);
+            let Some(ready) = answering(connecting, pipeline, &*events, &error).await else {
                 return;
             };
             // These requests were submitted before the new connection, and must not run on it.
@@ -135,7 +143,7 @@ async fn reconnect(pipeline: &Pipeline, events: &dyn Events, was_connected: bool
             None
         };
         let moved = async {
-            connector.spec.route.moved().await;
+            connector.route.moved().await;
             None
         };
         if let Some(ready) = first(attempt, moved).await {
@@ -162,12 +170,4 @@ async fn answering(
         connecting.as_mut().poll(cx).map(Some)
     })
     .await
-}
-
-struct Abandoned<'a>(&'a Pipeline);
-
-impl Drop for Abandoned<'_> {
-    fn drop(&mut self) {
-        self.0.abandon();
-    }
 }

@@ -151,7 +151,7 @@ impl<'a> Link<'a> {
     fn beat(&mut self) -> Result<(), StoreError> {
         let now = store::Instant::now();
         let pipeline = self.pending.pipeline;
-        if self.term <= now || pipeline.connector.spec.guard.keys.are_new() {
+        if self.term <= now || pipeline.connector.guard.keys.are_new() {
             self.term = now.after(TERM);
             self.slowest /= 2;
             pipeline.ask_term();

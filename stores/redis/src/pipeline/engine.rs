@@ -119,7 +119,7 @@ impl Pipeline {
     }
 
     fn load_scripts(&self, state: &mut State) {
-        for text in self.connector.spec.scripts.texts() {
+        for text in self.connector.scripts.texts() {
             state.out.encode(|cmd| loading::load(cmd, text));
             self.expect(state, Awaited::Unimportant);
         }
@@ -136,7 +136,7 @@ impl Pipeline {
 
     fn ask_term_by(&self, state: &mut State, key: usize) -> bool {
         let lag = state.term.lag;
-        let (scripts, guard) = (&self.connector.spec.scripts, &self.connector.spec.guard);
+        let (scripts, guard) = (&self.connector.scripts, &self.connector.guard);
         let asked = term::ask(state.out.filling(), scripts, guard, key, lag);
         if asked {
             guard.keys.asked_again();
@@ -169,19 +169,14 @@ impl Pipeline {
             }
             return Ok(None);
         }
-        let term = Term::read(
-            reply,
-            &self.connector.spec.guard,
-            state.term.lag,
-            Instant::now(),
-        );
+        let term = Term::read(reply, &self.connector.guard, state.term.lag, Instant::now());
         let closed = term.filter(|term| term.closing.is_some());
         state.term = closed.unwrap_or(state.term);
         Ok(closed.and_then(|term| term.closing))
     }
 
     pub(crate) fn queued(&self, name: &Name) {
-        if !self.connector.spec.scripts.are_of_cluster() {
+        if !self.connector.scripts.are_of_cluster() {
             return;
         }
         let mut state = lock(&self.state);

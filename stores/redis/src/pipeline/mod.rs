@@ -63,13 +63,12 @@ struct State {
 
 impl Pipeline {
     pub(super) fn new(connector: Connector) -> Self {
-        let spec = &connector.spec;
-        let shards = spec.scripts.are_of_cluster();
+        let shards = connector.scripts.are_of_cluster();
         let mut state = State {
-            is_new: spec.is_new,
+            is_new: connector.is_new,
             due: true,
             down: Some(not_yet()),
-            shard_channels: shards.then(|| ShardChannels::new(spec.member)),
+            shard_channels: shards.then(|| ShardChannels::new(connector.member)),
             ..State::default()
         };
         state.out.open(None);
@@ -120,7 +119,7 @@ impl Pipeline {
 
     fn evaluate(&self, state: &mut State, name: &Name, ops: &[&Op]) {
         let opens = state.term.opens();
-        let (scripts, member) = (&self.connector.spec.scripts, self.connector.spec.member);
+        let (scripts, member) = (&self.connector.scripts, self.connector.member);
         state
             .out
             .encode(|cmd| command::evaluate(cmd, scripts, member, name, ops, opens));

@@ -7,13 +7,13 @@ mod watch;
 use std::future::pending;
 
 use auto_mutex_core::StoreError;
-use auto_mutex_core::store::Address;
+use auto_mutex_core::store::{Address, Layout};
 
 pub(super) use self::sentinel::Primary;
 use self::sentinels::Sentinels;
+use crate::RedisEndpoint;
 use crate::login::error::ConnectError;
 use crate::wire::Limits;
-use crate::{RedisEndpoint, SentinelEndpoint};
 
 pub(crate) enum Route {
     Fixed(Address),
@@ -21,12 +21,11 @@ pub(crate) enum Route {
 }
 
 impl Route {
-    pub(crate) fn fixed(endpoint: &RedisEndpoint) -> Self {
-        Self::Fixed(endpoint.address.clone())
-    }
-
-    pub(crate) fn by_sentinels(endpoint: &SentinelEndpoint) -> Self {
-        Self::Sentinel(Box::new(Sentinels::new(endpoint)))
+    pub(crate) fn of(endpoint: &RedisEndpoint) -> Self {
+        match endpoint.layout {
+            Layout::Failover => Self::Sentinel(Box::new(Sentinels::new(endpoint))),
+            _ => Self::Fixed(endpoint.servers[0].clone()),
+        }
     }
 
     pub(super) async fn resolve(&self, limits: Limits) -> Result<Primary, ConnectError> {

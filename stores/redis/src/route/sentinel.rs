@@ -4,7 +4,7 @@ use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{Address, Granted};
 use redis::Cmd;
 
-use crate::SentinelEndpoint;
+use crate::RedisEndpoint;
 use crate::login::error::{ConnectError, accept};
 use crate::login::hello;
 use crate::rights::SWITCHED;
@@ -31,12 +31,12 @@ impl Primary {
 }
 
 pub(super) async fn open(
-    endpoint: &SentinelEndpoint,
+    endpoint: &RedisEndpoint,
     address: &Address,
     limits: Limits,
 ) -> Result<(Connection, Granted), ConnectError> {
-    let SentinelEndpoint { login, access, .. } = endpoint;
-    let (mut sentinel, granted) = hello::dial(address, login, &access.transport, limits).await?;
+    let (login, transport) = (&endpoint.sentinel_login, &endpoint.access.transport);
+    let (mut sentinel, granted) = hello::dial(address, login, transport, limits).await?;
     match sentinel.ask(&hello::command(&granted)).await? {
         Value::Error(error) => return Err(hello::refusal(&error)),
         reply if reply.field("mode").and_then(Value::as_text) == Some("sentinel") => {}

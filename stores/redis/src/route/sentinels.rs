@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
 use super::sentinel::{self, Primary};
-use crate::SentinelEndpoint;
+use crate::RedisEndpoint;
 use crate::engine::listed;
 use crate::login::error::ConnectError;
 use crate::wire::Limits;
@@ -21,7 +21,7 @@ const OTHERS: Duration = Duration::from_millis(200);
 const MOST: usize = 16;
 
 pub(crate) struct Sentinels {
-    pub(super) endpoint: SentinelEndpoint,
+    pub(super) endpoint: RedisEndpoint,
     all: Mutex<Vec<Address>>,
     current: Mutex<Option<Primary>>,
     /// The primary that the sentinel with the subscription names; `None` without a subscription.
@@ -31,9 +31,9 @@ pub(crate) struct Sentinels {
 type Answer = Result<Option<(Primary, Vec<Address>)>, ConnectError>;
 
 impl Sentinels {
-    pub(super) fn new(endpoint: &SentinelEndpoint) -> Self {
+    pub(super) fn new(endpoint: &RedisEndpoint) -> Self {
         Self {
-            all: Mutex::new(endpoint.sentinels.clone()),
+            all: Mutex::new(endpoint.servers.clone()),
             endpoint: endpoint.clone(),
             current: Mutex::default(),
             latest: watch::Sender::new(None),
@@ -165,11 +165,11 @@ impl Sentinels {
         let current = lock(&self.current)
             .as_ref()
             .map(|it| it.address.to_string());
-        current.unwrap_or_else(|| listed(&self.endpoint.sentinels))
+        current.unwrap_or_else(|| listed(&self.endpoint.servers))
     }
 }
 
-async fn ask(endpoint: SentinelEndpoint, address: Address, limits: Limits) -> (Address, Answer) {
+async fn ask(endpoint: RedisEndpoint, address: Address, limits: Limits) -> (Address, Answer) {
     let limits = Limits {
         silence: SENTINEL_SILENCE,
         ..limits

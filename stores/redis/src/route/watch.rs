@@ -56,7 +56,7 @@ async fn listen(
     let endpoint = &sentinels.endpoint;
     let limits = Limits::new(LONGEST, SENTINEL_SILENCE);
     let (mut connection, granted) = sentinel::open(endpoint, address, limits).await?;
-    let mut renewal = Renewal::new(&endpoint.login, address, LONGEST, granted);
+    let mut renewal = Renewal::new(&endpoint.sentinel_login, address, LONGEST, granted);
     sentinel::subscribe(&mut connection).await?;
     loop {
         let primary = sentinel::primary(&mut connection, &endpoint.service).await?;

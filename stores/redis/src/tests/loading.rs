@@ -117,7 +117,7 @@ async fn scripts_that_another_client_has_loaded_are_not_waited_for() {
     set_up(&server).await;
     let key = "auto_mutex:epoch:loading";
     run::<()>(&mut admin, &["SET", key, "another"]);
-    let address = server.endpoint("").address;
+    let address = server.endpoint("").servers.remove(0);
     let opened =
         wire::Connection::open(&address, &Transport::default(), Limits::new(LONG, LONG)).await;
     let (mut connection, scripts) = (opened.unwrap(), Scripts::of_server());

@@ -7,18 +7,21 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use auto_mutex_core::store::{MemberId, Name, Op, Replicas, Reply, same_kind};
+use auto_mutex_core::store::{
+    Driver, MemberId, Name, Op, Opening, Options, Replicas, Reply, same_kind,
+};
 use auto_mutex_core::{Config, SetupError, StoreError};
 use redis::{Cmd, Connection, FromRedisValue};
 use tempfile::TempDir;
 
 use crate::RedisEndpoint;
 use crate::Route;
+use crate::connect::term::Guard;
 use crate::script::Scripts;
 use crate::script::command;
 use crate::script::reply;
 use crate::wire::{ErrorReply, Value};
-use crate::{Driver, Guard, Pipeline, Spec};
+use crate::{Connector, Pipeline, unconnected};
 
 /// Far longer than even a slow machine needs.
 pub(super) const LONG: Duration = Duration::from_secs(60);
@@ -116,20 +119,30 @@ pub(super) async fn connect(
     limit: Duration,
     replicas: Option<Replicas>,
     member: MemberId,
-) -> Result<(Arc<Pipeline>, Driver), SetupError> {
-    let route = Route::fixed(endpoint);
-    let spec = Spec {
+) -> Result<(Arc<Pipeline>, Box<dyn Driver>), SetupError> {
+    let options = Options {
+        connect_timeout: limit,
         replicas,
-        ..Spec::new(route, &endpoint.access, member, guard(false), limit)
+        ..options(false)
     };
-    let (store, mut driver) = spec.unconnected();
+    let opening = Opening {
+        options: &options,
+        member,
+        is_voter: false,
+    };
+    let connector = Connector::new(Route::of(endpoint), &endpoint.access, &opening);
+    let (store, mut driver) = unconnected(connector);
     driver.open(limit).await?;
     Ok((store, driver))
 }
 
 pub(super) fn guard(restart: bool) -> Guard {
+    Guard::of(&options(restart))
+}
+
+fn options(restart: bool) -> Options {
     let config = Config::new("redis://h").unwrap().restart_guard(restart);
-    Guard::of(&config.validate().unwrap().options())
+    config.validate().unwrap().options()
 }
 
 pub(super) fn endpoint(url: &str) -> RedisEndpoint {

@@ -98,6 +98,13 @@ fn load(connection: &mut Connection, scripts: &Scripts) {
     }
 }
 
+fn unreplicated() -> Guard {
+    Guard {
+        replicated: false,
+        ..guard(true)
+    }
+}
+
 fn leasing(seconds: u64) -> Guard {
     Guard {
         longest_lease: Duration::from_secs(seconds),
@@ -172,7 +179,7 @@ fn a_restart_closes_where_the_guard_is_on() {
     let mut bench = Bench::new();
     assert_eq!(bench.usual(), 0);
     // Without replicas, only the restart counts, so the time is shorter.
-    let alone = bench.left(&guard(true).unreplicated(), LAG);
+    let alone = bench.left(&unreplicated(), LAG);
     about(alone, 31);
     let left = bench.left(&guard(true), LAG);
     about(left, 42);
@@ -180,7 +187,7 @@ fn a_restart_closes_where_the_guard_is_on() {
     // From now on, the longer time counts for all members.
     let usual = bench.usual();
     bench.same(usual, left);
-    let alone = bench.left(&guard(true).unreplicated(), LAG);
+    let alone = bench.left(&unreplicated(), LAG);
     bench.same(alone, left);
     run::<()>(&mut bench.connection, &["DEL", EPOCH]);
     let guard = Guard {
@@ -200,7 +207,7 @@ fn a_restart_does_not_end_what_a_promotion_began() {
         bench.restart(true);
         // The time of opening is the same, whether the member's guard counts restarts or not.
         assert_eq!(bench.usual(), CLOSED - seconds * SECOND);
-        let alone = guard(true).unreplicated();
+        let alone = unreplicated();
         assert_eq!(bench.left(&alone, LAG), CLOSED - seconds * SECOND);
     }
     bench.pass(CLOSED);
@@ -214,7 +221,7 @@ fn a_restart_without_notes_may_have_come_after_a_promotion() {
     bench.promote();
     assert_eq!(bench.left(&guard(true), LAG), CLOSED);
     bench.restart(false);
-    let alone = bench.left(&guard(true).unreplicated(), LAG);
+    let alone = bench.left(&unreplicated(), LAG);
     let left = bench.left(&guard(true), LAG);
     bench.same(left, alone + 11 * SECOND);
 }

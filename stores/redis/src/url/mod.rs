@@ -12,23 +12,25 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use auto_mutex_core::SetupError;
-use auto_mutex_core::store::{Address, Engine, decode, invalid};
+use auto_mutex_core::store::{Address, Layout, Parsed, decode, invalid};
 
 use self::authority::database;
 use self::parts::Url;
+use crate::RedisEndpoint;
 use crate::access::Access;
-use crate::{RedisEndpoint, SentinelEndpoint};
 
 const SERVER_PORT: u16 = 6379;
 const SENTINEL_PORT: u16 = 26379;
 
-pub(super) fn parse(scheme: &str, rest: &str) -> Result<Arc<dyn Engine>, SetupError> {
-    Ok(match scheme {
-        "redis-sentinel" => Arc::new(sentinel(rest)?),
-        "rediss" | "valkeys" => Arc::new(tcp(rest, true)?),
-        "redis" | "valkey" => Arc::new(tcp(rest, false)?),
-        _ => Arc::new(unix(rest)?),
-    })
+pub(super) fn parse(scheme: &str, rest: &str) -> Parsed {
+    let endpoint = match scheme {
+        "redis-sentinel" => sentinel(rest),
+        "redis-cluster" => cluster(rest),
+        "rediss" | "valkeys" => tcp(rest, true),
+        "redis" | "valkey" => tcp(rest, false),
+        _ => unix(rest),
+    };
+    Ok(Arc::new(endpoint?))
 }
 
 pub(super) fn tls_is_there() -> Result<(), SetupError> {
@@ -43,23 +45,35 @@ pub(super) fn tls_is_there() -> Result<(), SetupError> {
 
 fn tcp(rest: &str, secure: bool) -> Result<RedisEndpoint, SetupError> {
     let (servers, access) = servers(rest, secure)?;
-    let [address] = <[Address; 1]>::try_from(servers).map_err(|_| {
-        invalid(
+    if servers.len() > 1 {
+        return Err(invalid(
             "it names several servers; say what they are: `redis-sentinel://`, `redis-cluster://` or `redlock://`",
-        )
-    })?;
-    Ok(RedisEndpoint { address, access })
+        ));
+    }
+    Ok(RedisEndpoint::new(Layout::OneServer, servers, access))
+}
+
+fn cluster(rest: &str) -> Result<RedisEndpoint, SetupError> {
+    if !cfg!(feature = "cluster") {
+        let reason = "turn on the feature `cluster` of the crate auto-mutex";
+        return Err(SetupError::unsupported("redis-cluster", reason));
+    }
+    let (nodes, access) = servers(rest, false)?;
+    if access.db != 0 {
+        return Err(invalid("a Redis Cluster has no databases but 0"));
+    }
+    Ok(RedisEndpoint::new(Layout::Sharded, nodes, access))
 }
 
 /// `[user[:password]@]host[:port],…[/database]`
-pub(crate) fn servers(rest: &str, secure: bool) -> Result<(Vec<Address>, Access), SetupError> {
+fn servers(rest: &str, secure: bool) -> Result<(Vec<Address>, Access), SetupError> {
     let url = Url::split(rest)?;
     let (login, servers) = url.servers(SERVER_PORT)?;
     let db = url.path;
     Ok((servers, url.access(login, db, secure)?))
 }
 
-fn sentinel(rest: &str) -> Result<SentinelEndpoint, SetupError> {
+fn sentinel(rest: &str) -> Result<RedisEndpoint, SetupError> {
     let mut url = Url::split(rest)?;
     let (login, sentinels) = url.servers(SENTINEL_PORT)?;
     let (service, db) = url.path.split_once('/').unwrap_or((url.path, ""));
@@ -69,11 +83,10 @@ fn sentinel(rest: &str) -> Result<SentinelEndpoint, SetupError> {
             "the name of the service is missing: `redis-sentinel://host1,host2/mymaster`",
         ));
     }
-    Ok(SentinelEndpoint {
-        sentinels,
-        login: url.login("sentinel_user", "sentinel_pass"),
+    Ok(RedisEndpoint {
         service,
-        access: url.access(login, db, false)?,
+        sentinel_login: url.login("sentinel_user", "sentinel_pass"),
+        ..RedisEndpoint::new(Layout::Failover, sentinels, url.access(login, db, false)?)
     })
 }
 
@@ -94,8 +107,6 @@ fn unix(rest: &str) -> Result<RedisEndpoint, SetupError> {
         ..Access::default()
     };
     url.finish()?;
-    Ok(RedisEndpoint {
-        address: Address::Unix(PathBuf::from(path)),
-        access,
-    })
+    let address = Address::Unix(PathBuf::from(path));
+    Ok(RedisEndpoint::new(Layout::OneServer, vec![address], access))
 }

@@ -1,20 +1,19 @@
 //! Tables of good and bad URLs.
 
 use auto_mutex_core::Config;
-use auto_mutex_core::store::{Secret, parse, same_kind};
+use auto_mutex_core::store::{Engine, Secret, parse, same_kind};
 // For the URLs of quorums.
 use auto_mutex_quorum as _;
 
 use super::*;
 use crate::access::Login;
-use crate::cluster::ClusterEndpoint;
 #[cfg(feature = "tls-no-provider")]
 use crate::wire::Tls;
 
-/// The engine of a URL, if it is of this kind.
-fn parsed<E: Engine + Clone>(url: &str) -> E {
+/// The engine of a URL, if it is of Redis.
+fn parsed(url: &str) -> RedisEndpoint {
     let engine = parse(url).unwrap();
-    let kind = same_kind::<E>(&*engine);
+    let kind = same_kind::<RedisEndpoint>(&*engine);
     kind.unwrap_or_else(|| panic!("{url}: {engine:?}")).clone()
 }
 
@@ -25,17 +24,13 @@ fn redis(
     password: Option<&str>,
     db: u32,
 ) -> RedisEndpoint {
-    RedisEndpoint {
-        address: at(host, port),
-        access: access(user, password, db),
-    }
+    let access = access(user, password, db);
+    RedisEndpoint::new(Layout::OneServer, vec![at(host, port)], access)
 }
 
 fn socket(path: &str, user: Option<&str>, password: Option<&str>, db: u32) -> RedisEndpoint {
-    RedisEndpoint {
-        address: Address::Unix(path.into()),
-        access: access(user, password, db),
-    }
+    let access = access(user, password, db);
+    RedisEndpoint::new(Layout::OneServer, vec![Address::Unix(path.into())], access)
 }
 
 fn access(user: Option<&str>, password: Option<&str>, db: u32) -> Access {
@@ -125,7 +120,7 @@ fn good_urls() {
         ("unix:///r?user=u", socket("/r", Some("u"), Some(""), 0)),
     ];
     for (url, endpoint) in table {
-        assert_eq!(parsed::<RedisEndpoint>(url), endpoint, "{url}");
+        assert_eq!(parsed(url), endpoint, "{url}");
     }
     for (one, other, is_same) in [
         ("memory://", "memory://", false),
@@ -231,14 +226,11 @@ fn bad_urls() {
 #[test]
 fn urls_of_sentinels() {
     let of = |sentinels: &[(&str, u16)], login: Access, service: &str, access: Access| {
-        SentinelEndpoint {
-            sentinels: sentinels
-                .iter()
-                .map(|(host, port)| at(host, *port))
-                .collect(),
-            login: login.login,
+        let servers = sentinels.iter().map(|(host, port)| at(host, *port));
+        RedisEndpoint {
+            sentinel_login: login.login,
             service: service.into(),
-            access,
+            ..RedisEndpoint::new(Layout::Failover, servers.collect(), access)
         }
     };
     let nobody = access(None, None, 0);
@@ -263,22 +255,17 @@ fn urls_of_sentinels() {
         ),
     ];
     for (url, endpoint) in table {
-        assert_eq!(parsed::<SentinelEndpoint>(url), endpoint, "{url}");
+        assert_eq!(parsed(url), endpoint, "{url}");
     }
 }
 
 #[test]
 fn urls_of_clusters_and_quorums() {
-    let cluster = ClusterEndpoint {
-        nodes: vec![at("a", 6379), at("b", 7)],
-        access: access(None, Some("p"), 0),
-    };
+    let nodes = vec![at("a", 6379), at("b", 7)];
+    let cluster = RedisEndpoint::new(Layout::Sharded, nodes, access(None, Some("p"), 0));
     let url = "redis-cluster://:p@a,b:7/0";
-    assert_eq!(parsed::<ClusterEndpoint>(url), cluster);
-    let node = |host| RedisEndpoint {
-        address: at(host, 6379),
-        access: access(Some("u"), Some("p@x"), 2),
-    };
+    assert_eq!(parsed(url), cluster);
+    let node = |host| redis(host, 6379, Some("u"), Some("p@x"), 2);
     let quorum = parse("redlock://u:p@x@a,b,c/2?protocol=resp3").unwrap();
     assert_eq!(servers_of(&*quorum), ["a", "b", "c"].map(node));
 }
@@ -294,15 +281,15 @@ fn servers_of(quorum: &dyn Engine) -> Vec<RedisEndpoint> {
 #[cfg(feature = "tls-no-provider")]
 fn urls_with_tls() {
     let plain = Some(Tls::default());
-    let single = |url: &str| parsed::<RedisEndpoint>(url).access.transport.tls;
+    let single = |url: &str| parsed(url).access.transport.tls;
     assert_eq!(single("rediss://h"), plain);
     assert_eq!(single("valkeys://h"), plain);
     assert_eq!(single("valkey://h"), None);
     assert_eq!(single("redis://h?tls=true"), plain);
     assert_eq!(single("redis://h?tls=false"), None);
-    let sentinel = parsed::<SentinelEndpoint>("redis-sentinel://h/s?tls=true");
+    let sentinel = parsed("redis-sentinel://h/s?tls=true");
     assert_eq!(sentinel.access.transport.tls, plain);
-    let cluster = parsed::<ClusterEndpoint>("redis-cluster://h?tls=true");
+    let cluster = parsed("redis-cluster://h?tls=true");
     assert_eq!(cluster.access.transport.tls, plain);
     let quorum = parse("redlock://a,b,c?tls=true").unwrap();
     let nodes = servers_of(&*quorum);
@@ -337,7 +324,7 @@ fn without_tls_a_url_that_asks_for_it_is_refused() {
 fn a_quorum_of_urls() {
     let urls = ["redis://:one@a/1", "redis://b:7", "unix:///s?pass=two"];
     let quorum = Config::quorum(urls).unwrap().validate().unwrap().engine;
-    assert_eq!(servers_of(&*quorum), urls.map(parsed::<RedisEndpoint>));
+    assert_eq!(servers_of(&*quorum), urls.map(parsed));
     let bad: [&[&str]; 6] = [
         &[],
         &["redis://a", "redis://b"],
