@@ -41,7 +41,7 @@ pub use self::acl::{AclRule, acl_rule};
 pub(crate) use self::connect::Connector;
 pub(crate) use self::connect::inquire;
 pub(crate) use self::connect::probe::name as probe_name;
-pub(crate) use self::connect::term::{EPOCH, TermKeys};
+pub(crate) use self::connect::term::EPOCH;
 pub(crate) use self::engine::RedisEndpoint;
 pub(crate) use self::engine::uses_database;
 pub(crate) use self::error::Code;

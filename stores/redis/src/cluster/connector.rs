@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use auto_mutex_core::store::{Address, Driver, MemberId, Name, Node, Opening, Options};
+use auto_mutex_core::store::{Address, Driver, MemberId, Name, Node, Opening, Options, lock};
 
 use super::epoch::epoch_keys;
 use super::primary::Primary;
 use super::slot::Slot;
 use super::topology::{Topology, shuffle};
-use crate::{Access, RedisEndpoint, Route, Scripts, TermKeys, probe_name, unconnected};
+use crate::{Access, RedisEndpoint, Route, Scripts, probe_name, unconnected};
 
 pub(super) struct Connector {
     seeds: Vec<Address>,
@@ -37,16 +37,14 @@ impl Connector {
         is_new: bool,
         checks: bool,
     ) -> (Arc<Primary>, Box<dyn Driver>) {
-        let epoch = TermKeys::new(epoch_keys(topology, &address));
         let mut connector = self.of_node(&address);
-        connector.guard.keys = epoch.clone();
+        lock(&connector.guard.keys).keys = epoch_keys(topology, &address);
         connector.probe = checks.then(|| self.probe(topology, &address));
         connector.is_new = is_new;
         let (store, driver) = unconnected(connector);
         let node = Node(self.next);
         self.next += 1;
-        let primary = Primary::new(node, address, store, epoch);
-        (Arc::new(primary), driver)
+        (Arc::new(Primary::new(node, address, store)), driver)
     }
 
     pub(super) fn candidates(

@@ -8,7 +8,7 @@ use std::time::Duration;
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{Address, Instant, Node, ServerState, Store as _, lock};
 
-use crate::{Pipeline, TermKeys};
+use crate::Pipeline;
 
 const NEW: u8 = 0;
 const UP: u8 = 1;
@@ -23,7 +23,6 @@ pub(super) struct Primary {
     pub(super) node: Node,
     pub(super) address: Address,
     pub(super) store: Arc<Pipeline>,
-    pub(super) epoch: TermKeys,
     link: AtomicU8,
     pub(super) refuses: AtomicBool,
     /// Whether the member may have sent requests here that it must resend on a new connection.
@@ -32,12 +31,11 @@ pub(super) struct Primary {
 }
 
 impl Primary {
-    pub(super) fn new(node: Node, address: Address, store: Arc<Pipeline>, epoch: TermKeys) -> Self {
+    pub(super) fn new(node: Node, address: Address, store: Arc<Pipeline>) -> Self {
         Self {
             node,
             address,
             store,
-            epoch,
             link: AtomicU8::new(NEW),
             refuses: AtomicBool::new(false),
             had_requests: AtomicBool::new(true),

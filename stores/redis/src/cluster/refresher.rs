@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use auto_mutex_core::store::{
-    Address, Backoff, Boxed, Driver, Events, Instant, Node, Store as _, Trouble, jittered, not_yet,
-    tell,
+    Address, Backoff, Boxed, Driver, Events, Instant, Node, Store as _, Trouble, jittered, lock,
+    not_yet, tell,
 };
 use auto_mutex_core::{SetupError, StoreError};
 use tokio::task::JoinSet;
@@ -211,7 +211,8 @@ impl Refresher {
             {
                 if topology.ranges != self.topology.ranges {
                     for primary in self.store.map().primaries() {
-                        primary.epoch.set(epoch_keys(&topology, &primary.address));
+                        let notes = &primary.store.connector.guard.keys;
+                        lock(notes).keys = epoch_keys(&topology, &primary.address);
                     }
                 }
                 self.topology = topology;

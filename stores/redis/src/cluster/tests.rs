@@ -17,7 +17,7 @@ use super::slot::Slot;
 use super::slot_map::SlotMap;
 use super::store::ClusterStore;
 use crate::Access;
-use crate::{Connector, Route, Scripts, TermKeys, unconnected};
+use crate::{Connector, Route, Scripts, unconnected};
 
 /// The answers, in the order in which they came.
 #[derive(Default)]
@@ -39,7 +39,6 @@ impl Events for Answers {
 fn node(number: u16) -> (Arc<Primary>, Box<dyn Driver>) {
     let host = "127.0.0.1".to_owned();
     let address = Address::Tcp { host, port: number };
-    let keys = TermKeys::new(Vec::new());
     let options = Options {
         connect_timeout: Duration::from_secs(60),
         restart_guard: false,
@@ -55,10 +54,10 @@ fn node(number: u16) -> (Arc<Primary>, Box<dyn Driver>) {
     let route = Route::Fixed(address.clone());
     let mut connector = Connector::new(route, &Access::default(), &opening);
     connector.scripts = Scripts::of_cluster();
-    connector.guard.keys = keys.clone();
+    lock(&connector.guard.keys).keys.clear();
     connector.is_new = false;
     let (store, driver) = unconnected(connector);
-    let primary = Primary::new(Node(number.into()), address, store, keys);
+    let primary = Primary::new(Node(number.into()), address, store);
     primary.set_up(true);
     (Arc::new(primary), driver)
 }

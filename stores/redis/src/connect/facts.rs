@@ -161,13 +161,13 @@ pub(crate) fn number(text: Option<&str>) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::connect::term::TermKeys;
     use crate::wire::ErrorReply;
     use auto_mutex_core::Weakness;
+    use std::sync::Mutex;
 
     fn found(info: &str, setting: Value<'_>) -> Guarantees {
         let guard = Guard {
-            keys: TermKeys::new(Vec::new()),
+            keys: Mutex::default(),
             restart: false,
             replicated: true,
             failover: true,

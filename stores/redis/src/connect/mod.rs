@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use auto_mutex_core::store::{Address, Backoff, MemberId, Name, Op, Opening, Replicas};
+use auto_mutex_core::store::{Address, Backoff, MemberId, Name, Op, Opening, Replicas, lock};
 use auto_mutex_core::{Guarantees, SetupError, StoreError, TlsError};
 use redis::Cmd;
 use tokio::time::{Instant, sleep, timeout_at};
@@ -227,7 +227,7 @@ impl Connector {
         let (missing, lag) = self.loaded(&mut connection, introduces, limits).await?;
         let knew_scripts = missing.is_empty();
         if !knew_scripts {
-            let key = guard.keys.of_loading().filter(|_| !reads);
+            let key = lock(&guard.keys).of_loading().filter(|_| !reads);
             loading::supply(&mut connection, scripts, key.as_deref(), *member, missing).await?;
         }
         let term = match reads {

@@ -1,6 +1,5 @@
 //! The restart and failover guard: from when on a server grants. The rule is in `scripts/term.lua`.
 
-use std::sync::Arc;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -19,9 +18,9 @@ const USUAL_LAG: Duration = Duration::from_secs(10);
 /// An old primary accepts writes for longer than its lag: it checks its replicas once a second, in whole seconds.
 const SLACK: Duration = Duration::from_secs(2);
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Guard {
-    pub(crate) keys: TermKeys,
+    pub(crate) keys: Mutex<TermKeys>,
     pub(crate) restart: bool,
     /// Whether the server may have been promoted a moment before a restart.
     pub(crate) replicated: bool,
@@ -31,12 +30,9 @@ pub(crate) struct Guard {
 }
 
 /// The epoch keys of a server, and its last note. In a cluster, the slot of a key may move: then the next key is used.
-#[derive(Clone, Debug)]
-pub(crate) struct TermKeys(Arc<Mutex<Notes>>);
-
 #[derive(Debug, Default)]
-struct Notes {
-    keys: Vec<String>,
+pub(crate) struct TermKeys {
+    pub(crate) keys: Vec<String>,
     /// Whether the server was asked without a key, so that its reply ignored the notes of other clients.
     unnamed: bool,
     /// The note in the last reply: see `scripts/term.lua`. Passed to the next key, which may have no note.
@@ -48,30 +44,23 @@ struct Notes {
 
 impl TermKeys {
     pub(crate) fn new(keys: Vec<String>) -> Self {
-        Self(Arc::new(Mutex::new(Notes {
+        Self {
             keys,
-            ..Notes::default()
-        })))
+            ..Self::default()
+        }
     }
 
     pub(crate) fn of_loading(&self) -> Option<String> {
-        let key = lock(&self.0).keys.first().cloned()?;
-        Some(key + ":loading")
-    }
-
-    pub(crate) fn set(&self, keys: Vec<String>) {
-        lock(&self.0).keys = keys;
+        self.keys.first().map(|key| format!("{key}:loading"))
     }
 
     /// Notes that the main connection asks again, with the current keys. Queries of other connections do not count.
-    pub(crate) fn asked_again(&self) {
-        let mut notes = lock(&self.0);
-        notes.unnamed = notes.keys.is_empty();
+    pub(crate) fn asked_again(&mut self) {
+        self.unnamed = self.keys.is_empty();
     }
 
     pub(crate) fn are_new(&self) -> bool {
-        let notes = lock(&self.0);
-        notes.unnamed && !notes.keys.is_empty()
+        self.unnamed && !self.keys.is_empty()
     }
 }
 
@@ -79,7 +68,7 @@ impl Guard {
     /// Makes the guard from the options, with the key for a server that is not a node of a cluster.
     pub(crate) fn of(options: &Options) -> Self {
         Self {
-            keys: TermKeys::new(vec![EPOCH.to_owned()]),
+            keys: Mutex::new(TermKeys::new(vec![EPOCH.to_owned()])),
             restart: options.restart_guard,
             replicated: true,
             failover: options.failover_guard,
@@ -156,7 +145,7 @@ impl Term {
         };
         let (term, since) = (term.as_text()?.to_owned(), since.as_number()?);
         let (lease_ms, turn) = (lease_ms.as_number()?, turn.as_number()?);
-        let mut notes = lock(&guard.keys.0);
+        let mut notes = lock(&guard.keys);
         (notes.term, notes.since) = (term, since);
         (notes.lease_ms, notes.turn) = (lease_ms, turn);
         let until = now.surely_after(left);
@@ -193,7 +182,7 @@ pub(crate) fn ask(
     index: usize,
     lag: Duration,
 ) -> bool {
-    let mut notes = lock(&guard.keys.0);
+    let mut notes = lock(&guard.keys);
     let key = notes.keys.get(index).cloned();
     match (index, &key) {
         // A node without known slots is asked without a key, because it may have been promoted a moment ago.

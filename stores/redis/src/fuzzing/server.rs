@@ -1,5 +1,6 @@
 //! Input as it comes from a server.
 
+use std::sync::Mutex;
 use std::time::Duration;
 
 use auto_mutex_core::StoreError;
@@ -8,13 +9,14 @@ use auto_mutex_core::store::{Instant, Lease, Meta, Mode, Op, Reply, Share, Ticke
 #[cfg(feature = "cluster")]
 pub use crate::cluster::fuzzing::{errors, slots};
 use crate::connect::facts::Facts;
+use crate::connect::term::TermKeys;
 use crate::connect::term::{self, Guard, Term};
 use crate::login::hello;
 use crate::script::push;
 use crate::script::reply;
 use crate::wire::Value;
 pub(crate) use crate::wire::fuzzing::each;
-use crate::{TermKeys, error, route};
+use crate::{error, route};
 
 /// Messages on the member's channel.
 pub fn messages(bytes: &[u8]) {
@@ -85,7 +87,7 @@ fn understood(value: &Value<'_>, op: &Op) {
 
 fn guard() -> Guard {
     Guard {
-        keys: TermKeys::new(vec!["key".to_owned()]),
+        keys: Mutex::new(TermKeys::new(vec!["key".to_owned()])),
         restart: true,
         replicated: true,
         failover: true,

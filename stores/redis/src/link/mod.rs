@@ -9,7 +9,7 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use auto_mutex_core::store::{Events, Message, StoreErrorKind};
+use auto_mutex_core::store::{Events, Message, StoreErrorKind, lock};
 use auto_mutex_core::{StoreError, store};
 use tokio::time::{Instant, Sleep, sleep};
 
@@ -151,7 +151,7 @@ impl<'a> Link<'a> {
     fn beat(&mut self) -> Result<(), StoreError> {
         let now = store::Instant::now();
         let pipeline = self.pending.pipeline;
-        if self.term <= now || pipeline.connector.guard.keys.are_new() {
+        if self.term <= now || lock(&pipeline.connector.guard.keys).are_new() {
             self.term = now.after(TERM);
             self.slowest /= 2;
             pipeline.ask_term();

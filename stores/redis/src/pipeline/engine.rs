@@ -139,7 +139,7 @@ impl Pipeline {
         let (scripts, guard) = (&self.connector.scripts, &self.connector.guard);
         let asked = term::ask(state.out.filling(), scripts, guard, key, lag);
         if asked {
-            guard.keys.asked_again();
+            lock(&guard.keys).asked_again();
             self.expect(state, Awaited::Term(key));
         }
         asked

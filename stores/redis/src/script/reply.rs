@@ -1,7 +1,6 @@
 //! Decodes the replies of the scripts.
 
 use std::str::FromStr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use auto_mutex_core::StoreError;
@@ -42,16 +41,15 @@ pub(crate) fn of_both<'a>(value: Value<'a>, last: &Op) -> [Value<'a>; 2] {
 }
 
 fn counted(number: i64, op: &Op) -> Option<Reply> {
+    let number = number.try_into().ok()?;
     match op {
         Op::Acquire { .. } | Op::Touch { .. } | Op::Adopt { .. } | Op::Raise { .. } => {
             Some(Reply::Granted {
-                token: number.try_into().ok()?,
+                token: number,
                 signal: None,
             })
         }
-        Op::Release { .. } => Some(Reply::Released {
-            free: number.try_into().ok()?,
-        }),
+        Op::Release { .. } => Some(Reply::Released { free: number }),
         _ => None,
     }
 }
@@ -61,7 +59,7 @@ fn read(value: &Value<'_>) -> Option<Reply> {
         Value::List(items) => match items.as_slice() {
             [token, signal] => Some(Reply::Granted {
                 token: integer(token)?,
-                signal: Some(shared(signal)?),
+                signal: Some(signal.as_text()?.into()),
             }),
             [
                 word,
@@ -74,7 +72,10 @@ fn read(value: &Value<'_>) -> Option<Reply> {
                 waiters,
             ] if word.as_text() == Some("INFO") => Some(Reply::Info(NameRecord {
                 token: integer(token)?,
-                capacity: optional(capacity)?,
+                capacity: match capacity {
+                    Value::Text(b"") => None,
+                    capacity => Some(integer(capacity)?),
+                },
                 used: integer(used)?,
                 signals: integer(signals)?,
                 exists: integer::<u8>(exists)? == 1,
@@ -88,70 +89,59 @@ fn read(value: &Value<'_>) -> Option<Reply> {
 }
 
 fn words(text: &str) -> Option<Reply> {
-    let (word, number) = text.split_once(' ').unwrap_or((text, ""));
-    match (word, number) {
-        ("QUEUED", rest) => {
+    let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
+    let number = || rest.parse::<u64>().ok();
+    let numbers = || {
+        let (first, second) = rest.split_once(' ')?;
+        Some((first.parse::<u64>().ok()?, second.parse::<u64>().ok()?))
+    };
+    Some(match (word, rest) {
+        ("QUEUED", _) => {
             let mut words = rest.splitn(3, ' ');
-            Some(Reply::Queued {
+            Reply::Queued {
                 position: words.next()?.parse().ok()?,
                 again: Duration::from_millis(words.next()?.parse().ok()?),
-                holder: described(words.next())?,
-            })
+                holder: match words.next() {
+                    Some(holder) => Some(described(holder)?),
+                    None => None,
+                },
+            }
         }
-        ("BUSY", holder) => Some(Reply::Busy {
-            holder: described((!holder.is_empty()).then_some(holder))?,
-        }),
-        ("MISMATCH", found) => {
-            let (capacity, takes) = found.split_once(' ')?;
-            Some(Reply::Mismatch {
-                capacity: capacity.parse().ok()?,
-                takes: takes.parse::<u8>().ok()? == 1,
-            })
+        ("BUSY", "") => Reply::Busy { holder: None },
+        ("BUSY", holder) => {
+            let holder = Some(described(holder)?);
+            Reply::Busy { holder }
         }
-        ("FREED", holders) => Some(Reply::Freed {
-            holders: holders.parse().ok()?,
-        }),
-        ("TOLD", holders) => Some(Reply::Told {
-            holders: holders.parse().ok()?,
-        }),
-        ("SIGNALLED", count) => Some(Reply::Signalled {
-            count: count.parse().ok()?,
-        }),
-        ("DELETED", existed) => Some(Reply::Deleted {
-            existed: existed.parse::<u8>().ok()? == 1,
-        }),
-        ("IN_USE", counts) => {
-            let (holders, waiters) = counts.split_once(' ')?;
-            Some(Reply::InUse {
-                holders: holders.parse().ok()?,
-                waiters: waiters.parse().ok()?,
-            })
+        ("MISMATCH", _) => {
+            let (capacity, takes) = numbers()?;
+            let (capacity, takes) = (capacity.try_into().ok()?, takes == 1);
+            Reply::Mismatch { capacity, takes }
         }
-        ("REFUSED", "") => Some(Reply::Refused),
-        ("TOO_MANY", "") => Some(Reply::TooMany),
-        ("GONE", "") => Some(Reply::Gone),
-        ("CANCELLED", "") => Some(Reply::Cancelled),
-        _ => None,
-    }
+        ("IN_USE", _) => {
+            let (holders, waiters) = numbers()?;
+            Reply::InUse { holders, waiters }
+        }
+        ("FREED", _) => Reply::Freed { holders: number()? },
+        ("TOLD", _) => Reply::Told { holders: number()? },
+        ("SIGNALLED", _) => Reply::Signalled { count: number()? },
+        ("DELETED", _) => Reply::Deleted {
+            existed: number()? == 1,
+        },
+        ("REFUSED", "") => Reply::Refused,
+        ("TOO_MANY", "") => Reply::TooMany,
+        ("GONE", "") => Reply::Gone,
+        ("CANCELLED", "") => Reply::Cancelled,
+        _ => return None,
+    })
 }
 
-/// Reads a token and the meta after it. The outer `None`: the text is malformed. The inner `None`: there is no holder.
-fn described(text: Option<&str>) -> Option<Option<HolderRecord>> {
-    let Some(text) = text else {
-        return Some(None);
-    };
+/// Reads a token and the meta after it.
+fn described(text: &str) -> Option<HolderRecord> {
     let (token, meta) = text.split_once(' ')?;
-    Some(Some(HolderRecord {
+    Some(HolderRecord {
         token: token.parse().ok()?,
         meta: meta.to_owned().into(),
-    }))
-}
-
-fn optional<T: FromStr + TryFrom<i64>>(value: &Value<'_>) -> Option<Option<T>> {
-    if value.as_text().is_some_and(str::is_empty) {
-        return Some(None);
-    }
-    integer(value).map(Some)
+    })
 }
 
 fn tickets(value: &Value<'_>) -> Option<Vec<TicketRecord>> {
@@ -181,15 +171,11 @@ fn ticket(value: &Value<'_>) -> Option<TicketRecord> {
         takes: integer::<u8>(takes)? == 1,
         since: integer(since)?,
         token: integer(token)?,
-        meta: shared(meta)?.into(),
+        meta: meta.as_text()?.to_owned().into(),
         left: Duration::from_micros(integer(left)?),
         parked: state == 2,
         passed_over: state == 3,
     })
-}
-
-fn shared(value: &Value<'_>) -> Option<Arc<str>> {
-    value.as_text().map(Into::into)
 }
 
 fn integer<T: FromStr + TryFrom<i64>>(value: &Value<'_>) -> Option<T> {

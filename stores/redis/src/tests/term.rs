@@ -1,12 +1,13 @@
 //! The term of a server: the note about it, and when the server starts to grant; with a manual clock.
 
+use std::sync::Mutex;
 use std::time::Duration;
 
-use auto_mutex_core::store::Instant;
+use auto_mutex_core::store::{Instant, lock};
 use redis::{Connection, Value};
 
 use super::server::{LONG, Server, attempt, borrowed, guard, run};
-use crate::connect::term::{self, Guard, Term, TermKeys};
+use crate::connect::term::{self, Guard, Term};
 use crate::script::Scripts;
 
 /// The scripts' source of time for this test.
@@ -258,7 +259,7 @@ fn a_replica_is_refused() {
 fn who_knows_no_key_keeps_the_note_himself() {
     let mut bench = Bench::new();
     let guard = Guard {
-        keys: TermKeys::new(Vec::new()),
+        keys: Mutex::default(),
         ..guard(false)
     };
     assert_eq!(bench.left(&guard, LAG), 0);
@@ -269,14 +270,17 @@ fn who_knows_no_key_keeps_the_note_himself() {
     let keys: u32 = run(&mut bench.connection, &["EXISTS", EPOCH]);
     assert_eq!(keys, 0);
     // Another member noted a longer lease. This member must ask again as soon as it has a key.
-    assert!(!guard.keys.are_new());
+    assert!(!lock(&guard.keys).are_new());
     assert!(bench.left(&leasing(60), LAG) > CLOSED);
-    guard.keys.set(vec![EPOCH.to_owned()]);
-    assert!(guard.keys.are_new());
+    lock(&guard.keys).keys = vec![EPOCH.to_owned()];
+    assert!(lock(&guard.keys).are_new());
     assert_eq!(bench.left(&guard, LAG), CLOSED + 29 * SECOND);
-    assert!(guard.keys.are_new(), "it may have been somebody beside");
-    guard.keys.asked_again();
-    assert!(!guard.keys.are_new());
+    assert!(
+        lock(&guard.keys).are_new(),
+        "it may have been somebody beside"
+    );
+    lock(&guard.keys).asked_again();
+    assert!(!lock(&guard.keys).are_new());
 }
 
 #[test]
@@ -341,7 +345,7 @@ fn a_longer_lease_is_forgotten_when_nobody_has_reported_it_for_a_week() {
 
 /// Gives the guard another key, as if the node now had another first slot.
 fn moved(guard: &Guard) -> &Guard {
-    guard.keys.set(vec!["auto_mutex:epoch:{1}".to_owned()]);
+    lock(&guard.keys).keys = vec!["auto_mutex:epoch:{1}".to_owned()];
     guard
 }
 
