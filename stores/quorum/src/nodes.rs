@@ -19,7 +19,7 @@ pub(super) const MOST_PENDING: usize = 10_000;
 const RETRY: (Duration, usize) = (Duration::from_millis(200), 100);
 
 #[derive(Debug)]
-struct PendingRelease {
+pub(super) struct PendingRelease {
     name: Name,
     park_until: Instant,
     /// A copy of an acquire, or of this release, may arrive at any time.
@@ -29,20 +29,20 @@ struct PendingRelease {
     in_flight: bool,
 }
 
-struct Node {
+pub(super) struct Node {
     store: Arc<dyn Store>,
     down: Option<StoreError>,
     closing: Option<GrantBlock>,
-    pending: TicketMap<PendingRelease>,
+    pub(super) pending: TicketMap<PendingRelease>,
     /// Since the node was last reachable, because too many were pending.
-    dropped: u64,
+    pub(super) dropped: u64,
     retry: Option<Instant>,
     touched: bool,
 }
 
 pub(super) struct Nodes {
     pub(super) now: Instant,
-    all: Vec<Node>,
+    pub(super) all: Vec<Node>,
     pub(super) refused: Vec<(usize, Answer)>,
 }
 
@@ -237,10 +237,10 @@ impl Nodes {
     fn send_pending(&mut self, node: usize, most: usize) {
         let now = self.now;
         let state = &mut self.all[node];
-        state.touched = true;
         state.pending.retain(|_, release| now < release.until);
         let pending = state.pending.iter_mut();
         let mut waiting = pending.filter(|(_, release)| !release.in_flight);
+        let mut due = Vec::new();
         for (ticket, release) in waiting.by_ref().take(most) {
             release.in_flight = true;
             let op = Op::Release {
@@ -249,15 +249,12 @@ impl Nodes {
                 tomb: release.tomb,
                 used: release.used,
             };
-            let request = Request {
-                name: release.name.clone(),
-                op,
-                id: RequestId(NOBODY),
-            };
-            let refused = state.store.submit(request);
-            self.refused.extend(refused.map(|answer| (node, answer)));
+            due.push((release.name.clone(), op));
         }
         state.retry = waiting.next().map(|_| now.after(RETRY.0));
+        for (name, op) in due {
+            self.send(node, NOBODY, &name, op);
+        }
     }
 
     pub(super) fn retry(&mut self) {
@@ -272,18 +269,6 @@ impl Nodes {
 
     pub(super) fn next_retry(&self) -> Option<Instant> {
         self.all.iter().filter_map(|node| node.retry).min()
-    }
-
-    #[cfg(repository)]
-    #[cfg(test)]
-    pub(super) fn dropped(&self, node: usize) -> u64 {
-        self.all[node].dropped
-    }
-
-    #[cfg(repository)]
-    #[cfg(test)]
-    pub(super) fn has_pending(&self, node: usize, ticket: Ticket) -> bool {
-        self.all[node].pending.contains_key(&ticket)
     }
 
     pub(super) fn flush(&mut self) {

@@ -333,7 +333,7 @@ fn a_release_that_a_node_refuses_is_sent_again() {
     rig.ways[2] = Way::Answers;
     rig.pass(Duration::from_millis(300));
     assert_eq!(rig.on(ticket), 0);
-    assert!(!rig.quorum.nodes.has_pending(2, ticket));
+    assert!(!rig.quorum.nodes.all[2].pending.contains_key(&ticket));
 }
 
 /// Refused releases are sent again in batches of a hundred.
@@ -352,7 +352,7 @@ fn all_releases_that_a_node_refuses_are_sent_again() {
     for _ in 0..3 {
         rig.pass(Duration::from_millis(300));
     }
-    let pending = |ticket: &&Ticket| rig.quorum.nodes.has_pending(2, **ticket);
+    let pending = |ticket: &&Ticket| rig.quorum.nodes.all[2].pending.contains_key(*ticket);
     assert_eq!(tickets.iter().filter(pending).count(), 0);
 }
 
@@ -658,7 +658,7 @@ fn releases_that_are_too_many_to_keep_are_counted() {
         };
         nodes.release(0, NOBODY, &name, release);
     }
-    assert_eq!(nodes.dropped(0), 2);
+    assert_eq!(nodes.all[0].dropped, 2);
     nodes.note_up(0);
-    assert_eq!(nodes.dropped(0), 0);
+    assert_eq!(nodes.all[0].dropped, 0);
 }

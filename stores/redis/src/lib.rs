@@ -39,7 +39,6 @@ mod wire;
 pub(crate) use self::access::Access;
 pub use self::acl::{AclRule, acl_rule};
 pub(crate) use self::connect::Connector;
-pub(crate) use self::connect::inquire;
 pub(crate) use self::connect::probe::name as probe_name;
 pub(crate) use self::connect::term::EPOCH;
 pub(crate) use self::engine::RedisEndpoint;

@@ -32,7 +32,7 @@ impl World {
         self.members.iter().any(|member| {
             let state = member.quorum.tickets.get(&ticket);
             state.is_some_and(|state| state.on[node].may_hold())
-                || member.quorum.nodes.has_pending(node, ticket)
+                || member.quorum.nodes.all[node].pending.contains_key(&ticket)
         })
     }
 

@@ -12,18 +12,15 @@ use super::topology::Topology;
 /// Immutable: a change makes a new map.
 #[derive(Clone, Debug)]
 pub(super) struct SlotMap {
-    slots: Vec<u16>,
+    slots: Vec<Option<Arc<Primary>>>,
     primaries: Vec<Arc<Primary>>,
     moved: HashMap<Slot, Instant>,
 }
 
-const NOBODY: u16 = u16::MAX;
-
 impl SlotMap {
-    /// An index of `primaries` fits `u16`, because there are at most as many primaries as slots.
     pub(super) fn new(primaries: Vec<Arc<Primary>>) -> Self {
         Self {
-            slots: vec![NOBODY; usize::from(Slot::COUNT)],
+            slots: vec![None; usize::from(Slot::COUNT)],
             primaries,
             moved: HashMap::new(),
         }
@@ -42,27 +39,22 @@ impl SlotMap {
             let Some(serving) = map.find(address).cloned() else {
                 continue;
             };
-            let slots = || (first.0..=last.0).map(Slot);
-            map.set(slots(), &serving);
-            if serving.is_new() {
-                map.copy(slots(), self);
+            for slot in (first.0..=last.0).map(Slot) {
+                let old = self.primary(slot).filter(|_| serving.is_new());
+                map.set(slot, old.unwrap_or(&serving));
             }
         }
-        let moved = self.moved.iter().filter(|(_, at)| **at >= seen);
-        map.moved = moved.map(|(slot, at)| (*slot, *at)).collect();
-        let moved: Vec<_> = map.moved.keys().copied().collect();
-        map.copy(moved, self);
-        let mut useful = map.primaries.clone();
-        useful.retain(|primary| {
-            let mut serving = topology.primaries();
-            let is_named = serving.any(|address| *address == primary.address);
-            is_named || map.serves(primary) || primary.is_wanted()
-        });
-        if useful.len() < map.primaries.len() {
-            let all = std::mem::replace(&mut map, Self::new(useful));
-            map.copy((0..Slot::COUNT).map(Slot), &all);
-            map.moved = all.moved;
+        for (&slot, &at) in self.moved.iter().filter(|(_, at)| **at >= seen) {
+            if let Some(to) = self.primary(slot) {
+                map.note_moved(slot, to, at);
+            }
         }
+        let slots = &map.slots;
+        map.primaries.retain(|primary| {
+            let is_named = topology.primaries().any(|it| *it == primary.address);
+            let mut serving = slots.iter().flatten();
+            is_named || primary.is_wanted() || serving.any(|it| Arc::ptr_eq(it, primary))
+        });
         map
     }
 
@@ -77,8 +69,7 @@ impl SlotMap {
     }
 
     pub(super) fn primary(&self, slot: Slot) -> Option<&Arc<Primary>> {
-        self.primaries
-            .get(usize::from(self.slots[usize::from(slot.0)]))
+        self.slots[usize::from(slot.0)].as_ref()
     }
 
     pub(super) fn primaries(&self) -> &[Arc<Primary>] {
@@ -91,25 +82,12 @@ impl SlotMap {
             .find(|primary| primary.address == *address)
     }
 
-    pub(super) fn set(&mut self, slots: impl IntoIterator<Item = Slot>, primary: &Arc<Primary>) {
-        let Some(index) = self.index(primary) else {
-            return;
-        };
-        for slot in slots {
-            self.slots[usize::from(slot.0)] = index;
-        }
-    }
-
-    fn copy(&mut self, slots: impl IntoIterator<Item = Slot>, other: &Self) {
-        for slot in slots {
-            if let Some(primary) = other.primary(slot) {
-                self.set([slot], primary);
-            }
-        }
+    pub(super) fn set(&mut self, slot: Slot, primary: &Arc<Primary>) {
+        self.slots[usize::from(slot.0)] = Some(primary.clone());
     }
 
     pub(super) fn note_moved(&mut self, slot: Slot, to: &Arc<Primary>, now: Instant) {
-        self.set([slot], to);
+        self.set(slot, to);
         self.moved.insert(slot, now);
     }
 
@@ -118,7 +96,7 @@ impl SlotMap {
     }
 
     pub(super) fn is_complete(&self) -> bool {
-        !self.slots.contains(&NOBODY)
+        self.slots.iter().all(Option::is_some)
     }
 
     pub(super) fn is_at(&self, slot: Slot, primary: &Arc<Primary>) -> bool {
@@ -126,18 +104,7 @@ impl SlotMap {
             .is_some_and(|other| Arc::ptr_eq(other, primary))
     }
 
-    fn serves(&self, primary: &Arc<Primary>) -> bool {
-        let index = self.index(primary);
-        index.is_some_and(|index| self.slots.contains(&index))
-    }
-
     pub(super) fn has(&self, primary: &Arc<Primary>) -> bool {
-        self.index(primary).is_some()
-    }
-
-    fn index(&self, primary: &Arc<Primary>) -> Option<u16> {
-        let mut all = self.primaries.iter();
-        let index = all.position(|other| Arc::ptr_eq(other, primary))?;
-        index.try_into().ok()
+        self.primaries.iter().any(|it| Arc::ptr_eq(it, primary))
     }
 }

@@ -99,7 +99,9 @@ async fn a_request_that_is_sent_on_is_not_overtaken() {
         .collect();
     names.retain(|name| slots.insert(Slot::of(name)));
     let mut map = SlotMap::new(vec![old.clone(), new.clone()]);
-    map.set(names.iter().map(Slot::of), &old);
+    for name in &names {
+        map.set(Slot::of(name), &old);
+    }
     let store = Arc::new(ClusterStore::new(String::new()));
     store.set_map(Arc::new(map));
     let redirector = Redirector {

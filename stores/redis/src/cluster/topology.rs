@@ -10,6 +10,8 @@ use uuid::Uuid;
 
 use super::slot::Slot;
 use crate::Access;
+use crate::login::error::{ConnectError, accept};
+use crate::login::hello;
 use crate::wire::{Limits, Value};
 
 const ABREAST: usize = 3;
@@ -26,7 +28,7 @@ pub(super) struct Topology {
 }
 
 impl Topology {
-    pub(super) const QUESTIONS: [&[&str]; 2] = [&["CLUSTER", "SLOTS"], &["CLUSTER", "INFO"]];
+    pub(super) const QUESTIONS: [&str; 2] = ["SLOTS", "INFO"];
 
     pub(super) fn read(&mut self, index: usize, reply: &Value<'_>, asked: &Address) {
         match (index, reply) {
@@ -194,14 +196,28 @@ pub(super) fn concerns_one_node(error: &SetupError) -> bool {
 }
 
 async fn ask(address: Address, access: Access, limits: Limits) -> Result<Topology, SetupError> {
-    let mut topology = Topology::default();
-    let read = |index, reply: &Value<'_>| topology.read(index, reply, &address);
-    crate::inquire(&address, &access, &Topology::QUESTIONS, limits, read).await?;
-    if topology.ranges.is_empty() {
-        let source = StoreError::disconnected("the node knows of no slot that is served");
-        return Err(SetupError::unreachable(address.to_string(), source));
-    }
-    Ok(topology)
+    let asked = limits.within(async {
+        // Any role is accepted, because replicas know the topology too.
+        let (mut connection, ..) = hello::open(&address, &access, true, None, limits).await?;
+        let mut questions = Vec::new();
+        for question in Topology::QUESTIONS {
+            let mut cluster = redis::cmd("CLUSTER");
+            cluster.arg(question).write_packed_command(&mut questions);
+        }
+        connection.send(&questions).await?;
+        let mut topology = Topology::default();
+        for index in 0..Topology::QUESTIONS.len() {
+            topology.read(index, &accept(connection.reply().await?)?, &address);
+        }
+        let unserved = "the node knows of no slot that is served";
+        match topology.ranges.is_empty() {
+            true => Err(ConnectError::Unreachable(StoreError::disconnected(
+                unserved,
+            ))),
+            false => Ok(topology),
+        }
+    });
+    asked.await.map_err(|error| error.at(&address.to_string()))
 }
 
 /// Keeps the members of a cluster from all asking the same node.

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use auto_mutex_core::store::{Address, Backoff, MemberId, Name, Op, Opening, Replicas, lock};
+use auto_mutex_core::store::{Backoff, MemberId, Name, Op, Opening, Replicas, lock};
 use auto_mutex_core::{Guarantees, SetupError, StoreError, TlsError};
 use redis::Cmd;
 use tokio::time::{Instant, sleep, timeout_at};
@@ -330,29 +330,4 @@ impl Connector {
         }
         Ok(ready)
     }
-}
-
-pub(crate) async fn inquire(
-    address: &Address,
-    access: &Access,
-    questions: &[&[&str]],
-    limits: Limits,
-    mut read: impl FnMut(usize, &Value<'_>),
-) -> Result<(), SetupError> {
-    let asked = limits.within(async {
-        // Any role is accepted, because replicas know the topology too.
-        let (mut connection, ..) = hello::open(address, access, true, None, limits).await?;
-        let mut bytes = Vec::new();
-        for question in questions {
-            Cmd::new().arg(question).write_packed_command(&mut bytes);
-        }
-        connection.send(&bytes).await?;
-        for index in 0..questions.len() {
-            read(index, &accept(connection.reply().await?)?);
-        }
-        Ok(())
-    });
-    asked
-        .await
-        .map_err(|error: ConnectError| error.at(&address.to_string()))
 }

@@ -90,7 +90,11 @@ impl Sentinels {
         let enough = all.len() / 2 + 1;
         let mut asked = JoinSet::new();
         for address in all {
-            asked.spawn(ask(self.endpoint.clone(), address, limits));
+            let endpoint = self.endpoint.clone();
+            asked.spawn(async move {
+                let answer = ask(&endpoint, &address, limits).await;
+                (address, answer)
+            });
         }
         let (mut answers, mut named, mut end) = (Vec::new(), 0, limits.end);
         while named < enough
@@ -169,23 +173,18 @@ impl Sentinels {
     }
 }
 
-async fn ask(endpoint: RedisEndpoint, address: Address, limits: Limits) -> (Address, Answer) {
+async fn ask(endpoint: &RedisEndpoint, address: &Address, limits: Limits) -> Answer {
     let limits = Limits {
         silence: SENTINEL_SILENCE,
         ..limits
     };
-    let service = &endpoint.service;
-    let asking = async {
-        let (mut asked, _) = sentinel::open(&endpoint, &address, limits).await?;
-        let Some(primary) = sentinel::primary(&mut asked, service).await? else {
-            return Ok(None);
-        };
-        // The other sentinels may be asked next time. A failure to list them does not matter.
-        let others = sentinel::others(&mut asked, service).await;
-        Ok(Some((primary, others.unwrap_or_default())))
+    let (mut asked, _) = sentinel::open(endpoint, address, limits).await?;
+    let Some(primary) = sentinel::primary(&mut asked, &endpoint.service).await? else {
+        return Ok(None);
     };
-    let answer = asking.await;
-    (address, answer)
+    // The other sentinels may be asked next time. A failure to list them does not matter.
+    let others = sentinel::others(&mut asked, &endpoint.service).await;
+    Ok(Some((primary, others.unwrap_or_default())))
 }
 
 /// Errors that a person must fix rank highest, then timeouts.

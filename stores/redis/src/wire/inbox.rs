@@ -11,9 +11,9 @@ const SMALL: usize = 16 << 10;
 const KEPT: usize = 64 << 10;
 
 pub(crate) struct Inbox {
-    buffer: Vec<u8>,
+    pub(super) buffer: Vec<u8>,
     start: usize,
-    end: usize,
+    pub(super) end: usize,
     first: Frame,
 }
 
@@ -61,7 +61,7 @@ impl Inbox {
         parse(&bytes[..length]).map(Some)
     }
 
-    fn make_room(&mut self) {
+    pub(super) fn make_room(&mut self) {
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
             if self.buffer.len() > KEPT {
@@ -78,23 +78,5 @@ impl Inbox {
                 self.buffer.resize(2 * self.buffer.len(), 0);
             }
         }
-    }
-}
-
-#[cfg(any(test, fuzzing))]
-impl Inbox {
-    pub(super) fn feed(&mut self, mut bytes: &[u8]) {
-        while !bytes.is_empty() {
-            self.make_room();
-            let room = &mut self.buffer[self.end..];
-            let (now, later) = bytes.split_at(bytes.len().min(room.len()));
-            room[..now.len()].copy_from_slice(now);
-            self.end += now.len();
-            bytes = later;
-        }
-    }
-
-    pub(super) fn size(&self) -> usize {
-        self.buffer.len()
     }
 }

@@ -42,9 +42,9 @@ pub fn resp(bytes: &[u8]) {
     }
     assert_eq!(pieces, whole, "in pieces it is the same");
     assert!(
-        inbox.size() <= (4 * bytes.len()).max(64 << 10),
+        inbox.buffer.len() <= (4 * bytes.len()).max(64 << 10),
         "it takes {} bytes of room",
-        inbox.size()
+        inbox.buffer.len()
     );
 }
 
@@ -62,4 +62,18 @@ fn all(inbox: &mut Inbox) -> Result<Vec<String>, Garbage> {
     }
     assert_eq!(inbox.next(), Ok(None));
     Ok(found)
+}
+
+impl Inbox {
+    /// Adds received bytes.
+    pub(in crate::wire) fn feed(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            self.make_room();
+            let room = &mut self.buffer[self.end..];
+            let (now, later) = bytes.split_at(bytes.len().min(room.len()));
+            room[..now.len()].copy_from_slice(now);
+            self.end += now.len();
+            bytes = later;
+        }
+    }
 }
