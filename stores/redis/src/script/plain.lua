@@ -8,22 +8,41 @@ local function cut()
   local function write(text)
     return not redis.pcall('SET', KEY, text, 'PX', FRESH_MS).err
   end
+  -- The first holder, as in a reply.
+  local function holder(from)
+    local length, token = unpack_struct('<I', from, QUEUE_START), unpack_struct('<d', from, QUEUE_START + 33)
+    return string.format(' %d%09d %s', token / 1000000000, token % 1000000000, sub(from, QUEUE_START + 151, QUEUE_START + 41 + length))
+  end
+  local function queued(from, queue, position, again)
+    if position <= NEAR then
+      local ends, at = FAR, QUEUE_START
+      while at < queue do
+        local bytes, _, _, _, _, lease = unpack_struct('<IIBddd', from, at)
+        ends, at = min(ends, lease), at + RECORD_SIZE + bytes
+      end
+      again = min(NEAR_MS, again, math.ceil((ends - now) / 1000) + 1)
+    end
+    return string.format('QUEUED %d %d', position, max(1, again)) .. holder(from)
+  end
   while first <= #codes do
     local text, reply = ARGV[first + 1], nil
     local code, ticket = byte(codes, first), sub(text, 1, 32)
     form = state and sub(state, 1, 4)
     repeat
       local tok, cap, seq, clk, used, due, latest, told, holders, waiting, known, size
+      -- Has the records where the form `1 q` has them.
+      local from = state
       if form == '1 q ' and #state >= QUEUE_START then
         tok, cap, seq, clk, used, due, latest, told, holders, waiting, known, size = unpack_struct('<dddddddddddd', state, 5)
         if told == 0 and waiting > 0 then break end
       elseif form == '1 s ' and #state >= SINGLE_SIZE and sub(state, 134, 137) == '\0\0\0\0' then
         if code ~= ACQUIRE and code ~= TRY then break end
-        local hold, _
-        clk, tok = unpack_struct('<dd', state, 5)
+        local hold, token, _
+        clk, tok, token = unpack_struct('<ddd', state, 5)
         hold, _, used, cap = unpack_struct('<dddd', state, 101)
         due = clk + hold * 1000
         latest, seq, told, holders, waiting, known, size = due, 0, 0, 1, 0, 1, RECORD_SIZE + #state - 28
+        from = sub(state, 1, QUEUE_START - 1) .. pack('<IIBddddB', #state - 28, 0, 0, 0, clk, due, token, 31) .. sub(state, 29)
       else
         break
       end
@@ -33,57 +52,30 @@ local function cut()
       if code == ACQUIRE or code == TRY then
         local hold, wait, units, capacity = unpack_struct('<dddd', text, 73)
         if capacity ~= cap or units > cap or hold > LONGEST_HOLD_MS or sub(text, 106, 109) ~= '\0\0\0\0'
-          or holders + waiting >= MOST or string.find(state, '\31' .. ticket, 29, true) or sub(state, 29, 60) == ticket then
+          or holders + waiting >= MOST or string.find(from, '\31' .. ticket, QUEUE_START, true) then
           break
         end
         local room = waiting == 0 and used + units <= cap
-        local token, length, beside
-        if form == '1 s ' then
-          token, beside = unpack_struct('<d', state, 21), sub(state, 138)
-        else
-          length = unpack_struct('<I', state, QUEUE_START)
-          token = unpack_struct('<d', state, QUEUE_START + 33)
-          beside = sub(state, QUEUE_START + 151, QUEUE_START + 41 + length)
-        end
-        beside = string.format('%d%09d %s', token / 1000000000, token % 1000000000, beside)
         if not room and code == TRY then
-          reply = 'BUSY ' .. beside
+          reply = 'BUSY' .. holder(from)
           break
         end
         -- A new waiter asks again soon by itself, so it needs no message.
         local ends, granted, when = now + wait * 1000, 0, now
-        local ahead = due
         seq = max(now, seq + 1)
         if room then
           tok = max(now, tok + 1)
           ends, granted = now + hold * 1000, tok
           when, holders, used, size = ends, holders + 1, used + units, size + RECORD_SIZE + #text
-          latest = max(latest, ends)
+          latest, reply = max(latest, ends), tok
         else
           waiting = waiting + 1
-          local again = min(NEAR_MS, wait / 3)
-          if waiting <= NEAR then
-            if form == '1 q ' then
-              local start = QUEUE_START
-              ahead = FAR
-              for _ = 1, holders do
-                local bytes, _, _, _, _, lease = unpack_struct('<IIBddd', state, start)
-                ahead, start = min(ahead, lease), start + RECORD_SIZE + bytes
-              end
-            end
-            again, told = min(again, math.ceil((ahead - now) / 1000) + 1), seq
-          end
-          reply = string.format('QUEUED %d %d %s', waiting, max(1, again), beside)
+          if waiting <= NEAR then told = seq end
+          reply = queued(from, queue, waiting, min(NEAR_MS, wait / 3))
         end
-        local before
-        if form == '1 s ' then
-          before = pack('<IIBddddB', #state - 28, 0, 0, 0, clk, due, token, 31) .. sub(state, 29)
-        else
-          before = sub(state, QUEUE_START)
-        end
-        local new = '1 q ' .. pack('<dddddddddddd', tok, cap, seq, now, used, min(due, ends), latest, told, holders, waiting, 1, size) .. before
-          .. pack('<IIBddddB', #text, 0, 0, seq, now, when, granted, 31) .. text
-        if write(new) then state, reply = new, reply or granted else reply = nil end
+        local new = '1 q ' .. pack('<dddddddddddd', tok, cap, seq, now, used, min(due, ends), latest, told, holders, waiting, 1, size)
+          .. sub(from, QUEUE_START) .. pack('<IIBddddB', #text, 0, 0, seq, now, when, granted, 31) .. text
+        if write(new) then state = new else reply = nil end
         break
       end
       if code ~= TOUCH and (code ~= RELEASE or #text ~= 64) then break end
@@ -104,22 +96,12 @@ local function cut()
           when, latest = ends, max(latest, ends)
         else
           ends, when = now + wait * 1000, 0
-          local position, at, again = 1, queue, wait / 3
+          local position, at = 1, queue
           while at < start do
             position, at = position + 1, at + RECORD_SIZE + unpack_struct('<I', state, at)
           end
-          if position <= NEAR then
-            local ahead, at = FAR, QUEUE_START
-            while at < queue do
-              local bytes, _, _, _, _, lease = unpack_struct('<IIBddd', state, at)
-              ahead, at = min(ahead, lease), at + RECORD_SIZE + bytes
-            end
-            again, when = min(NEAR_MS, again, math.ceil((ahead - now) / 1000) + 1), now
-          end
-          local length = unpack_struct('<I', state, QUEUE_START)
-          local token = unpack_struct('<d', state, QUEUE_START + 33)
-          reply = string.format('QUEUED %d %d %d%09d %s', position, max(1, again), token / 1000000000, token % 1000000000,
-            sub(state, QUEUE_START + 151, QUEUE_START + 41 + length))
+          if position <= NEAR then when = now end
+          reply = queued(state, queue, position, wait / 3)
         end
         local new = '1 q ' .. pack('<dddddddddddd', tok, cap, seq, now, used, min(due, ends), latest, told, holders, waiting, 1, size)
           .. sub(state, QUEUE_START, start - 1) .. pack('<IIBddddB', bytes, 0, flag, place, now, when, token, 31)
