@@ -92,14 +92,13 @@ impl Engine for QuorumEndpoint {
     fn dialed_by(&self, dialer: &Dialer) -> Option<Arc<dyn Engine>> {
         let dialed = self.nodes.iter().map(|node| node.dialed_by(dialer));
         let dialed: Vec<_> = dialed.collect();
-        let is_any = dialed.iter().any(Option::is_some);
+        if dialed.iter().all(Option::is_none) {
+            return None;
+        }
         let nodes = self.nodes.iter().zip(dialed);
         let nodes = nodes.map(|(node, dialed)| dialed.unwrap_or_else(|| node.clone()));
-        is_any.then(|| {
-            Arc::new(Self {
-                nodes: nodes.collect(),
-            }) as _
-        })
+        let nodes = nodes.collect();
+        Some(Arc::new(Self { nodes }))
     }
 
     fn asking(&self, source: &Source) -> Result<Arc<dyn Engine>, &'static str> {

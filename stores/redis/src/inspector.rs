@@ -39,28 +39,27 @@ impl Inspector {
         &mut self,
         mut ask: impl AsyncFnMut(&Connector, &mut Ready) -> Result<T, ConnectError>,
     ) -> Result<T, SetupError> {
-        let opened = self.opened.take();
-        let was_open = opened.is_some();
-        let mut asked = self.attempt(opened, &mut ask).await;
-        if asked.is_err() && was_open {
-            asked = self.attempt(None, &mut ask).await;
-        }
-        asked.map_err(|error| error.at(&self.connector.place()))
-    }
-
-    async fn attempt<T>(
-        &mut self,
-        opened: Option<Ready>,
-        ask: &mut impl AsyncFnMut(&Connector, &mut Ready) -> Result<T, ConnectError>,
-    ) -> Result<T, ConnectError> {
         let connector = &self.connector;
-        let mut ready = match opened {
-            Some(ready) => ready,
-            None => connector.unsubscribed(connector.connect_timeout).await?,
-        };
-        let answer = ask(connector, &mut ready).await?;
-        self.opened = Some(ready);
-        Ok(answer)
+        let failed = |error: ConnectError| error.at(&connector.place());
+        loop {
+            let opened = self.opened.take();
+            let was_open = opened.is_some();
+            let mut ready = match opened {
+                Some(ready) => ready,
+                None => {
+                    let opening = connector.unsubscribed(connector.connect_timeout);
+                    opening.await.map_err(failed)?
+                }
+            };
+            match ask(connector, &mut ready).await {
+                Ok(answer) => {
+                    self.opened = Some(ready);
+                    return Ok(answer);
+                }
+                Err(_) if was_open => {}
+                Err(error) => return Err(failed(error)),
+            }
+        }
     }
 }
 

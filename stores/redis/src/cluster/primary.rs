@@ -17,7 +17,6 @@ const DOWN: u8 = 2;
 /// How long a node without slots is kept after the last request for a slot that it was importing.
 const KEPT: Duration = Duration::from_secs(60);
 
-#[derive(Debug)]
 pub(super) struct Primary {
     /// Never reused.
     pub(super) node: Node,

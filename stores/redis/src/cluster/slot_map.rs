@@ -10,7 +10,7 @@ use super::slot::Slot;
 use super::topology::Topology;
 
 /// Immutable: a change makes a new map.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct SlotMap {
     slots: Vec<Option<Arc<Primary>>>,
     primaries: Vec<Arc<Primary>>,

@@ -23,7 +23,6 @@ pub(super) const NOWHERE: Node = Node(u32::MAX);
 /// The minimum time between two moves of a slot: two nodes that disagree must not pass a request back and forth for ever.
 const MOVE_INTERVAL: Duration = Duration::from_secs(1);
 
-#[derive(Debug)]
 pub(crate) struct ClusterStore {
     map: Mutex<Arc<SlotMap>>,
     seeds: String,

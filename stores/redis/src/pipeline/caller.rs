@@ -1,6 +1,5 @@
 //! The callers' side of a [`Pipeline`], for any number of threads.
 
-use std::fmt;
 use std::sync::atomic::Ordering;
 use std::thread;
 
@@ -104,13 +103,5 @@ impl Pipeline {
 impl Pipeline {
     pub(crate) fn unwritten(&self) -> usize {
         lock(&self.state).out.len()
-    }
-}
-
-impl fmt::Debug for Pipeline {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pipeline")
-            .field("server", &self.connector.place())
-            .finish_non_exhaustive()
     }
 }

@@ -200,12 +200,12 @@ impl<'a> Pending<'a> {
             self.tell(sending, Err(error.clone()));
         }
         for awaited in std::mem::take(&mut self.awaited) {
-            let (first, second) = match awaited {
-                Awaited::Request(sending) => (Some(sending), None),
-                Awaited::Both([first, second]) => (Some(first), Some(second)),
-                _ => (None, None),
+            let sendings = match awaited {
+                Awaited::Request(sending) => vec![sending],
+                Awaited::Both(both) => both.into(),
+                _ => continue,
             };
-            for sending in first.into_iter().chain(second) {
+            for sending in sendings {
                 self.tell(sending, Err(error.clone()));
             }
         }

@@ -3,11 +3,9 @@
   --   :tickets  hash: ticket -> RECORD
   --   :held     sorted set: ticket -> end of its lease
   --   :queue    sorted set: ticket -> place; for quiet waiters, place + 2^52
-  local apart
   function others()
-    if apart then return apart end
     local x = {}
-    apart = x
+    others = function() return x end
     local TICKETS_KEY, HELD_KEY, QUEUE_KEY = KEY .. OF_TICKETS, KEY .. OF_HELD, KEY .. OF_QUEUE
     local stored, front = {}, nil
 
@@ -32,8 +30,8 @@
       return r or foreign('a record is missing')
     end
 
-    local function all_of(key)
-      local tickets = call('ZRANGE', key, 0, -1)
+    function x.all(suffix)
+      local tickets = call('ZRANGE', KEY .. suffix, 0, -1)
       for from = 1, #tickets, 1000 do
         local to = min(from + 999, #tickets)
         local texts = call('HMGET', TICKETS_KEY, unpack(tickets, from, to))
@@ -44,14 +42,6 @@
         end
       end
       return tickets
-    end
-
-    function x.holders()
-      return all_of(HELD_KEY)
-    end
-
-    function x.waiters()
-      return all_of(QUEUE_KEY)
     end
 
     -- The place of a waiter, by its position; nil if the waiter is quiet or does not exist.
@@ -128,32 +118,28 @@
 
     function x.settle()
       local drops, keeps = {}, {}
-      local function move(list, key, value)
-        if s[HELD_APART] + s[QUEUE_APART] == 0 then clear() end
-        for i = 1, #list do
-          local r = fetch(list, i)
-          call('ZADD', key, value(r), r[TICKET])
-          r[CHANGED] = true
+      -- Moves a list out of the first key, or back.
+      local function balance(list, all, apart, count, least, key, value)
+        if s[apart] == 0 and count > least then
+          if s[HELD_APART] + s[QUEUE_APART] == 0 then clear() end
+          for i = 1, #list do
+            local r = fetch(list, i)
+            call('ZADD', key, value(r), r[TICKET])
+            r[CHANGED] = true
+          end
+          s[apart], s[EXPIRES] = 1, 0
+          return {}
+        elseif s[apart] == 1 and count <= few then
+          list = all()
+          for _, r in ipairs(list) do r[CHANGED] = true end
+          call('DEL', key)
+          s[apart] = 0
         end
-        s[EXPIRES] = 0
-        return 1, {}
+        return list
       end
-      if s[HELD_APART] == 0 and s[HOLDERS] > max(1, most) then
-        s[HELD_APART], held = move(held, HELD_KEY, function(r) return int(r[WHEN]) end)
-      elseif s[HELD_APART] == 1 and s[HOLDERS] <= few then
-        held = all_holders()
-        for _, r in ipairs(held) do r[CHANGED] = true end
-        call('DEL', HELD_KEY)
-        s[HELD_APART], eldest = 0, NOBODY
-      end
-      if s[QUEUE_APART] == 0 and s[WAITING] > most then
-        s[QUEUE_APART], queue = move(queue, QUEUE_KEY, score_of)
-      elseif s[QUEUE_APART] == 1 and s[WAITING] <= few then
-        queue = all_waiters()
-        for _, r in ipairs(queue) do r[CHANGED] = true end
-        call('DEL', QUEUE_KEY)
-        s[QUEUE_APART] = 0
-      end
+      held = balance(held, all_holders, HELD_APART, s[HOLDERS], max(1, most), HELD_KEY, function(r) return int(r[WHEN]) end)
+      if s[HELD_APART] == 0 then eldest = NOBODY end
+      queue = balance(queue, all_waiters, QUEUE_APART, s[WAITING], most, QUEUE_KEY, score_of)
       for ticket, r in pairs(records) do
         if not r or s[r[TOKEN] > 0 and HELD_APART or QUEUE_APART] == 0 then
           if stored[ticket] then drops[#drops + 1] = ticket end

@@ -1,4 +1,4 @@
-  -- Rare cases; each function is made on first use.
+  -- Rare cases; each function is made on first use, and then replaced by one that returns the same table.
 
   if not plain then
   local reached, looked = false, false
@@ -21,21 +21,19 @@
 
   local function all_holders()
     if s[HELD_APART] == 0 then return all_of(held) end
-    local all = others().holders()
+    local all = others().all(OF_HELD)
     table.sort(all, before)
     return all
   end
 
   local function all_waiters()
-    return s[QUEUE_APART] == 1 and others().waiters() or all_of(queue)
+    return s[QUEUE_APART] == 1 and others().all(OF_QUEUE) or all_of(queue)
   end
 
   -- The available signals: a sorted set, '<number> <text>' -> number.
-  local signal
   function signalling()
-    if signal then return signal end
     local x = {}
-    signal = x
+    signalling = function() return x end
     local SIGNALS_KEY = KEY .. OF_SIGNALS
 
     function x.put(number, text)
@@ -63,11 +61,9 @@
   end
 
   -- Owners. The holders of one owner share a hold.
-  local owners
   function owning()
-    if owners then return owners end
     local x = {}
-    owners = x
+    owning = function() return x end
     local of = {} -- owner -> its holders: ticket -> record
 
     local function put(r)
@@ -109,11 +105,9 @@
     return x
   end
 
-  local rare
   function seldom()
-    if rare then return rare end
     local x = {}
-    rare = x
+    seldom = function() return x end
 
     local function drop_holder(r, returns)
       remove_holder(r)

@@ -7,31 +7,16 @@ mod socket;
 #[cfg(feature = "tls-no-provider")]
 mod tls;
 
-#[cfg(feature = "tls-no-provider")]
-use std::future::pending;
 use std::io;
 use std::task::{Context, Poll};
-#[cfg(feature = "tls-no-provider")]
-use std::time::Duration;
 
-#[cfg(feature = "tls-no-provider")]
-use auto_mutex_core::TlsError;
-#[cfg(feature = "tls-no-provider")]
-use auto_mutex_core::store::first;
 use auto_mutex_core::store::{Address, Dialer};
 use tokio::net::UnixStream;
-#[cfg(feature = "tls-no-provider")]
-use tokio::time::sleep;
 
 pub(super) use self::guess::TLS_ALERT;
 use self::socket::Socket;
 use super::limits::Limits;
-#[cfg(feature = "tls-no-provider")]
-use crate::wire::Tls;
 use crate::wire::Transport;
-
-#[cfg(feature = "tls-no-provider")]
-const BEFORE_GUESS: Duration = Duration::from_millis(500);
 
 /// A connection. One task reads from it; any thread may write.
 pub(crate) enum Stream {
@@ -47,32 +32,6 @@ pub(crate) async fn speaks_tls(address: &Address, dialer: Option<&Dialer>) -> bo
     }
 }
 
-#[cfg(feature = "tls-no-provider")]
-async fn secure(
-    host: &str,
-    port: u16,
-    tls: &Tls,
-    dialer: Option<&Dialer>,
-    limits: Limits,
-) -> io::Result<Stream> {
-    // The files are checked first, so that unusable files are reported even if no server listens.
-    let trust = tls::trust(tls, host).map_err(TlsError::into_io)?;
-    let socket = Socket::connect(host, port, dialer, limits).await?;
-    // In a handshake, client and server each send two flights, so the handshake gets more time.
-    let end = limits.at_most(limits.silence.saturating_mul(2)).end;
-    let handshake = tls::Session::begin(socket, trust, end);
-    // A server without TLS may treat the handshake as the beginning of a command, and wait for the rest of it.
-    let guess = async {
-        sleep(BEFORE_GUESS).await;
-        match guess::speaks_plainly(host, port, dialer).await {
-            true => Err(TlsError::NotTls.into_io()),
-            false => pending().await,
-        }
-    };
-    let session = first(handshake, guess).await?;
-    Ok(Stream::Tls(Box::new(session)))
-}
-
 impl Stream {
     pub(super) async fn open(
         address: &Address,
@@ -84,7 +43,10 @@ impl Stream {
             Address::Tcp { host, port } => match &transport.tls {
                 None => Socket::connect(host, *port, dialer, limits).await,
                 #[cfg(feature = "tls-no-provider")]
-                Some(tls) => return secure(host, *port, tls, dialer, limits).await,
+                Some(tls) => {
+                    let session = tls::open(host, *port, tls, dialer, limits).await?;
+                    return Ok(Self::Tls(Box::new(session)));
+                }
                 #[cfg(not(feature = "tls-no-provider"))]
                 Some(_) => Err(io::ErrorKind::Unsupported.into()),
             },

@@ -7,5 +7,42 @@ mod session;
 mod tests;
 mod trust;
 
+use std::future::pending;
+use std::io;
+use std::time::Duration;
+
+use auto_mutex_core::TlsError;
+use auto_mutex_core::store::{Dialer, first};
+use tokio::time::sleep;
+
 pub(super) use self::session::Session;
-pub(super) use self::trust::trust;
+use self::trust::trust;
+use super::guess;
+use super::socket::Socket;
+use crate::wire::{Limits, Tls};
+
+const BEFORE_GUESS: Duration = Duration::from_millis(500);
+
+pub(super) async fn open(
+    host: &str,
+    port: u16,
+    tls: &Tls,
+    dialer: Option<&Dialer>,
+    limits: Limits,
+) -> io::Result<Session> {
+    // The files are checked first, so that unusable files are reported even if no server listens.
+    let trust = trust(tls, host).map_err(TlsError::into_io)?;
+    let socket = Socket::connect(host, port, dialer, limits).await?;
+    // In a handshake, client and server each send two flights, so the handshake gets more time.
+    let end = limits.at_most(limits.silence.saturating_mul(2)).end;
+    let handshake = Session::begin(socket, trust, end);
+    // A server without TLS may treat the handshake as the beginning of a command, and wait for the rest of it.
+    let guess = async {
+        sleep(BEFORE_GUESS).await;
+        match guess::speaks_plainly(host, port, dialer).await {
+            true => Err(TlsError::NotTls.into_io()),
+            false => pending().await,
+        }
+    };
+    first(handshake, guess).await
+}
