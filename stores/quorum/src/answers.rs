@@ -48,8 +48,7 @@ impl Quorum {
             }
         }
         let refused = !error.is_disconnected();
-        self.nodes
-            .note_unreleased(node, &request.name, &op, refused);
+        self.nodes.add_pending(node, &request.name, &op, refused);
     }
 
     pub(super) fn told(&mut self, node: usize, name: &Name, message: Message) {

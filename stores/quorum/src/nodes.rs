@@ -167,7 +167,7 @@ impl Nodes {
         if self.is_up(node) {
             self.send(node, job, name, op);
         } else {
-            self.add_pending(node, name, &op, Instant::NEVER);
+            self.add_pending(node, name, &op, false);
         }
     }
 
@@ -175,17 +175,8 @@ impl Nodes {
         self.all[node].pending.remove(&ticket);
     }
 
-    pub(super) fn note_unreleased(&mut self, node: usize, name: &Name, op: &Op, refused: bool) {
-        let mut until = Instant::NEVER;
-        if refused {
-            until = self.now.after(LONGEST_LEASE);
-            let retry = self.now.after(RETRY.0);
-            self.all[node].retry.get_or_insert(retry);
-        }
-        self.add_pending(node, name, op, until);
-    }
-
-    fn add_pending(&mut self, node: usize, name: &Name, op: &Op, until: Instant) {
+    /// `refused`: the node has answered, but keeps the ticket.
+    pub(super) fn add_pending(&mut self, node: usize, name: &Name, op: &Op, refused: bool) {
         let now = self.now;
         let &Op::Release {
             ticket,
@@ -197,8 +188,16 @@ impl Nodes {
             return;
         };
         let Node {
-            pending, dropped, ..
+            pending,
+            dropped,
+            retry,
+            ..
         } = &mut self.all[node];
+        let mut until = Instant::NEVER;
+        if refused {
+            until = now.after(LONGEST_LEASE);
+            retry.get_or_insert(now.after(RETRY.0));
+        }
         if pending.len() >= MOST_PENDING {
             pending.retain(|_, release| now < release.until);
         }

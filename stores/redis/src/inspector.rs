@@ -88,12 +88,11 @@ impl Reader for Inspector {
             let mut page = page(connection.ask(&question).await?)?;
             page.server = connector.place();
             if pattern.is_none() {
-                let mut questions = Vec::new();
+                let mut questions = redis::pipe();
                 for found in &page.keys {
-                    let mut end = redis::cmd("PTTL");
-                    end.arg(&found.key).write_packed_command(&mut questions);
+                    questions.cmd("PTTL").arg(&found.key);
                 }
-                connection.send(&questions).await?;
+                connection.send(&questions.get_packed_pipeline()).await?;
                 for found in &mut page.keys {
                     let end = accept(connection.reply().await?)?;
                     found.never_ends = end == Value::Integer(-1);
@@ -106,11 +105,12 @@ impl Reader for Inspector {
     fn inspect<'a>(&'a mut self, names: &'a [Name]) -> Reading<'a, Result<Snapshot, SetupError>> {
         Box::pin(self.with(async move |connector, ready| {
             let connection = &mut ready.connection;
-            let mut questions = redis::cmd("TIME").get_packed_command();
+            let mut questions = redis::pipe();
+            questions.cmd("TIME");
             for name in names {
-                connector.evaluate(name, &Op::Inspect, 0, &mut questions);
+                questions.add_command(connector.evaluation(name, &Op::Inspect, 0));
             }
-            connection.send(&questions).await?;
+            connection.send(&questions.get_packed_pipeline()).await?;
             let now = micros(&accept(connection.reply().await?)?);
             let now = now.ok_or_else(ConnectError::nonsense)?;
             let mut states = Vec::new();
@@ -131,9 +131,9 @@ impl Reader for Inspector {
 
 async fn describe(connector: &Connector, opened: &mut Ready) -> Result<Server, ConnectError> {
     let connection = &mut opened.connection;
-    let mut question = Vec::new();
+    let mut question = redis::pipe();
     term::ask_lag(&mut question);
-    connection.send(&question).await?;
+    connection.send(&question.get_packed_pipeline()).await?;
     let lag = term::lag(&connection.reply().await?);
     let facts = Facts::ask(connection, lag).await?;
     let asked = SystemTime::now();

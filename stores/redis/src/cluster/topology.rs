@@ -199,12 +199,11 @@ async fn ask(address: Address, access: Access, limits: Limits) -> Result<Topolog
     let asked = limits.within(async {
         // Any role is accepted, because replicas know the topology too.
         let (mut connection, ..) = hello::open(&address, &access, true, None, limits).await?;
-        let mut questions = Vec::new();
+        let mut questions = redis::pipe();
         for question in Topology::QUESTIONS {
-            let mut cluster = redis::cmd("CLUSTER");
-            cluster.arg(question).write_packed_command(&mut questions);
+            questions.cmd("CLUSTER").arg(question);
         }
-        connection.send(&questions).await?;
+        connection.send(&questions.get_packed_pipeline()).await?;
         let mut topology = Topology::default();
         for index in 0..Topology::QUESTIONS.len() {
             topology.read(index, &accept(connection.reply().await?)?, &address);

@@ -21,9 +21,8 @@ pub(crate) enum Withheld {
     Disabled,
 }
 
-pub(crate) fn ask_setting(out: &mut Vec<u8>, name: &str) {
-    let mut get = redis::cmd("CONFIG");
-    get.arg("GET").arg(name).write_packed_command(out);
+pub(crate) fn ask_setting(question: &mut redis::Pipeline, name: &str) {
+    question.cmd("CONFIG").arg("GET").arg(name);
 }
 
 /// Some servers reply with a list although RESP3 has maps.
@@ -53,12 +52,12 @@ pub(crate) struct Facts {
 
 impl Facts {
     pub(crate) async fn ask(connection: &mut Connection, lag: Duration) -> io::Result<Self> {
-        let mut question = Vec::new();
-        redis::cmd("INFO").write_packed_command(&mut question);
+        let mut question = redis::pipe();
+        question.cmd("INFO");
         for name in SETTINGS {
             ask_setting(&mut question, name);
         }
-        connection.send(&question).await?;
+        connection.send(&question.get_packed_pipeline()).await?;
         let info = text(&connection.reply().await?);
         let mut settings = [const { Err(Withheld::Disabled) }; SETTINGS.len()];
         for answer in &mut settings {

@@ -4,7 +4,6 @@
 use std::time::Duration;
 
 use auto_mutex_core::store::{Backoff, MemberId, StoreErrorKind};
-use redis::Cmd;
 use tokio::time::sleep;
 
 use crate::error::{self, Code};
@@ -15,10 +14,9 @@ use crate::wire::{Connection, USUAL_SILENCE, Value};
 
 const CLAIM: Duration = Duration::from_secs(2);
 
-pub(super) fn ask(out: &mut Vec<u8>, scripts: &Scripts) {
-    let mut exists = redis::cmd("SCRIPT");
-    exists.arg("EXISTS").arg(&scripts.digests());
-    exists.write_packed_command(out);
+pub(super) fn ask(question: &mut redis::Pipeline, scripts: &Scripts) {
+    let exists = question.cmd("SCRIPT").arg("EXISTS");
+    exists.arg(&scripts.digests());
 }
 
 pub(super) fn missing<'a>(
@@ -45,14 +43,12 @@ pub(crate) async fn supply<'a>(
 ) -> Result<(), ConnectError> {
     let mut backoff = Backoff::new(FIRST_PAUSE, USUAL_SILENCE);
     while let Some(key) = key {
-        let mut question = Vec::new();
-        let mut claim = redis::cmd("SET");
-        claim.arg(key).arg(member.to_string());
+        let mut question = redis::pipe();
+        let claim = question.cmd("SET").arg(key).arg(member.to_string());
         claim.arg("NX").arg("PX").arg(CLAIM.as_millis() as u64);
-        claim.write_packed_command(&mut question);
         // Asks again which scripts are missing, because the client with the previous claim may have loaded them.
         ask(&mut question, scripts);
-        connection.send(&question).await?;
+        connection.send(&question.get_packed_pipeline()).await?;
         let claimed = claimed(&connection.reply().await?)?;
         missing = self::missing(connection.reply().await?, scripts)?;
         if claimed {
@@ -63,16 +59,14 @@ pub(crate) async fn supply<'a>(
         }
         sleep(backoff.pause()).await;
     }
-    let mut question = Vec::new();
+    let mut question = redis::pipe();
     for text in &missing {
-        load(&mut Cmd::new(), text).write_packed_command(&mut question);
+        question.cmd("SCRIPT").arg("LOAD").arg(text);
     }
     if let Some(key) = key {
-        redis::cmd("DEL")
-            .arg(key)
-            .write_packed_command(&mut question);
+        question.cmd("DEL").arg(key);
     }
-    connection.send(&question).await?;
+    connection.send(&question.get_packed_pipeline()).await?;
     for _ in &missing {
         accept(connection.reply().await?)?;
     }
@@ -80,10 +74,6 @@ pub(crate) async fn supply<'a>(
         connection.reply().await?;
     }
     Ok(())
-}
-
-pub(crate) fn load<'a>(cmd: &'a mut Cmd, text: &str) -> &'a mut Cmd {
-    cmd.arg("SCRIPT").arg("LOAD").arg(text)
 }
 
 /// Whether this client loads the scripts: also if the server can't store the claim, for example for lack of memory.

@@ -135,10 +135,9 @@ impl Connector {
         }
     }
 
-    pub(super) fn evaluate(&self, name: &Name, op: &Op, opens: u64, out: &mut Vec<u8>) {
+    pub(super) fn evaluation(&self, name: &Name, op: &Op, opens: u64) -> Cmd {
         let (scripts, member) = (&self.scripts, self.member);
-        command::evaluate(&mut Cmd::new(), scripts, member, name, &[op], opens)
-            .write_packed_command(out);
+        command::evaluate(&mut Cmd::new(), scripts, member, name, &[op], opens).take()
     }
 
     fn is_unchecked(&self) -> bool {
@@ -269,24 +268,22 @@ impl Connector {
         connection: &mut Connection,
         introduces: bool,
     ) -> Result<(Vec<&str>, Duration), ConnectError> {
-        let mut question = Vec::new();
+        let mut question = redis::pipe();
         let introduction = match introduces && !self.nameless.load(Ordering::Relaxed) {
             true => &INTRODUCTION[..],
             false => &[],
         };
         for [field, value] in introduction {
-            let mut introduce = redis::cmd("CLIENT");
-            introduce.arg("SETINFO").arg(field).arg(value);
-            introduce.write_packed_command(&mut question);
+            let introduce = question.cmd("CLIENT").arg("SETINFO");
+            introduce.arg(field).arg(value);
         }
         let db = self.access.db;
         if db != 0 {
-            let mut select = redis::cmd("SELECT");
-            select.arg(db).write_packed_command(&mut question);
+            question.cmd("SELECT").arg(db);
         }
         loading::ask(&mut question, &self.scripts);
         term::ask_lag(&mut question);
-        connection.send(&question).await?;
+        connection.send(&question.get_packed_pipeline()).await?;
         for _ in introduction {
             if let Value::Error(_) = connection.reply().await? {
                 self.nameless.store(true, Ordering::Relaxed);

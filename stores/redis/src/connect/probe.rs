@@ -5,7 +5,6 @@ use std::time::Duration;
 use auto_mutex_core::store::{Lease, MemberId, Mode, Name, Op, Share, Signal, Ticket};
 use redis::Cmd;
 
-use super::loading;
 use crate::login::error::{ConnectError, accept};
 use crate::login::unsuitable;
 use crate::script::Scripts;
@@ -27,20 +26,21 @@ pub(super) async fn run(
     name: &Name,
 ) -> Result<(), ConnectError> {
     let operations = operations();
-    let mut questions = Vec::new();
+    let mut questions = redis::pipe();
     for op in &operations {
-        command::evaluate_spread(&mut Cmd::new(), scripts, member, name, op)
-            .write_packed_command(&mut questions);
+        let mut evaluate = Cmd::new();
+        command::evaluate_spread(&mut evaluate, scripts, member, name, op);
+        questions.add_command(evaluate);
     }
-    redis::cmd("PING").write_packed_command(&mut questions);
-    loading::load(&mut Cmd::new(), "return 1").write_packed_command(&mut questions);
+    questions.cmd("PING");
+    questions.cmd("SCRIPT").arg("LOAD").arg("return 1");
     let mut delete = redis::cmd("DEL");
     // `Op::Delete` leaves the token and a tombstone, so their keys are deleted here.
     for suffix in ["", ":gone"] {
         command::key_of(&mut delete, name, suffix);
     }
-    delete.write_packed_command(&mut questions);
-    connection.send(&questions).await?;
+    questions.add_command(delete);
+    connection.send(&questions.get_packed_pipeline()).await?;
     let mut result = Ok(());
     for op in &operations {
         let reply = reply::parse(&connection.reply().await?, op);

@@ -163,8 +163,8 @@ impl Term {
     }
 }
 
-pub(crate) fn ask_lag(out: &mut Vec<u8>) {
-    facts::ask_setting(out, "min-replicas-max-lag");
+pub(crate) fn ask_lag(question: &mut redis::Pipeline) {
+    facts::ask_setting(question, "min-replicas-max-lag");
 }
 
 pub(crate) fn lag(reply: &Value<'_>) -> Duration {

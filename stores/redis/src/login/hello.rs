@@ -102,8 +102,7 @@ pub(crate) fn role<'a>(reply: &'a Value<'_>, in_cluster: bool) -> Result<&'a str
 }
 
 fn field<'a>(reply: &'a Value<'_>, name: &str) -> &'a str {
-    let text = reply.field(name).and_then(Value::as_text);
-    text.unwrap_or_default()
+    reply.field(name).unwrap_or_default()
 }
 
 pub(crate) fn refusal(error: &ErrorReply<'_>) -> ConnectError {

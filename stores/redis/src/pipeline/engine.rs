@@ -9,8 +9,8 @@ use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{GrantBlock, Granted, Instant, Name, Request, lock};
 
 use super::{KEPT, Pipeline, State};
+use crate::connect::Ready;
 use crate::connect::term::{self, Term};
-use crate::connect::{Ready, loading};
 use crate::error::{self, Code};
 use crate::login::hello;
 use crate::pipeline::pending::{Awaited, Sending};
@@ -120,7 +120,9 @@ impl Pipeline {
 
     fn load_scripts(&self, state: &mut State) {
         for text in self.connector.scripts.texts() {
-            state.out.encode(|cmd| loading::load(cmd, text));
+            state
+                .out
+                .encode(|cmd| cmd.arg("SCRIPT").arg("LOAD").arg(text));
             self.expect(state, Awaited::Unimportant);
         }
     }

@@ -21,7 +21,7 @@ impl Primary {
     pub(super) fn read(reply: &Value<'_>) -> Option<Self> {
         Some(Self {
             address: address(reply)?,
-            epoch: field(reply, "config-epoch")?.parse().ok()?,
+            epoch: reply.field("config-epoch")?.parse().ok()?,
         })
     }
 
@@ -39,7 +39,7 @@ pub(super) async fn open(
     let (mut sentinel, granted) = hello::dial(address, login, transport, limits).await?;
     match sentinel.ask(&hello::command(&granted)).await? {
         Value::Error(error) => return Err(hello::refusal(&error)),
-        reply if reply.field("mode").and_then(Value::as_text) == Some("sentinel") => {}
+        reply if reply.field("mode") == Some("sentinel") => {}
         _ => return Err(unreachable("it is a Redis server, not a sentinel")),
     }
     Ok((sentinel, granted))
@@ -100,13 +100,9 @@ pub(super) fn addresses(reply: &Value<'_>) -> Vec<Address> {
 
 fn address(instance: &Value<'_>) -> Option<Address> {
     Some(Address::Tcp {
-        host: field(instance, "ip")?.to_owned(),
-        port: field(instance, "port")?.parse().ok()?,
+        host: instance.field("ip")?.to_owned(),
+        port: instance.field("port")?.parse().ok()?,
     })
-}
-
-fn field<'a>(instance: &'a Value<'_>, name: &str) -> Option<&'a str> {
-    instance.field(name)?.as_text()
 }
 
 #[cfg(test)]

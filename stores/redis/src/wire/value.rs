@@ -39,13 +39,13 @@ impl Value<'_> {
         }
     }
 
-    pub(crate) fn field(&self, name: &str) -> Option<&Self> {
+    pub(crate) fn field(&self, name: &str) -> Option<&str> {
         let Self::Map(fields) = self else {
             return None;
         };
         let mut fields = fields.iter();
         let found = fields.find(|(key, _)| *key == Value::Text(name.as_bytes()))?;
-        Some(&found.1)
+        found.1.as_text()
     }
 }
 

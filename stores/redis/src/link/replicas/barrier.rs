@@ -124,16 +124,15 @@ impl Barrier {
         };
         let left = ends.saturating_duration_since(Instant::now());
         let opens = ready.term.opens().max(self.pipeline.opens());
-        let mut question = Vec::new();
+        let mut question = redis::pipe();
         let touches: Vec<_> = batch.iter().map(touch).collect();
         for (answer, op) in batch.iter().zip(&touches) {
-            connector.evaluate(&answer.request.name, op, opens, &mut question);
+            question.add_command(connector.evaluation(&answer.request.name, op, opens));
         }
         // For WAIT, a zero means no timeout.
         let millis = (left.as_millis() as u64).max(1);
-        let mut wait = redis::cmd("WAIT");
-        wait.arg(self.replicas.count).arg(millis);
-        wait.write_packed_command(&mut question);
+        question.cmd("WAIT").arg(self.replicas.count).arg(millis);
+        let question = question.get_packed_pipeline();
         let answers = answers(&mut ready.connection, &question, batch, &touches, left / 2);
         timeout_at(ends + GRACE, answers).await.map_err(late)?
     }
