@@ -22,7 +22,6 @@ pub(crate) const SHARD_CHANNELS: &[&str] = &["spublish", "ssubscribe"];
 pub(crate) const OPERATOR: &[&str] = &["pttl", "scan"];
 pub(crate) const SENTINEL: &[&str] = &["sentinel|master", "sentinel|sentinels", "subscribe"];
 pub(crate) const SWITCHED: &str = "+switch-master";
-pub(crate) const SENTINEL_CHANNELS: &[&str] = &[SWITCHED];
 
 /// Optional commands. `config|get` reports more about the server: a user without this right can connect, with a warning.
 pub(crate) const OPTIONAL: &[&str] = &["config|get"];

@@ -60,10 +60,10 @@ impl AclRule {
                 optional.extend(rights::SHARD_CHANNELS);
             }
             Layout::Failover => {
+                let commands = listed('+', rights::SENTINEL);
+                let channel = rights::SWITCHED;
                 sentinels = Some(format!(
-                    "resetkeys resetchannels {} -@all {}",
-                    listed('&', rights::SENTINEL_CHANNELS),
-                    listed('+', rights::SENTINEL)
+                    "resetkeys resetchannels &{channel} -@all {commands}"
                 ));
             }
         }

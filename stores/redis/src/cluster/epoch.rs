@@ -1,5 +1,6 @@
 //! [`epoch_keys`]: the keys for the term notes of a node, in slots that the node serves.
 
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use auto_mutex_core::store::Address;
@@ -30,22 +31,18 @@ fn rank(slot: &Slot) -> u16 {
 
 fn key(slot: Slot) -> String {
     /// For each slot, a number whose text hashes to the slot.
-    static TAGS: LazyLock<Vec<u32>> = LazyLock::new(|| {
-        let mut tags = vec![u32::MAX; usize::from(Slot::COUNT)];
-        let mut left = tags.len();
-        for number in 0.. {
-            let tag = &mut tags[usize::from(Slot::of_tag(&number.to_string()).0)];
-            if *tag == u32::MAX {
-                *tag = number;
-                left -= 1;
-            }
-            if left == 0 {
-                break;
-            }
+    static TAGS: LazyLock<HashMap<Slot, u32>> = LazyLock::new(|| {
+        let mut tags = HashMap::new();
+        let mut numbers = 0..;
+        while tags.len() < usize::from(Slot::COUNT)
+            && let Some(number) = numbers.next()
+        {
+            tags.entry(Slot::of_tag(&number.to_string()))
+                .or_insert(number);
         }
         tags
     });
-    format!("{EPOCH}:{{{}}}", TAGS[usize::from(slot.0)])
+    format!("{EPOCH}:{{{}}}", TAGS[&slot])
 }
 
 #[cfg(test)]

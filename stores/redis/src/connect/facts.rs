@@ -12,14 +12,9 @@ use crate::wire::{Connection, Value};
 
 const SETTINGS: [&str; 3] = ["appendfsync", "save", "min-replicas-to-write"];
 
-type Answer = Result<String, Withheld>;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Withheld {
-    Right,
-    /// For every user: the command is disabled or renamed, for example CONFIG on managed services.
-    Disabled,
-}
+/// Without the right to ask, the error is [`Code::NoPerm`]. Otherwise the command is disabled or renamed for every user, for
+/// example CONFIG on managed services.
+type Answer = Result<String, Code>;
 
 pub(crate) fn ask_setting(question: &mut redis::Pipeline, name: &str) {
     question.cmd("CONFIG").arg("GET").arg(name);
@@ -32,14 +27,14 @@ pub(crate) fn setting(reply: &Value<'_>) -> Answer {
         Value::List(words) => words.get(1),
         other => Some(other),
     };
-    value.map_or(Err(Withheld::Disabled), text)
+    value.map_or(Err(Code::Other), text)
 }
 
 fn text(reply: &Value<'_>) -> Answer {
     match reply {
         Value::Text(bytes) => Ok(String::from_utf8_lossy(bytes).into_owned()),
-        Value::Error(refused) if Code::of(refused) == Code::NoPerm => Err(Withheld::Right),
-        _ => Err(Withheld::Disabled),
+        Value::Error(refused) => Err(Code::of(refused)),
+        _ => Err(Code::Other),
     }
 }
 
@@ -59,7 +54,7 @@ impl Facts {
         }
         connection.send(&question.get_packed_pipeline()).await?;
         let info = text(&connection.reply().await?);
-        let mut settings = [const { Err(Withheld::Disabled) }; SETTINGS.len()];
+        let mut settings = [const { Err(Code::Other) }; SETTINGS.len()];
         for answer in &mut settings {
             *answer = setting(&connection.reply().await?);
         }
@@ -91,9 +86,13 @@ impl Facts {
     }
 
     pub(crate) fn guarantees(&self, guard: &Guard, replicas: u32) -> Guarantees {
-        let withheld = |why| {
-            let info = (self.info == Err(why)).then_some("info");
-            let config = self.settings.contains(&Err(why)).then_some("config|get");
+        let withheld = |by_right| {
+            let is = |answer: &Answer| {
+                let code = answer.as_ref().err();
+                code.is_some_and(|code| (*code == Code::NoPerm) == by_right)
+            };
+            let info = is(&self.info).then_some("info");
+            let config = self.settings.iter().any(is).then_some("config|get");
             BTreeSet::from_iter(info.into_iter().chain(config))
         };
         let mut guarantees = Guarantees::unknown();
@@ -101,8 +100,8 @@ impl Facts {
         guarantees.failover = self.failover(guard);
         guarantees.eviction = self.eviction();
         guarantees.replicas = replicas;
-        guarantees.missing_rights = withheld(Withheld::Right);
-        guarantees.disabled_commands = withheld(Withheld::Disabled);
+        guarantees.missing_rights = withheld(true);
+        guarantees.disabled_commands = withheld(false);
         guarantees
     }
 

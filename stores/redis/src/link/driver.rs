@@ -13,7 +13,7 @@ use tokio::time::sleep;
 use crate::connect::{Connector, Ready};
 use crate::link::Link;
 #[cfg(feature = "replicas")]
-use crate::link::replicas::{self, Barrier};
+use crate::link::replicas;
 use crate::login::FIRST_PAUSE;
 use crate::login::throttle::Throttle;
 use crate::pipeline::Pipeline;
@@ -64,8 +64,8 @@ impl Driver {
         let serving = async {
             #[cfg(feature = "replicas")]
             if let Some(replicas) = pipeline.connector.replicas {
-                let barrier = Barrier::new(pipeline.clone(), replicas);
-                replicas::confirmed(barrier, events, |events| self.serve(events)).await;
+                let serve = |events| self.serve(events);
+                replicas::confirmed(pipeline.clone(), replicas, events, serve).await;
                 return;
             }
             self.serve(events).await;

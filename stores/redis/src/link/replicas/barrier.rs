@@ -22,22 +22,14 @@ const MOST: usize = 256;
 const GRACE: Duration = Duration::from_millis(500);
 const PAUSE: Duration = Duration::from_millis(20);
 
-pub(crate) struct Barrier {
-    pipeline: Arc<Pipeline>,
-    replicas: Replicas,
+pub(super) struct Barrier {
+    pub(super) pipeline: Arc<Pipeline>,
+    pub(super) replicas: Replicas,
     /// The connection, and the generation of the main connection at the time when this one was made.
-    beside: Option<(u64, Ready)>,
+    pub(super) beside: Option<(u64, Ready)>,
 }
 
 impl Barrier {
-    pub(crate) fn new(pipeline: Arc<Pipeline>, replicas: Replicas) -> Self {
-        Self {
-            pipeline,
-            replicas,
-            beside: None,
-        }
-    }
-
     pub(super) async fn run(
         mut self,
         mut fresh: UnboundedReceiver<Answer>,

@@ -10,15 +10,17 @@ use std::time::Duration;
 
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{
-    Answer, Events, GrantBlock, Instant, LONGEST_LEASE, Message, Name, Node, Op, Reply,
+    Answer, Events, GrantBlock, Instant, LONGEST_LEASE, Message, Name, Node, Op, Replicas, Reply,
     StoreErrorKind, Ticket, TicketMap, first, lock,
 };
 use tokio::sync::mpsc::{self, UnboundedSender};
 
-pub(super) use self::barrier::Barrier;
+use self::barrier::Barrier;
+use crate::pipeline::Pipeline;
 
 pub(super) async fn confirmed<F>(
-    barrier: Barrier,
+    pipeline: Arc<Pipeline>,
+    replicas: Replicas,
     events: Arc<dyn Events>,
     driver: impl FnOnce(Arc<dyn Events>) -> F,
 ) where
@@ -32,6 +34,11 @@ pub(super) async fn confirmed<F>(
         confirmed: Mutex::default(),
     });
     let driver = driver(confirming.clone());
+    let barrier = Barrier {
+        pipeline,
+        replicas,
+        beside: None,
+    };
     let barrier = barrier.run(grants, &confirming);
     // The barrier does not end before the filter is dropped, so the driver ends first.
     first(driver, barrier).await;
