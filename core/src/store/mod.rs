@@ -26,7 +26,7 @@ pub(crate) use self::engine::of_several;
 pub use self::engine::{Checked, Driver, Engine, Layout, Opening, Parsed, Scheme, Several};
 pub use self::engine::{decode, invalid, open, parse, same_kind};
 pub use self::grant_block::{Cause, GrantBlock};
-pub use self::id::{MemberId, Ticket, TicketMap};
+pub use self::id::{MemberId, Ticket, TicketMap, random_number};
 pub use self::limits::*;
 pub use self::memory::state::{Publish, State};
 pub use self::meta::{Meta, Owner, time_of};
