@@ -1,8 +1,8 @@
 //! [`Store`]: the interface of all stores, and the types that stores and local queues share.
 //!
-//! `docs/protocol.md` has the rules. [`op`] has the operations, [`reply`] their replies and the messages, [`meta`] and
-//! [`id`] the identities, [`limits`] the constants, [`reader`] what an operator reads. Each store has a folder of its
-//! own. Nothing here knows about handles, futures or guards.
+//! `docs/protocol.md` has the rules. `op.rs` has the operations, `reply.rs` their replies and the messages, `meta.rs` and
+//! `id.rs` the identities, `limits.rs` the constants, `reader.rs` what an operator reads. The memory store is here; every
+//! other engine is a crate of its own. Nothing here knows about handles, futures or guards.
 
 mod backoff;
 pub(crate) mod credentials;
