@@ -1,8 +1,11 @@
-//! [`Store`]: the interface of all stores, and the types that stores and local queues share.
+//! The seam between the locks and the engines.
 //!
-//! `docs/protocol.md` has the rules. `op.rs` has the operations, `reply.rs` their replies and the messages, `meta.rs` and
-//! `id.rs` the identities, `limits.rs` the constants, `reader.rs` what an operator reads. The memory store is here; every
-//! other engine is a crate of its own. Nothing here knows about handles, futures or guards.
+//! An [`Engine`] is a kind of store at an address. It opens a [`Store`], which gets [`Request`]s and reports to [`Events`], and
+//! a [`Reader`] for operators. [`State`] has the rules of the locks, with which engines are compared. `docs/engines.md` walks
+//! through a toy engine; `docs/protocol.md` says what each operation does.
+//!
+//! Nothing here knows about handles, futures or guards. The module is for the authors of engines, and may change with every
+//! version before 1.0.
 
 mod backoff;
 pub(crate) mod credentials;
@@ -140,8 +143,8 @@ pub trait Events: Send + Sync + 'static {
 
 /// An implementation of the lock operations.
 pub trait Store: Send + Sync + 'static {
-    /// Submits a request. While a connection lasts, the store executes the requests of one member in the order of
-    /// submission. A store in this process returns the answer at once. So does a store that cannot take the request, for
+    /// Submits a request. While a connection lasts, the store executes the requests of one member for one name in the order
+    /// of submission. A store in this process returns the answer at once. So does a store that cannot take the request, for
     /// example after [`close`](Self::close). Otherwise the store returns `None`, and calls [`Events::answered`] exactly once
     /// for each request.
     ///

@@ -1,7 +1,7 @@
 //! A toy engine, `toy://name`: a server that is a thread of this process. `docs/engines.md` walks through it, and the
 //! conformance suite runs on it.
 //!
-//! The server runs the rules of the locks on a [`State`] for each name. An engine for a database would have these rules
+//! The server runs the rules of the locks on a `State` for each name. An engine for a database would have these rules
 //! in the database's own language.
 
 mod reader;

@@ -126,7 +126,7 @@ fn number(variable: &str) -> Option<u64> {
 }
 
 /// Compares the subjects that `new` makes with the rules, on all processors. `expected` are kinds of outcomes that some run
-/// must meet in addition to [`USUAL`]; otherwise the test has proved little.
+/// must meet in addition to `USUAL`; otherwise the test has proved little.
 pub fn compare<S: Subject>(new: impl Fn() -> S + Sync, expected: &[&str]) {
     if let Some(seed) = number("AUTO_MUTEX_SEED") {
         return run(&mut new(), seed, &mut HashSet::new());
