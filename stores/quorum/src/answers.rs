@@ -13,7 +13,9 @@ impl Quorum {
         match (&request.op, result) {
             // A release in a wake queue is not repeated, because places there expire within seconds.
             (Op::Release { .. }, _) if is_wake_queue(&request.name) => {}
-            (Op::Release { ticket, .. }, Ok(_)) => self.nodes.note_released(node, *ticket),
+            (Op::Release { ticket, .. }, Ok(_)) => {
+                self.nodes.all[node].pending.remove(ticket);
+            }
             (Op::Release { .. }, Err(error)) => self.note_unreleased(node, request, error),
             (Op::Signal { .. }, Ok(Reply::Signalled { count })) => {
                 self.note_woken(&request.name, *count);

@@ -116,9 +116,9 @@ impl Driver {
             match quorum.next() {
                 Some(next) => {
                     let wait = Instant::now().until(next);
-                    drop(timeout(wait, self.store.changed()).await);
+                    drop(timeout(wait, self.store.changed.notified()).await);
                 }
-                None => self.store.changed().await,
+                None => self.store.changed.notified().await,
             }
         }
         quorum.nodes.close();

@@ -144,10 +144,10 @@ impl Quorum {
                 }
                 self.listen_again(node);
             }
-            Input::Closed(node, closing) => self.nodes.note_closed(node, closing),
+            Input::Closed(node, closing) => self.nodes.all[node].closing = closing,
             Input::Down(node, error) => self.down(node, error),
             Input::StillDown(node, error) => {
-                self.nodes.note_down(node, error);
+                self.nodes.all[node].down = Some(error);
                 if !self.connected {
                     let error = self.nodes.disconnected();
                     self.events.still_disconnected(Node::ONLY, error);
@@ -165,7 +165,7 @@ impl Quorum {
     }
 
     fn down(&mut self, node: usize, error: StoreError) {
-        self.nodes.note_down(node, error);
+        self.nodes.all[node].down = Some(error);
         if self.connected && !self.nodes.are_connected() {
             self.connected = false;
             let error = self.nodes.disconnected();

@@ -6,7 +6,7 @@ use std::time::Duration;
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{
     Answer, GrantBlock, Instant, LONGEST_LEASE, Name, Op, Request, RequestId, Store,
-    StoreErrorKind, Ticket, TicketMap, not_yet, tell,
+    StoreErrorKind, TicketMap, not_yet, tell,
 };
 
 use super::votes::{Votes, majority};
@@ -31,8 +31,8 @@ pub(super) struct PendingRelease {
 
 pub(super) struct Node {
     store: Arc<dyn Store>,
-    down: Option<StoreError>,
-    closing: Option<GrantBlock>,
+    pub(super) down: Option<StoreError>,
+    pub(super) closing: Option<GrantBlock>,
     pub(super) pending: TicketMap<PendingRelease>,
     /// Since the node was last reachable, because too many were pending.
     pub(super) dropped: u64,
@@ -95,10 +95,6 @@ impl Nodes {
         self.up() >= self.majority()
     }
 
-    pub(super) fn note_closed(&mut self, node: usize, closing: Option<GrantBlock>) {
-        self.all[node].closing = closing;
-    }
-
     /// After this, a majority of the nodes grants; `None` if one grants now, or cannot be reached.
     pub(super) fn closing(&self) -> Option<GrantBlock> {
         let closing = self.reachable().filter_map(|node| self.all[node].closing);
@@ -107,10 +103,6 @@ impl Nodes {
         let open = self.up() - closing.len();
         let missing = self.majority().checked_sub(open + 1)?;
         closing.get(missing).copied()
-    }
-
-    pub(super) fn note_down(&mut self, node: usize, error: StoreError) {
-        self.all[node].down = Some(error);
     }
 
     pub(super) fn note_up(&mut self, node: usize) {
@@ -169,10 +161,6 @@ impl Nodes {
         } else {
             self.add_pending(node, name, &op, false);
         }
-    }
-
-    pub(super) fn note_released(&mut self, node: usize, ticket: Ticket) {
-        self.all[node].pending.remove(&ticket);
     }
 
     /// `refused`: the node has answered, but keeps the ticket.

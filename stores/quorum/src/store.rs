@@ -26,7 +26,7 @@ pub(super) enum Input {
 pub(crate) struct QuorumStore {
     pub(super) nodes: Vec<Arc<dyn Store>>,
     inbox: Mutex<Inbox>,
-    changed: Notify,
+    pub(super) changed: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -48,10 +48,6 @@ impl QuorumStore {
     pub(super) fn take(&self) -> (VecDeque<Input>, bool) {
         let mut inbox = lock(&self.inbox);
         (std::mem::take(&mut inbox.inputs), !inbox.closed)
-    }
-
-    pub(super) async fn changed(&self) {
-        self.changed.notified().await;
     }
 }
 

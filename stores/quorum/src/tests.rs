@@ -647,7 +647,7 @@ fn shares_of_one_owner_have_one_token_although_a_node_lags_behind() {
 fn releases_that_are_too_many_to_keep_are_counted() {
     let (mut quorum, _, _) = quorum(3);
     let nodes = &mut quorum.nodes;
-    nodes.note_down(0, StoreError::disconnected("cut"));
+    nodes.all[0].down = Some(StoreError::disconnected("cut"));
     let name = Name::from_escaped("m");
     for _ in 0..MOST_PENDING + 2 {
         let release = Op::Release {

@@ -46,7 +46,7 @@ impl Sentinels {
 
     pub(super) async fn resolve(&self, limits: Limits) -> Result<Primary, ConnectError> {
         let mut best: Option<Primary> = self.latest.borrow().clone();
-        let (mut unknown, mut failed) = (false, None);
+        let (mut unknown, mut failed) = (false, Vec::new());
         for (address, answer) in self.answers(limits).await {
             match answer {
                 Ok(Some((primary, others))) => {
@@ -61,10 +61,7 @@ impl Sentinels {
                     tell(move || {
                         tracing::debug!(address = asked, error = why, "a sentinel cannot be asked");
                     });
-                    let known = failed.as_ref().map(|(_, known)| worth(known));
-                    if known.is_none_or(|known| known <= worth(&error)) {
-                        failed = Some((address, error));
-                    }
+                    failed.push((address, error));
                 }
             }
         }
@@ -76,6 +73,7 @@ impl Sentinels {
         if unknown {
             return Err(ConnectError::UnknownService(self.endpoint.service.clone()));
         }
+        let failed = failed.into_iter().max_by_key(|(_, error)| worth(error));
         Err(match failed {
             Some((_, ConnectError::Unreachable(error))) => ConnectError::NoSentinel(error),
             Some((_, ConnectError::Silent(error))) => ConnectError::SilentSentinels(error),

@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::io::{ErrorKind, Result, Write as _};
 use std::time::Duration;
 
-use auto_mutex_core::store::Dialer;
+use auto_mutex_core::store::{Address, Dialer};
 use tokio::time::timeout;
 
 use super::super::limits::Limits;
@@ -17,8 +17,11 @@ const RECORD: &[u8] = &[0x16, 3, 1, 0, 5, 1, 0, 0, 1, 0];
 
 pub(crate) const TLS_ALERT: [u8; 2] = [0x15, 3];
 
-pub(super) async fn speaks_tls(host: &str, port: u16, dialer: Option<&Dialer>) -> bool {
-    let answer = timeout(PATIENCE, ask(host, port, dialer, RECORD)).await;
+pub(crate) async fn speaks_tls(address: &Address, dialer: Option<&Dialer>) -> bool {
+    let Address::Tcp { host, port } = address else {
+        return false;
+    };
+    let answer = timeout(PATIENCE, ask(host, *port, dialer, RECORD)).await;
     matches!(answer, Ok(Ok(TLS_ALERT)))
 }
 

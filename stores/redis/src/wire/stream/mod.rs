@@ -10,10 +10,11 @@ mod tls;
 use std::io;
 use std::task::{Context, Poll};
 
-use auto_mutex_core::store::{Address, Dialer};
+use auto_mutex_core::store::Address;
 use tokio::net::UnixStream;
 
 pub(super) use self::guess::TLS_ALERT;
+pub(crate) use self::guess::speaks_tls;
 use self::socket::Socket;
 use super::limits::Limits;
 use crate::wire::Transport;
@@ -23,13 +24,6 @@ pub(crate) enum Stream {
     Plain(Socket),
     #[cfg(feature = "tls-no-provider")]
     Tls(Box<tls::Session>),
-}
-
-pub(crate) async fn speaks_tls(address: &Address, dialer: Option<&Dialer>) -> bool {
-    match address {
-        Address::Tcp { host, port } => guess::speaks_tls(host, *port, dialer).await,
-        Address::Unix(_) => false,
-    }
 }
 
 impl Stream {
