@@ -204,34 +204,33 @@ impl Connector {
     }
 
     async fn prepared(&self, limits: Limits) -> Result<Ready, ConnectError> {
-        let Self {
-            access,
-            scripts,
-            guard,
-            member,
-            reads,
-            connect_timeout,
-            ..
-        } = self;
+        let (access, scripts, reads) = (&self.access, &*self.scripts, self.reads);
         let name = match reads {
             true => READER.to_owned(),
-            false => format!("auto_mutex:{member}"),
+            false => format!("auto_mutex:{}", self.member),
         };
         let server = self.route.resolve(limits).await?;
         let (address, name) = (&server.address, Some(name.as_str()));
         let opened = hello::open(address, access, scripts.are_of_cluster(), name, limits).await?;
         let (mut connection, granted, takes_introductions) = opened;
-        let renewal = Renewal::new(&access.login, address, *connect_timeout, granted);
+        let renewal = Renewal::new(&access.login, address, self.connect_timeout, granted);
         let introduces = takes_introductions && !reads;
         let (missing, lag) = self.loaded(&mut connection, introduces, limits).await?;
         let knew_scripts = missing.is_empty();
         if !knew_scripts {
-            let key = lock(&guard.keys).of_loading().filter(|_| !reads);
-            loading::supply(&mut connection, scripts, key.as_deref(), *member, missing).await?;
+            let key = lock(&self.guard.keys).of_loading().filter(|_| !reads);
+            loading::supply(
+                &mut connection,
+                scripts,
+                key.as_deref(),
+                self.member,
+                missing,
+            )
+            .await?;
         }
         let term = match reads {
             true => Term::default(),
-            false => Term::ask(&mut connection, scripts, guard, lag).await?,
+            false => Term::ask(&mut connection, scripts, &self.guard, lag).await?,
         };
         Ok(Ready {
             server,

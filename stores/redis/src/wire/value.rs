@@ -75,14 +75,7 @@ pub(crate) struct Garbage;
 
 pub(super) fn parse(bytes: &[u8]) -> Result<Value<'_>, Garbage> {
     let mut rest = bytes;
-    let value = match rest.split_first() {
-        Some((b'>', _)) => {
-            rest = &rest[1..];
-            let count = count(&mut rest)?;
-            Value::Push(values(&mut rest, count, 1)?)
-        }
-        _ => value(&mut rest, 0)?,
-    };
+    let value = value(&mut rest, 0)?;
     if rest.is_empty() {
         Ok(value)
     } else {
@@ -117,10 +110,8 @@ fn value<'a>(rest: &mut &'a [u8], depth: usize) -> Result<Value<'a>, Garbage> {
             [_, _, _, b':', text @ ..] => Value::Text(text),
             _ => return Err(Garbage),
         },
-        b'*' | b'~' => {
-            let count = count(rest)?;
-            Value::List(values(rest, count, depth + 1)?)
-        }
+        b'*' | b'~' => Value::List(values(rest, depth + 1)?),
+        b'>' if depth == 0 => Value::Push(values(rest, depth + 1)?),
         b'%' => Value::Map(pairs(rest, depth + 1)?),
         b'|' => {
             pairs(rest, depth + 1)?;
@@ -130,7 +121,8 @@ fn value<'a>(rest: &mut &'a [u8], depth: usize) -> Result<Value<'a>, Garbage> {
     })
 }
 
-fn values<'a>(rest: &mut &'a [u8], count: usize, depth: usize) -> Result<Vec<Value<'a>>, Garbage> {
+fn values<'a>(rest: &mut &'a [u8], depth: usize) -> Result<Vec<Value<'a>>, Garbage> {
+    let count = count(rest)?;
     // Each value takes three bytes at least, which limits the allocation for an announced count.
     let mut values = Vec::with_capacity(count.min(rest.len() / 3));
     for _ in 0..count {

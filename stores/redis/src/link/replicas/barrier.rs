@@ -117,15 +117,15 @@ impl Barrier {
         let left = ends.saturating_duration_since(Instant::now());
         let opens = ready.term.opens().max(self.pipeline.opens());
         let mut question = redis::pipe();
-        let touches: Vec<_> = batch.iter().map(touch).collect();
-        for (answer, op) in batch.iter().zip(&touches) {
-            question.add_command(connector.evaluation(&answer.request.name, op, opens));
+        for answer in batch {
+            let name = &answer.request.name;
+            question.add_command(connector.evaluation(name, &touch(answer), opens));
         }
         // For WAIT, a zero means no timeout.
         let millis = (left.as_millis() as u64).max(1);
         question.cmd("WAIT").arg(self.replicas.count).arg(millis);
         let question = question.get_packed_pipeline();
-        let answers = answers(&mut ready.connection, &question, batch, &touches, left / 2);
+        let answers = answers(&mut ready.connection, &question, batch, left / 2);
         timeout_at(ends + GRACE, answers).await.map_err(late)?
     }
 }
@@ -142,16 +142,15 @@ async fn answers(
     connection: &mut Connection,
     question: &[u8],
     batch: &[Answer],
-    touches: &[Op],
     reply_timeout: Duration,
 ) -> Result<Vec<u32>, String> {
     let lost = |error: std::io::Error| error.to_string();
     connection.send(question).await.map_err(lost)?;
     let mut holds = Vec::with_capacity(batch.len());
     let mut refused = None;
-    for (answer, op) in batch.iter().zip(touches) {
+    for answer in batch {
         let reply = timeout(reply_timeout, connection.reply()).await;
-        let result = reply::parse(&reply.map_err(late)?.map_err(lost)?, op);
+        let result = reply::parse(&reply.map_err(late)?.map_err(lost)?, &touch(answer));
         let token = granted(answer).map(|(_, token)| token);
         holds.push(matches!(result, Ok(Reply::Granted { token: now, .. }) if Some(now) == token));
         refused = refused.or(result.err());
