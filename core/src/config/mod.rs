@@ -276,7 +276,9 @@ impl Config {
     /// [`connect_lazily`](Self::connect_lazily).
     pub fn connect_timeout(self, time: impl IntoDuration) -> Self {
         let time = settings::time(time);
-        self.set("connect_timeout", time, |it| &mut it.connect_timeout)
+        self.set("connect_timeout", time, |it| {
+            &mut it.options.connect_timeout
+        })
     }
 
     /// Lets the program itself connect to a host and port: through a SOCKS proxy, an SSH tunnel, or with another TLS
@@ -406,7 +408,7 @@ impl Config {
     /// has become the primary, nothing is granted for the same time, even if this option is off. A store in this
     /// process (`memory://`) does not outlive its clients, so it needs no guard.
     pub fn restart_guard(mut self, on: bool) -> Self {
-        self.settings.restart_guard = Some(on);
+        self.settings.options.restart_guard = on;
         self
     }
 
@@ -414,7 +416,7 @@ impl Config {
     /// after a failover. Only for tests that show this failure.
     #[doc(hidden)]
     pub fn failover_guard(mut self, on: bool) -> Self {
-        self.settings.failover_guard = on;
+        self.settings.options.failover_guard = on;
         self
     }
 
@@ -435,7 +437,7 @@ impl Config {
     /// ```
     pub fn longest_lease(self, time: impl IntoDuration) -> Self {
         let lease = settings::lease(time);
-        self.set("longest_lease", lease, |it| &mut it.longest_lease)
+        self.set("longest_lease", lease, |it| &mut it.options.longest_lease)
     }
 
     /// Lets a grant count only when `count` replicas of the server have it. A call waits for the replicas for at most
@@ -457,7 +459,7 @@ impl Config {
     /// ```
     pub fn replicas(self, count: u32, timeout: impl IntoDuration) -> Self {
         let replicas = settings::replicas(count, timeout);
-        self.set("replicas", replicas, |it| &mut it.replicas)
+        self.set("replicas", replicas, |it| &mut it.options.replicas)
     }
 
     /// Asks `provider` for the user and the password of every connection, instead of taking them from the URL. Use it

@@ -23,7 +23,7 @@ mod shared_str;
 
 pub use self::backoff::{Backoff, Trouble, jittered};
 pub(crate) use self::engine::of_several;
-pub use self::engine::{Checked, Driver, Engine, Layout, Opening, Parsed, Scheme, Several};
+pub use self::engine::{Checked, Driver, Engine, Layout, Parsed, Scheme, Several, Unconnected};
 pub use self::engine::{decode, invalid, open, parse, same_kind};
 pub use self::grant_block::{Cause, GrantBlock};
 pub use self::id::{MemberId, Ticket, TicketMap};

@@ -5,10 +5,8 @@ use std::sync::Arc;
 use super::{MemoryStore, Space};
 use crate::base::error::SetupError;
 use crate::store::credentials::Source;
-use crate::store::engine::{
-    Checked, Driver, Engine, Layout, Opening, Scheme, decode, invalid, same_kind,
-};
-use crate::store::{Options, Reader, Store};
+use crate::store::engine::{Checked, Engine, Layout, Scheme, decode, invalid, same_kind};
+use crate::store::{MemberId, Options, Reader, Unconnected};
 
 inventory::submit! {
     Scheme { names: &["memory"], parse: |_, name| Ok(Arc::new(MemoryEndpoint::parse(name)?)) }
@@ -62,8 +60,8 @@ impl Engine for MemoryEndpoint {
         }
     }
 
-    fn unconnected(&self, opening: &Opening<'_>) -> (Arc<dyn Store>, Box<dyn Driver>) {
-        let (store, driver) = MemoryStore::open(self.shared.as_deref(), opening.member);
+    fn unconnected(&self, _: &Options, member: MemberId) -> Unconnected {
+        let (store, driver) = MemoryStore::open(self.shared.as_deref(), member);
         (store, Box::new(driver))
     }
 
