@@ -12,6 +12,8 @@ pub(super) struct Class {
     self_type: &'static str,
     label: String,
     name: String,
+    /// Set once the names of the class were compared with those of other sites.
+    pub(super) compared: OnceLock<()>,
     next: OnceLock<Box<Self>>,
 }
 
@@ -19,6 +21,11 @@ impl Site {
     /// The label of the holds of a call, where `Self` has the type `self_type`. Only the first call of each type allocates.
     #[inline]
     pub(crate) fn label_of(&'static self, self_type: &'static str) -> &'static str {
+        &self.class_of(self_type).label
+    }
+
+    #[inline]
+    pub(super) fn class_of(&'static self, self_type: &'static str) -> &'static Class {
         let self_type = if self.is_fixed() { "" } else { self_type };
         let mut place = &self.classes;
         loop {
@@ -27,11 +34,12 @@ impl Site {
                     self_type,
                     label: self.name(),
                     name: self.template(|name| name.part(&type_name::bare(self_type))),
+                    compared: OnceLock::new(),
                     next: OnceLock::new(),
                 })
             });
             if class.self_type == self_type {
-                return &class.label;
+                return class;
             }
             place = &class.next;
         }

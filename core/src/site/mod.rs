@@ -23,7 +23,6 @@ pub use list::sites;
 #[non_exhaustive]
 pub struct Site {
     pub(crate) data: SiteData,
-    first_type: OnceLock<&'static str>,
     /// The values that are the same in all calls with the first client.
     of_client: OnceLock<OfClient>,
     /// Those of the types that the site was called with, if its names depend on the type of `Self`.
@@ -90,7 +89,6 @@ impl Site {
     pub const fn new(data: SiteData) -> Self {
         Self {
             data,
-            first_type: OnceLock::new(),
             of_client: OnceLock::new(),
             classes: OnceLock::new(),
         }
