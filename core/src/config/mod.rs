@@ -21,7 +21,7 @@ use crate::base::address::Dialer;
 use crate::base::duration::IntoDuration;
 use crate::base::error::SetupError;
 use crate::observer::{Observer, SharedObserver};
-use crate::store::credentials::{CredentialsProvider, Given, ServerKind, Source};
+use crate::store::credentials::{CredentialsProvider, Source};
 use crate::store::{Engine, engine, of_several};
 
 /// Which store to use, and the default options of its locks.
@@ -90,7 +90,7 @@ use crate::store::{Engine, engine, of_several};
 pub struct Config {
     settings: Settings,
     /// Not a part of the endpoint yet: each client asks its provider on a thread of its own.
-    credentials: Option<Given>,
+    credentials: Option<Source>,
     /// The error of the first option with an unusable value.
     unusable: Option<SetupError>,
 }
@@ -165,10 +165,9 @@ impl Config {
             reason: reason.into(),
         };
         settings.check().map_err(invalid)?;
-        if let Some(provider) = self.credentials {
+        if let Some(source) = self.credentials {
             // All sources of this client share one thread. Another client gets another thread.
-            let source = Source::new(provider, ServerKind::Server);
-            let asking = settings.engine.asking(&source);
+            let asking = settings.engine.asking(&source.of_client());
             settings.engine = asking.map_err(|reason| invalid(("credentials", reason)))?;
         }
         Ok(settings)
@@ -483,7 +482,7 @@ impl Config {
     /// longer than `connect_timeout`, set-up fails with [`SetupError::Credentials`]. After set-up, the client tries
     /// again.
     pub fn credentials(mut self, provider: impl CredentialsProvider) -> Self {
-        self.credentials = Some(Given::new(provider));
+        self.credentials = Some(Source::new(provider));
         self
     }
 

@@ -23,10 +23,7 @@ pub(super) struct Lane {
 }
 
 /// Dropped if its caller no longer waits for the reply. If the provider panics, no reply is sent.
-pub(super) struct Job {
-    pub(super) server: ServerAddress,
-    pub(super) reply: oneshot::Sender<Result<Granted, String>>,
-}
+pub(super) type Job = (ServerAddress, oneshot::Sender<Result<Granted, String>>);
 
 impl Lane {
     pub(super) fn start(provider: Arc<dyn Erased>) -> io::Result<Self> {
@@ -46,8 +43,8 @@ fn run(provider: Arc<dyn Erased>, mut coming: UnboundedReceiver<Job>, busy: &Arc
     let runtime = match Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
-            while let Some(job) = coming.blocking_recv() {
-                let _ = job.reply.send(Err(format!("has no runtime: {error}")));
+            while let Some((_, reply)) = coming.blocking_recv() {
+                let _ = reply.send(Err(format!("has no runtime: {error}")));
             }
             return;
         }
@@ -55,59 +52,56 @@ fn run(provider: Arc<dyn Erased>, mut coming: UnboundedReceiver<Job>, busy: &Arc
     runtime.block_on(async {
         while let Some(job) = coming.recv().await {
             // A panic of the provider ends only this task.
-            tokio::spawn(job.run(provider.clone(), busy.clone()));
+            tokio::spawn(answer(job, provider.clone(), busy.clone()));
         }
     });
     // Does not wait for blocking work that the provider may have started.
     runtime.shutdown_background();
 }
 
-impl Job {
-    async fn run(self, provider: Arc<dyn Erased>, busy: Arc<AtomicBool>) {
-        let Self { server, mut reply } = self;
-        let mut changed = {
+async fn answer((server, mut reply): Job, provider: Arc<dyn Erased>, busy: Arc<AtomicBool>) {
+    let mut changed = {
+        let _inside = Inside::new(&busy);
+        provider.changed()
+    };
+    let (early, asked) = {
+        let mut asking = None;
+        let asked = poll_fn(|cx| {
+            if reply.poll_closed(cx).is_ready() {
+                return Poll::Ready(None);
+            }
             let _inside = Inside::new(&busy);
-            provider.changed()
-        };
-        let (early, asked) = {
-            let mut asking = None;
-            let asked = poll_fn(|cx| {
-                if reply.poll_closed(cx).is_ready() {
-                    return Poll::Ready(None);
-                }
-                let _inside = Inside::new(&busy);
-                let (_, asking) = asking.get_or_insert_with(|| {
-                    let early = changed.as_mut().poll(cx).is_ready();
-                    (early, provider.credentials(&server))
-                });
-                asking.as_mut().poll(cx).map(Some)
-            })
-            .await;
-            let Some(asked) = asked else {
-                return;
-            };
-            (asking.is_some_and(|(early, _)| early), asked)
-        };
-        let (mut recall, recalled) = oneshot::channel();
-        let granted = match asked {
-            Ok(credentials) => Granted::new(credentials, recalled),
-            Err(error) => Err(format!("failed: {}", with_sources(&*error))),
-        };
-        if reply.send(granted).is_err() {
+            let (_, asking) = asking.get_or_insert_with(|| {
+                let early = changed.as_mut().poll(cx).is_ready();
+                (early, provider.credentials(&server))
+            });
+            asking.as_mut().poll(cx).map(Some)
+        })
+        .await;
+        let Some(asked) = asked else {
             return;
-        }
-        let wanted = early
-            || poll_fn(|cx| {
-                if recall.poll_closed(cx).is_ready() {
-                    return Poll::Ready(false);
-                }
-                let _inside = Inside::new(&busy);
-                changed.as_mut().poll(cx).map(|()| true)
-            })
-            .await;
-        if wanted {
-            let _ = recall.send(());
-        }
+        };
+        (asking.is_some_and(|(early, _)| early), asked)
+    };
+    let (mut recall, recalled) = oneshot::channel();
+    let granted = match asked {
+        Ok(credentials) => Granted::new(credentials, recalled),
+        Err(error) => Err(format!("failed: {}", with_sources(&*error))),
+    };
+    if reply.send(granted).is_err() {
+        return;
+    }
+    let wanted = early
+        || poll_fn(|cx| {
+            if recall.poll_closed(cx).is_ready() {
+                return Poll::Ready(false);
+            }
+            let _inside = Inside::new(&busy);
+            changed.as_mut().poll(cx).map(|()| true)
+        })
+        .await;
+    if wanted {
+        let _ = recall.send(());
     }
 }
 
