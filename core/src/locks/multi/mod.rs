@@ -1,6 +1,5 @@
 //! [`MultiLock`]: several mutexes, all or none. The store knows only the mutexes; [`take`] has the algorithm.
 
-mod budget;
 mod guard;
 mod lock;
 mod manage;
