@@ -13,7 +13,7 @@ pub use drain::{Drained, Unfinished};
 pub use global::{blocking_drain, drain, drain_until};
 pub use global::{blocking_ping, health, is_connected, ping};
 pub use global::{blocking_shutdown, client, setup, setup_async, shutdown};
-pub use health::{Health, LastError, ServerHealth};
+pub use health::{Health, LastError};
 pub use order::{assert_lock_order, lock_order};
 
 use crate::base::error::SetupError;
