@@ -143,9 +143,10 @@ impl<'a> Call<'a> {
 
     /// Turns the error of a wait for one lock into that of the whole call.
     fn of_call(&self, mut error: LockError) -> LockError {
+        let used_up =
+            matches!(self.patience, Patience::Poll { retries, .. } if self.retried >= retries);
         match &mut error {
-            LockError::Timeout { name, holder, .. } if matches!(self.patience, Patience::Poll { retries, .. } if self.retried >= retries) =>
-            {
+            LockError::Timeout { name, holder, .. } if used_up => {
                 return LockError::TooManyAttempts {
                     name: std::mem::take(name),
                     attempts: self.attempts,

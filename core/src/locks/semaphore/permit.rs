@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::existence::free;
+use super::free;
 use crate::base::error::LockError;
 use crate::base::wait::block_on;
 use crate::locks::handle::{Holding, guard_methods, inspected, single_guard_methods};
