@@ -1,6 +1,6 @@
 //! [`Lane`]: the thread that runs a provider, which may block or panic.
 
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
 use std::io;
 use std::sync::Arc;
 use std::task::Poll;
@@ -14,6 +14,7 @@ use super::provider::Erased;
 use super::{Granted, ServerAddress};
 use crate::base::error::with_sources;
 use crate::base::sync::atomic::{AtomicBool, Ordering};
+use crate::base::wait::first;
 
 /// A handle of a tokio runtime, which also runs between jobs: a provider may leave open connections in it.
 #[derive(Clone)]
@@ -51,37 +52,32 @@ fn run(provider: Arc<dyn Erased>, mut coming: UnboundedReceiver<Job>, busy: &Arc
     };
     runtime.block_on(async {
         while let Some(job) = coming.recv().await {
+            let mut answer = Box::pin(answer(job, provider.clone()));
+            let busy = busy.clone();
             // A panic of the provider ends only this task.
-            tokio::spawn(answer(job, provider.clone(), busy.clone()));
+            tokio::spawn(poll_fn(move |cx| {
+                let _inside = Inside::new(&busy);
+                answer.as_mut().poll(cx)
+            }));
         }
     });
     // Does not wait for blocking work that the provider may have started.
     runtime.shutdown_background();
 }
 
-async fn answer((server, mut reply): Job, provider: Arc<dyn Erased>, busy: Arc<AtomicBool>) {
-    let mut changed = {
-        let _inside = Inside::new(&busy);
-        provider.changed()
+async fn answer((server, mut reply): Job, provider: Arc<dyn Erased>) {
+    let mut changed = provider.changed();
+    let asking = async {
+        // Polled before the provider is asked, so that no later change is missed.
+        let early = poll_fn(|cx| Poll::Ready(changed.as_mut().poll(cx).is_ready())).await;
+        Some((early, provider.credentials(&server).await))
     };
-    let (early, asked) = {
-        let mut asking = None;
-        let asked = poll_fn(|cx| {
-            if reply.poll_closed(cx).is_ready() {
-                return Poll::Ready(None);
-            }
-            let _inside = Inside::new(&busy);
-            let (_, asking) = asking.get_or_insert_with(|| {
-                let early = changed.as_mut().poll(cx).is_ready();
-                (early, provider.credentials(&server))
-            });
-            asking.as_mut().poll(cx).map(Some)
-        })
-        .await;
-        let Some(asked) = asked else {
-            return;
-        };
-        (asking.is_some_and(|(early, _)| early), asked)
+    let given_up = async {
+        reply.closed().await;
+        None
+    };
+    let Some((early, asked)) = first(given_up, asking).await else {
+        return;
     };
     let (mut recall, recalled) = oneshot::channel();
     let granted = match asked {
@@ -91,15 +87,17 @@ async fn answer((server, mut reply): Job, provider: Arc<dyn Erased>, busy: Arc<A
     if reply.send(granted).is_err() {
         return;
     }
-    let wanted = early
-        || poll_fn(|cx| {
-            if recall.poll_closed(cx).is_ready() {
-                return Poll::Ready(false);
-            }
-            let _inside = Inside::new(&busy);
-            changed.as_mut().poll(cx).map(|()| true)
-        })
-        .await;
+    let wanted = early || {
+        let unused = async {
+            recall.closed().await;
+            false
+        };
+        let changed = async {
+            changed.await;
+            true
+        };
+        first(unused, changed).await
+    };
     if wanted {
         let _ = recall.send(());
     }
