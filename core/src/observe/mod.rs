@@ -23,7 +23,7 @@ pub(crate) fn begin(observer: &SharedObserver) {
     let counters = Metric::ALL.iter().copied();
     let counters = counters.filter(|metric| metric.kind() != MetricKind::Histogram);
     for site in sites() {
-        let labels = LockLabels::new(site.label_of(""), site.hold_kind());
+        let labels = LockLabels::new(site.label_of(""), site.data.kind);
         for metric in counters.clone() {
             match metric {
                 Metric::Lost => LossCause::ALL

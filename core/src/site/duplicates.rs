@@ -65,7 +65,7 @@ impl Known {
         }
         sites.push(site);
         let news = sites.len() > 1
-            && !sites.iter().all(|site| site.data.attribute.is_per_type())
+            && !sites.iter().all(|site| site.is_per_type())
             && self.reported.insert(address(site));
         news.then(|| (name, sites.clone()))
     }

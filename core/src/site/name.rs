@@ -70,7 +70,7 @@ impl Site {
             Owner::SelfType => add_self(&mut name),
             Owner::Named(_) => {}
         }
-        if !self.data.attribute.is_per_type() {
+        if !self.is_per_type() {
             name.part(self.data.function);
         }
         name
@@ -79,8 +79,7 @@ impl Site {
     /// If the functions of a type share a lock, the name gets an empty part in place of the function before a key, so that
     /// the key is never taken for a function.
     fn before_key(&self, mut scope: NameBuilder, parts: usize) -> NameBuilder {
-        let has_function =
-            matches!(self.data.owner, Owner::Named(_)) || !self.data.attribute.is_per_type();
+        let has_function = matches!(self.data.owner, Owner::Named(_)) || !self.is_per_type();
         if parts > 0 && !has_function {
             scope.part("");
         }
@@ -99,7 +98,7 @@ impl Site {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{data, site};
-    use super::super::{Attribute, SiteData};
+    use super::super::{HoldKind, SiteData};
     use super::*;
 
     fn name(site: &Site, client: Option<&str>) -> String {
@@ -130,10 +129,10 @@ mod tests {
 
     #[test]
     fn readers_and_writers_of_a_type_share_a_name() {
-        for attribute in [Attribute::Read, Attribute::Write] {
+        for kind in [HoldKind::Reader, HoldKind::Writer] {
             let site = |owner| {
                 Site::new(SiteData {
-                    attribute,
+                    kind,
                     key: &["{n}"],
                     ..data(owner)
                 })
