@@ -2,7 +2,6 @@
 
 mod engine;
 mod inspector;
-mod record;
 pub(crate) mod state;
 #[cfg(repository)]
 #[cfg(test)]
