@@ -222,7 +222,8 @@ mod tests {
     #[test]
     fn a_reference_is_what_it_refers_to() {
         fn lent<T: ToDuration + Clone>(value: T) -> (Span, bool) {
-            (span(&&value), <&&T>::HAS_UNIT)
+            let twice = &&value;
+            (span(twice), <&&T>::HAS_UNIT)
         }
         let five = || Ok(Duration::from_secs(5));
         assert_eq!(lent(Duration::from_secs(5)), (five(), true));
