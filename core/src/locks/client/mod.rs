@@ -21,7 +21,6 @@ use crate::base::wait::{block_on, on_thread};
 use crate::caller;
 use crate::config::{Config, Settings};
 use crate::engine;
-use crate::locks::handle::freed;
 use crate::member::exit;
 use crate::observe;
 use crate::queue::{Member, OpenClient};
@@ -220,7 +219,7 @@ impl Client {
         let token = token / TOKENS_OF_A_GRANT;
         let kick = Op::Kick { token };
         let asked = self.member().with_queue(name, |local| local.query(&kick))?;
-        Ok(freed(&block_on(asked.wait())?))
+        Ok(block_on(asked.wait())?.count() > 0)
     }
 }
 

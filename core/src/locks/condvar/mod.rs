@@ -16,7 +16,7 @@ use crate::locks::handle::{AcquireTarget, Guard, Handle, Holding};
 use crate::locks::mutex::MutexGuard;
 use crate::observe::BY_HAND;
 use crate::queue::{Acquire, Answered, Hold, Past, Patience, Want, Watch};
-use crate::store::{Meta, Op, Owner, Reply, Share, Signal, Ticket};
+use crate::store::{Meta, Op, Owner, Share, Signal, Ticket};
 
 /// Lets the holder of a [`Mutex`](crate::Mutex) wait until any process reports a change of the protected resource.
 ///
@@ -111,12 +111,12 @@ impl Condvar {
     ///
     /// The notification is sent, whether or not the future completes.
     pub async fn notify_one(&self) -> Result<bool, LockError> {
-        Ok(count(&self.notify(Signal::One)?.wait().await?) > 0)
+        Ok(self.notify(Signal::One)?.wait().await?.count() > 0)
     }
 
     /// Like [`notify_one`](Self::notify_one), but blocks the thread. The errors are the same.
     pub fn blocking_notify_one(&self) -> Result<bool, LockError> {
-        Ok(count(&self.notify(Signal::One)?.blocking_wait()?) > 0)
+        Ok(self.notify(Signal::One)?.blocking_wait()?.count() > 0)
     }
 
     /// Wakes all waiters, and returns their number. Each waiter continues when it gets the mutex, one after another.
@@ -129,7 +129,7 @@ impl Condvar {
     ///
     /// Like [`notify_one`](Self::notify_one).
     pub async fn notify_all(&self) -> Result<u64, LockError> {
-        Ok(count(&self.notify(Signal::All)?.wait().await?))
+        Ok(self.notify(Signal::All)?.wait().await?.count())
     }
 
     /// Like [`notify_all`](Self::notify_all), but blocks the thread.
@@ -138,7 +138,7 @@ impl Condvar {
     ///
     /// The errors of [`notify_one`](Self::notify_one).
     pub fn blocking_notify_all(&self) -> Result<u64, LockError> {
-        Ok(count(&self.notify(Signal::All)?.blocking_wait()?))
+        Ok(self.notify(Signal::All)?.blocking_wait()?.count())
     }
 
     fn notify(&self, signal: Signal) -> Result<Answered, LockError> {
@@ -259,13 +259,6 @@ impl Condvar {
         let mut want = target.want(&caller, share, terms, BY_HAND, patience)?;
         want.relies = true;
         target.join(&caller, &mut want, &[])
-    }
-}
-
-fn count(reply: &Reply) -> u64 {
-    match reply {
-        Reply::Signalled { count } => *count,
-        _ => 0,
     }
 }
 

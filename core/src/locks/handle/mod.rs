@@ -26,7 +26,7 @@ pub use self::info::{LockInfo, Waiter};
 pub(crate) use self::last::Last;
 pub(crate) use self::options::{Options, Reentry, option_methods};
 pub(crate) use self::owned::owned;
-pub(crate) use self::query::{freed, inspected, query_methods};
+pub(crate) use self::query::query_methods;
 pub(crate) use self::take::{Taking, log_obtained, unless_taken};
 pub(crate) use self::target::AcquireTarget;
 use crate::base::error::LockError;

@@ -8,10 +8,10 @@ use crate::base::duration::{IntoDuration, refreshed};
 use crate::base::error::LockError;
 use crate::base::wait::block_on;
 use crate::locks::client::Client;
-use crate::locks::handle::{Handle, Holding, Reentry, freed, inspected, owned};
+use crate::locks::handle::{Handle, Holding, Reentry, owned};
 use crate::locks::handle::{guard_methods, option_methods, query_methods};
 use crate::locks::handle::{single_guard_methods, unlock_methods};
-use crate::store::{Op, Owner, Reply, Share};
+use crate::store::{Op, Owner, Share};
 
 /// A lock with at most one holder at a time in the whole cluster.
 ///
@@ -213,7 +213,7 @@ impl Mutex {
             return Ok(true);
         }
         match self.handle.ask_for_owner(|_| Op::Inspect)? {
-            Some(asked) => Ok(self.handle.is_owner(&inspected(asked.wait().await?))),
+            Some(asked) => Ok(self.handle.is_owner(&asked.wait().await?.into_record())),
             None => Ok(false),
         }
     }
@@ -238,9 +238,9 @@ impl Mutex {
         let expire = refreshed(expire)?;
         let elsewhere = |owner| Op::Refresh { owner, expire };
         match self.handle.ask_for_owner(elsewhere)? {
-            Some(asked) => match asked.wait().await? {
-                Reply::Told { holders } if holders > 0 => Ok(()),
-                _ => Err(self.handle.not_held()?),
+            Some(asked) => match asked.wait().await?.count() {
+                0 => Err(self.handle.not_held()?),
+                _ => Ok(()),
             },
             None => self.handle.refresh(expire)?.wait().await,
         }
@@ -270,7 +270,7 @@ impl Mutex {
             held |= unlocked.wait().await?.is_some();
         }
         if let Some(asked) = elsewhere {
-            held |= freed(&asked.wait().await?);
+            held |= asked.wait().await?.count() > 0;
         }
         Ok(held)
     }

@@ -41,10 +41,9 @@ impl Reader for Arc<Space> {
         let (now, nobody) = (self.now(), MemberId::random());
         let states = names.iter().map(|name| {
             let state = inner.names.get_mut(name);
-            match state.map(|state| state.apply(now, nobody, &Op::Inspect, &mut |_, _| false)) {
-                Some(Reply::Info(record)) => Ok(record),
-                _ => Ok(Default::default()),
-            }
+            let reply =
+                state.map(|state| state.apply(now, nobody, &Op::Inspect, &mut |_, _| false));
+            Ok(reply.map(Reply::into_record).unwrap_or_default())
         });
         let names = states.collect();
         Box::pin(ready(Ok(Snapshot { now, names })))
