@@ -191,7 +191,8 @@ pub fn decode(text: &str) -> Result<String, SetupError> {
 
 /// The error for a URL that cannot be used. The reason must not repeat any part of the URL.
 pub fn invalid(reason: impl Into<String>) -> SetupError {
-    SetupError::invalid_url(reason)
+    let reason = reason.into();
+    SetupError::InvalidUrl { reason }
 }
 
 /// The `other` engine, if it is of the same kind.
