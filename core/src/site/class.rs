@@ -5,7 +5,7 @@
 use std::ptr;
 use std::sync::OnceLock;
 
-use super::{Site, list, type_name};
+use super::{Site, list};
 
 #[derive(Debug)]
 pub(super) struct Class {
@@ -33,7 +33,7 @@ impl Site {
                 Box::new(Class {
                     self_type,
                     label: self.name(),
-                    name: self.template(|name| name.part(&type_name::bare(self_type))),
+                    name: self.template(Some(self_type)),
                     compared: OnceLock::new(),
                     next: OnceLock::new(),
                 })

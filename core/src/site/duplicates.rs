@@ -51,7 +51,7 @@ impl Known {
         let known = sites.filter(|site| matches!(site.data.owner, Owner::Module | Owner::Type(_)));
         // The last entry of each name has all of its sites.
         let found: BTreeMap<_, _> = known
-            .filter_map(|site| self.add(site, &site.scope(namespace, "")))
+            .filter_map(|site| self.add(site, &site.scope(namespace, None)))
             .collect();
         found.into_iter().collect()
     }
@@ -169,7 +169,9 @@ mod tests {
         let (first, second) = (leaked(site(Owner::SelfType)), leaked(site(Owner::SelfType)));
         let mut known = Known::default();
         let mut add = |site: &'static Site, self_type: &'static str| {
-            known.add(site, &site.scope(None, self_type)).is_some()
+            known
+                .add(site, &site.scope(None, Some(self_type)))
+                .is_some()
         };
         assert!(!add(first, "a::Ledger"));
         assert!(!add(first, "b::Ledger"));
