@@ -83,11 +83,8 @@ impl Client {
 /// The lock order of all clients of this process that still exist: see [`Client::lock_order`].
 #[must_use]
 pub fn lock_order() -> Vec<OrderEdge> {
-    let members = members();
-    members
-        .iter()
-        .flat_map(|member| member.order().edges())
-        .collect()
+    let edges = |member: Arc<Member>| member.order().edges();
+    members().into_iter().flat_map(edges).collect()
 }
 
 /// Fails a test if any client of this process that still exists knows locks that are taken in opposite orders: see

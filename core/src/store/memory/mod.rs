@@ -1,7 +1,6 @@
 //! The memory store: locks within one process, the reference for every other store. The rules for a name are in [`state`].
 
 mod engine;
-mod inspector;
 pub(crate) mod state;
 #[cfg(repository)]
 #[cfg(test)]
