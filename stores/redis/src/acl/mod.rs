@@ -86,7 +86,7 @@ impl AclRule {
         self
     }
 
-    /// The rule with the commands that module `operator` and the command `auto-mutex` need in addition: to list
+    /// The rule with the commands that the module `operator` and the command `auto-mutex` need in addition: to list
     /// names, and to find keys that never expire. The rule for sentinels stays the same.
     ///
     /// ```
