@@ -10,15 +10,16 @@ use std::future::Future;
 use std::io;
 use std::str::FromStr;
 use std::sync::Arc;
+use std::time::Duration;
 
 pub use deadlock::Deadlock;
-use settings::Checked;
 pub use settings::Settings;
+use settings::{Checked, SHORTEST, at_least};
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::base::address::Dialer;
-use crate::base::duration::IntoDuration;
+use crate::base::duration::{IntoDuration, SHORTEST_EXPIRE};
 use crate::base::error::SetupError;
 use crate::observer::{Observer, SharedObserver};
 use crate::store::credentials::{CredentialsProvider, Source};
@@ -199,7 +200,7 @@ impl Config {
 
     /// Sets how long a lock may be held at most: 24 hours by default.
     pub fn expire(self, time: impl IntoDuration) -> Self {
-        let expire = settings::expire(time).map(Some);
+        let expire = at_least(SHORTEST_EXPIRE, time).map(Some);
         self.set("expire", expire, |it| &mut it.expire)
     }
 
@@ -211,7 +212,7 @@ impl Config {
 
     /// Sets how long to wait for a lock: without a limit by default. With zero a call does not wait.
     pub fn block(self, time: impl IntoDuration) -> Self {
-        let block = settings::length(time).map(Some);
+        let block = at_least(Duration::ZERO, time).map(Some);
         self.set("block", block, |it| &mut it.block)
     }
 
@@ -258,7 +259,7 @@ impl Config {
     /// # Ok(()) }
     /// ```
     pub fn deadlock_after(self, time: impl IntoDuration) -> Self {
-        let time = settings::time(time);
+        let time = at_least(SHORTEST, time);
         self.set("deadlock_after", time, |it| &mut it.deadlock_after)
     }
 
@@ -266,7 +267,7 @@ impl Config {
     /// wait tolerates a second at most. If the process did not run for a while (its machine slept), the store has a
     /// second to answer after the process continues.
     pub fn store_timeout(self, time: impl IntoDuration) -> Self {
-        let time = settings::time(time).map(Some);
+        let time = at_least(SHORTEST, time).map(Some);
         self.set("store_timeout", time, |it| &mut it.store_timeout)
     }
 
@@ -274,7 +275,7 @@ impl Config {
     /// allows more: up to 16 s for a reconnect, and up to four times this option for the first connection with
     /// [`connect_lazily`](Self::connect_lazily).
     pub fn connect_timeout(self, time: impl IntoDuration) -> Self {
-        let time = settings::time(time);
+        let time = at_least(SHORTEST, time);
         self.set("connect_timeout", time, |it| {
             &mut it.options.connect_timeout
         })

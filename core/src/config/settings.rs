@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Deadlock;
-use crate::base::duration::{IntoDuration, SHORTEST_EXPIRE, span};
+use crate::base::duration::{IntoDuration, span};
 use crate::base::error::{LockError, StoreError, StoreErrorKind};
 use crate::base::name::Name;
 use crate::observer::SharedObserver;
@@ -15,7 +15,7 @@ use crate::store::{Engine, Options, Replicas};
 
 const SHORTEST_LEASE: Duration = Duration::from_millis(100);
 /// The shortest time of most options: the resolution of the store's clock.
-const SHORTEST: Duration = Duration::from_millis(1);
+pub(super) const SHORTEST: Duration = Duration::from_millis(1);
 const LONGEST_NAMESPACE: usize = 256;
 /// The grant itself uses the first of its fencing tokens, and each handoff uses one more.
 const MOST_HANDOFFS: u32 = TOKENS_OF_A_GRANT as u32 - 1;
@@ -160,18 +160,6 @@ pub(super) fn lease(time: impl IntoDuration) -> Checked<Duration> {
     }
 }
 
-pub(super) fn length(time: impl IntoDuration) -> Checked<Duration> {
-    Ok(span(time)?)
-}
-
-pub(super) fn expire(time: impl IntoDuration) -> Checked<Duration> {
-    at_least(SHORTEST_EXPIRE, time)
-}
-
-pub(super) fn time(time: impl IntoDuration) -> Checked<Duration> {
-    at_least(SHORTEST, time)
-}
-
 /// Zero turns the warning off.
 pub(super) fn slow(time: impl IntoDuration) -> Checked<Option<Duration>> {
     match span(time)? {
@@ -204,7 +192,7 @@ pub(super) fn replicas(count: u32, timeout: impl IntoDuration) -> Checked<Option
     Ok(Some(Replicas { count, timeout }))
 }
 
-fn at_least(shortest: Duration, time: impl IntoDuration) -> Checked<Duration> {
+pub(super) fn at_least(shortest: Duration, time: impl IntoDuration) -> Checked<Duration> {
     let time = span(time)?;
     match time < shortest {
         true => Err(format!("{time:?} is shorter than {shortest:?}").into()),
