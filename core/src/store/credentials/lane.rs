@@ -2,6 +2,7 @@
 
 use std::future::{Future, poll_fn};
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::task::Poll;
 use std::thread;
@@ -56,8 +57,10 @@ fn run(provider: Arc<dyn Erased>, mut coming: UnboundedReceiver<Job>, busy: &Arc
             let busy = busy.clone();
             // A panic of the provider ends only this task.
             tokio::spawn(poll_fn(move |cx| {
-                let _inside = Inside::new(&busy);
-                answer.as_mut().poll(cx)
+                busy.store(true, Ordering::Relaxed);
+                let polled = catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(cx)));
+                busy.store(false, Ordering::Relaxed);
+                polled.unwrap_or_else(|panic| resume_unwind(panic))
             }));
         }
     });
@@ -100,20 +103,5 @@ async fn answer((server, mut reply): Job, provider: Arc<dyn Erased>) {
     };
     if wanted {
         let _ = recall.send(());
-    }
-}
-
-struct Inside<'a>(&'a AtomicBool);
-
-impl<'a> Inside<'a> {
-    fn new(busy: &'a AtomicBool) -> Self {
-        busy.store(true, Ordering::Relaxed);
-        Self(busy)
-    }
-}
-
-impl Drop for Inside<'_> {
-    fn drop(&mut self) {
-        self.0.store(false, Ordering::Relaxed);
     }
 }
