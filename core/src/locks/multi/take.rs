@@ -171,9 +171,7 @@ impl<'a> Call<'a> {
         let slots = self.slots.iter().zip(&self.targets);
         let missing = slots.filter(|(slot, _)| matches!(slot, Slot::Nothing));
         let names = missing.map(|(_, target)| &*target.name);
-        if names.clone().next().is_some() {
-            first.note_order(&self.caller, self.options.label(), names);
-        }
+        first.note_order(&self.caller, self.options.label(), names);
     }
 
     /// Reports the error, and releases all locks. Waits for the store to confirm, so that the caller finds them free, but
