@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use auto_mutex_core::ServerKind;
 use auto_mutex_core::store::{
-    Address, Checked, Dialer, Driver, Engine, Layout, MemberId, Opening, Options, Reader, Scheme,
-    Source, Store, same_kind,
+    Address, Checked, Dialer, Engine, Layout, MemberId, Options, Reader, Scheme, Source,
+    Unconnected, same_kind,
 };
 
 use crate::access::{Access, Login};
@@ -114,12 +114,13 @@ impl Engine for RedisEndpoint {
         }
     }
 
-    fn unconnected(&self, opening: &Opening<'_>) -> (Arc<dyn Store>, Box<dyn Driver>) {
+    fn unconnected(&self, options: &Options, member: MemberId) -> Unconnected {
         #[cfg(feature = "cluster")]
         if self.layout == Layout::Sharded {
-            return cluster::unconnected(self, opening);
+            return cluster::unconnected(self, options, member);
         }
-        let (store, driver) = unconnected(Connector::new(Route::of(self), &self.access, opening));
+        let connector = Connector::new(Route::of(self), &self.access, options, member);
+        let (store, driver) = unconnected(connector);
         (store, driver)
     }
 
@@ -128,12 +129,8 @@ impl Engine for RedisEndpoint {
         if self.layout == Layout::Sharded {
             return Box::new(cluster::Inspector::new(self, options));
         }
-        let opening = Opening {
-            options,
-            member: MemberId::random(),
-            is_voter: false,
-        };
-        let connector = Connector::new(Route::of(self), &self.access, &opening);
+        let member = MemberId::random();
+        let connector = Connector::new(Route::of(self), &self.access, options, member);
         Box::new(Inspector::new(connector))
     }
 }

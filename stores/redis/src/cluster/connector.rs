@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use auto_mutex_core::store::{Address, Driver, MemberId, Name, Node, Opening, Options, lock};
+use auto_mutex_core::store::{Address, Driver, MemberId, Name, Node, Options, lock};
 
 use super::epoch::epoch_keys;
 use super::primary::Primary;
@@ -73,13 +73,8 @@ impl Connector {
     }
 
     pub(super) fn of_node(&self, address: &Address) -> crate::Connector {
-        let opening = Opening {
-            options: &self.options,
-            member: self.member,
-            is_voter: false,
-        };
         let route = Route::Fixed(address.clone());
-        let mut connector = crate::Connector::new(route, &self.access, &opening);
+        let mut connector = crate::Connector::new(route, &self.access, &self.options, self.member);
         connector.scripts = Scripts::of_cluster();
         connector
     }

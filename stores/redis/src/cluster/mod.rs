@@ -19,7 +19,7 @@ mod topology;
 
 use std::sync::Arc;
 
-use auto_mutex_core::store::{Driver, Engine as _, Opening, Store};
+use auto_mutex_core::store::{Engine as _, MemberId, Options, Unconnected};
 
 use self::connector::Connector;
 pub(crate) use self::inspector::Inspector;
@@ -29,9 +29,10 @@ use crate::RedisEndpoint;
 
 pub(crate) fn unconnected(
     endpoint: &RedisEndpoint,
-    opening: &Opening<'_>,
-) -> (Arc<dyn Store>, Box<dyn Driver>) {
-    let connector = Connector::new(endpoint, opening.options, opening.member);
+    options: &Options,
+    member: MemberId,
+) -> Unconnected {
+    let connector = Connector::new(endpoint, options, member);
     let store = Arc::new(ClusterStore::new(endpoint.servers()));
     (store.clone(), Box::new(Refresher::new(store, connector)))
 }

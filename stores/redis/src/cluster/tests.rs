@@ -8,7 +8,7 @@ use std::time::Duration;
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{
     Address, Answer, Driver, Events, GrantBlock, Lease, MemberId, Message, Mode, Name, Node, Op,
-    Opening, Options, Request, RequestId, Share, Store, StoreErrorKind, Ticket, lock,
+    Options, Request, RequestId, Share, Store, StoreErrorKind, Ticket, lock,
 };
 
 use super::primary::Primary;
@@ -45,14 +45,10 @@ fn node(number: u16) -> (Arc<Primary>, Box<dyn Driver>) {
         failover_guard: false,
         longest_lease: Duration::from_secs(1),
         replicas: None,
-    };
-    let opening = Opening {
-        options: &options,
-        member: MemberId::random(),
         is_voter: false,
     };
     let route = Route::Fixed(address.clone());
-    let mut connector = Connector::new(route, &Access::default(), &opening);
+    let mut connector = Connector::new(route, &Access::default(), &options, MemberId::random());
     connector.scripts = Scripts::of_cluster();
     lock(&connector.guard.keys).keys.clear();
     connector.is_new = false;

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use auto_mutex_core::store::{Backoff, MemberId, Name, Op, Opening, Replicas, lock};
+use auto_mutex_core::store::{Backoff, MemberId, Name, Op, Options, Replicas, lock};
 use auto_mutex_core::{Guarantees, SetupError, StoreError, TlsError};
 use redis::Cmd;
 use tokio::time::{Instant, sleep, timeout_at};
@@ -62,17 +62,14 @@ pub(super) struct Ready {
 }
 
 impl Connector {
-    pub(crate) fn new(route: Route, access: &Access, opening: &Opening<'_>) -> Self {
-        let (options, member) = (opening.options, opening.member);
-        let mut guard = Guard::of(options);
-        guard.replicated = !opening.is_voter;
+    pub(crate) fn new(route: Route, access: &Access, options: &Options, member: MemberId) -> Self {
         Self {
             route,
             access: access.clone(),
             replicas: options.replicas,
             member,
             scripts: Scripts::of_server(),
-            guard,
+            guard: Guard::of(options),
             connect_timeout: options.connect_timeout,
             probe: Some(probe::name(member, 0)),
             reads: false,

@@ -70,7 +70,7 @@ impl Guard {
         Self {
             keys: Mutex::new(TermKeys::new(vec![EPOCH.to_owned()])),
             restart: options.restart_guard,
-            replicated: true,
+            replicated: !options.is_voter,
             failover: options.failover_guard,
             longest_lease: options.longest_lease,
         }

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::thread;
 
-use auto_mutex_core::store::{Answer, Op, Request, ServerState, Store, lock};
+use auto_mutex_core::store::{Answer, Op, Request, ServerHealth, Store, lock};
 use auto_mutex_core::{Guarantees, StoreError};
 
 use super::Pipeline;
@@ -61,14 +61,11 @@ impl Store for Pipeline {
         self.connector.guarantees()
     }
 
-    fn servers(&self) -> Vec<ServerState> {
+    fn servers(&self) -> Vec<ServerHealth> {
         let address = self.connector.place();
         let state = lock(&self.state);
-        vec![ServerState {
-            address,
-            down: state.down.clone(),
-            closing: state.term.closing,
-        }]
+        let (down, closing) = (state.down.clone(), state.term.closing);
+        vec![ServerHealth::new(address, down, closing)]
     }
 }
 

@@ -7,9 +7,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use auto_mutex_core::store::{
-    Driver, MemberId, Name, Op, Opening, Options, Replicas, Reply, same_kind,
-};
+use auto_mutex_core::store::{Driver, MemberId, Name, Op, Options, Replicas, Reply, same_kind};
 use auto_mutex_core::{Config, SetupError, StoreError};
 use redis::{Cmd, Connection, FromRedisValue};
 use tempfile::TempDir;
@@ -125,12 +123,8 @@ pub(super) async fn connect(
         replicas,
         ..options(false)
     };
-    let opening = Opening {
-        options: &options,
-        member,
-        is_voter: false,
-    };
-    let connector = Connector::new(Route::of(endpoint), &endpoint.access, &opening);
+    let route = Route::of(endpoint);
+    let connector = Connector::new(route, &endpoint.access, &options, member);
     let (store, mut driver) = unconnected(connector);
     driver.open(limit).await?;
     Ok((store, driver))
@@ -142,7 +136,7 @@ pub(super) fn guard(restart: bool) -> Guard {
 
 fn options(restart: bool) -> Options {
     let config = Config::new("redis://h").unwrap().restart_guard(restart);
-    config.validate().unwrap().options()
+    config.validate().unwrap().options
 }
 
 pub(super) fn endpoint(url: &str) -> RedisEndpoint {
