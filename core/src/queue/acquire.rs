@@ -116,9 +116,7 @@ impl Acquire {
     pub(crate) fn give_back(mut self) -> Option<Unlocked> {
         match self.leave() {
             Stage::Waiting(queue, waiter) => queue.give_up(&waiter, true),
-            Stage::Obtained(hold) if hold.unshare() => {
-                Some(hold.local().give_back_confirmed(&hold))
-            }
+            Stage::Obtained(hold) if hold.unshare() => Some(hold.give_back_confirmed()),
             Stage::Obtained(_) | Stage::Over => None,
         }
     }
@@ -179,7 +177,7 @@ impl Acquire {
     ) -> Result<(), LockError> {
         let lost = hold.lost_error();
         if hold.unshare() {
-            hold.local().give_back(hold);
+            hold.give_back();
         }
         self.misses = self.misses.checked_sub(1).ok_or(lost)?;
         let mut want = waiter.again(hold.grant().attempts, Instant::now());
@@ -218,7 +216,7 @@ impl Drop for Acquire {
     fn drop(&mut self) {
         match self.leave() {
             Stage::Waiting(queue, waiter) => drop(queue.give_up(&waiter, false)),
-            Stage::Obtained(hold) if hold.unshare() => hold.local().give_back(&hold),
+            Stage::Obtained(hold) if hold.unshare() => hold.give_back(),
             Stage::Obtained(_) | Stage::Over => {}
         }
     }

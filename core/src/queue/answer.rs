@@ -249,7 +249,7 @@ impl Transition<'_> {
                 self.send(index);
             }
             (TicketState::Held(held), Message::Refresh { expire, .. }) => {
-                held.hold.restart(Some(*expire), self.now);
+                held.hold.expire_after(Some(*expire), self.now);
                 self.send(index);
             }
             _ => {}

@@ -123,7 +123,7 @@ impl Transition<'_> {
     }
 
     pub(super) fn attempt_ends(&self, since: Instant, attempt: &Attempting) -> Instant {
-        let store_timeout = self.queue.member().settings().store_timeout();
+        let store_timeout = self.queue.store_timeout();
         let silence = attempt.waiter.want.patience.silence();
         let silence = store_timeout.min(silence.unwrap_or(store_timeout).max(BRIEF));
         since.after(silence).max(self.state.spared)

@@ -37,7 +37,7 @@ impl Transition<'_> {
             // Later waiters usually started later and tolerate the outage for longer, so the next run checks them.
             && let Some(first) = state.waiters.front()
         {
-            let store_timeout = self.queue.member().settings().store_timeout();
+            let store_timeout = self.queue.store_timeout();
             let ends = first.started.max(since).after(store_timeout);
             at(ends.max(self.state.spared));
         }
@@ -142,7 +142,7 @@ impl Transition<'_> {
         if outage.is_none() && first.is_none_or(|first| first > self.now) {
             return;
         }
-        let store_timeout = self.queue.member().settings().store_timeout();
+        let store_timeout = self.queue.store_timeout();
         // A waiter whose `block` is over fails no earlier than `BRIEF` after its request, so that the store can answer.
         // `START`: the store is unreachable.
         let asked = match (self.unreachable(), self.unanswered()) {

@@ -79,9 +79,9 @@ impl LockQueue {
             (granted, withdrawn)
         })?;
         match granted.and_then(Result::ok).filter(|hold| hold.unshare()) {
-            Some(hold) if confirmed => Some(self.give_back_confirmed(&hold)),
+            Some(hold) if confirmed => Some(hold.give_back_confirmed()),
             Some(hold) => {
-                self.give_back(&hold);
+                hold.give_back();
                 None
             }
             None => withdrawn,

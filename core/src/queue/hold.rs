@@ -165,7 +165,7 @@ impl Hold {
         self.units.load(Ordering::Acquire)
     }
 
-    pub(crate) fn downgrade(&self, units: u32) {
+    pub(super) fn keep_units(&self, units: u32) {
         self.units.fetch_min(units, Ordering::AcqRel);
     }
 
@@ -202,7 +202,7 @@ impl Hold {
         self.kept.fetch_max(kept, Ordering::AcqRel);
     }
 
-    pub(crate) fn restart(&self, expire: Option<Duration>, now: Instant) {
+    pub(super) fn expire_after(&self, expire: Option<Duration>, now: Instant) {
         let expires = expire.map_or(Instant::NEVER, |expire| now.after(expire));
         self.expires.store(expires.as_nanos(), Ordering::Release);
     }

@@ -130,7 +130,7 @@ impl Holds {
     fn watch(&self) {
         if self.bounds.start_watching() {
             let hold = self.first();
-            hold.local().watch(hold, &self.bounds);
+            hold.watch(&self.bounds);
         }
     }
 }

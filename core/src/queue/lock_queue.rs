@@ -138,6 +138,10 @@ impl LockQueue {
         self.member.settings().lease()
     }
 
+    pub(super) fn store_timeout(&self) -> Duration {
+        self.member.settings().store_timeout()
+    }
+
     pub(super) fn lease_of(&self, terms: Terms) -> Duration {
         let lease = self.lease();
         terms.expire.map_or(lease, |expire| expire.min(lease))

@@ -113,7 +113,7 @@ impl Holding {
 
     pub(crate) fn restart(&self, terms: Terms) {
         for hold in self.holds.all().iter() {
-            hold.local().restart(hold, terms);
+            hold.restart(terms);
         }
     }
 
@@ -136,7 +136,7 @@ impl Holding {
     pub(crate) async fn refresh(&self, expire: Duration) -> Result<(), LockError> {
         self.holds.restart_bounds(expire)?;
         let refresh = |hold: &Arc<Hold>| {
-            let confirmed = hold.local().refresh(hold, expire);
+            let confirmed = hold.refresh(expire);
             confirmed.ok_or_else(|| hold.lost_error())
         };
         let sent: Result<Vec<Confirmed>, _> = self.holds.all().iter().map(refresh).collect();
@@ -170,8 +170,7 @@ impl Holding {
     pub(crate) fn give_back(mut self) -> Option<Unlocked> {
         self.left = true;
         let hold = self.first();
-        hold.unshare()
-            .then(|| hold.local().give_back_confirmed(hold))
+        hold.unshare().then(|| hold.give_back_confirmed())
     }
 
     /// Releases the only hold. Promises the store's answer if this was the last guard.
@@ -200,7 +199,7 @@ impl Drop for Holding {
 }
 
 fn leave(hold: &Arc<Hold>) -> Option<Unlocked> {
-    hold.unshare().then(|| hold.local().unlock(hold))
+    hold.unshare().then(|| hold.unlock())
 }
 
 /// The holds that are not released yet. If a subscriber panics between two releases, the drop releases the rest.
@@ -213,8 +212,8 @@ impl<'a> Releasing<'a> {
     fn next(&mut self) -> Option<&'a Arc<Hold>> {
         let hold = self.holds.find(|hold| hold.unshare())?;
         match self.returns {
-            true => hold.local().give_back(hold),
-            false => hold.local().release(hold),
+            true => hold.give_back(),
+            false => hold.release(),
         }
         Some(hold)
     }

@@ -157,10 +157,10 @@ fn what_was_given_back_is_known_and_does_not_come_again() {
     let hold = of(5, 8);
     assert_eq!((hold.units(), hold.weight()), (5, 5));
     assert_eq!(hold.given_back(), None);
-    hold.downgrade(2);
+    hold.keep_units(2);
     assert_eq!((hold.units(), hold.weight()), (2, 2));
     assert_eq!(hold.given_back(), Some(2));
-    hold.downgrade(4);
+    hold.keep_units(4);
     assert_eq!(hold.given_back(), Some(2));
 }
 

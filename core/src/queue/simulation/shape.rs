@@ -87,7 +87,7 @@ impl World {
     pub(super) fn downgrade(&mut self, index: usize, hold: &Arc<Hold>) {
         if matches!(self.shape, Shape::ReadersWriter(all) if hold.units() == all) {
             self.note(format!("{index} downgrades {}", hold.grant().token));
-            let renewal = hold.local().downgrade(hold, 1);
+            let renewal = hold.downgrade(1);
             self.nodes[index].renewals.extend(renewal);
         }
     }

@@ -231,22 +231,22 @@ impl World {
             47..=49 if !self.nodes[index].holds.is_empty() => {
                 let hold = self.nodes[index].holds[0].clone();
                 let renewal = if self.calm || self.dice.chance(50) {
-                    hold.local().renew(&hold)
+                    hold.renew()
                 } else {
                     let expire = Duration::from_millis(self.dice.roll(8000) as u64 + 10);
                     self.note(format!(
                         "{index} refreshes {} for {expire:?}",
                         hold.grant().token
                     ));
-                    hold.local().refresh(&hold, expire)
+                    hold.refresh(expire)
                 };
                 self.nodes[index].renewals.extend(renewal);
             }
             57 if !self.nodes[index].old.is_empty() => {
                 // Another caller may have the ticket of this hold by now.
                 let old = self.nodes[index].old.swap_remove(0);
-                old.local().release(&old);
-                assert!(old.local().renew(&old).is_none());
+                old.release();
+                assert!(old.renew().is_none());
             }
             50..=51 if !self.nodes[index].holds.is_empty() => {
                 let hold = self.nodes[index].holds[0].clone();
@@ -294,16 +294,16 @@ impl World {
         }
         self.nodes[index].old.push(hold.clone());
         if held && self.dice.chance(20) {
-            hold.local().give_back(hold);
+            hold.give_back();
             return;
         }
         if held {
             self.consume(hold);
         }
         if self.dice.chance(50) {
-            hold.local().release(hold);
+            hold.release();
         } else {
-            let unlocked = hold.local().unlock(hold);
+            let unlocked = hold.unlock();
             self.nodes[index].unlocks.push((unlocked, held));
         }
     }

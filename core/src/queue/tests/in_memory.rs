@@ -53,7 +53,7 @@ impl Free {
 
     pub(super) fn release(&self, hold: &Arc<Hold>) {
         assert!(hold.unshare());
-        hold.local().release(hold);
+        hold.release();
     }
 
     pub(super) fn pass(&mut self, time: Duration) {
@@ -185,7 +185,7 @@ fn a_guard_that_outlived_its_hold_releases_nothing_of_another() {
     let free = Free::new();
     let hold = free.take(&Rig::want());
     // A handle unlocks its lock in this way.
-    hold.local().unlock(&hold);
+    hold.unlock();
     let next = free.take(&Rig::want());
     free.release(&hold);
     assert!(next.is_valid());
@@ -243,7 +243,7 @@ fn a_name_that_was_retired_is_looked_up_again() {
 fn who_takes_over_gets_a_greater_token() {
     let free = Free::new();
     let hold = free.take(&Rig::want());
-    assert!(hold.local().export(&hold));
+    assert!(hold.export());
     let old = hold.grant().ticket;
     let adopt = |local: &Arc<LockQueue>| local.adopt(old, Rig::want());
     let mut adopted = Box::pin(free.member.with_queue(&free.name, adopt).unwrap());
