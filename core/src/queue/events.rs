@@ -98,7 +98,7 @@ impl NameQueue for LockQueue {
         let held = state.tickets.iter().filter_map(Ticket::held);
         let named = held.map(|held| HeldName {
             name: self.name().clone(),
-            meta: held.hold.grant().meta.clone(),
+            meta: held.hold.want().meta.clone(),
             held: held.hold.since().until(now),
             taken_by: held.hold.taken(),
         });

@@ -9,15 +9,16 @@ use std::time::Duration;
 
 use super::grant::Grant;
 use super::lock_queue::LockQueue;
+use super::waiter::{Waiter, Want};
 use crate::base::clock::{Instant, drift};
 use crate::base::error::{LockError, LossCause};
 use crate::base::name::Name;
 use crate::base::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use crate::base::task::TaskId;
 use crate::base::wait::DeferredWakes;
-use crate::lease::{ListenerKey, Listeners, Terms};
+use crate::lease::{ListenerKey, Listeners};
 use crate::member::order::Taken;
-use crate::observe::{CallerPlace, HOLD};
+use crate::observe::{CallerPlace, HOLD, LockLabels};
 use crate::observer::{Metric, SharedObserver};
 
 const HELD: u8 = 0;
@@ -32,7 +33,8 @@ const OVER: u8 = 2;
 /// One grant of a name to this process. The guards share it with the queue of its name, which renews its lease.
 pub(crate) struct Hold {
     queue: Arc<LockQueue>,
-    terms: Terms,
+    /// Whose request was granted. Its promise no longer has this hold when the caller has it.
+    waiter: Arc<Waiter>,
     grant: Grant,
     since: Instant,
     valid: AtomicU64,
@@ -53,19 +55,20 @@ impl Hold {
     #[inline(always)]
     pub(crate) fn new(
         queue: Arc<LockQueue>,
+        waiter: Arc<Waiter>,
         grant: Grant,
-        terms: Terms,
         now: Instant,
     ) -> Arc<Self> {
+        let (terms, units) = (waiter.want.terms, waiter.want.share.units);
         let expires = terms
             .expire
             .map_or(Instant::NEVER, |expire| now.after(expire));
         Arc::new(Self {
             queue,
-            terms,
+            waiter,
             since: now,
             valid: AtomicU64::new(grant.valid.as_nanos()),
-            units: AtomicU32::new(grant.units),
+            units: AtomicU32::new(units),
             grant,
             expires: AtomicU64::new(expires.as_nanos()),
             kept: AtomicU64::new(now.after(terms.at_least).as_nanos()),
@@ -92,7 +95,7 @@ impl Hold {
         if let Some(observer) = self.observer()
             && change(&self.seen, UNSEEN, ACTIVE)
         {
-            observer.add(Metric::Active, &self.grant.labels().pairs(), 1);
+            observer.add(Metric::Active, &self.labels().pairs(), 1);
         }
     }
 
@@ -110,7 +113,7 @@ impl Hold {
             && self.state() != HELD
             && self.seen.swap(OVER, Ordering::AcqRel) == ACTIVE
         {
-            let (observer, labels, held) = (observer.clone(), self.grant.labels(), self.held());
+            let (observer, labels, held) = (observer.clone(), self.labels(), self.held());
             let lost = self.lost_for();
             wakes.observe(move || {
                 observer.add(Metric::Active, &labels.pairs(), -1);
@@ -129,12 +132,12 @@ impl Hold {
     /// The hold, as the lock order sees it.
     #[inline]
     pub(crate) fn in_order(&self) -> Taken<'_> {
-        let grant = self.grant();
+        let want = self.want();
         Taken {
             client: self.client_id(),
             name: self.name(),
-            label: grant.label,
-            meta: &grant.meta,
+            label: want.label,
+            meta: &want.meta,
         }
     }
 
@@ -153,8 +156,17 @@ impl Hold {
         self.taken.get().copied()
     }
 
-    pub(crate) fn terms(&self) -> Terms {
-        self.terms
+    /// The request that was granted.
+    pub(crate) fn want(&self) -> &Want {
+        &self.waiter.want
+    }
+
+    pub(crate) fn labels(&self) -> LockLabels {
+        LockLabels::of(self.want().label, &self.want().share)
+    }
+
+    pub(crate) fn waited(&self) -> Duration {
+        self.waiter.waited(self.since)
     }
 
     pub(crate) fn grant(&self) -> &Grant {
@@ -170,12 +182,12 @@ impl Hold {
     }
 
     pub(crate) fn given_back(&self) -> Option<u32> {
-        Some(self.units()).filter(|units| *units < self.grant.units)
+        Some(self.units()).filter(|units| *units < self.want().share.units)
     }
 
     /// Of the capacity: none if a signal was granted.
     pub(crate) fn weight(&self) -> u32 {
-        match self.grant.signal() {
+        match self.grant.signal {
             Some(_) => 0,
             None => self.units(),
         }
@@ -241,7 +253,11 @@ impl Hold {
     /// it.
     fn cause_of_end(&self) -> LossCause {
         let (valid, expires) = (self.valid(), self.expires());
-        let granted = self.terms.expire.map(|expire| self.since.after(expire));
+        let granted = self
+            .want()
+            .terms
+            .expire
+            .map(|expire| self.since.after(expire));
         let whole = self.grant.whole && valid == self.grant.valid && granted == Some(expires);
         match whole || expires <= valid.after(drift(self.queue.lease())) {
             true => LossCause::Expired,
@@ -264,7 +280,7 @@ impl Hold {
         self.listeners.wake(wakes);
         if lost {
             let (name, held, cause) = (self.name().clone(), self.held(), self.cause());
-            let (meta, token) = (self.grant.meta.clone(), self.grant.token);
+            let (meta, token) = (self.want().meta.clone(), self.grant.token);
             wakes.report(move || {
                 let holder = CallerPlace(&meta);
                 tracing::warn!(target: HOLD, %name, ?held, %cause, %holder, token, "lock lost");

@@ -183,7 +183,7 @@ impl Transition<'_> {
             return;
         };
         // The store may have granted the ticket again since, with another signal, which was not used.
-        let used = valid && !returns && hold.grant().signal().is_some();
+        let used = valid && !returns && hold.grant().signal.is_some();
         let leaving = Leaving {
             held: valid,
             used: used.then(|| hold.grant().token / TOKENS_OF_A_GRANT),

@@ -1,4 +1,4 @@
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::hold::Hold;
@@ -8,7 +8,6 @@ use crate::base::error::LockError;
 use crate::base::task::{Home, TaskId};
 use crate::base::wait::{DeferredWakes, Promise};
 use crate::lease::Terms;
-use crate::member::deadlock::TaskWait;
 use crate::store::{Owner, Share, SharedStr};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,8 +103,6 @@ pub(crate) struct Waiter {
     /// For a waiter that relies on its place: the store has queued it, or it no longer needs a place.
     pub(super) registered: Promise<()>,
     pub(super) warned: Warned,
-    /// Only set if the task of the call holds locks.
-    pub(super) nested: OnceLock<Arc<TaskWait>>,
 }
 
 impl Waiter {
@@ -121,7 +118,6 @@ impl Waiter {
             promise: Promise::new(),
             registered: Promise::new(),
             warned: Warned::default(),
-            nested: OnceLock::new(),
         })
     }
 

@@ -104,7 +104,7 @@ impl Watch {
         if !self.span.is_disabled() {
             self.span
                 .record("token", grants().map(|grant| grant.token).max());
-            if let Some(behind) = grants().find_map(|grant| grant.behind()) {
+            if let Some(behind) = grants().find_map(|grant| grant.behind.as_ref()) {
                 self.span.record("holder", display(CallerPlace(behind)));
             }
         }

@@ -13,7 +13,7 @@ use crate::locks::handle::{Guard, Holding};
 use crate::locks::mutex::MutexGuard;
 use crate::observe::BY_HAND;
 use crate::queue::{Acquire, Hold, Past, Patience, Want, Watch};
-use crate::store::{Meta, Owner, Share};
+use crate::store::{Meta, Share};
 
 /// The result of [`Condvar::wait_timeout`]: whether the call returned because its `timeout` was over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,29 +140,19 @@ impl Condvar {
 }
 
 fn take_again(released: &Hold, blocking: bool) -> Result<Acquire, LockError> {
-    let grant = released.grant();
-    let share = Share {
-        owner: Owner::in_store(grant.owner()),
-        kind: grant.lock,
-        units: grant.units,
-        capacity: grant.capacity,
-    };
     let member = released.local().member();
     let caller = Caller::current(blocking);
+    let before = released.want();
     let mut want = Want {
-        share,
-        owner: grant.owner().cloned(),
-        terms: released.terms(),
         patience: Patience::Queue(None),
         // The task may hold other locks than at the first call.
-        meta: Meta::holding(&grant.meta, &[]),
-        label: grant.label,
-        relies: false,
+        meta: Meta::holding(&before.meta, &[]),
         past: Past::default(),
         by: caller.requester(),
+        ..before.clone()
     };
     caller.sign(&mut want, released.client_id(), &[]);
     let name = released.name();
-    let watch = Watch::begin(member, grant.labels(), name, &want.meta, true);
+    let watch = Watch::begin(member, released.labels(), name, &want.meta, true);
     Acquire::call(Acquire::enter(member, name, &mut want), watch)
 }

@@ -106,13 +106,13 @@ impl<'a> AcquireTarget<'a> {
     ) -> Result<Option<Holding>, LockError> {
         let reentry = reentry.of(self.client.member().settings());
         let hold = holds.first();
-        let found = hold.grant();
+        let found = &hold.want().share;
         if found.capacity != share.capacity {
             let expected = (share.kind, share.capacity);
-            let found = (found.lock, found.capacity);
+            let found = (found.kind, found.capacity);
             return Err(LockError::mismatch(self.name.to_string(), expected, found));
         }
-        let shares = match (self.owner, hold.grant().owner()) {
+        let shares = match (self.owner, &hold.want().owner) {
             (Some(owner), Some(other)) => owner == other,
             _ => reentry == Reentry::Enters,
         };

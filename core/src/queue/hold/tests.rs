@@ -8,10 +8,11 @@ use super::*;
 use crate::base::clock::by_hand;
 use crate::base::error::LockKind;
 use crate::config::Config;
+use crate::lease::Terms;
 use crate::member::NameQueue;
-use crate::queue::{Holds, Member, Want};
-use crate::store::Ticket;
+use crate::queue::{Holds, Member, Past, Patience, Requester};
 use crate::store::memory::MemoryStore;
+use crate::store::{Share, Ticket};
 
 fn held() -> Arc<Hold> {
     of(1, 1)
@@ -27,23 +28,27 @@ fn of(units: u32, capacity: u32) -> Arc<Hold> {
         ticket: Ticket::random(),
         token: 1,
         valid: now.after(Duration::from_secs(60)),
-        waited: Duration::ZERO,
         whole: false,
         attempts: 1,
+        local: false,
+        signal: None,
+        behind: None,
+    };
+    let want = Want {
+        share: Share {
+            kind: LockKind::RwLock,
+            ..Share::of(units, capacity)
+        },
+        owner: None,
+        terms: Terms::default(),
+        patience: Patience::Queue(None),
         meta: "h 1 s".into(),
         label: crate::observe::BY_HAND,
-        local: false,
-        home: None,
-        lock: LockKind::RwLock,
-        units,
-        capacity,
-        rare: None,
+        relies: false,
+        past: Past::default(),
+        by: Requester::default(),
     };
-    let terms = Terms {
-        expire: None,
-        at_least: Duration::ZERO,
-    };
-    Hold::new(local, grant, terms, now)
+    Hold::new(local, Waiter::new(want, now), grant, now)
 }
 
 /// Each call makes these values, and copies the hold once, so they must stay small. The limits are for a 64-bit
