@@ -129,24 +129,7 @@ impl Transition<'_> {
         since.after(silence).max(self.state.spared)
     }
 
-    pub(super) fn due_attempts(&mut self) {
-        for index in 0..self.state.tickets.len() {
-            let ticket = &self.state.tickets[index];
-            let Some(attempt) = ticket.attempting() else {
-                continue;
-            };
-            let rests = ticket.is_resting();
-            if !rests && self.attempt_ends(ticket.log.since, attempt) <= self.now {
-                let error = self.unavailable(self.silence(ticket.trouble.as_ref()));
-                let waiter = attempt.waiter.clone();
-                self.withdraw(index);
-                waiter.fail(error, self.wakes);
-            } else if ticket.again <= self.now {
-                if rests {
-                    self.state.tickets[index].log.since = self.now;
-                }
-                self.send(index);
-            }
-        }
+    pub(super) fn is_late(&self, ticket: &Ticket, attempt: &Attempting) -> bool {
+        !ticket.is_resting() && self.attempt_ends(ticket.log.since, attempt) <= self.now
     }
 }

@@ -330,23 +330,4 @@ impl Transition<'_> {
             }
         }
     }
-
-    pub(super) fn due_leaving(&mut self) {
-        let spared = self.state.spared;
-        for index in 0..self.state.tickets.len() {
-            let ticket = &mut self.state.tickets[index];
-            let again = ticket.again;
-            let TicketState::Leaving(leaving) = &mut ticket.state else {
-                continue;
-            };
-            let over = |deadline: Instant| deadline.max(spared) <= self.now;
-            let late = leaving.unlocker.take_if(|unlocker| over(unlocker.0));
-            if again <= self.now {
-                self.send(index);
-            }
-            if late.is_some() {
-                self.answer_unlocker(late, Err(self.unavailable(self.silence(None))));
-            }
-        }
-    }
 }
