@@ -1,8 +1,6 @@
 //! [`Hold`]: one grant, from its arrival to its release or loss.
 
 use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -289,6 +287,10 @@ impl Hold {
         self.finish_later(wakes);
     }
 
+    pub(super) fn forget_listener(&self, key: ListenerKey) {
+        self.listeners.remove(key);
+    }
+
     pub(crate) fn wake(&self, wakes: &mut DeferredWakes) {
         self.listeners.wake(wakes);
     }
@@ -317,19 +319,7 @@ impl Hold {
         ended
     }
 
-    pub(crate) fn poll_lost(&self, cx: &mut Context<'_>, key: ListenerKey) -> Poll<()> {
-        self.poll_until(cx, key, Self::is_lost)
-    }
-
-    pub(crate) fn ended(&self) -> Ended<'_> {
-        static KEYS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
-        Ended {
-            hold: self,
-            key: ListenerKey::Numbered(KEYS.fetch_add(1, Ordering::Relaxed)),
-        }
-    }
-
-    fn poll_until(
+    pub(super) fn poll_until(
         &self,
         cx: &mut Context<'_>,
         key: ListenerKey,
@@ -400,27 +390,6 @@ fn change(state: &AtomicU8, from: u8, to: u8) -> bool {
     state
         .compare_exchange(from, to, Ordering::SeqCst, Ordering::SeqCst)
         .is_ok()
-}
-
-/// Removes its waker when dropped, because a hold may last for days and have many listeners.
-#[must_use = "futures do nothing unless polled"]
-pub(crate) struct Ended<'a> {
-    hold: &'a Hold,
-    key: ListenerKey,
-}
-
-impl Future for Ended<'_> {
-    type Output = ();
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        self.hold.poll_until(cx, self.key, |hold| !hold.is_valid())
-    }
-}
-
-impl Drop for Ended<'_> {
-    fn drop(&mut self) {
-        self.hold.listeners.remove(self.key);
-    }
 }
 
 impl fmt::Debug for Hold {

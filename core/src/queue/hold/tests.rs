@@ -114,8 +114,9 @@ fn who_looks_for_the_end_leaves_no_waker_behind() {
         fn wake(self: Arc<Self>) {}
     }
     let hold = held();
+    let holds = Holds::from(hold.clone());
     for _ in 0..10 {
-        let mut ended = Box::pin(hold.ended());
+        let mut ended = Box::pin(holds.ended());
         // A future may move from one task to another.
         for _ in 0..2 {
             let waker = Waker::from(Arc::new(Task));

@@ -302,7 +302,10 @@ fn a_nested_expire_that_is_shorter_is_noticed_in_time() {
         at_least: Duration::ZERO,
     });
     let mut cx = Context::from_waker(Waker::noop());
-    assert!(hold.poll_lost(&mut cx, ListenerKey::Pinned(0)).is_pending());
+    assert!(
+        hold.poll_until(&mut cx, ListenerKey::Pinned(0), Hold::is_lost)
+            .is_pending()
+    );
     let told = rig.member.timers().next().unwrap();
     assert!(
         told <= rig.now.after(SECOND),
