@@ -41,7 +41,7 @@ pub fn note_order<G: Guard>(guard: &G) {
     let caller = Caller::current(true);
     let of_call = (want.label, &*want.meta);
     let held = caller.holds().map(|hold| hold.in_order());
-    member.order().note(held, of_call, name.iter());
+    member.order.note(held, of_call, name.iter());
 }
 
 /// The lock of a call, which a body runs under. The expansion declares it before the body, so Rust drops the body first:

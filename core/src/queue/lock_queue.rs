@@ -222,7 +222,7 @@ impl Transition<'_> {
         let due = self.next_due();
         if self.state.armed.is_none_or(|armed| due < armed) {
             self.state.armed = Some(due);
-            self.queue.member.timers().arm(due, self.queue);
+            self.queue.member.timers.arm(due, self.queue);
         }
     }
 

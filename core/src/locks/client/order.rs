@@ -47,7 +47,7 @@ impl Client {
     /// ```
     #[must_use]
     pub fn lock_order(&self) -> Vec<OrderEdge> {
-        self.member().order().edges()
+        self.member().order.edges()
     }
 
     /// Fails a test if this client knows locks that are taken in opposite orders. Two calls that run one after the
@@ -81,7 +81,7 @@ impl Client {
     /// ```
     #[track_caller]
     pub fn assert_lock_order(&self) {
-        check(self.member().order().circles());
+        check(self.member().order.circles());
     }
 }
 
@@ -91,7 +91,7 @@ pub fn lock_order() -> Vec<OrderEdge> {
     let members = members();
     members
         .iter()
-        .flat_map(|member| member.order().edges())
+        .flat_map(|member| member.order.edges())
         .collect()
 }
 
@@ -115,6 +115,6 @@ pub fn lock_order() -> Vec<OrderEdge> {
 #[track_caller]
 pub fn assert_lock_order() {
     let members = members();
-    let circles = members.iter().flat_map(|member| member.order().circles());
+    let circles = members.iter().flat_map(|member| member.order.circles());
     check(circles.collect());
 }

@@ -78,7 +78,7 @@ impl<'a> AcquireTarget<'a> {
         label: &'static str,
         names: impl IntoIterator<Item = &'n Name, IntoIter: Clone>,
     ) {
-        let order = self.client.member().order();
+        let order = &self.client.member().order;
         let held = caller.holds().map(|hold| hold.in_order());
         order.note(held, (label, &*self.meta), names.into_iter());
     }

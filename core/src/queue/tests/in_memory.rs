@@ -132,7 +132,7 @@ fn a_short_expire_is_looked_at_in_time() {
         at_least: Duration::ZERO,
     };
     let hold = free.take(&want);
-    let next = free.member.timers().next().unwrap();
+    let next = free.member.timers.next().unwrap();
     assert!(next <= free.now.after(SECOND / 10), "{next:?}");
     free.pass(SECOND / 10);
     free.member.tick();
@@ -256,7 +256,7 @@ fn who_takes_over_gets_a_greater_token() {
 fn fencing_tokens_grow_when_a_name_is_retired_and_used_again() {
     let mut free = Free::new();
     free.release(&free.take(&Rig::want()));
-    let beat = free.member.timers().next().unwrap();
+    let beat = free.member.timers.next().unwrap();
     free.pass(free.now.until(beat) - SECOND / 1_000_000);
     // All grants come at the same moment, so the tokens run ahead of the clock.
     let holds = [(); 100].map(|()| {

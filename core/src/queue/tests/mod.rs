@@ -247,9 +247,9 @@ fn a_long_block_leaves_no_timers_behind() {
         rig.pass(SECOND);
     }
     assert!(
-        rig.member.timers().len() < 10,
+        rig.member.timers.len() < 10,
         "{} entries for one name",
-        rig.member.timers().len()
+        rig.member.timers.len()
     );
     drop(waiting);
 }
@@ -306,7 +306,7 @@ fn a_nested_expire_that_is_shorter_is_noticed_in_time() {
         hold.poll_until(&mut cx, ListenerKey::Pinned(0), Hold::is_lost)
             .is_pending()
     );
-    let told = rig.member.timers().next().unwrap();
+    let told = rig.member.timers.next().unwrap();
     assert!(
         told <= rig.now.after(SECOND),
         "the loss is told at {told:?}, now {:?}",
