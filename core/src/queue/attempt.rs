@@ -103,7 +103,7 @@ impl Transition<'_> {
         let error = if is_over && (holder.is_some() || self.closing().is_none()) {
             LockError::TooManyAttempts {
                 name: self.queue.name().to_string(),
-                attempts: waiter.want.past.attempts.saturating_add(number),
+                attempts: waiter.want.attempts.saturating_add(number),
                 holder: holder.and_then(Meta::read).map(Box::new),
             }
         } else {

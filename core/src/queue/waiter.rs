@@ -54,12 +54,6 @@ impl Patience {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Past {
-    pub(crate) waited: Duration,
-    pub(crate) attempts: u32,
-}
-
 #[derive(Clone, Debug)]
 pub(crate) struct Want {
     pub(crate) share: Share,
@@ -71,7 +65,9 @@ pub(crate) struct Want {
     /// After its registration the waiter must never leave the store's queue, because a notification reaches only the
     /// waiters that are queued when it is sent.
     pub(crate) relies: bool,
-    pub(crate) past: Past,
+    /// Of the requests that this one continues, like `attempts`.
+    pub(crate) waited: Duration,
+    pub(crate) attempts: u32,
     pub(crate) by: Requester,
 }
 
@@ -122,7 +118,7 @@ impl Waiter {
     }
 
     pub(super) fn waited(&self, now: Instant) -> Duration {
-        self.want.past.waited + self.started.until(now)
+        self.want.waited + self.started.until(now)
     }
 
     /// The request with which the caller continues after `attempts` attempts. If no time or no retry is left, it takes
@@ -143,13 +139,10 @@ impl Waiter {
             Patience::Poll { .. } => Patience::NONE,
             patience @ (Patience::Queue(None) | Patience::Once { .. }) => patience,
         };
-        let past = Past {
-            waited: self.waited(now),
-            attempts: self.want.past.attempts.saturating_add(attempts),
-        };
         Want {
             patience,
-            past,
+            waited: self.waited(now),
+            attempts: self.want.attempts.saturating_add(attempts),
             ..self.want.clone()
         }
     }

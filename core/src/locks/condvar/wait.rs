@@ -12,7 +12,7 @@ use crate::lease::Terms;
 use crate::locks::handle::{Guard, Holding};
 use crate::locks::mutex::MutexGuard;
 use crate::observe::BY_HAND;
-use crate::queue::{Acquire, Hold, Past, Patience, Want, Watch};
+use crate::queue::{Acquire, Hold, Patience, Want, Watch};
 use crate::store::{Meta, Share};
 
 /// The result of [`Condvar::wait_timeout`]: whether the call returned because its `timeout` was over.
@@ -147,7 +147,8 @@ fn take_again(released: &Hold, blocking: bool) -> Result<Acquire, LockError> {
         patience: Patience::Queue(None),
         // The task may hold other locks than at the first call.
         meta: Meta::holding(&before.meta, &[]),
-        past: Past::default(),
+        waited: Duration::ZERO,
+        attempts: 0,
         by: caller.requester(),
         ..before.clone()
     };

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::slice;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::{Holding, Last, Options, Reentry, Taking};
 use crate::base::error::{LockError, LockKind};
@@ -11,7 +12,7 @@ use crate::caller::Caller;
 use crate::lease::Terms;
 use crate::locks::client::Client;
 use crate::observe::LockLabels;
-use crate::queue::{Acquire, Answered, Hold, Holds, Past, Patience, Want, Watch};
+use crate::queue::{Acquire, Answered, Hold, Holds, Patience, Want, Watch};
 use crate::store::{Meta, Op, Owner, Share, SharedStr};
 
 #[derive(Clone, Debug)]
@@ -151,7 +152,8 @@ impl<'a> AcquireTarget<'a> {
             meta: self.meta.clone(),
             label,
             relies: false,
-            past: Past::default(),
+            waited: Duration::ZERO,
+            attempts: 0,
             by: caller.requester(),
         };
         if let Some(owner) = self.owner {

@@ -10,7 +10,7 @@ use crate::base::error::LockKind;
 use crate::config::Config;
 use crate::lease::Terms;
 use crate::member::NameQueue;
-use crate::queue::{Holds, Member, Past, Patience, Requester};
+use crate::queue::{Holds, Member, Patience, Requester};
 use crate::store::memory::MemoryStore;
 use crate::store::{Share, Ticket};
 
@@ -45,7 +45,8 @@ fn of(units: u32, capacity: u32) -> Arc<Hold> {
         meta: "h 1 s".into(),
         label: crate::observe::BY_HAND,
         relies: false,
-        past: Past::default(),
+        waited: Duration::ZERO,
+        attempts: 0,
         by: Requester::default(),
     };
     Hold::new(local, Waiter::new(want, now), grant, now)

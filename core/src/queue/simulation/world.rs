@@ -15,7 +15,7 @@ use crate::base::wait::{DeferredWakes, lock};
 use crate::config::Config;
 use crate::lease::Terms;
 use crate::queue::{Hold, Member};
-use crate::queue::{Past, Patience, Requester, Want};
+use crate::queue::{Patience, Requester, Want};
 use crate::store::memory::state::State;
 use crate::store::{Events, Lease, MemberId, Op, Ticket};
 use crate::testing::Dice;
@@ -132,7 +132,8 @@ impl World {
             meta: "h 1 s".into(),
             label: crate::observe::BY_HAND,
             relies: false,
-            past: Past::default(),
+            waited: Duration::ZERO,
+            attempts: 0,
             by: Requester::default(),
         };
         self.note(format!("{index} enters, {patience:?}, {expire:?}"));

@@ -24,7 +24,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
-use super::{Acquire, Past, Patience, Requester, Want};
+use super::{Acquire, Patience, Requester, Want};
 use crate::base::clock::{Instant, by_hand};
 use crate::base::error::{LockError, StoreError, StoreErrorKind};
 use crate::base::name::Name;
@@ -104,7 +104,8 @@ impl Rig {
             meta: "h 1 s".into(),
             label: crate::observe::BY_HAND,
             relies: false,
-            past: Past::default(),
+            waited: Duration::ZERO,
+            attempts: 0,
             by: Requester::default(),
         }
     }
