@@ -7,11 +7,9 @@ use std::task::{Context, Poll, ready};
 use super::lock::Lock;
 use super::request::Request;
 use crate::base::error::LockError;
-use crate::caller::BodySpan;
-use crate::caller::{self, Around, Caller, Loss};
+use crate::caller::{self, Around, BodySpan, Caller, Loss};
 use crate::locks::handle::Guard;
-use crate::queue::Holds;
-use crate::queue::Watch;
+use crate::queue::{Holds, Watch};
 
 /// Until the result is dropped, calls of the same lock on this thread re-enter, and the span of the body is entered.
 pub fn enter<G: Guard>(guard: &G) -> impl Sized + use<G> {
