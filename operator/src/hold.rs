@@ -10,7 +10,7 @@ use auto_mutex_core::store::{Meta, TOKENS_OF_A_GRANT, TicketRecord, apart, time_
 pub struct Who {
     /// The machine's host name; empty if another program wrote the record.
     pub host: String,
-    /// The pod, if it differs from `host`: see [`Holder::pod`](crate::Holder::pod).
+    /// The pod, if it differs from `host`: see [`Holder::pod`](auto_mutex_core::Holder::pod).
     pub pod: Option<String>,
     /// The process id.
     pub pid: u32,
@@ -20,9 +20,9 @@ pub struct Who {
     pub file: Option<String>,
     /// The line in that file.
     pub line: Option<u32>,
-    /// The owner that the handle or attribute names: see [`Mutex::owner`](crate::Mutex::owner).
+    /// The owner that the handle or attribute names: see [`Mutex::owner`](auto_mutex_core::Mutex::owner).
     pub owner: Option<String>,
-    /// The locks that the task already holds: see [`Holder::holds`](crate::Holder::holds). If several tasks of the
+    /// The locks that the task already holds: see [`Holder::holds`](auto_mutex_core::Holder::holds). If several tasks of the
     /// process wait with one waiter, these are the locks of the first task.
     pub holds: Vec<String>,
 }

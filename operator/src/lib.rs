@@ -25,7 +25,7 @@
 //! # Ok(()) }
 //! ```
 //!
-//! A user of the servers needs [`AclRule::operator`](crate::AclRule::operator).
+//! A user of the servers needs [`AclRule::operator`](https://docs.rs/auto-mutex/latest/auto_mutex/struct.AclRule.html#method.operator).
 
 mod hold;
 mod lock;
@@ -150,7 +150,7 @@ impl Operator {
     }
 
     /// Breaks the hold of `name` with this fencing token; returns whether there was such a hold. Its holder is notified,
-    /// as by [`Mutex::force_unlock`](crate::Mutex::force_unlock). A newer hold is never broken, because the store
+    /// as by [`Mutex::force_unlock`](auto_mutex_core::Mutex::force_unlock). A newer hold is never broken, because the store
     /// compares the token.
     ///
     /// A process may pass a hold on to its own waiters for some milliseconds without a request to the store. For the

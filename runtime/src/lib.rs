@@ -31,7 +31,8 @@
 //!   [`#[auto_read]`](macro@auto_read), [`#[auto_write]`](macro@auto_write), [`#[no_auto_mutex]`](macro@no_auto_mutex).
 //! - [`Config`]: every URL, TLS, and the defaults of locks.
 //! - Locks by hand: [`Mutex`], [`MultiLock`], [`Semaphore`], [`RwLock`], [`Condvar`].
-//! - [`operator`]: the holders and waiters of all locks, for operators. The command `auto-mutex` is built on it.
+//! - [`operator`]: the holders and waiters of all locks, for operators (feature `operator`). The command `auto-mutex` is
+//!   built on it.
 //! - [`LockError`] and [`SetupError`]: what can go wrong.
 //!
 //! The library needs Redis 6.2 or newer, and Linux or macOS. For tests there is a store inside the process
@@ -40,12 +41,18 @@
 //!
 //! # Features
 //!
-//! No feature is on by default.
+//! No feature is on by default: then there are one Redis (or a service behind sentinels) and `memory://`. To turn on
+//! others: `cargo add auto-mutex --features cluster,quorum,tls`. A URL or option that needs a missing feature is an error
+//! that names it.
 //!
 //! | feature | what it adds | more crates |
 //! |---|---|---|
-//! | `tls` | `rediss://`, and `tls=true` in other URLs: see [`Config`] | 14, and a C compiler |
-//! | `tls-no-provider` | `tls` without `ring`: the program installs a cryptography provider for `rustls` | 9 |
+//! | `cluster` | Redis Cluster: `redis-cluster://` | none |
+//! | `quorum` | a majority of independent servers: `redlock://` and [`Config::quorum`] | 1 of ours |
+//! | `replicas` | grants that count only once replicas have them: [`Config::replicas`] | none |
+//! | `operator` | the module [`operator`] | 1 of ours |
+//! | `tls` | `rediss://`, and `tls=true` in other URLs: see [`Config`] | 13, and a C compiler |
+//! | `tls-no-provider` | `tls` without `ring`: the program installs a cryptography provider for `rustls` | 8 |
 //! | `redis-1` | a [`Config`] from the `ConnectionInfo` or the `Client` of the redis crate, version 1, and `Redis1Credentials` for its credential providers | 8 |
 //! | `metrics` | [metrics](mod@_guide::observe) for the crate `metrics`: `MetricsObserver` | 3 |
 //! | `otel` | [metrics](mod@_guide::observe) for OpenTelemetry: `OtelObserver` | 1 |

@@ -1,4 +1,4 @@
-//! Warnings about locks that are taken in opposite orders: one for each circle, before any call has hung. The log is
+//! Warnings about locks that are taken in opposite orders: one for each cycle, before any call has hung. The log is
 //! process-wide, so this is a program of its own. Each test has classes of its own.
 
 use std::sync::Once;
@@ -49,7 +49,7 @@ fn a_circle_is_warned_about_once_with_all_its_places() {
     nest(&client, "one:a", "one:b");
     nest(&client, "one:b", "one:a");
     assert_eq!(warnings("one:a").len(), 1, "{}", log::so_far());
-    // Another circle is another warning.
+    // Another cycle is another warning.
     nest(&client, "one:b", "one:c");
     nest(&client, "one:c", "one:a");
     assert_eq!(warnings("one:c").len(), 1);

@@ -53,8 +53,8 @@ use crate::store::{Engine, engine, of_several};
 /// | `valkey://…`, `valkeys://…` | other names of `redis://` and `rediss://` |
 /// | `unix:///path` | a Redis server by a socket file (also `redis+unix://`, `valkey+unix://`) |
 /// | `redis-sentinel://[user[:password]@]host[:port],…/service[/database]` | the primary of a service, found by asking these sentinels; their default port is 26379 |
-/// | `redis-cluster://[user[:password]@]host[:port],…` | a Redis Cluster, of which these are some nodes |
-/// | `redlock://[user[:password]@]host[:port],…[/database]` | a majority of independent servers; name all of them: 3, 5, 7… |
+/// | `redis-cluster://[user[:password]@]host[:port],…` | a Redis Cluster, of which these are some nodes (feature `cluster`) |
+/// | `redlock://[user[:password]@]host[:port],…[/database]` | a majority of independent servers; name all of them: 3, 5, 7… (feature `quorum`) |
 ///
 /// Query parameters:
 ///
@@ -107,7 +107,7 @@ impl Config {
     }
 
     /// A quorum of independent servers, each with a URL of its own. Use it if the servers have different credentials,
-    /// databases or sockets; otherwise the URL `redlock://h1,h2,h3` is shorter.
+    /// databases or sockets; otherwise the URL `redlock://h1,h2,h3` is shorter. Needs the feature `quorum`.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -439,7 +439,7 @@ impl Config {
     }
 
     /// Lets a grant count only when `count` replicas of the server have it. A call waits for the replicas for at most
-    /// `timeout` (the command `WAIT`). Off by default.
+    /// `timeout` (the command `WAIT`). Off by default; needs the feature `replicas`.
     ///
     /// If fewer replicas have the grant by then, the lock is released again, and the call fails with
     /// [`LockError::NotReplicated`](crate::LockError::NotReplicated). So a grant survives the loss of the primary if a

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use uuid::Uuid;
+use super::random_number;
 
 /// The longest pause if the server cannot be reached.
 const LONGEST: Duration = Duration::from_secs(1);
@@ -84,8 +84,7 @@ impl Backoff {
 /// A random duration between half of `whole` and `whole`.
 pub fn jittered(whole: Duration) -> Duration {
     let half = whole / 2;
-    let random = Uuid::new_v4().as_u128() as u32;
-    half + half.mul_f64(f64::from(random) / f64::from(u32::MAX))
+    half + half.mul_f64(f64::from(random_number()) / f64::from(u32::MAX))
 }
 
 #[cfg(test)]

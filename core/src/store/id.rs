@@ -79,6 +79,11 @@ thread_local! {
     static GENERATOR: Cell<Option<Generator>> = const { Cell::new(None) };
 }
 
+/// A random number: the one source for jitter and choices. Not for secrets.
+pub fn random_number() -> u32 {
+    random().as_u128() as u32
+}
+
 fn random() -> Uuid {
     if let Some(bytes) = chosen_bytes() {
         return Builder::from_random_bytes(bytes).into_uuid();

@@ -1,8 +1,11 @@
-//! [`Store`]: the interface of all stores, and the types that stores and local queues share.
+//! The seam between the locks and the engines.
 //!
-//! `docs/protocol.md` has the rules. [`op`] has the operations, [`reply`] their replies and the messages, [`meta`] and
-//! [`id`] the identities, [`limits`] the constants, [`reader`] what an operator reads. Each store has a folder of its
-//! own. Nothing here knows about handles, futures or guards.
+//! An [`Engine`] is a kind of store at an address. It opens a [`Store`], which gets [`Request`]s and reports to [`Events`], and
+//! a [`Reader`] for operators. [`State`] has the rules of the locks, with which engines are compared. `docs/engines.md` walks
+//! through a toy engine; `docs/protocol.md` says what each operation does.
+//!
+//! Nothing here knows about handles, futures or guards. The module is for the authors of engines, and may change with every
+//! version before 1.0.
 
 mod backoff;
 pub(crate) mod credentials;
@@ -26,7 +29,7 @@ pub(crate) use self::engine::of_several;
 pub use self::engine::{Checked, Driver, Engine, Layout, Opening, Parsed, Scheme, Several};
 pub use self::engine::{decode, invalid, open, parse, same_kind};
 pub use self::grant_block::{Cause, GrantBlock};
-pub use self::id::{MemberId, Ticket, TicketMap};
+pub use self::id::{MemberId, Ticket, TicketMap, random_number};
 pub use self::limits::*;
 pub use self::memory::state::{Publish, State};
 pub use self::meta::{Meta, Owner, time_of};
@@ -140,8 +143,8 @@ pub trait Events: Send + Sync + 'static {
 
 /// An implementation of the lock operations.
 pub trait Store: Send + Sync + 'static {
-    /// Submits a request. While a connection lasts, the store executes the requests of one member in the order of
-    /// submission. A store in this process returns the answer at once. So does a store that cannot take the request, for
+    /// Submits a request. While a connection lasts, the store executes the requests of one member for one name in the order
+    /// of submission. A store in this process returns the answer at once. So does a store that cannot take the request, for
     /// example after [`close`](Self::close). Otherwise the store returns `None`, and calls [`Events::answered`] exactly once
     /// for each request.
     ///

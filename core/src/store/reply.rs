@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::limits::TOKENS_OF_A_GRANT;
 use super::{MemberId, SharedStr, Ticket};
 
-/// The answer of a store to an [`Op`].
+/// The answer of a store to an [`Op`](super::Op).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
     /// The ticket holds, for the `hold` of the request. `token` is the fencing time in microseconds.

@@ -1,7 +1,7 @@
 //! A toy engine, `toy://name`: a server that is a thread of this process. `docs/engines.md` walks through it, and the
 //! conformance suite runs on it.
 //!
-//! The server runs the rules of the locks on a [`State`] for each name. An engine for a database would have these rules
+//! The server runs the rules of the locks on a `State` for each name. An engine for a database would have these rules
 //! in the database's own language.
 
 mod reader;
@@ -55,20 +55,15 @@ impl Engine for Toy {
     }
 
     fn unconnected(&self, opening: &Opening<'_>) -> (Arc<dyn Store>, Box<dyn Driver>) {
-        let store = Arc::new(ToyStore {
-            server: Mutex::new(None),
-            member: opening.member,
-        });
-        let driver = ToyDriver {
-            name: self.name.clone(),
-            store: store.clone(),
-            inbox: None,
-        };
+        let (name, member) = (self.name.clone(), opening.member);
+        let server = Mutex::new(None);
+        let store = Arc::new(ToyStore { server, member });
+        let driver = ToyDriver(name, store.clone(), None);
         (store, Box::new(driver))
     }
 
     fn reader(&self, _: &Options) -> Box<dyn Reader> {
-        Box::new(reader::ToyReader::new(Server::named(&self.name)))
+        Box::new(reader::ToyReader(Server::named(&self.name)))
     }
 }
 
@@ -104,19 +99,16 @@ impl Store for ToyStore {
 }
 
 // 4. The driver: connects, and reports what the server says.
-struct ToyDriver {
-    name: String,
-    store: Arc<ToyStore>,
-    inbox: Option<UnboundedReceiver<Said>>,
-}
+struct ToyDriver(String, Arc<ToyStore>, Option<UnboundedReceiver<Said>>);
 
 impl ToyDriver {
     fn connect(&mut self) {
-        let (outbox, inbox) = unbounded_channel();
-        let server = Server::named(&self.name);
-        server.send(Job::Join(self.store.member, outbox));
-        *lock(&self.store.server) = Some(server);
-        self.inbox = Some(inbox);
+        let Self(name, store, inbox) = self;
+        let (outbox, new) = unbounded_channel();
+        let server = Server::named(name);
+        server.send(Job::Join(store.member, outbox));
+        *lock(&store.server) = Some(server);
+        *inbox = Some(new);
     }
 }
 
@@ -130,13 +122,13 @@ impl Driver for ToyDriver {
 
     fn run(mut self: Box<Self>, events: Arc<dyn Events>) -> Boxed<'static, ()> {
         // `Config::connect_lazily`: nobody has called `open`.
-        if self.inbox.is_none() {
+        if self.2.is_none() {
             events.disconnected(Node::ONLY, not_yet());
             self.connect();
         }
         Box::pin(async move {
             events.connected(Node::ONLY, false);
-            let mut inbox = self.inbox.take().expect("connected above");
+            let mut inbox = self.2.take().expect("connected above");
             while let Some(said) = inbox.recv().await {
                 match said {
                     Said::Answer(answer) => events.answered(answer),

@@ -6,18 +6,14 @@ use tokio::sync::mpsc::unbounded_channel;
 
 use super::server::{Job, Read, Server};
 
-pub(crate) struct ToyReader(Server);
+pub(crate) struct ToyReader(pub(crate) Server);
 
 impl ToyReader {
-    pub(crate) fn new(server: Server) -> Self {
-        Self(server)
-    }
-
     async fn read(&self) -> Result<Read, SetupError> {
         let (sender, mut reply) = unbounded_channel();
         self.0.send(Job::Read(sender));
-        let read = reply.recv().await;
-        read.ok_or_else(|| SetupError::engine("the server has ended"))
+        let ended = || SetupError::engine("the server has ended");
+        reply.recv().await.ok_or_else(ended)
     }
 }
 
@@ -41,11 +37,10 @@ impl Reader for ToyReader {
                 name: Some(name),
                 never_ends: false,
             });
-            // All of them are in one page.
+            let keys = keys.collect();
             Ok(Page {
-                server: "toy".to_owned(),
-                keys: keys.collect(),
-                next: None,
+                keys,
+                ..Page::default()
             })
         })
     }
@@ -53,11 +48,10 @@ impl Reader for ToyReader {
     fn inspect<'a>(&'a mut self, names: &'a [Name]) -> Reading<'a, Result<Snapshot, SetupError>> {
         Box::pin(async {
             let (now, found) = self.read().await?;
-            let state = |name: &Name| {
-                let found = found.iter().find(|(it, _)| it == name);
-                Ok(found.map(|(_, state)| state.clone()).unwrap_or_default())
-            };
-            let names = names.iter().map(state).collect();
+            let state = |name| found.iter().find(|(it, _)| it == name);
+            let states = names.iter().map(state);
+            let states = states.map(|found| Ok(found.map(|it| it.1.clone()).unwrap_or_default()));
+            let names = states.collect();
             Ok(Snapshot { now, names })
         })
     }

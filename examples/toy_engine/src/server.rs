@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{LazyLock, Mutex};
 use std::thread;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 use auto_mutex_core::store::{
     Answer, MemberId, Message, Name, NameRecord, Op, Reply, Request, State, lock,
@@ -58,8 +58,8 @@ fn serve(jobs: Receiver<Job>) {
     let mut now = 0;
     for job in jobs {
         // A store's clock never goes back, whatever happens to that of the machine.
-        let clock = SystemTime::now().duration_since(UNIX_EPOCH);
-        now = now.max(clock.map_or(0, |time| time.as_micros() as u64));
+        let clock = UNIX_EPOCH.elapsed().map_or(0, |time| time.as_micros());
+        now = now.max(clock as u64);
         match job {
             Job::Join(member, outbox) => drop(members.insert(member, outbox)),
             Job::Leave(member) => drop(members.remove(&member)),
@@ -74,23 +74,21 @@ fn serve(jobs: Receiver<Job>) {
                 if now >= state.kept_until() {
                     names.remove(&name);
                 }
-                let answer = Answer {
-                    request,
-                    result: Ok(reply),
-                };
+                let result = Ok(reply);
                 if let Some(member) = members.get(&member) {
-                    let _ = member.send(Said::Answer(answer));
+                    let _ = member.send(Said::Answer(Answer { request, result }));
                 }
             }
             Job::Read(reply) => {
                 let nobody = MemberId::random();
-                let all = names.iter_mut().filter_map(|(name, state)| {
-                    match state.apply(now, nobody, &Op::Inspect, &mut |_, _| false) {
-                        Reply::Info(record) => Some((name.clone(), record)),
-                        _ => None,
+                let mut all = Vec::new();
+                for (name, state) in &mut names {
+                    let read = state.apply(now, nobody, &Op::Inspect, &mut |_, _| false);
+                    if let Reply::Info(record) = read {
+                        all.push((name.clone(), record));
                     }
-                });
-                let _ = reply.send((now, all.collect()));
+                }
+                let _ = reply.send((now, all));
             }
         }
     }

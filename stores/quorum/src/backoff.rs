@@ -3,8 +3,7 @@
 
 use std::time::Duration;
 
-use auto_mutex_core::store::Name;
-use uuid::Uuid;
+use auto_mutex_core::store::{Name, random_number};
 
 use super::machine::Quorum;
 use super::wake::wake_queue;
@@ -23,7 +22,7 @@ pub(super) struct Jitter(u64);
 
 impl Jitter {
     pub(super) fn new() -> Self {
-        Self::seeded(Uuid::new_v4().as_u128() as u64)
+        Self::seeded(u64::from(random_number()))
     }
 
     pub(super) fn seeded(seed: u64) -> Self {

@@ -102,7 +102,7 @@ pub(crate) async fn a_circle_of_five(store: &dyn TestStore) {
     assert_eq!(circle(&members::<3>(store), &locks).await.len(), 5);
 }
 
-/// A task that waits behind the circle is not part of it, and gets its lock.
+/// A task that waits behind the cycle is not part of it, and gets its lock.
 pub(crate) async fn who_waits_behind_a_deadlock_does_not_fail(store: &dyn TestStore) {
     let clients = members::<3>(store);
     let other = clients[2].clone();

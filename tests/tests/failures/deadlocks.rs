@@ -116,7 +116,7 @@ fn a_deadlock_outlives_a_restart_of_the_server() {
     }
 }
 
-/// Runs a circle of these clients. Returns how long after `deadlock_after` one of their calls fails.
+/// Runs a cycle of these clients. Returns how long after `deadlock_after` one of their calls fails.
 async fn found_after(clients: &[Client], after: Duration) -> Duration {
     let all = Arc::new(Barrier::new(clients.len()));
     let (sender, mut failed) = tokio::sync::mpsc::unbounded_channel();

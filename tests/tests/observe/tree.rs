@@ -39,7 +39,7 @@ fn without_the_features_there_is_no_crate_more() {
     let is_one = |package: &&String| observed.iter().any(|name| package.starts_with(name));
     assert_eq!(plain.iter().find(is_one), None);
     // The documented number of crates, including the library itself.
-    let document = include_str!("../../../docs/architecture.md");
+    let document = include_str!("../../../docs/decisions.md");
     let said = format!("a user compiles {} crates with the library", plain.len());
     assert!(document.contains(&said), "{said}: {plain:#?}");
     let metrics = crates(&["metrics"]);

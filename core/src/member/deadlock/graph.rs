@@ -208,7 +208,7 @@ impl Graph {
         waits.filter(|wait| !self.ends(wait, blocked))
     }
 
-    /// The shortest circle from `root` back to a hold of its task.
+    /// The shortest cycle from `root` back to a hold of its task.
     fn circle<'a>(
         &'a self,
         root: WaitId,

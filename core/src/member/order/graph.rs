@@ -20,7 +20,7 @@ impl Graph {
         self.0.insert(key, edge);
     }
 
-    /// Those that are part of a circle are marked.
+    /// Those that are part of a cycle are marked.
     pub(super) fn edges(&self) -> Vec<OrderEdge> {
         let edges = self.0.iter().map(|(key, edge)| OrderEdge {
             inverted: self.circle(*key).is_some(),
@@ -29,7 +29,7 @@ impl Graph {
         edges.collect()
     }
 
-    /// Only one for the same classes. Shorter circles come first.
+    /// Only one for the same classes. Shorter cycles come first.
     pub(super) fn circles(&self) -> Vec<Vec<&OrderEdge>> {
         let mut seen = HashSet::new();
         let mut circles: Vec<_> = self.0.keys().filter_map(|key| self.circle(*key)).collect();
@@ -41,8 +41,8 @@ impl Graph {
         circles
     }
 
-    /// A shortest circle that begins with the edge `key`; none for an allowed edge. A new edge's circle has other
-    /// classes than all circles before: with the same classes, the old circle would lead back in fewer steps.
+    /// A shortest cycle that begins with the edge `key`; none for an allowed edge. A new edge's cycle has other
+    /// classes than all cycles before: with the same classes, the old cycle would lead back in fewer steps.
     pub(super) fn circle(&self, key: Key) -> Option<Vec<&OrderEdge>> {
         let (start, first) = key;
         self.from(start).find(|edge| *edge == key)?;
@@ -82,7 +82,7 @@ mod tests {
     use super::super::tests::{edge, graph};
     use super::*;
 
-    /// The classes along the circle of the edge `before after`.
+    /// The classes along the cycle of the edge `before after`.
     fn path(graph: &Graph, before: &'static str, after: &'static str) -> Option<String> {
         let circle = graph.circle((before, after))?;
         let classes: Vec<_> = circle.iter().map(|edge| &*edge.before.class).collect();
@@ -158,7 +158,7 @@ mod tests {
                 let is_new = graph.lacks(key);
                 graph.insert(key, edge);
                 lengths[from][to] = 1;
-                // A new edge closes no circle of the same classes as one that was there before.
+                // A new edge closes no cycle of the same classes as one that was there before.
                 if is_new && let Some(circle) = graph.circle(key) {
                     let classes = circle.iter().map(|edge| edge.before.class.clone());
                     assert!(known.insert(classes.collect::<BTreeSet<_>>()), "{graph:?}");

@@ -1,5 +1,5 @@
 //! Lock order: a task that holds a lock of the class A and asks for one of the class B makes the edge A → B. Edges that
-//! form a circle are a possible deadlock, even if it has never happened.
+//! form a cycle are a possible deadlock, even if it has never happened.
 
 mod graph;
 mod known;
@@ -30,7 +30,7 @@ pub struct OrderEdge {
     pub before: OrderClass,
     /// The lock that was asked for.
     pub after: OrderClass,
-    /// Whether the order contradicts other orders: it is part of a circle, so calls in these orders may wait for each
+    /// Whether the order contradicts other orders: it is part of a cycle, so calls in these orders may wait for each
     /// other for ever. Also true if the two classes are the same.
     pub inverted: bool,
     /// Why the order is intended: the text of the option `order`, or `Config::allow_order`. Such an order contradicts
@@ -126,7 +126,7 @@ impl LockOrder {
         is_known
     }
 
-    /// Warns of the circles that the new edges close.
+    /// Warns of the cycles that the new edges close.
     #[cold]
     fn learn(&self, after: &'static str, meta: &str, held: &[Taken<'_>]) {
         let mut state = lock(&self.state);
@@ -143,7 +143,7 @@ impl LockOrder {
         circles.into_iter().for_each(warn);
     }
 
-    /// Returns the circle that the edge closes, unless it is known or there are too many.
+    /// Returns the cycle that the edge closes, unless it is known or there are too many.
     fn add(
         &self,
         graph: &mut Graph,
@@ -226,7 +226,7 @@ fn warn(circle: Vec<OrderEdge>) {
     });
 }
 
-/// Each circle once, even if several clients have reported it.
+/// Each cycle once, even if several clients have reported it.
 #[track_caller]
 pub(crate) fn check(mut circles: Vec<String>) {
     circles.sort_unstable();

@@ -15,7 +15,7 @@
 //!
 //! If messages are only reordered, no hold is lost, and no other ticket is granted before an `at_least` is over.
 //!
-//! `AUTO_MUTEX_SEED=n cargo test -p auto-mutex simulation` replays one run; `AUTO_MUTEX_RUNS=n` makes more.
+//! `AUTO_MUTEX_SEED=n cargo test -p auto-mutex-core --lib simulation` replays one run; `AUTO_MUTEX_RUNS=n` makes more.
 
 mod network;
 mod node;

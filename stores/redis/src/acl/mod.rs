@@ -13,7 +13,7 @@ use crate::{rights, uses_database};
 ///
 /// # Errors
 ///
-/// The errors of [`Config::new`], and [`SetupError::InvalidOption`](crate::SetupError::InvalidOption) for options
+/// The errors of [`Config::new`], and [`SetupError::InvalidOption`](auto_mutex_core::SetupError::InvalidOption) for options
 /// that cannot work.
 ///
 /// ```
@@ -76,7 +76,7 @@ impl AclRule {
     }
 
     /// The rule without its optional commands. The library uses `CONFIG GET` for
-    /// [`Client::guarantees`](crate::Client::guarantees) and the warnings of set-up. But a user with that right can
+    /// [`Client::guarantees`](auto_mutex_core::Client::guarantees) and the warnings of set-up. But a user with that right can
     /// also read the passwords in the configuration. Without `CONFIG GET`, the guarantees that depend on the
     /// configuration are `Unknown`. The commands for the shard channels of a cluster are also optional. They save
     /// work for the nodes; servers before Redis 7 do not have these commands.
@@ -86,7 +86,7 @@ impl AclRule {
         self
     }
 
-    /// The rule with the commands that [`operator`](crate::operator) and the command `auto-mutex` need in addition: to list
+    /// The rule with the commands that the module `operator` and the command `auto-mutex` need in addition: to list
     /// names, and to find keys that never expire. The rule for sentinels stays the same.
     ///
     /// ```

@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use auto_mutex_core::store::{Address, invalid};
+use auto_mutex_core::store::{Address, invalid, random_number};
 use auto_mutex_core::{SetupError, StoreError};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
-use uuid::Uuid;
 
 use super::slot::Slot;
 use crate::RedisEndpoint;
@@ -207,8 +206,8 @@ async fn ask(candidate: RedisEndpoint, limits: Limits) -> Result<Topology, Setup
 /// Keeps the members of a cluster from all asking the same node.
 pub(super) fn shuffle<T>(items: &mut [T]) {
     for last in (1..items.len()).rev() {
-        let chosen = Uuid::new_v4().as_u128() % (last as u128 + 1);
-        items.swap(last, chosen as usize);
+        let chosen = random_number() as usize % (last + 1);
+        items.swap(last, chosen);
     }
 }
 

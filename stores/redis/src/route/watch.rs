@@ -3,9 +3,8 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
-use auto_mutex_core::store::{Address, Backoff, first, tell};
+use auto_mutex_core::store::{Address, Backoff, first, random_number, tell};
 use tokio::time::{sleep, timeout};
-use uuid::Uuid;
 
 use super::sentinel;
 use super::sentinels::{SENTINEL_SILENCE, Sentinels};
@@ -22,7 +21,7 @@ const LONGEST: Duration = Duration::from_secs(10);
 
 pub(super) async fn run(sentinels: &Sentinels) {
     // The start is random, so that not all clients listen to the same sentinel.
-    let mut index = Uuid::new_v4().as_u128() as usize;
+    let mut index = random_number() as usize;
     let mut backoff = Backoff::new(FIRST_PAUSE, SENTINEL_SILENCE);
     let mut warnings = Throttle::default();
     loop {

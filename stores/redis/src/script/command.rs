@@ -1,4 +1,4 @@
-//! Encodes operations as a command for the server: [`evaluate`]. `scripts/head.lua` describes the encoding of each operation.
+//! Encodes operations as a command for the server: [`evaluate`]. `script/head.lua` describes the encoding of each operation.
 
 use std::io::Write;
 
@@ -47,7 +47,7 @@ pub(crate) fn evaluate<'a>(
     cmd
 }
 
-/// For the checks of set-up: also moves tickets out of the name's first key (SPREAD in `scripts/head.lua`).
+/// For the checks of set-up: also moves tickets out of the name's first key (SPREAD in `script/head.lua`).
 pub(crate) fn evaluate_spread<'a>(
     cmd: &'a mut Cmd,
     scripts: &Scripts,

@@ -292,7 +292,7 @@ fn the_search_does_what_the_checked_model_does() {
         .filter(|seed| {
             std::panic::catch_unwind(|| walk(*seed, &[])).unwrap_or_else(|_| {
                 panic!(
-                    "Repeat it:\nAUTO_MUTEX_SEED={seed} cargo test -p auto-mutex --lib \
+                    "Repeat it:\nAUTO_MUTEX_SEED={seed} cargo test -p auto-mutex-core --lib \
                      the_search_does_what_the_checked_model_does"
                 )
             })

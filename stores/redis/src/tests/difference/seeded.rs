@@ -3,9 +3,10 @@
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use auto_mutex_difference as difference;
+
 use super::super::server::Server;
-use super::both::Bench;
-use super::play;
+use super::bench::Bench;
 
 /// Each fault: its description, the part of the scripts that it replaces, the replacement, whether the judge finds it
 /// without the model, and the seed of a run that finds it, which is tried first.
@@ -139,7 +140,10 @@ fn faults_that_are_put_into_the_scripts_are_found() {
             }
             let mut bench = Bench::edited(&server, part, other);
             std::iter::once(known).chain(1..=RUNS).find(|seed| {
-                let run = || play::run_beside(model, &mut bench, *seed, &mut HashSet::new());
+                let run = || match model {
+                    true => difference::run(&mut bench, *seed, &mut HashSet::new()),
+                    false => difference::run_by_judge(&mut bench, *seed),
+                };
                 catch_unwind(AssertUnwindSafe(run)).is_err()
             })
         });

@@ -1,5 +1,5 @@
 //! The rules that our connection follows, unlike a general client. See "Why we have our own connection" in
-//! `docs/architecture.md`.
+//! `docs/decisions.md`.
 
 use super::relay::Relay;
 use super::*;

@@ -20,7 +20,7 @@
 //!
 //! The tests never use operations that the model does not have: `try`, several units, signals, owners, parked tickets,
 //! `adopt`, `force`, `refresh`, `raise`, `delete`. For these, other tests compare the scripts with the memory store
-//! (`store/redis/tests/difference`).
+//! (`stores/redis/src/tests/difference`).
 //!
 //! `AUTO_MUTEX_RUNS=n` makes n walks; `AUTO_MUTEX_SEED=s` repeats only the walk that failed.
 

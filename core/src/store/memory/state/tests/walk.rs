@@ -18,7 +18,7 @@ const CALLS: u8 = 100;
 pub(super) fn must_agree(seed: u64) {
     if let Err(difference) = walk(seed, |_| {}) {
         panic!(
-            "{difference}\nRepeat it:\nAUTO_MUTEX_SEED={seed} cargo test -p auto-mutex --lib \
+            "{difference}\nRepeat it:\nAUTO_MUTEX_SEED={seed} cargo test -p auto-mutex-core --lib \
              the_memory_store_does_what_the_checked_model_does"
         );
     }

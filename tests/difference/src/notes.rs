@@ -4,7 +4,7 @@ use std::thread::panicking;
 
 use auto_mutex_core::store::{MemberId, Message, NameRecord, Op, Reply};
 
-use super::both::Outcome;
+use super::Outcome;
 
 /// Returns the kinds of outcomes that an operation has met.
 pub(super) fn kinds(op: &Op, outcome: &Outcome, before: &NameRecord) -> Vec<String> {
@@ -94,9 +94,6 @@ impl Drop for Trail {
             "The last is operation {} of the run. Repeat it:",
             self.asked.len()
         );
-        eprintln!(
-            "AUTO_MUTEX_SEED={} cargo test -p auto-mutex --lib the_scripts_do_what_the_model_does",
-            self.seed
-        );
+        eprintln!("AUTO_MUTEX_SEED={} and the same test", self.seed);
     }
 }

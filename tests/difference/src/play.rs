@@ -7,10 +7,11 @@ use std::collections::HashSet;
 use auto_mutex_core::store::{MemberId, Message, NameRecord, Op, Reply, Ticket};
 use auto_mutex_core::testing::Dice;
 
-use super::both::{Bench, Both, Outcome, Snapshot};
+use super::both::{Both, Snapshot};
 use super::judge::Judge;
 use super::notes::{Trail, kinds};
 use super::ops::Use;
+use super::{Outcome, Subject};
 
 const STEPS: u32 = 250;
 const START: u64 = 1_795_000_000_000_000;
@@ -18,13 +19,17 @@ const START: u64 = 1_795_000_000_000_000;
 const LATER: u64 = 40_000_000_000;
 
 /// Makes the run of `seed`; adds the kinds of operations, replies and messages to `seen`.
-pub(super) fn run(bench: &mut Bench, seed: u64, seen: &mut HashSet<String>) {
-    run_beside(true, bench, seed, seen);
+pub fn run(subject: &mut impl Subject, seed: u64, seen: &mut HashSet<String>) {
+    run_beside(true, subject, seed, seen);
 }
 
-/// Like [`run`]. `model` decides whether the outcomes are compared with those of the model.
-pub(super) fn run_beside(model: bool, bench: &mut Bench, seed: u64, seen: &mut HashSet<String>) {
-    let mut play = Play::new(bench, seed);
+/// Like [`run`], but only the judge looks at the outcomes, which are not compared with the rules.
+pub fn run_by_judge(subject: &mut impl Subject, seed: u64) {
+    run_beside(false, subject, seed, &mut HashSet::new());
+}
+
+fn run_beside(model: bool, subject: &mut impl Subject, seed: u64, seen: &mut HashSet<String>) {
+    let mut play = Play::new(subject, seed);
     play.model = model;
     for step in 0..STEPS {
         play.step(step, seen);
@@ -47,8 +52,8 @@ impl Client {
     }
 }
 
-struct Play<'a> {
-    both: Both<'a>,
+struct Play<'a, S: Subject> {
+    both: Both<'a, S>,
     dice: Dice,
     now: u64,
     /// The time before which nothing is granted, as most members know it.
@@ -60,10 +65,10 @@ struct Play<'a> {
     closes: bool,
     /// The store loses its data now and then.
     forgets: bool,
-    /// The outcomes are compared with those of the model, in addition to the judge's checks.
+    /// The outcomes are compared with those by the rules, in addition to the judge's checks.
     model: bool,
     /// A snapshot that the store may return to, with the index of its name.
-    kept: Option<(usize, Snapshot, Judge)>,
+    kept: Option<(usize, Snapshot<S::Kept>, Judge)>,
     judges: Vec<Judge>,
     clients: Vec<Client>,
     uses: Vec<Use>,
@@ -74,12 +79,12 @@ struct Play<'a> {
     trail: Trail,
 }
 
-impl<'a> Play<'a> {
-    fn new(bench: &'a mut Bench, seed: u64) -> Self {
+impl<'a, S: Subject> Play<'a, S> {
+    fn new(subject: &'a mut S, seed: u64) -> Self {
         let mut dice = Dice(seed);
         let crowd = seed.is_multiple_of(2);
         let names = 1 + dice.below(3) as usize;
-        let mut both = Both::new(bench, names);
+        let mut both = Both::new(subject, names);
         let tickets = if crowd { 5 } else { 1 + dice.below(4) as usize };
         let clients: Vec<_> = (0..3).map(|_| Client::new(&mut dice, tickets)).collect();
         for client in &clients {
@@ -138,58 +143,53 @@ impl<'a> Play<'a> {
         self.note(index, &op, &outcome, seen);
     }
 
-    /// Applies an operation to the model and to the scripts, which must agree.
+    /// Applies an operation to both, which must agree.
     fn apply(&mut self, index: usize, member: MemberId, op: &Op) -> Outcome {
         self.trail.asked.push((self.now, index, member, op.clone()));
-        // `spread`: the scripts move the tickets to the other keys, which must not change the outcome.
         let spread = self.dice.one_in(8) && self.now >= self.opens;
-        let (model, scripts) = self.both.apply(self.now, index, member, op, spread);
-        self.agree(&model, &scripts);
-        let done = [(op, &scripts.reply)];
-        self.judges[index].look(self.now, self.opens, &done, &scripts);
-        scripts
+        let (model, found) = self.both.apply(self.now, index, member, op, spread);
+        self.agree(&model, &found);
+        let done = [(op, &found.reply)];
+        self.judges[index].look(self.now, self.opens, &done, &found);
+        found
     }
 
-    fn agree(&self, model: &Outcome, scripts: &Outcome) {
+    fn agree(&self, model: &Outcome, found: &Outcome) {
         if !self.model {
             return;
         }
+        assert_eq!(found.reply, model.reply, "its reply, and by the rules");
         assert_eq!(
-            scripts.reply, model.reply,
-            "the scripts' reply, the model's"
+            found.messages, model.messages,
+            "its messages, and by the rules"
         );
-        assert_eq!(
-            scripts.messages, model.messages,
-            "the scripts' messages, the model's"
-        );
-        assert_eq!(scripts.info, model.info, "the scripts' state, the model's");
+        assert_eq!(found.info, model.info, "its state, and by the rules");
     }
 
-    /// Applies a release and an acquire in one command to the model and to the scripts.
+    /// Applies a release and an acquire in one step to both.
     fn pair(&mut self, index: usize, member: MemberId, ops: [Op; 2], seen: &mut HashSet<String>) {
         for op in &ops {
             self.trail.asked.push((self.now, index, member, op.clone()));
         }
         let [release, acquire] = &ops;
-        let [model, scripts] = self.both.pair(self.now, index, member, [release, acquire]);
+        let [model, found] = self.both.pair(self.now, index, member, [release, acquire]);
         if self.model {
-            assert_eq!(scripts.0, model.0, "the reply to the release, the model's");
+            assert_eq!(
+                found.0, model.0,
+                "its reply to the release, and by the rules"
+            );
         }
-        self.agree(&model.1, &scripts.1);
-        let done = [(release, &scripts.0), (acquire, &scripts.1.reply)];
-        self.judges[index].look(self.now, self.opens, &done, &scripts.1);
+        self.agree(&model.1, &found.1);
+        let done = [(release, &found.0), (acquire, &found.1.reply)];
+        self.judges[index].look(self.now, self.opens, &done, &found.1);
         let kind = |reply: &Reply| {
             format!("{reply:?}")
                 .chars()
                 .take_while(|c| c.is_alphabetic())
                 .collect::<String>()
         };
-        seen.insert(format!(
-            "pair {} {}",
-            kind(&scripts.0),
-            kind(&scripts.1.reply)
-        ));
-        self.note(index, acquire, &scripts.1, seen);
+        seen.insert(format!("pair {} {}", kind(&found.0), kind(&found.1.reply)));
+        self.note(index, acquire, &found.1, seen);
     }
 
     fn note(&mut self, index: usize, op: &Op, outcome: &Outcome, seen: &mut HashSet<String>) {
@@ -221,9 +221,7 @@ impl<'a> Play<'a> {
         for index in 0..self.uses.len() {
             let info = self.apply(index, member, &Op::Delete).info;
             assert_eq!((info.used, info.signals, info.exists), (0, 0, false));
-            let keys = self.both.keys(index);
-            let left: &[&str] = if info.token > 0 { &[""] } else { &[] };
-            assert_eq!(keys, left, "name {index}");
+            self.both.check_rest(index, info.token);
         }
         self.both.end();
     }

@@ -5,11 +5,12 @@ use std::collections::HashSet;
 use auto_mutex_core::store::{MemberId, NameRecord, Op};
 
 use super::{Client, Play};
+use crate::Subject;
 
 /// An hour, which is longer than everything except signals.
 const HOUR: u64 = 3_600_000_000;
 
-impl Play<'_> {
+impl<S: Subject> Play<'_, S> {
     /// Lets time pass, often until exactly when something ends.
     pub(super) fn pass(&mut self) {
         let dice = &mut self.dice;

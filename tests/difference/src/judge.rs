@@ -10,7 +10,7 @@ use auto_mutex_core::store::{
     Lease, MemberId, Message, NameRecord, Op, Reply, SharedStr, Ticket, TicketRecord,
 };
 
-use super::both::Outcome;
+use super::Outcome;
 
 /// The promise that a ticket holds until a time, by the server's clock.
 #[derive(Clone, Debug)]

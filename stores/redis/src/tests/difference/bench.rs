@@ -1,0 +1,241 @@
+//! [`Bench`]: a server with the scripts, whose clock is a key.
+
+use std::collections::HashSet;
+
+use auto_mutex_core::store::{MemberId, Message, Name, NameRecord, Op, Reply};
+use auto_mutex_difference::{Outcome, Request, Subject};
+use redis::{Cmd, Connection, Msg, PubSub};
+
+use super::loss::Kept;
+use crate::script::Scripts;
+use crate::script::command::{self, channel};
+use crate::script::push;
+use crate::script::reply;
+use crate::tests::server::{Server, attempt, borrowed, parse, run};
+use crate::tests::{KEYS, key};
+use crate::wire::Value;
+
+/// The scripts' source of time for this test.
+const CLOCK: &str = "local function clock() return tonumber(redis.call('GET', 'now')) end\n";
+const MINUTE_MS: i64 = 60_000;
+const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
+
+/// A server with the scripts, and connections to it. It serves one run after the other.
+pub(super) struct Bench {
+    scripts: Scripts,
+    pub(super) connection: Connection,
+    ears: PubSub<'static>,
+    listening: HashSet<MemberId>,
+    server: Option<Server>,
+}
+
+impl Bench {
+    /// With a server of its own.
+    pub(super) fn start() -> Self {
+        let server = Server::start();
+        let mut bench = Self::with(&server, Scripts::made_of(CLOCK, false));
+        bench.server = Some(server);
+        bench
+    }
+
+    /// Makes a bench whose scripts have `other` in place of `part`.
+    pub(super) fn edited(server: &Server, part: &str, other: &str) -> Self {
+        Self::with(server, Scripts::made_of(CLOCK, false).edited(part, other))
+    }
+
+    fn with(server: &Server, scripts: Scripts) -> Self {
+        // The connection is kept for as long as the process lives, because PubSub borrows it.
+        let ears: &'static mut Connection = Box::leak(Box::new(server.connection()));
+        let mut ears = ears.as_pubsub();
+        ears.subscribe("end").unwrap();
+        let mut connection = server.connection();
+        for text in scripts.texts() {
+            run::<()>(&mut connection, &["SCRIPT", "LOAD", text]);
+        }
+        Self {
+            scripts,
+            connection,
+            ears,
+            listening: HashSet::new(),
+            server: None,
+        }
+    }
+
+    /// Returns the messages that were published before `end`.
+    fn heard(&mut self) -> Vec<(String, Name, Message)> {
+        let mut messages = Vec::new();
+        loop {
+            let message: Msg = self.ears.get_message().unwrap();
+            if message.get_channel_name() == "end" {
+                return messages;
+            }
+            let payload = Value::Text(message.get_payload_bytes());
+            let told = push::read(&[Value::Text(b"message"), Value::Nil, payload]);
+            let (name, told) = told.expect("a message of ours");
+            messages.push((message.get_channel_name().to_owned(), name, told));
+        }
+    }
+}
+
+impl Subject for Bench {
+    type Kept = Kept;
+
+    fn reset(&mut self) {
+        run::<()>(&mut self.connection, &["FLUSHALL"]);
+    }
+
+    fn listen(&mut self, member: MemberId, listens: bool) {
+        let channel = channel(member);
+        match listens {
+            true => {
+                self.listening.insert(member);
+                self.ears.subscribe(channel).unwrap();
+            }
+            false => {
+                self.listening.remove(&member);
+                self.ears.unsubscribe(channel).unwrap();
+            }
+        }
+    }
+
+    fn apply(&mut self, request: &Request<'_>) -> Outcome {
+        let Request {
+            now,
+            opens,
+            name,
+            member,
+            op,
+            spread,
+        } = *request;
+        let mut pipeline = Vec::new();
+        let mut put = |words: &[&str]| {
+            let mut cmd = redis::Cmd::new();
+            cmd.arg(words).write_packed_command(&mut pipeline);
+        };
+        put(&["SET", "now", &now.to_string()]);
+        put(&["GETRANGE", &key(name), "2", "2"]);
+        put(&["EXISTS", &format!("{}:tickets", key(name))]);
+        let (mut first, mut then, scripts) = (Cmd::new(), Cmd::new(), &self.scripts);
+        match spread {
+            true => command::evaluate_spread(&mut first, scripts, member, name, op),
+            false => command::evaluate(&mut first, scripts, member, name, &[op], opens),
+        };
+        first.write_packed_command(&mut pipeline);
+        let inspect = [&Op::Inspect];
+        command::evaluate(&mut then, scripts, member, name, &inspect, opens);
+        then.write_packed_command(&mut pipeline);
+        for suffix in KEYS {
+            let mut lives = redis::cmd("PTTL");
+            lives.arg(format!("{}{suffix}", key(name)));
+            lives.write_packed_command(&mut pipeline);
+        }
+        let mut publish = redis::cmd("PUBLISH");
+        publish.arg("end").arg("");
+        publish.write_packed_command(&mut pipeline);
+        use redis::ConnectionLike as _;
+        let mut replies = self
+            .connection
+            .req_packed_commands(&pipeline, 0, 6 + KEYS.len())
+            .unwrap()
+            .into_iter()
+            .skip(1);
+        let form = match &replies.next().unwrap() {
+            redis::Value::BulkString(form) => String::from_utf8_lossy(form).into_owned(),
+            other => panic!("{other:?}"),
+        };
+        let apart = replies.next().unwrap() == redis::Value::Int(1);
+        let form = if apart { "apart".to_owned() } else { form };
+        let reply = replies.next().unwrap();
+        let reply = parse(&reply, op).unwrap();
+        let info = match parse(&replies.next().unwrap(), &Op::Inspect) {
+            Ok(Reply::Info(info)) => info,
+            other => panic!("{other:?}"),
+        };
+        for (suffix, lives) in KEYS.iter().zip(replies) {
+            let redis::Value::Int(lives) = lives else {
+                panic!("{lives:?}");
+            };
+            check_life(suffix, lives, &info);
+        }
+        let listening = self.listening.clone();
+        let told = |(to, about, message): (String, Name, Message)| {
+            assert_eq!(about, *name);
+            let member = listening.iter().find(|member| channel(**member) == to);
+            (*member.unwrap(), message)
+        };
+        let messages = self.heard().into_iter().map(told).collect();
+        Outcome {
+            reply,
+            messages,
+            info,
+            form,
+        }
+    }
+
+    fn pair(&mut self, release: &Request<'_>, acquire: &Request<'_>) -> (Reply, Outcome) {
+        let Request {
+            now,
+            opens,
+            name,
+            member,
+            op: last,
+            ..
+        } = *acquire;
+        let mut put = Cmd::new();
+        command::evaluate(
+            &mut put,
+            &self.scripts,
+            member,
+            name,
+            &[release.op, last],
+            opens,
+        );
+        run::<()>(&mut self.connection, &["SET", "now", &now.to_string()]);
+        let value = attempt(&mut self.connection, &put.get_packed_command());
+        let [first, second] = reply::of_both(borrowed(&value), last);
+        let first = reply::parse(&first, release.op).unwrap();
+        let second = reply::parse(&second, last).unwrap();
+        let mut outcome = self.apply(&Request {
+            op: &Op::Inspect,
+            ..*acquire
+        });
+        outcome.reply = second;
+        (first, outcome)
+    }
+
+    fn keep(&mut self, name: &Name) -> Kept {
+        self.kept(name)
+    }
+
+    fn lose(&mut self, name: &Name) {
+        self.delete(name);
+    }
+
+    fn restore(&mut self, name: &Name, kept: &Kept) {
+        self.put(name, kept);
+    }
+
+    fn check_rest(&mut self, name: &Name, token: u64) {
+        let keys: Vec<String> = run(&mut self.connection, &["KEYS", &format!("{}*", key(name))]);
+        let left = if token > 0 {
+            vec![key(name)]
+        } else {
+            Vec::new()
+        };
+        assert_eq!(keys, left, "{name}");
+    }
+}
+
+/// Checks that every key has a time to live, and that signals are kept for about a day. (The limit is lower than a day,
+/// because the test sometimes steps back the clock of the scripts, but not the clock that ends the keys.)
+fn check_life(suffix: &str, lives: i64, info: &NameRecord) {
+    let exists = lives != -2;
+    let least = match suffix {
+        ":gone" => 0,
+        _ if info.signals > 0 => DAY_MS - 30 * MINUTE_MS,
+        _ => MINUTE_MS,
+    };
+    assert!(!exists || lives >= least, "{suffix} lives for {lives} ms");
+    let needed = suffix.is_empty() && info.token > 0;
+    assert!(exists || !needed, "the first key is missing");
+}

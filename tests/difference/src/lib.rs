@@ -1,0 +1,299 @@
+//! Compares an engine with the rules of the locks (`auto_mutex_core::store::State`): the same random operations at the same times. Every reply, every
+//! message and every state must be the same. A judge that uses neither of them looks for faults that both share.
+//!
+//! An engine implements [`Subject`]. `AUTO_MUTEX_RUNS=n` makes n runs of 250 operations each. A run that fails prints how to
+//! repeat it.
+
+mod both;
+mod judge;
+mod notes;
+mod ops;
+mod play;
+
+use std::collections::HashSet;
+use std::num::NonZero;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+
+use auto_mutex_core::store::{MemberId, Message, Name, NameRecord, Op, Reply};
+
+pub use self::play::{run, run_by_judge};
+
+/// A server of an engine, whose clock the comparison sets. It serves one run after the other.
+pub trait Subject {
+    /// What [`keep`](Self::keep) keeps of a name.
+    type Kept;
+
+    /// Forgets all names.
+    fn reset(&mut self);
+
+    /// From now on, the member gets its messages, or does not get them.
+    fn listen(&mut self, member: MemberId, listens: bool);
+
+    /// Executes an operation.
+    fn apply(&mut self, request: &Request<'_>) -> Outcome;
+
+    /// Executes a release, and then an acquire of the same member, as one. Returns the reply to the release, and the
+    /// outcome of the acquire with the messages of both.
+    fn pair(&mut self, release: &Request<'_>, acquire: &Request<'_>) -> (Reply, Outcome) {
+        let first = self.apply(release);
+        let mut last = self.apply(acquire);
+        last.messages.splice(0..0, first.messages);
+        (first.reply, last)
+    }
+
+    /// Keeps the state of a name, for [`restore`](Self::restore).
+    fn keep(&mut self, name: &Name) -> Self::Kept;
+
+    /// Loses the state of a name.
+    fn lose(&mut self, name: &Name);
+
+    /// Returns to an earlier state of a name.
+    fn restore(&mut self, name: &Name, kept: &Self::Kept);
+
+    /// Fails if more is left of a name than it needs. Called at the end of a run, when nothing but its token is in use.
+    fn check_rest(&mut self, _name: &Name, _token: u64) {}
+}
+
+/// An operation, and when and for whom it is executed.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// The store's time, in microseconds.
+    pub now: u64,
+    /// Nothing is granted before this time.
+    pub opens: u64,
+    /// The name.
+    pub name: &'a Name,
+    /// Who asks.
+    pub member: MemberId,
+    /// The operation.
+    pub op: &'a Op,
+    /// Whether an engine that has several representations of a name should choose the one for crowded names first. This must not
+    /// change the outcome.
+    pub spread: bool,
+}
+
+/// The outcome of an operation.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The reply.
+    pub reply: Reply,
+    /// The messages, in order.
+    pub messages: Vec<(MemberId, Message)>,
+    /// The state after the operation.
+    pub info: NameRecord,
+    /// The representation of the name before the operation, if the engine has several.
+    pub form: String,
+}
+
+impl Outcome {
+    /// Removes what may differ.
+    fn comparable(mut self) -> Self {
+        blur(&mut self.info);
+        if let Reply::Info(info) = &mut self.reply {
+            blur(info);
+        }
+        // Holders get their messages first, and in no particular order.
+        self.messages
+            .sort_by_cached_key(|(member, message)| match message {
+                Message::Lost { .. } | Message::Refresh { .. } => format!("{member} {message:?}"),
+                Message::Grant { .. }
+                | Message::Near { .. }
+                | Message::Ask { .. }
+                | Message::Probe { .. } => "the rest".to_owned(),
+            });
+        self
+    }
+}
+
+/// Removes the waiters' places. A place is a time, and of two tickets in the same microsecond, one gets the next microsecond.
+/// Scripts forget the place of an only holder. So places may differ by a microsecond, or by more after the clock was
+/// stepped back. The order of the places is the same.
+fn blur(info: &mut NameRecord) {
+    for waiter in &mut info.waiters {
+        assert_ne!(waiter.since, 0);
+        waiter.since = 0;
+    }
+}
+
+/// The number of runs, of 250 operations each.
+const RUNS: u64 = 900;
+
+fn number(variable: &str) -> Option<u64> {
+    let text = std::env::var(variable).ok()?;
+    Some(text.parse().unwrap())
+}
+
+/// Compares the subjects that `new` makes with the rules, on all processors. `expected` are kinds of outcomes that some run
+/// must meet in addition to `USUAL`; otherwise the test has proved little.
+pub fn compare<S: Subject>(new: impl Fn() -> S + Sync, expected: &[&str]) {
+    if let Some(seed) = number("AUTO_MUTEX_SEED") {
+        return run(&mut new(), seed, &mut HashSet::new());
+    }
+    let runs = number("AUTO_MUTEX_RUNS").unwrap_or(RUNS);
+    let threads = thread::available_parallelism().map_or(1, NonZero::get);
+    let (next, failed) = (AtomicU64::new(1), AtomicBool::new(false));
+    let work = || {
+        let failure = Failure(&failed);
+        let mut subject = new();
+        let mut seen = HashSet::new();
+        while !failure.0.load(Ordering::Relaxed) {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed > runs {
+                break;
+            }
+            run(&mut subject, seed, &mut seen);
+        }
+        seen
+    };
+    let seen: HashSet<_> = thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let seen = threads.into_iter().map(|thread| thread.join());
+        seen.flat_map(|seen| seen.unwrap_or_else(|panic| resume_unwind(panic)))
+            .collect()
+    });
+    if runs < RUNS {
+        // Fewer runs need not meet every kind of outcome.
+        return;
+    }
+    let all = USUAL.iter().chain(expected);
+    let missing: Vec<_> = all.filter(|kind| !seen.contains(**kind)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+/// Ends the runs of the other threads if its own run panics.
+struct Failure<'a>(&'a AtomicBool);
+
+impl Drop for Failure<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The kinds of outcomes that the runs meet with every engine.
+const USUAL: &[&str] = &[
+    "Acquire Busy",
+    "Acquire Granted",
+    "Acquire Granted of a signal",
+    "Acquire Mismatch",
+    "Acquire Queued",
+    "Acquire Refused",
+    "Acquire TooMany",
+    "Acquire Busy, closed",
+    "Acquire Granted, closed",
+    "Acquire Mismatch, closed",
+    "Acquire Queued, closed",
+    "Adopt Busy, closed",
+    "Adopt Gone",
+    "Adopt Gone, closed",
+    "Adopt Granted",
+    "Adopt Granted of a signal",
+    "Adopt Queued",
+    "Adopt Refused",
+    "Adopt Granted, closed",
+    "Delete Deleted",
+    "Delete Deleted nothing",
+    "Delete InUse",
+    "Force Freed",
+    "Force Freed, closed",
+    "Raise Gone",
+    "Raise Granted",
+    "Refresh Told",
+    "Refresh Told nobody",
+    "Release Cancelled",
+    "Release Gone",
+    "Release Released",
+    "Release Released, closed",
+    "Signal All Refused",
+    "Signal All Signalled",
+    "Signal All Signalled nobody",
+    "Signal One Refused",
+    "Signal One Signalled",
+    "Signal One Signalled nobody",
+    "Signal Token Refused",
+    "Signal Token Signalled",
+    "Signal Token Signalled, closed",
+    "Touch Gone",
+    "Touch Granted",
+    "Touch Granted of a signal",
+    "Touch Granted, closed",
+    "Touch Queued",
+    "Touch Queued, closed",
+    "a downgrade",
+    "a late Acquire Granted",
+    "a late Acquire Queued",
+    "a late Acquire Refused",
+    "a late Adopt Gone",
+    "a late Release Gone",
+    "a late Release Released",
+    "a late Signal Token Refused",
+    "a late Touch Gone",
+    "a late Touch Granted",
+    "a loss of all data",
+    "a return to older data",
+    "a shared hold",
+    "pair Released Busy",
+    "pair Released Granted",
+    "pair Released Queued",
+    "told Grant",
+    "told Grant of a signal",
+    "told Lost",
+    "told Near",
+    "told Refresh",
+];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use auto_mutex_core::store::State;
+
+    use super::*;
+
+    /// The rules themselves.
+    #[derive(Default)]
+    struct Same {
+        names: HashMap<Name, State>,
+        listening: HashSet<MemberId>,
+    }
+
+    impl Subject for Same {
+        type Kept = State;
+
+        fn reset(&mut self) {
+            *self = Self::default();
+        }
+
+        fn listen(&mut self, member: MemberId, listens: bool) {
+            match listens {
+                true => self.listening.insert(member),
+                false => self.listening.remove(&member),
+            };
+        }
+
+        fn apply(&mut self, request: &Request<'_>) -> Outcome {
+            let state = self.names.entry(request.name.clone()).or_default();
+            both::apply(state, &self.listening, request)
+        }
+
+        fn keep(&mut self, name: &Name) -> State {
+            self.names.get(name).cloned().unwrap_or_default()
+        }
+
+        fn lose(&mut self, name: &Name) {
+            self.names.remove(name);
+        }
+
+        fn restore(&mut self, name: &Name, kept: &State) {
+            self.names.insert(name.clone(), kept.clone());
+        }
+    }
+
+    #[test]
+    fn the_rules_do_what_they_say() {
+        compare(Same::default, &[]);
+    }
+}
