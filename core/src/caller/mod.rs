@@ -17,7 +17,7 @@ pub(crate) use self::body::BodySpan;
 pub(crate) use frames::{enter, enter_body};
 pub(crate) use run::{Around, Loss, blocking_scope, run, scope};
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Caller {
     /// The call blocks its thread while it waits.
     pub(crate) blocking: bool,

@@ -22,7 +22,6 @@ const MISSES: u32 = 5;
 
 /// Dropped before the caller has the lock, it leaves the queue, or releases the grant. A grant may end before the task
 /// of the call is polled or its thread wakes: then the call has missed it, and waits for the rest of its `block`.
-#[derive(Debug)]
 #[must_use = "futures do nothing unless polled"]
 pub(crate) struct Acquire {
     stage: Stage,
@@ -34,7 +33,6 @@ pub(crate) struct Acquire {
     blocked: Option<BlockedWorker>,
 }
 
-#[derive(Debug)]
 pub(super) enum Stage {
     /// With the wait that searches for deadlocks know, if any.
     Waiting(Arc<LockQueue>, Arc<Waiter>, Option<Arc<TaskWait>>),

@@ -1,7 +1,6 @@
 //! [`LockQueue`]: the state of one name in this process, and the frame of every transition.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,12 +25,6 @@ pub(crate) struct OpenClient(pub(crate) Arc<Member>);
 impl Drop for OpenClient {
     fn drop(&mut self) {
         self.0.orphan();
-    }
-}
-
-impl fmt::Debug for OpenClient {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("OpenClient").field(&self.0.id()).finish()
     }
 }
 
@@ -263,13 +256,5 @@ impl Transition<'_> {
             self.wakes
                 .observe(move || observer.record(metric, &op, took));
         }
-    }
-}
-
-impl fmt::Debug for LockQueue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LockQueue")
-            .field("name", &self.name)
-            .finish_non_exhaustive()
     }
 }
