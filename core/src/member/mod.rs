@@ -457,11 +457,3 @@ impl<Q: NameQueue> Events for ClientCore<Q> {
 // A panic in user code cannot leave a client inconsistent, because the client runs no user code.
 impl<Q> std::panic::UnwindSafe for ClientCore<Q> {}
 impl<Q> std::panic::RefUnwindSafe for ClientCore<Q> {}
-
-impl<Q> std::fmt::Debug for ClientCore<Q> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Member")
-            .field("id", &self.id)
-            .finish_non_exhaustive()
-    }
-}
