@@ -31,7 +31,7 @@ pub use base::error::{SetupError, StoreError, TlsError};
 #[doc(hidden)]
 pub use config::Settings;
 pub use config::{Config, Deadlock};
-pub use locks::client::{Client, Drained, Health, LastError, ServerHealth, Unfinished};
+pub use locks::client::{Client, Drained, Health, LastError, Unfinished};
 pub use locks::client::{assert_lock_order, lock_order};
 pub use locks::client::{blocking_drain, drain, drain_until};
 pub use locks::client::{blocking_ping, health, is_connected, ping};
@@ -50,6 +50,7 @@ pub use observer::MetricsObserver;
 pub use observer::OtelObserver;
 pub use observer::{Metric, MetricKind, Observer};
 pub use site::{Site, sites};
+pub use store::ServerHealth;
 pub use store::credentials::{Credentials, CredentialsProvider, ServerAddress, ServerKind};
 pub use store::guarantees::{AfterFailover, AfterRestart, Eviction, Guarantees, Weakness};
 

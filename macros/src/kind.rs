@@ -39,6 +39,17 @@ impl Kind {
         Ident::new(ident, Span::mixed_site())
     }
 
+    /// The name of the runtime's `HoldKind` for the holds of a call.
+    pub(crate) fn hold(self) -> Ident {
+        let ident = match self {
+            Self::Mutex => "Mutex",
+            Self::Semaphore => "Permit",
+            Self::Read => "Reader",
+            Self::Write => "Writer",
+        };
+        Ident::new(ident, Span::mixed_site())
+    }
+
     /// The kind of an attribute, by the last word of its path.
     pub(crate) fn of(attribute: &Attribute) -> Option<Self> {
         Self::named(&last_word(attribute.path()))

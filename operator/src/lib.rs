@@ -77,7 +77,7 @@ impl Operator {
         SetupError: From<C::Error>,
     {
         let settings = config.try_into()?.validate()?;
-        let mut reader = settings.engine.reader(&settings.options());
+        let mut reader = settings.engine.reader(&settings.options);
         let runtime = Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(SetupError::engine)?;
         let (jobs, accepted) = mpsc::channel::<Job>();

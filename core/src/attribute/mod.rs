@@ -34,5 +34,6 @@ pub use lock::{Call, Lock};
 pub use request::Request;
 pub use value::{IsClient, IsDuration, KeyList, KeyPart, KeyPlace, Nothing, OwnerName};
 
-pub use crate::site::{Attribute, Listed, Owner, Site, SiteData};
+pub use crate::base::error::HoldKind;
+pub use crate::site::{Listed, Owner, Site, SiteData};
 pub use inventory::submit;

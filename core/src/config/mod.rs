@@ -10,18 +10,19 @@ use std::future::Future;
 use std::io;
 use std::str::FromStr;
 use std::sync::Arc;
+use std::time::Duration;
 
 pub use deadlock::Deadlock;
-use settings::Checked;
 pub use settings::Settings;
+use settings::{Checked, SHORTEST, at_least};
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::base::address::Dialer;
-use crate::base::duration::IntoDuration;
+use crate::base::duration::{IntoDuration, SHORTEST_EXPIRE};
 use crate::base::error::SetupError;
 use crate::observer::{Observer, SharedObserver};
-use crate::store::credentials::{CredentialsProvider, Given, ServerKind, Source};
+use crate::store::credentials::{CredentialsProvider, Source};
 use crate::store::{Engine, engine, of_several};
 
 /// Which store to use, and the default options of its locks.
@@ -90,7 +91,7 @@ use crate::store::{Engine, engine, of_several};
 pub struct Config {
     settings: Settings,
     /// Not a part of the endpoint yet: each client asks its provider on a thread of its own.
-    credentials: Option<Given>,
+    credentials: Option<Source>,
     /// The error of the first option with an unusable value.
     unusable: Option<SetupError>,
 }
@@ -165,10 +166,9 @@ impl Config {
             reason: reason.into(),
         };
         settings.check().map_err(invalid)?;
-        if let Some(provider) = self.credentials {
+        if let Some(source) = self.credentials {
             // All sources of this client share one thread. Another client gets another thread.
-            let source = Source::new(provider, ServerKind::Server);
-            let asking = settings.engine.asking(&source);
+            let asking = settings.engine.asking(&source.of_client());
             settings.engine = asking.map_err(|reason| invalid(("credentials", reason)))?;
         }
         Ok(settings)
@@ -200,7 +200,7 @@ impl Config {
 
     /// Sets how long a lock may be held at most: 24 hours by default.
     pub fn expire(self, time: impl IntoDuration) -> Self {
-        let expire = settings::expire(time).map(Some);
+        let expire = at_least(SHORTEST_EXPIRE, time).map(Some);
         self.set("expire", expire, |it| &mut it.expire)
     }
 
@@ -212,7 +212,7 @@ impl Config {
 
     /// Sets how long to wait for a lock: without a limit by default. With zero a call does not wait.
     pub fn block(self, time: impl IntoDuration) -> Self {
-        let block = settings::length(time).map(Some);
+        let block = at_least(Duration::ZERO, time).map(Some);
         self.set("block", block, |it| &mut it.block)
     }
 
@@ -259,7 +259,7 @@ impl Config {
     /// # Ok(()) }
     /// ```
     pub fn deadlock_after(self, time: impl IntoDuration) -> Self {
-        let time = settings::time(time);
+        let time = at_least(SHORTEST, time);
         self.set("deadlock_after", time, |it| &mut it.deadlock_after)
     }
 
@@ -267,7 +267,7 @@ impl Config {
     /// wait tolerates a second at most. If the process did not run for a while (its machine slept), the store has a
     /// second to answer after the process continues.
     pub fn store_timeout(self, time: impl IntoDuration) -> Self {
-        let time = settings::time(time).map(Some);
+        let time = at_least(SHORTEST, time).map(Some);
         self.set("store_timeout", time, |it| &mut it.store_timeout)
     }
 
@@ -275,8 +275,10 @@ impl Config {
     /// allows more: up to 16 s for a reconnect, and up to four times this option for the first connection with
     /// [`connect_lazily`](Self::connect_lazily).
     pub fn connect_timeout(self, time: impl IntoDuration) -> Self {
-        let time = settings::time(time);
-        self.set("connect_timeout", time, |it| &mut it.connect_timeout)
+        let time = at_least(SHORTEST, time);
+        self.set("connect_timeout", time, |it| {
+            &mut it.options.connect_timeout
+        })
     }
 
     /// Lets the program itself connect to a host and port: through a SOCKS proxy, an SSH tunnel, or with another TLS
@@ -406,7 +408,7 @@ impl Config {
     /// has become the primary, nothing is granted for the same time, even if this option is off. A store in this
     /// process (`memory://`) does not outlive its clients, so it needs no guard.
     pub fn restart_guard(mut self, on: bool) -> Self {
-        self.settings.restart_guard = Some(on);
+        self.settings.options.restart_guard = on;
         self
     }
 
@@ -414,7 +416,7 @@ impl Config {
     /// after a failover. Only for tests that show this failure.
     #[doc(hidden)]
     pub fn failover_guard(mut self, on: bool) -> Self {
-        self.settings.failover_guard = on;
+        self.settings.options.failover_guard = on;
         self
     }
 
@@ -435,7 +437,7 @@ impl Config {
     /// ```
     pub fn longest_lease(self, time: impl IntoDuration) -> Self {
         let lease = settings::lease(time);
-        self.set("longest_lease", lease, |it| &mut it.longest_lease)
+        self.set("longest_lease", lease, |it| &mut it.options.longest_lease)
     }
 
     /// Lets a grant count only when `count` replicas of the server have it. A call waits for the replicas for at most
@@ -457,7 +459,7 @@ impl Config {
     /// ```
     pub fn replicas(self, count: u32, timeout: impl IntoDuration) -> Self {
         let replicas = settings::replicas(count, timeout);
-        self.set("replicas", replicas, |it| &mut it.replicas)
+        self.set("replicas", replicas, |it| &mut it.options.replicas)
     }
 
     /// Asks `provider` for the user and the password of every connection, instead of taking them from the URL. Use it
@@ -481,7 +483,7 @@ impl Config {
     /// longer than `connect_timeout`, set-up fails with [`SetupError::Credentials`]. After set-up, the client tries
     /// again.
     pub fn credentials(mut self, provider: impl CredentialsProvider) -> Self {
-        self.credentials = Some(Given::new(provider));
+        self.credentials = Some(Source::new(provider));
         self
     }
 

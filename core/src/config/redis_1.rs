@@ -125,5 +125,8 @@ fn tcp(address: &ConnectionAddr) -> Result<(&'static str, &str, u16), SetupError
 }
 
 fn invalid(reason: &'static str) -> SetupError {
-    SetupError::invalid_option("redis::ConnectionInfo", reason)
+    SetupError::InvalidOption {
+        option: "redis::ConnectionInfo",
+        reason: reason.into(),
+    }
 }

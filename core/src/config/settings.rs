@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Deadlock;
-use crate::base::duration::{IntoDuration, SHORTEST_EXPIRE, span};
+use crate::base::duration::{IntoDuration, span};
 use crate::base::error::{LockError, StoreError, StoreErrorKind};
 use crate::base::name::Name;
 use crate::observer::SharedObserver;
@@ -15,7 +15,7 @@ use crate::store::{Engine, Options, Replicas};
 
 const SHORTEST_LEASE: Duration = Duration::from_millis(100);
 /// The shortest time of most options: the resolution of the store's clock.
-const SHORTEST: Duration = Duration::from_millis(1);
+pub(super) const SHORTEST: Duration = Duration::from_millis(1);
 const LONGEST_NAMESPACE: usize = 256;
 /// The grant itself uses the first of its fencing tokens, and each handoff uses one more.
 const MOST_HANDOFFS: u32 = TOKENS_OF_A_GRANT as u32 - 1;
@@ -39,29 +39,20 @@ pub struct Settings {
     pub(crate) deadlock: Deadlock,
     pub(crate) deadlock_after: Duration,
     pub(super) store_timeout: Option<Duration>,
-    /// How long set-up may take to connect.
-    pub(crate) connect_timeout: Duration,
-    pub(crate) handoff: LocalHandoff,
-    pub(super) restart_guard: Option<bool>,
-    pub(crate) failover_guard: bool,
-    pub(crate) longest_lease: Duration,
-    pub(crate) replicas: Option<Replicas>,
+    /// Zero times: no handoffs. The time begins with the store's grant.
+    pub(crate) handoff: (u32, Duration),
+    /// What the engine needs to know.
+    #[doc(hidden)]
+    pub options: Options,
     pub(crate) lazily: bool,
     pub(crate) reentrant: bool,
     pub(crate) observer: Option<SharedObserver>,
     pub(crate) allowed_orders: Vec<(String, String)>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LocalHandoff {
-    /// Zero: no handoffs.
-    pub(crate) times: u32,
-    /// Since the store's grant.
-    pub(crate) time: Duration,
-}
-
 impl Settings {
     pub(super) fn at(engine: Arc<dyn Engine>) -> Self {
+        let layout = engine.layout();
         Self {
             engine,
             namespace: None,
@@ -72,15 +63,15 @@ impl Settings {
             deadlock: Deadlock::default(),
             deadlock_after: Duration::from_secs(1),
             store_timeout: None,
-            connect_timeout: Duration::from_secs(5),
-            handoff: LocalHandoff {
-                times: 100,
-                time: Duration::from_millis(5),
+            handoff: (100, Duration::from_millis(5)),
+            options: Options {
+                connect_timeout: Duration::from_secs(5),
+                restart_guard: !matches!(layout, Layout::InProcess | Layout::OneServer),
+                failover_guard: true,
+                longest_lease: LONGEST_LEASE,
+                replicas: None,
+                is_voter: false,
             },
-            restart_guard: None,
-            failover_guard: true,
-            longest_lease: LONGEST_LEASE,
-            replicas: None,
             lazily: false,
             reentrant: true,
             observer: None,
@@ -90,27 +81,13 @@ impl Settings {
 
     #[inline]
     pub(crate) fn lease(&self) -> Duration {
-        let default = || Duration::from_secs(10).min(self.longest_lease);
+        let default = || Duration::from_secs(10).min(self.options.longest_lease);
         self.lease.unwrap_or_else(default)
     }
 
     #[inline]
     pub(crate) fn store_timeout(&self) -> Duration {
         self.store_timeout.unwrap_or_else(|| self.lease())
-    }
-
-    /// What an engine needs to know.
-    #[doc(hidden)]
-    pub fn options(&self) -> Options {
-        let layout = self.engine.layout();
-        let several = !matches!(layout, Layout::InProcess | Layout::OneServer);
-        Options {
-            connect_timeout: self.connect_timeout,
-            restart_guard: self.restart_guard.unwrap_or(several),
-            failover_guard: self.failover_guard,
-            longest_lease: self.longest_lease,
-            replicas: self.replicas,
-        }
     }
 
     /// The error of a call for `name` that failed with `source` at this store.
@@ -147,9 +124,12 @@ impl Settings {
     pub(crate) fn without_holds(&self) -> Self {
         Self {
             lease: Some(SHORTEST_LEASE),
-            longest_lease: SHORTEST_LEASE,
-            restart_guard: Some(false),
-            replicas: None,
+            options: Options {
+                longest_lease: SHORTEST_LEASE,
+                restart_guard: false,
+                replicas: None,
+                ..self.options
+            },
             lazily: false,
             reentrant: true,
             ..self.clone()
@@ -157,17 +137,15 @@ impl Settings {
     }
 
     pub(super) fn check(&self) -> Result<(), (&'static str, &'static str)> {
-        if self.lease() > self.longest_lease {
+        if self.lease() > self.options.longest_lease {
             return Err(("lease", "it is longer than `longest_lease`"));
         }
-        if self
-            .replicas
-            .is_some_and(|replicas| replicas.timeout >= self.lease())
-        {
+        let too_slow = |replicas: Replicas| replicas.timeout >= self.lease();
+        if self.options.replicas.is_some_and(too_slow) {
             let reason = "the timeout is not shorter than the lease: no grant would be left";
             return Err(("replicas", reason));
         }
-        self.engine.check(&self.options())
+        self.engine.check(&self.options)
     }
 }
 
@@ -180,18 +158,6 @@ pub(super) fn lease(time: impl IntoDuration) -> Checked<Duration> {
         .into()),
         false => Ok(lease),
     }
-}
-
-pub(super) fn length(time: impl IntoDuration) -> Checked<Duration> {
-    Ok(span(time)?)
-}
-
-pub(super) fn expire(time: impl IntoDuration) -> Checked<Duration> {
-    at_least(SHORTEST_EXPIRE, time)
-}
-
-pub(super) fn time(time: impl IntoDuration) -> Checked<Duration> {
-    at_least(SHORTEST, time)
 }
 
 /// Zero turns the warning off.
@@ -210,12 +176,11 @@ pub(super) fn namespace(namespace: String) -> Checked<String> {
     }
 }
 
-pub(super) fn handoff(times: u32, time: impl IntoDuration) -> Checked<LocalHandoff> {
+pub(super) fn handoff(times: u32, time: impl IntoDuration) -> Checked<(u32, Duration)> {
     if times > MOST_HANDOFFS {
         return Err(format!("more than {MOST_HANDOFFS} times").into());
     }
-    let time = span(time)?;
-    Ok(LocalHandoff { times, time })
+    Ok((times, span(time)?))
 }
 
 pub(super) fn replicas(count: u32, timeout: impl IntoDuration) -> Checked<Option<Replicas>> {
@@ -227,7 +192,7 @@ pub(super) fn replicas(count: u32, timeout: impl IntoDuration) -> Checked<Option
     Ok(Some(Replicas { count, timeout }))
 }
 
-fn at_least(shortest: Duration, time: impl IntoDuration) -> Checked<Duration> {
+pub(super) fn at_least(shortest: Duration, time: impl IntoDuration) -> Checked<Duration> {
     let time = span(time)?;
     match time < shortest {
         true => Err(format!("{time:?} is shorter than {shortest:?}").into()),

@@ -17,8 +17,8 @@ fn the_defaults() {
     assert_eq!(settings.block, None);
     assert_eq!(settings.slow, Some(Duration::from_secs(30)));
     assert_eq!(settings.store_timeout(), settings.lease());
-    assert_eq!(settings.connect_timeout, Duration::from_secs(5));
-    assert_eq!(settings.longest_lease, Duration::from_secs(30));
+    assert_eq!(settings.options.connect_timeout, Duration::from_secs(5));
+    assert_eq!(settings.options.longest_lease, Duration::from_secs(30));
 }
 
 #[test]
@@ -29,7 +29,7 @@ fn no_lease_is_longer_than_the_longest() {
         Duration::from_secs(2)
     );
     let both = settings(memory().longest_lease("2s").lease("2s"));
-    assert_eq!(both.lease(), both.longest_lease);
+    assert_eq!(both.lease(), both.options.longest_lease);
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn what_is_given_is_kept() {
     assert_eq!(settings.block, Some(Duration::ZERO));
     assert_eq!(settings.slow, None);
     assert_eq!(settings.store_timeout(), Duration::from_millis(1));
-    assert_eq!(settings.connect_timeout, Duration::from_secs(1));
+    assert_eq!(settings.options.connect_timeout, Duration::from_secs(1));
     assert_eq!(
         memory().lease("2s").validate().unwrap().store_timeout(),
         Duration::from_secs(2)

@@ -150,7 +150,7 @@ fn serve(runtime: &Runtime, settings: Settings, to: &Promise<Started>, given_up:
         None
     };
     let opening = async {
-        Some(store::open(&*settings.engine, &settings.options(), id, settings.lazily).await)
+        Some(store::open(&*settings.engine, &settings.options, id, settings.lazily).await)
     };
     let Some(opened) = runtime.block_on(wait::first(given_up, opening)) else {
         return;

@@ -2,13 +2,16 @@
 //! an observer and a subscriber, a call makes two checks for all of this, and allocates nothing.
 
 mod labels;
-mod span;
+
+use std::fmt;
+
+use tracing::level_filters::LevelFilter;
 
 pub(crate) use self::labels::{BY_HAND, LockLabels, operation, outcome};
-pub(crate) use self::span::{CallerPlace, spans_are_on};
 use crate::base::error::LossCause;
 use crate::observer::{Metric, MetricKind, SharedObserver};
 use crate::site::sites;
+use crate::store::Meta;
 
 // The targets of events and spans.
 pub(crate) const ACQUIRE: &str = "auto_mutex::acquire";
@@ -20,7 +23,7 @@ pub(crate) fn begin(observer: &SharedObserver) {
     let counters = Metric::ALL.iter().copied();
     let counters = counters.filter(|metric| metric.kind() != MetricKind::Histogram);
     for site in sites() {
-        let labels = LockLabels::new(site.label_of(""), site.hold_kind());
+        let labels = LockLabels::new(site.label_of(""), site.data.kind);
         for metric in counters.clone() {
             match metric {
                 Metric::Lost => LossCause::ALL
@@ -32,4 +35,22 @@ pub(crate) fn begin(observer: &SharedObserver) {
         }
     }
     observer.add(Metric::StoreConnected, &[], 0);
+}
+
+/// Whether any subscriber may want our spans. If not, a call needs no further check.
+#[inline]
+pub(crate) fn spans_are_on() -> bool {
+    LevelFilter::current() >= LevelFilter::DEBUG
+}
+
+/// Shows the caller that `meta` identifies: place in the code, process and machine. The text is made only if it is needed.
+pub(crate) struct CallerPlace<'a>(pub(crate) &'a str);
+
+impl fmt::Display for CallerPlace<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match Meta::caller(self.0) {
+            Some(caller) => caller.fmt(f),
+            None => Ok(()),
+        }
+    }
 }

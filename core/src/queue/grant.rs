@@ -227,9 +227,9 @@ impl Transition<'_> {
     }
 
     fn may_hand_on(&self, held: &Held, before: &Hold) -> bool {
-        let limit = self.queue.member().settings().handoff;
-        held.handed < limit.times
-            && self.now < held.since.after(limit.time)
+        let (times, time) = self.queue.member().settings().handoff;
+        held.handed < times
+            && self.now < held.since.after(time)
             && self.now.after(SHORTEST) < before.valid()
             && before.grant().signal.is_none()
             && before.given_back().is_none()
@@ -255,7 +255,7 @@ impl Transition<'_> {
         let only = (waiting.next(), waiting.next());
         matches!(only, (Some((_, spare)), None) if spare.share.excludes_all())
             && self.holds().any(is_whole)
-            && self.queue.member().settings().handoff.times > 0
+            && self.queue.member().settings().handoff.0 > 0
             && self.queue.member().is_open()
     }
 

@@ -5,13 +5,15 @@
 use std::ptr;
 use std::sync::OnceLock;
 
-use super::{Site, list, type_name};
+use super::{Site, list};
 
 #[derive(Debug)]
 pub(super) struct Class {
     self_type: &'static str,
     label: String,
     name: String,
+    /// Set once the names of the class were compared with those of other sites.
+    pub(super) compared: OnceLock<()>,
     next: OnceLock<Box<Self>>,
 }
 
@@ -19,6 +21,11 @@ impl Site {
     /// The label of the holds of a call, where `Self` has the type `self_type`. Only the first call of each type allocates.
     #[inline]
     pub(crate) fn label_of(&'static self, self_type: &'static str) -> &'static str {
+        &self.class_of(self_type).label
+    }
+
+    #[inline]
+    pub(super) fn class_of(&'static self, self_type: &'static str) -> &'static Class {
         let self_type = if self.is_fixed() { "" } else { self_type };
         let mut place = &self.classes;
         loop {
@@ -26,12 +33,13 @@ impl Site {
                 Box::new(Class {
                     self_type,
                     label: self.name(),
-                    name: self.template(|name| name.part(&type_name::bare(self_type))),
+                    name: self.template(Some(self_type)),
+                    compared: OnceLock::new(),
                     next: OnceLock::new(),
                 })
             });
             if class.self_type == self_type {
-                return &class.label;
+                return class;
             }
             place = &class.next;
         }

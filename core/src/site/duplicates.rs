@@ -17,8 +17,6 @@ static KNOWN: PerProcess<Mutex<Known>> = PerProcess::new(Mutex::default);
 struct Known {
     by_name: HashMap<String, Vec<&'static Site>>,
     namespaces: HashSet<Option<String>>,
-    /// The sites whose name depends on `Self`, with the types that they were called with.
-    types: HashSet<(usize, &'static str)>,
     /// Not reported again for another client with another namespace.
     reported: HashSet<usize>,
 }
@@ -35,13 +33,10 @@ pub(crate) fn find_duplicates(namespace: Option<&str>) {
 }
 
 pub(super) fn note_type(site: &'static Site, self_type: &'static str, scope: &NameBuilder) {
-    let first_type = &site.first_type;
-    if first_type.get() == Some(&self_type) {
-        return;
+    if site.class_of(self_type).compared.set(()).is_ok() {
+        let found = lock(KNOWN.get()).add(site, scope);
+        found.iter().for_each(warn);
     }
-    let _ = first_type.set(self_type);
-    let found = lock(KNOWN.get()).add_type(site, self_type, scope);
-    found.iter().for_each(warn);
 }
 
 impl Known {
@@ -56,19 +51,9 @@ impl Known {
         let known = sites.filter(|site| matches!(site.data.owner, Owner::Module | Owner::Type(_)));
         // The last entry of each name has all of its sites.
         let found: BTreeMap<_, _> = known
-            .filter_map(|site| self.add(site, &site.scope(namespace, "")))
+            .filter_map(|site| self.add(site, &site.scope(namespace, None)))
             .collect();
         found.into_iter().collect()
-    }
-
-    fn add_type(
-        &mut self,
-        site: &'static Site,
-        self_type: &'static str,
-        scope: &NameBuilder,
-    ) -> Option<Duplicates> {
-        let is_new = self.types.insert((address(site), self_type));
-        is_new.then(|| self.add(site, scope)).flatten()
     }
 
     /// Adds `site` to the sites of its name. Returns all of them if `site` is a new duplicate.
@@ -80,7 +65,7 @@ impl Known {
         }
         sites.push(site);
         let news = sites.len() > 1
-            && !sites.iter().all(|site| site.data.attribute.is_per_type())
+            && !sites.iter().all(|site| site.is_per_type())
             && self.reported.insert(address(site));
         news.then(|| (name, sites.clone()))
     }
@@ -184,8 +169,9 @@ mod tests {
         let (first, second) = (leaked(site(Owner::SelfType)), leaked(site(Owner::SelfType)));
         let mut known = Known::default();
         let mut add = |site: &'static Site, self_type: &'static str| {
-            let scope = site.scope(None, self_type);
-            known.add_type(site, self_type, &scope).is_some()
+            known
+                .add(site, &site.scope(None, Some(self_type)))
+                .is_some()
         };
         assert!(!add(first, "a::Ledger"));
         assert!(!add(first, "b::Ledger"));

@@ -23,7 +23,6 @@ pub use list::sites;
 #[non_exhaustive]
 pub struct Site {
     pub(crate) data: SiteData,
-    first_type: OnceLock<&'static str>,
     /// The values that are the same in all calls with the first client.
     of_client: OnceLock<OfClient>,
     /// Those of the types that the site was called with, if its names depend on the type of `Self`.
@@ -39,7 +38,7 @@ pub struct SiteData {
     pub module: &'static str,
     pub file: &'static str,
     pub line: u32,
-    pub attribute: Attribute,
+    pub kind: HoldKind,
     pub owner: Owner,
     pub function: &'static str,
     pub namespace: Option<&'static str>,
@@ -51,15 +50,6 @@ pub struct SiteData {
     /// For each of `expire`, `block`, `at_least` and `interval`: whether the value is a literal, and if so, its seconds
     /// and nanoseconds. A literal in this array compiles faster than a call that sets it.
     pub lengths: [(bool, u64, u32); 4],
-}
-
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Attribute {
-    Mutex,
-    Semaphore,
-    Read,
-    Write,
 }
 
 #[doc(hidden)]
@@ -90,7 +80,6 @@ impl Site {
     pub const fn new(data: SiteData) -> Self {
         Self {
             data,
-            first_type: OnceLock::new(),
             of_client: OnceLock::new(),
             classes: OnceLock::new(),
         }
@@ -99,7 +88,17 @@ impl Site {
     /// `auto_mutex`, `auto_semaphore`, `auto_read` or `auto_write`.
     #[must_use]
     pub fn attribute(&self) -> &'static str {
-        self.data.attribute.word()
+        match self.data.kind {
+            HoldKind::Mutex => "auto_mutex",
+            HoldKind::Permit => "auto_semaphore",
+            HoldKind::Reader => "auto_read",
+            HoldKind::Writer => "auto_write",
+        }
+    }
+
+    /// Whether all functions of a type share a lock.
+    fn is_per_type(&self) -> bool {
+        matches!(self.data.kind, HoldKind::Reader | HoldKind::Writer)
     }
 
     /// The options as the code has them: first those of the function, then those of its block.
@@ -146,10 +145,6 @@ impl Site {
         self.data.package.unwrap_or_else(krate)
     }
 
-    pub(crate) fn hold_kind(&self) -> HoldKind {
-        self.data.attribute.parts().1
-    }
-
     /// `expire`, `block`, `at_least` and `interval`, if they are literals.
     #[inline]
     pub(crate) fn lengths(&self) -> [Option<Duration>; 4] {
@@ -171,7 +166,7 @@ impl Site {
 /// Shows name, attribute and function, but not the place. So moving a function within its file changes no list of sites.
 impl fmt::Display for Site {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} #[{}", self.name(), self.data.attribute.word())?;
+        write!(f, "{} #[{}", self.name(), self.attribute())?;
         if !self.data.options.is_empty() {
             write!(f, "({})", self.data.options)?;
         }
@@ -183,32 +178,12 @@ impl fmt::Debug for Site {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Site")
             .field("name", &self.name())
-            .field("attribute", &self.data.attribute.word())
+            .field("attribute", &self.attribute())
             .field("options", &self.data.options)
             .field("function", &self.data.function)
             .field("file", &self.data.file)
             .field("line", &self.data.line)
             .finish_non_exhaustive()
-    }
-}
-
-impl Attribute {
-    fn parts(self) -> (&'static str, HoldKind) {
-        match self {
-            Self::Mutex => ("auto_mutex", HoldKind::Mutex),
-            Self::Semaphore => ("auto_semaphore", HoldKind::Permit),
-            Self::Read => ("auto_read", HoldKind::Reader),
-            Self::Write => ("auto_write", HoldKind::Writer),
-        }
-    }
-
-    fn word(self) -> &'static str {
-        self.parts().0
-    }
-
-    /// All functions of a type share a lock.
-    fn is_per_type(self) -> bool {
-        matches!(self, Self::Read | Self::Write)
     }
 }
 
@@ -226,7 +201,7 @@ mod tests {
             module: "my_package::billing::ledger",
             file: "src/ledger.rs",
             line: 7,
-            attribute: Attribute::Mutex,
+            kind: HoldKind::Mutex,
             owner,
             function: "close",
             namespace: None,

@@ -10,7 +10,7 @@ impl Site {
         client: Option<&str>,
         self_type: &'static str,
     ) -> NameBuilder {
-        let scope = self.scope(client, self_type);
+        let scope = self.scope(client, Some(self_type));
         if let Owner::SelfType = self.data.owner {
             duplicates::note_type(self, self_type, &scope);
         }
@@ -25,11 +25,6 @@ impl Site {
         self.before_key(scope, key.len()).parts(key)
     }
 
-    /// The name without a key. `self_type` is used only with [`Owner::SelfType`].
-    pub(super) fn scope(&self, client: Option<&str>, self_type: &str) -> NameBuilder {
-        self.scope_of(client, |name| name.part(&type_name::bare(self_type)))
-    }
-
     /// The name of this site's locks as a template: `package:Type:function`, or the value of the option `name`. If
     /// the option `ns` is given, its value comes first. Without `ns`, the client's namespace, if any, is added when the
     /// program runs. `{Self}` stands for the type if only the method is annotated. Other braces stand for values that
@@ -38,11 +33,11 @@ impl Site {
     /// Example: `billing:Ledger:close:{month}` in the package `billing`.
     #[must_use]
     pub fn name(&self) -> String {
-        self.template(|name| name.placeholder("{Self}"))
+        self.template(None)
     }
 
-    pub(super) fn template(&self, add_self: impl FnOnce(&mut NameBuilder)) -> String {
-        let scope = self.scope_of(None, add_self);
+    pub(super) fn template(&self, self_type: Option<&str>) -> String {
+        let scope = self.scope(None, self_type);
         let mut template = self.before_key(scope, self.data.key.len());
         for part in self.data.key {
             template.placeholder(part);
@@ -50,11 +45,8 @@ impl Site {
         template.into_text()
     }
 
-    fn scope_of(
-        &self,
-        client: Option<&str>,
-        add_self: impl FnOnce(&mut NameBuilder),
-    ) -> NameBuilder {
+    /// The name without a key. `self_type` is used only with [`Owner::SelfType`]; `None`: any type.
+    pub(super) fn scope(&self, client: Option<&str>, self_type: Option<&str>) -> NameBuilder {
         let namespace = self.namespace_for(client);
         if let Owner::Named(text) = self.data.owner {
             return NameBuilder::verbatim_in(namespace, text);
@@ -67,10 +59,13 @@ impl Site {
         match self.data.owner {
             Owner::Module => name.part(&self.module_below()),
             Owner::Type(ty) => name.part(ty),
-            Owner::SelfType => add_self(&mut name),
+            Owner::SelfType => match self_type {
+                Some(self_type) => name.part(&type_name::bare(self_type)),
+                None => name.placeholder("{Self}"),
+            },
             Owner::Named(_) => {}
         }
-        if !self.data.attribute.is_per_type() {
+        if !self.is_per_type() {
             name.part(self.data.function);
         }
         name
@@ -79,8 +74,7 @@ impl Site {
     /// If the functions of a type share a lock, the name gets an empty part in place of the function before a key, so that
     /// the key is never taken for a function.
     fn before_key(&self, mut scope: NameBuilder, parts: usize) -> NameBuilder {
-        let has_function =
-            matches!(self.data.owner, Owner::Named(_)) || !self.data.attribute.is_per_type();
+        let has_function = matches!(self.data.owner, Owner::Named(_)) || !self.is_per_type();
         if parts > 0 && !has_function {
             scope.part("");
         }
@@ -99,11 +93,11 @@ impl Site {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{data, site};
-    use super::super::{Attribute, SiteData};
+    use super::super::{HoldKind, SiteData};
     use super::*;
 
     fn name(site: &Site, client: Option<&str>) -> String {
-        site.scope(client, "other::Book<'_, other::Page>")
+        site.scope(client, Some("other::Book<'_, other::Page>"))
             .finish()
             .unwrap()
             .to_string()
@@ -130,10 +124,10 @@ mod tests {
 
     #[test]
     fn readers_and_writers_of_a_type_share_a_name() {
-        for attribute in [Attribute::Read, Attribute::Write] {
+        for kind in [HoldKind::Reader, HoldKind::Writer] {
             let site = |owner| {
                 Site::new(SiteData {
-                    attribute,
+                    kind,
                     key: &["{n}"],
                     ..data(owner)
                 })
@@ -146,7 +140,7 @@ mod tests {
                 "my-package:billing.ledger"
             );
             // A mutex of the function `close` has another name: `my-package:Ledger:close`.
-            let keyed = ledger.keyed(ledger.scope(None, ""), &["close".to_owned()]);
+            let keyed = ledger.keyed(ledger.scope(None, None), &["close".to_owned()]);
             assert_eq!(keyed.into_text(), "my-package:Ledger::close");
             assert_eq!(ledger.name(), "my-package:Ledger::{n}");
             assert_eq!(site(Owner::Named("x")).name(), "x:{n}");

@@ -71,22 +71,14 @@ pub trait Engine: Any + fmt::Debug + RefUnwindSafe + Send + Sync + UnwindSafe {
     }
 
     /// Makes a store without a connection, and the driver that must run for it.
-    fn unconnected(&self, opening: &Opening<'_>) -> (Arc<dyn Store>, Box<dyn Driver>);
+    fn unconnected(&self, options: &Options, member: MemberId) -> Unconnected;
 
     /// Makes a reader that is not connected yet.
     fn reader(&self, options: &Options) -> Box<dyn Reader>;
 }
 
-/// What a new store needs.
-#[derive(Clone, Copy, Debug)]
-pub struct Opening<'a> {
-    /// The options of the client.
-    pub options: &'a Options,
-    /// The client that opens the store.
-    pub member: MemberId,
-    /// Whether the store is one of several independent ones, of which a majority decides.
-    pub is_voter: bool,
-}
+/// A store without a connection, and its driver.
+pub type Unconnected = (Arc<dyn Store>, Box<dyn Driver>);
 
 /// Connects a store, and runs it on the background thread of its client.
 pub trait Driver: Send {
@@ -106,13 +98,8 @@ pub async fn open(
     options: &Options,
     member: MemberId,
     lazily: bool,
-) -> Result<(Arc<dyn Store>, Box<dyn Driver>), SetupError> {
-    let opening = Opening {
-        options,
-        member,
-        is_voter: false,
-    };
-    let (store, mut driver) = engine.unconnected(&opening);
+) -> Result<Unconnected, SetupError> {
+    let (store, mut driver) = engine.unconnected(options, member);
     if !lazily {
         driver.open(options.connect_timeout).await?;
     }
@@ -204,7 +191,8 @@ pub fn decode(text: &str) -> Result<String, SetupError> {
 
 /// The error for a URL that cannot be used. The reason must not repeat any part of the URL.
 pub fn invalid(reason: impl Into<String>) -> SetupError {
-    SetupError::invalid_url(reason)
+    let reason = reason.into();
+    SetupError::InvalidUrl { reason }
 }
 
 /// The `other` engine, if it is of the same kind.

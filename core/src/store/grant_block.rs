@@ -24,6 +24,12 @@ pub enum Cause {
 }
 
 impl GrantBlock {
+    /// How long the store still grants nothing; `None` if that time is over.
+    pub fn left(&self, now: Instant) -> Option<Duration> {
+        let left = now.until(self.until);
+        (!left.is_zero()).then_some(left)
+    }
+
     /// The error of a call that got no lock because of this block.
     pub fn error(&self, now: Instant) -> StoreError {
         let happened = match self.cause {

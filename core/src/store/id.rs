@@ -6,10 +6,11 @@
 
 use std::cell::Cell;
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::BuildHasherDefault;
 
 use uuid::{Builder, Uuid};
 
+use crate::base::name::KeyHasher;
 use crate::base::process::forks;
 use crate::base::sync::chosen_bytes;
 
@@ -47,25 +48,7 @@ id!(Ticket);
 id!(MemberId);
 
 /// A map by ticket.
-pub type TicketMap<V> = HashMap<Ticket, V, BuildHasherDefault<TicketHasher>>;
-
-/// Tickets are random, so they need no further hashing.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct TicketHasher(u64);
-
-impl Hasher for TicketHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.0 = self.0.rotate_left(7) ^ u64::from_ne_bytes(word);
-        }
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
-}
+pub type TicketMap<V> = HashMap<Ticket, V, BuildHasherDefault<KeyHasher>>;
 
 /// The generator xoshiro256++; its period is 2^256 − 1 numbers.
 #[derive(Clone, Copy)]

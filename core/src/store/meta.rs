@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use super::{HolderRecord, SharedStr, TicketRecord};
 use crate::base::error::{HoldKind, Holder, LockError, LockKind};
-use crate::base::name::Name;
+use crate::base::name::{Name, escape, unescape};
 
 /// The owner that a call names in place of its task.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,10 +27,10 @@ impl Owner {
     /// Rejects an owner without a name.
     pub fn check(&self) -> Result<(), LockError> {
         match self.name() {
-            "" => Err(LockError::InvalidOption {
-                option: "owner",
-                reason: "it is empty: name somebody, or leave it out",
-            }),
+            "" => {
+                let reason = "it is empty: name somebody, or leave it out";
+                Err(LockError::invalid("owner", reason))
+            }
             _ => Ok(()),
         }
     }
@@ -38,7 +38,7 @@ impl Owner {
     /// Returns the owner as the store keeps it: escaped, and empty for an owner within this client.
     pub fn in_store(owner: Option<&Self>) -> SharedStr {
         match owner {
-            Some(Self::Anywhere(owner)) => crate::base::name::escape(owner).to_string().into(),
+            Some(Self::Anywhere(owner)) => escape(owner).to_string().into(),
             _ => SharedStr::default(),
         }
     }
@@ -59,7 +59,6 @@ const MOST_BYTES: usize = 1024;
 impl Meta {
     /// Returns the first word, the machine.
     pub fn machine(host: &str, pod: Option<&str>) -> String {
-        use crate::base::name::escape;
         let host = escape(host);
         match pod {
             Some(pod) => format!("{host}{POD}{}", escape(pod)),
@@ -69,7 +68,6 @@ impl Meta {
 
     /// The inverse of [`machine`](Self::machine).
     pub fn host_and_pod(machine: &str) -> (String, Option<String>) {
-        use crate::base::name::unescape;
         match machine.split_once(POD) {
             Some((host, pod)) => (unescape(host), Some(unescape(pod))),
             None => (unescape(machine), None),
@@ -78,7 +76,7 @@ impl Meta {
 
     /// Writes a record without an owner or locks. `machine` is a result of [`machine`](Self::machine).
     pub fn write(machine: &str, pid: u32, site: &str) -> SharedStr {
-        format!("{machine} {pid} {}", crate::base::name::escape(site)).into()
+        format!("{machine} {pid} {}", escape(site)).into()
     }
 
     /// Appends an owner to `meta`.
@@ -87,7 +85,7 @@ impl Meta {
             Owner::Here(owner) => (HERE, owner),
             Owner::Anywhere(owner) => (ANYWHERE, owner),
         };
-        format!("{meta}{scope}{}", crate::base::name::escape(owner)).into()
+        format!("{meta}{scope}{}", escape(owner)).into()
     }
 
     /// Returns `meta` for a task that holds the locks `names`, within `MOST_HELD` and `MOST_BYTES`. Locks that `meta` already
@@ -115,15 +113,18 @@ impl Meta {
 
     /// Reads the requester from the record of a holder; `None` if this library did not write the record.
     pub fn read(record: &HolderRecord) -> Option<Holder> {
-        let caller = Self::caller(&record.meta)?;
+        Self::since(&record.meta, record.token)
+    }
+
+    fn since(meta: &str, token: u64) -> Option<Holder> {
+        let caller = Self::caller(meta)?;
         // Each grant raises the token by at least a microsecond, so fast grants bring the token ahead of the clock.
-        let since = time_of(record.token).min(SystemTime::now());
+        let since = time_of(token).min(SystemTime::now());
         Some(Holder { since, ..caller })
     }
 
     /// Like [`read`](Self::read), without the time.
     pub fn caller(meta: &str) -> Option<Holder> {
-        use crate::base::name::unescape;
         let mut words = meta.split(' ');
         let (host, pod) = Self::host_and_pod(words.next()?);
         let pid = words.next()?.parse().ok()?;
@@ -152,10 +153,7 @@ impl Meta {
     /// Like [`read`](Self::read), but with the kind and the units of the hold that the ticket has or waits for.
     /// `capacity` is the capacity of the name.
     pub fn describe(ticket: &TicketRecord, capacity: u32) -> Option<Holder> {
-        let holder = Self::read(&HolderRecord {
-            token: ticket.since,
-            meta: ticket.meta.clone(),
-        })?;
+        let holder = Self::since(&ticket.meta, ticket.since)?;
         let kind = HoldKind::of(LockKind::of(capacity, ticket.takes), ticket.units);
         Some(Holder {
             kind: Some(kind),
@@ -167,12 +165,12 @@ impl Meta {
     /// The owner that `meta` names.
     pub fn owner(meta: &str) -> Option<String> {
         let named = after(meta, HERE).or_else(|| after(meta, ANYWHERE));
-        named.map(crate::base::name::unescape)
+        named.map(unescape)
     }
 
     /// Whether `meta` names `owner` as an owner in the cluster.
     pub fn names(meta: &str, owner: &str) -> bool {
-        after(meta, ANYWHERE) == Some(crate::base::name::escape(owner).to_string().as_str())
+        after(meta, ANYWHERE) == Some(escape(owner).to_string().as_str())
     }
 }
 

@@ -21,12 +21,12 @@ mod options;
 mod pattern;
 mod reader;
 mod reply;
-mod server_state;
+mod server_health;
 mod shared_str;
 
 pub use self::backoff::{Backoff, Trouble, jittered};
 pub(crate) use self::engine::of_several;
-pub use self::engine::{Checked, Driver, Engine, Layout, Opening, Parsed, Scheme, Several};
+pub use self::engine::{Checked, Driver, Engine, Layout, Parsed, Scheme, Several, Unconnected};
 pub use self::engine::{decode, invalid, open, parse, same_kind};
 pub use self::grant_block::{Cause, GrantBlock};
 pub use self::id::{MemberId, Ticket, TicketMap, random_number};
@@ -38,7 +38,8 @@ pub use self::options::{Options, Replicas};
 pub use self::pattern::matches;
 pub use self::reader::{Described, Found, Page, Reader, Reading, Replica, Server, Snapshot};
 pub use self::reply::{HolderRecord, Message, NameRecord, Reply, TicketRecord};
-pub use self::server_state::ServerState;
+pub use self::server_health::ServerHealth;
+pub(crate) use self::server_health::write_state;
 pub use self::shared_str::SharedStr;
 pub use crate::base::Boxed;
 pub use crate::base::address::{Address, DialedStream, Dialer, Secret};
@@ -168,7 +169,7 @@ pub trait Store: Send + Sync + 'static {
     }
 
     /// The servers in use; none if the store is in this process.
-    fn servers(&self) -> Vec<ServerState> {
+    fn servers(&self) -> Vec<ServerHealth> {
         Vec::new()
     }
 }

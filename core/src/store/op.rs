@@ -219,19 +219,11 @@ impl Op {
 
     /// The ticket of the operation, if it has one.
     pub fn ticket(&self) -> Option<Ticket> {
-        match self {
-            Self::Acquire { lease, .. } | Self::Touch { lease, .. } | Self::Adopt { lease, .. } => {
-                Some(lease.ticket)
-            }
+        match *self {
             Self::Release { ticket, .. }
             | Self::Raise { ticket, .. }
-            | Self::Signal { ticket, .. } => Some(*ticket),
-            Self::Force { .. }
-            | Self::Kick { .. }
-            | Self::Refresh { .. }
-            | Self::Probe { .. }
-            | Self::Delete
-            | Self::Inspect => None,
+            | Self::Signal { ticket, .. } => Some(ticket),
+            _ => self.lease().map(|lease| lease.ticket),
         }
     }
 }

@@ -15,6 +15,8 @@ pub struct Options {
     pub longest_lease: Duration,
     /// How many replicas must have a grant.
     pub replicas: Option<Replicas>,
+    /// Whether the store is one of several independent ones, of which a majority decides.
+    pub is_voter: bool,
 }
 
 /// How many replicas must have a grant, and within which time.

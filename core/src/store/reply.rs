@@ -81,6 +81,25 @@ pub enum Reply {
     Info(NameRecord),
 }
 
+impl Reply {
+    /// How many holders were freed or told, or how many signals were added; 0 for another reply.
+    pub fn count(&self) -> u64 {
+        match *self {
+            Self::Freed { holders } | Self::Told { holders } => holders,
+            Self::Signalled { count } => count,
+            _ => 0,
+        }
+    }
+
+    /// What the store knows about the name; nothing for another reply.
+    pub fn into_record(self) -> NameRecord {
+        match self {
+            Self::Info(record) => record,
+            _ => NameRecord::default(),
+        }
+    }
+}
+
 /// A ticket that holds a name, as the store remembers it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HolderRecord {

@@ -10,11 +10,11 @@ use std::path::Path;
 
 pub use self::dice::Dice;
 pub use crate::base::clock::by_hand;
-use crate::store::credentials::{CredentialsProvider, Given, ServerKind, Source};
+use crate::store::credentials::{CredentialsProvider, Source};
 
 /// A source that asks `provider` for the credentials of single servers.
 pub fn source(provider: impl CredentialsProvider) -> Source {
-    Source::new(Given::new(provider), ServerKind::Server)
+    Source::new(provider)
 }
 
 /// Calls a fuzz target with the files of its corpus.

@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use auto_mutex_core::store::{
-    Answer, Boxed, Driver, Engine, Events, Layout, MemberId, Node, Opening, Options, Parsed,
-    Reader, Request, Scheme, Store, invalid, lock, not_yet, same_kind,
+    Answer, Boxed, Driver, Engine, Events, Layout, MemberId, Node, Options, Parsed, Reader,
+    Request, Scheme, Store, Unconnected, invalid, lock, not_yet, same_kind,
 };
 use auto_mutex_core::{Guarantees, SetupError};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
@@ -54,9 +54,8 @@ impl Engine for Toy {
         same_kind::<Self>(other).is_some_and(|other| other.name == self.name)
     }
 
-    fn unconnected(&self, opening: &Opening<'_>) -> (Arc<dyn Store>, Box<dyn Driver>) {
-        let (name, member) = (self.name.clone(), opening.member);
-        let server = Mutex::new(None);
+    fn unconnected(&self, _: &Options, member: MemberId) -> Unconnected {
+        let (name, server) = (self.name.clone(), Mutex::new(None));
         let store = Arc::new(ToyStore { server, member });
         let driver = ToyDriver(name, store.clone(), None);
         (store, Box::new(driver))

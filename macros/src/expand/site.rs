@@ -41,7 +41,7 @@ pub(super) fn site(function: &Function, options: &Options, owner: Option<&str>) 
         (Some(Key::Parts(parts)), None) => parts.iter().map(Part::shown).collect(),
         _ => Vec::new(),
     };
-    let attribute = options.kind.ident();
+    let kind = options.kind.hold();
     let text = options.text();
     let lengths = TABLE.iter().filter_map(|row| {
         let Shape::Length(length) = (row.shape)(options) else {
@@ -60,7 +60,7 @@ pub(super) fn site(function: &Function, options: &Options, owner: Option<&str>) 
             module: ::core::module_path!(),
             file: #file,
             line: #line,
-            attribute: #private::Attribute::#attribute,
+            kind: #private::HoldKind::#kind,
             owner: #private::Owner::#owner,
             function: #name,
             key: &[#(#parts),*],

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use auto_mutex_core::ServerKind;
-use auto_mutex_core::store;
 use auto_mutex_core::store::{
-    Checked, Dialer, Engine, Layout, Opening, Options, Parsed, Reader, Scheme, Several, Source,
-    Store, invalid, parse, same_kind,
+    Checked, Dialer, Engine, Layout, MemberId, Options, Parsed, Reader, Scheme, Several, Source,
+    Unconnected, invalid, parse, same_kind,
 };
 
 use super::driver::Driver;
@@ -117,12 +116,13 @@ impl Engine for QuorumEndpoint {
         }
     }
 
-    fn unconnected(&self, opening: &Opening<'_>) -> (Arc<dyn Store>, Box<dyn store::Driver>) {
-        let opening = Opening {
+    fn unconnected(&self, options: &Options, member: MemberId) -> Unconnected {
+        let options = Options {
             is_voter: true,
-            ..*opening
+            ..*options
         };
-        let nodes = self.nodes.iter().map(|node| node.unconnected(&opening));
+        let nodes = self.nodes.iter();
+        let nodes = nodes.map(|node| node.unconnected(&options, member));
         let (stores, drivers) = nodes.unzip();
         let store = Arc::new(QuorumStore::new(stores));
         (store.clone(), Box::new(Driver::new(store, drivers)))

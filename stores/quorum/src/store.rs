@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::Mutex;
 
 use auto_mutex_core::store::{
-    Answer, Events, GrantBlock, Message, Name, Node, Request, ServerState, Store, lock,
+    Answer, Events, GrantBlock, Message, Name, Node, Request, ServerHealth, Store, lock,
 };
 use auto_mutex_core::{Guarantees, StoreError};
 use tokio::sync::Notify;
@@ -68,7 +68,7 @@ impl Store for QuorumStore {
         guarantees
     }
 
-    fn servers(&self) -> Vec<ServerState> {
+    fn servers(&self) -> Vec<ServerHealth> {
         self.nodes.iter().flat_map(|node| node.servers()).collect()
     }
 

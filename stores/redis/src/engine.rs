@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use auto_mutex_core::store::{
-    Address, Boxed, Checked, Dialer, Engine, Events, Layout, MemberId, Opening, Options, Reader,
-    Scheme, Source, Store, engine, same_kind,
+    Address, Boxed, Checked, Dialer, Engine, Events, Layout, MemberId, Options, Reader, Scheme,
+    Source, Unconnected, engine, same_kind,
 };
 use auto_mutex_core::{ServerKind, SetupError};
 
@@ -73,8 +73,9 @@ impl Engine for RedisEndpoint {
         check(options)
     }
 
-    fn unconnected(&self, opening: &Opening<'_>) -> (Arc<dyn Store>, Box<dyn engine::Driver>) {
-        let (store, driver) = Spec::of(Route::fixed(self), &self.access, opening).unconnected();
+    fn unconnected(&self, options: &Options, member: MemberId) -> Unconnected {
+        let spec = Spec::of(Route::fixed(self), &self.access, options, member);
+        let (store, driver) = spec.unconnected();
         (store, Box::new(driver))
     }
 
@@ -130,9 +131,9 @@ impl Engine for SentinelEndpoint {
         check(options)
     }
 
-    fn unconnected(&self, opening: &Opening<'_>) -> (Arc<dyn Store>, Box<dyn engine::Driver>) {
-        let (store, driver) =
-            Spec::of(Route::by_sentinels(self), &self.access, opening).unconnected();
+    fn unconnected(&self, options: &Options, member: MemberId) -> Unconnected {
+        let spec = Spec::of(Route::by_sentinels(self), &self.access, options, member);
+        let (store, driver) = spec.unconnected();
         (store, Box::new(driver))
     }
 
@@ -169,12 +170,8 @@ pub(crate) fn meet(one: &[Address], other: &[Address]) -> bool {
 }
 
 fn reader(route: Route, access: &Access, options: &Options) -> Box<dyn Reader> {
-    let opening = Opening {
-        options,
-        member: MemberId::random(),
-        is_voter: false,
-    };
-    Box::new(Inspector::new(Spec::of(route, access, &opening)))
+    let spec = Spec::of(route, access, options, MemberId::random());
+    Box::new(Inspector::new(spec))
 }
 
 impl engine::Driver for Driver {

@@ -39,7 +39,7 @@ mod wire;
 use std::sync::Arc;
 use std::time::Duration;
 
-use auto_mutex_core::store::{MemberId, Name, Opening, Replicas};
+use auto_mutex_core::store::{MemberId, Name, Options, Replicas};
 
 pub(crate) use self::access::Access;
 pub use self::acl::{AclRule, acl_rule};
@@ -77,12 +77,9 @@ pub(crate) struct Spec {
 }
 
 impl Spec {
-    pub(crate) fn of(route: Route, access: &Access, opening: &Opening<'_>) -> Self {
-        let Opening {
-            options, member, ..
-        } = *opening;
+    pub(crate) fn of(route: Route, access: &Access, options: &Options, member: MemberId) -> Self {
         let mut guard = Guard::of(options);
-        if opening.is_voter {
+        if options.is_voter {
             guard = guard.unreplicated();
         }
         Self {

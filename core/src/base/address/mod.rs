@@ -1,13 +1,11 @@
 //! Where a server listens ([`Address`]), and how to get there and in: [`Dialer`], [`Secret`].
 
 mod dialer;
-mod secret;
 
 use std::fmt;
 use std::path::PathBuf;
 
 pub use self::dialer::{DialedStream, Dialer};
-pub use self::secret::Secret;
 
 /// The address of a server. Its Display, as errors and logs show it, never contains credentials.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -30,5 +28,27 @@ impl fmt::Display for Address {
             Self::Tcp { host, port } => write!(f, "{host}:{port}"),
             Self::Unix(path) => path.display().fmt(f),
         }
+    }
+}
+
+/// A user name or a password.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Hides `text`.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The text itself, for the connection only.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
     }
 }

@@ -94,12 +94,11 @@ pub(crate) fn check_expire(option: &'static str, expire: Duration) -> Result<Dur
 }
 
 /// For the option `block` of an attribute. Warns once of a long time without a unit: a program may have computed it.
-pub(crate) fn block(value: impl ToDuration) -> Span {
+pub(crate) fn block<T: ToDuration>(value: T) -> Span {
     static WARNINGS: Limit = Limit::once();
-    let has_unit = value.has_unit();
     let block = length(value)?;
     let seconds = block.as_secs_f64();
-    if !has_unit && seconds > unit::LONG && WARNINGS.pass(Instant::now()).is_some() {
+    if !T::HAS_UNIT && seconds > unit::LONG && WARNINGS.pass(Instant::now()).is_some() {
         let doubt = unit::doubt(seconds);
         tracing::warn!("`block`: {doubt} If not, give it a unit or a `Duration`");
     }
@@ -114,11 +113,9 @@ mod sealed {
     use super::{HUGE, NEGATIVE, bounded};
 
     pub trait ToDuration: Sized {
-        fn to_duration(self) -> Result<Duration, &'static str>;
+        const HAS_UNIT: bool = true;
 
-        fn has_unit(&self) -> bool {
-            true
-        }
+        fn to_duration(self) -> Result<Duration, &'static str>;
     }
 
     impl ToDuration for Duration {
@@ -134,12 +131,10 @@ mod sealed {
     }
 
     impl<T: ToDuration + Clone> ToDuration for &T {
+        const HAS_UNIT: bool = T::HAS_UNIT;
+
         fn to_duration(self) -> Result<Duration, &'static str> {
             self.clone().to_duration()
-        }
-
-        fn has_unit(&self) -> bool {
-            T::has_unit(self)
         }
     }
 
@@ -152,13 +147,11 @@ mod sealed {
     macro_rules! integer {
         ($($integer:ty)*) => {$(
             impl ToDuration for $integer {
+                const HAS_UNIT: bool = false;
+
                 fn to_duration(self) -> Result<Duration, &'static str> {
                     let seconds = u64::try_from(self).map_err(|_| NEGATIVE)?;
                     bounded(Duration::from_secs(seconds))
-                }
-
-                fn has_unit(&self) -> bool {
-                    false
                 }
             }
         )*};
@@ -167,6 +160,8 @@ mod sealed {
     integer!(i8 u8 i16 u16 i32 u32 i64 u64 isize usize);
 
     impl ToDuration for f64 {
+        const HAS_UNIT: bool = false;
+
         fn to_duration(self) -> Result<Duration, &'static str> {
             if self.is_nan() {
                 return Err("it is not a number");
@@ -178,19 +173,13 @@ mod sealed {
                 .map_err(|_| HUGE)
                 .and_then(bounded)
         }
-
-        fn has_unit(&self) -> bool {
-            false
-        }
     }
 
     impl ToDuration for f32 {
+        const HAS_UNIT: bool = false;
+
         fn to_duration(self) -> Result<Duration, &'static str> {
             f64::from(self).to_duration()
-        }
-
-        fn has_unit(&self) -> bool {
-            false
         }
     }
 }
@@ -234,7 +223,7 @@ mod tests {
     fn a_reference_is_what_it_refers_to() {
         fn lent<T: ToDuration + Clone>(value: T) -> (Span, bool) {
             let twice = &&value;
-            (span(twice), twice.has_unit())
+            (span(twice), <&&T>::HAS_UNIT)
         }
         let five = || Ok(Duration::from_secs(5));
         assert_eq!(lent(Duration::from_secs(5)), (five(), true));

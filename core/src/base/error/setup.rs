@@ -215,16 +215,6 @@ impl SetupError {
 /// For the engines, since other crates cannot make a variant that is `#[non_exhaustive]`.
 #[doc(hidden)]
 impl SetupError {
-    pub fn invalid_url(reason: impl Into<String>) -> Self {
-        let reason = reason.into();
-        Self::InvalidUrl { reason }
-    }
-
-    pub fn invalid_option(option: &'static str, reason: impl Into<Cow<'static, str>>) -> Self {
-        let reason = reason.into();
-        Self::InvalidOption { option, reason }
-    }
-
     pub fn unsupported(scheme: impl Into<String>, reason: &'static str) -> Self {
         let scheme = scheme.into();
         Self::UnsupportedStore { scheme, reason }

@@ -53,13 +53,20 @@ pub struct Name {
 }
 
 /// A map by name. It compares whole names, so that a collision of hashes never shares a lock.
-pub type NameMap<V> = HashMap<Name, V, BuildHasherDefault<NameHasher>>;
+pub type NameMap<V> = HashMap<Name, V, BuildHasherDefault<KeyHasher>>;
 
+/// For keys that are hashed already, or random.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct NameHasher(u64);
+pub struct KeyHasher(u64);
 
-impl Hasher for NameHasher {
-    fn write(&mut self, _: &[u8]) {}
+impl Hasher for KeyHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.0 = self.0.rotate_left(7) ^ u64::from_ne_bytes(word);
+        }
+    }
 
     fn write_u64(&mut self, hash: u64) {
         self.0 = hash;

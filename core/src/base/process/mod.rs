@@ -1,10 +1,9 @@
 //! Values that a process does not share with its forked children. `exit` counts the forks.
 
-mod per_process;
-
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-pub(crate) use self::per_process::PerProcess;
+use once_cell::race::OnceBox;
 
 /// Grows by one in every child of a fork, from 0 in the process that is no fork.
 static FORKS: AtomicU32 = AtomicU32::new(0);
@@ -17,4 +16,68 @@ pub(crate) fn forks() -> u32 {
 /// Called in the child of a fork. Async-signal-safe.
 pub(crate) fn forked() {
     FORKS.fetch_add(1, Ordering::Relaxed);
+}
+
+const VALUES: usize = 8;
+
+/// Not shared with forked children: a thread of the parent may have locked the parent's value at the fork. For the same
+/// reason no lock guards the making: of two threads' values, one is dropped.
+pub(crate) struct PerProcess<T: 'static> {
+    make: fn() -> T,
+    values: [OnceBox<T>; VALUES],
+    /// The values after more forks.
+    rest: OnceBox<Self>,
+}
+
+impl<T> PerProcess<T> {
+    pub(crate) const fn new(make: fn() -> T) -> Self {
+        Self {
+            make,
+            values: [const { OnceBox::new() }; _],
+            rest: OnceBox::new(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn get(&self) -> &T {
+        self.after(forks() as usize)
+    }
+
+    #[inline]
+    fn after(&self, forks: usize) -> &T {
+        match self.values.get(forks) {
+            Some(value) => value.get_or_init(|| Box::new((self.make)())),
+            None => {
+                let rest = self.rest.get_or_init(|| Box::new(Self::new(self.make)));
+                rest.after(forks - VALUES)
+            }
+        }
+    }
+
+    /// Of the process's ancestors, the last one first.
+    pub(crate) fn inherited(&self) -> impl Iterator<Item = &T> {
+        (0..forks() as usize).rev().map(|forks| self.after(forks))
+    }
+}
+
+impl<T> PerProcess<Mutex<T>> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+        self.get().lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_process_has_its_own_value_however_often_it_was_forked() {
+        let values = PerProcess::new(OnceBox::<usize>::new);
+        for forks in 0..100 {
+            assert!(values.after(forks).set(Box::new(forks)).is_ok(), "{forks}");
+        }
+        for forks in 0..100 {
+            assert_eq!(values.after(forks).get(), Some(&forks));
+        }
+    }
 }

@@ -1,12 +1,13 @@
 //! The task or thread that runs here. This folder knows nothing of locks.
 
-mod home;
 mod workers;
 
 use std::thread::{self, ThreadId};
 
-pub(crate) use self::home::{Home, runs_a_task};
+use tokio::runtime::{Handle, Id, RuntimeFlavor};
+
 pub(crate) use self::workers::{BlockedWorker, all_blocked};
+use crate::base::wait::is_woken_at_once;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum TaskId {
@@ -21,5 +22,73 @@ impl TaskId {
     pub(crate) fn current(blocking: bool) -> Option<Self> {
         let task = tokio::task::try_id().map(Self::Task);
         task.or_else(|| blocking.then(|| Self::Thread(thread::current().id())))
+    }
+}
+
+/// A lock that a caller holds isn't released while calls for locks block all of its home.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Home {
+    /// Of a single-threaded runtime.
+    Thread(ThreadId),
+    /// Of a multi-threaded runtime.
+    Workers(Id),
+}
+
+impl Home {
+    /// `blocking`: the call blocks its thread, so a worker that it runs on is its own.
+    #[inline]
+    pub(crate) fn current(blocking: bool) -> Option<Self> {
+        let handle = Handle::try_current().ok()?;
+        match handle.runtime_flavor() {
+            RuntimeFlavor::CurrentThread => Some(Self::Thread(thread::current().id())),
+            // The future of a `block_on` has a thread of its own, and no id.
+            _ if !blocking && tokio::task::try_id().is_some() => Some(Self::Workers(handle.id())),
+            _ => None,
+        }
+    }
+}
+
+/// A thread for blocking calls has a runtime handle, too, but there `yield_now` calls its waker at once. (The coop
+/// budget says nothing about an unconstrained task.)
+pub(crate) fn runs_a_task() -> bool {
+    !is_woken_at_once(tokio::task::yield_now())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_needs_the_thread_or_a_worker_of_its_runtime() {
+        use tokio::runtime::Builder;
+        let home = || Home::current(false);
+        assert_eq!(home(), None);
+        let here = Home::Thread(thread::current().id());
+        let one = Builder::new_current_thread().build().unwrap();
+        assert_eq!(one.block_on(async { home() }), Some(here));
+        let many = Builder::new_multi_thread().worker_threads(1).build();
+        let many = many.unwrap();
+        assert_eq!(many.block_on(async { home() }), None);
+        let task = many.spawn(async move { (home(), Home::current(true)) });
+        let workers = Home::Workers(many.handle().id());
+        assert_eq!(many.block_on(task).unwrap(), (Some(workers), None));
+    }
+
+    #[test]
+    fn a_thread_for_blocking_calls_runs_no_task() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        assert!(!runs_a_task());
+        runtime.block_on(async {
+            assert!(runs_a_task());
+            assert!(tokio::task::coop::has_budget_remaining());
+            assert!(tokio::spawn(async { runs_a_task() }).await.unwrap());
+            assert!(!tokio::task::spawn_blocking(runs_a_task).await.unwrap());
+            let unconstrained = tokio::task::unconstrained(async { runs_a_task() });
+            assert!(unconstrained.await);
+        });
+        let _entered = runtime.enter();
+        assert!(!runs_a_task());
     }
 }

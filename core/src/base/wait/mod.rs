@@ -4,12 +4,13 @@ mod aside;
 mod block_on;
 mod coop;
 mod limit;
-mod thread;
 
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
+use std::{io, thread};
 
 use crate::base::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -18,7 +19,6 @@ pub(crate) use aside::{enter, has_told, observe};
 pub(crate) use block_on::{block_on, is_woken_at_once};
 pub(crate) use coop::{Coop, proceed};
 pub(crate) use limit::Limit;
-pub(crate) use thread::{on_thread, spawn};
 
 /// Ignores poison: users' code never runs while one of our mutexes is locked, so no panic leaves broken state.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -207,6 +207,27 @@ impl<T> Promise<T> {
     pub(crate) fn blocking_wait(&self) -> T {
         block_on(self.wait())
     }
+}
+
+pub(crate) fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    let builder = thread::Builder::new().name(name.to_owned());
+    builder.spawn(run).map(drop)
+}
+
+/// Runs `work` on a new thread, because there may be no runtime; it goes on if the future is dropped. Fails, without
+/// running it, if the system gives none.
+pub(crate) async fn on_thread<T: Send + 'static>(
+    name: &'static str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<T> {
+    let done = Arc::new(Promise::new());
+    let signal = done.clone();
+    spawn(name, move || {
+        let mut wakes = DeferredWakes::default();
+        let _ = signal.complete(work(), &mut wakes);
+        wakes.wake();
+    })?;
+    Ok(done.wait().await)
 }
 
 #[cfg(test)]

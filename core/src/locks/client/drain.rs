@@ -1,8 +1,7 @@
 //! Draining: a client takes no new locks and lets bodies end, before it shuts down.
 
 use std::fmt;
-use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::future::{Future, pending};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -11,7 +10,7 @@ use crate::base::clock::Instant;
 use crate::base::duration::{IntoDuration, argument};
 use crate::base::error::LockError;
 use crate::base::sync::atomic::{AtomicBool, Ordering};
-use crate::base::wait::on_thread;
+use crate::base::wait::{first, on_thread};
 use crate::member::HeldName;
 use crate::observe::HOLD;
 
@@ -169,17 +168,12 @@ impl Client {
     pub async fn drain_until(&self, end: impl Future<Output = ()>) -> Drained {
         let stopped = Arc::new(AtomicBool::new(false));
         let stop = Stop(self, stopped.clone());
-        let draining = self.draining(Instant::NEVER, stopped);
-        let (mut draining, mut end) = (pin!(draining), pin!(end));
-        let mut waits = true;
-        let drained = poll_fn(|cx| {
-            if waits && end.as_mut().poll(cx).is_ready() {
-                waits = false;
-                stop.stop();
-            }
-            draining.as_mut().poll(cx)
-        });
-        drained.await
+        let stopping = async {
+            end.await;
+            stop.stop();
+            pending().await
+        };
+        first(stopping, self.draining(Instant::NEVER, stopped)).await
     }
 
     /// Does the same as [`drain`](Self::drain), and blocks the thread. Bodies that need this thread cannot end during

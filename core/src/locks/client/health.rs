@@ -11,7 +11,7 @@ use crate::base::name::Name;
 use crate::base::wait::block_on;
 use crate::queue::{Answered, LockQueue};
 use crate::store::engine::Layout;
-use crate::store::{GrantBlock, Op, ServerState};
+use crate::store::{Op, ServerHealth, write_state};
 
 /// How many names a ping tries at most to find one of each node. It may miss a node of a cluster that serves few slots.
 const MOST_PINGS: u32 = 4096;
@@ -63,20 +63,6 @@ pub struct LastError {
     pub error: StoreError,
 }
 
-/// The state of one server.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct ServerHealth {
-    /// Host and port, or the socket file. With sentinels, this is the current primary.
-    pub address: String,
-    /// Whether the server is connected.
-    pub connected: bool,
-    /// The time for which the server still grants nothing, after a restart or a failover. `None`: the server grants.
-    pub closed_for: Option<Duration>,
-    /// Why the server is not connected.
-    pub error: Option<StoreError>,
-}
-
 impl Health {
     /// Whether a free lock could be taken now, as far as this process knows. The rule:
     ///
@@ -94,33 +80,13 @@ impl Health {
     }
 }
 
-impl ServerHealth {
-    fn new(server: ServerState, now: Instant) -> Self {
-        Self {
-            address: server.address,
-            connected: server.down.is_none(),
-            closed_for: left(server.closing, now),
-            error: server.down,
-        }
-    }
-
-    fn grants(&self) -> bool {
-        self.connected && self.closed_for.is_none()
-    }
-}
-
-fn left(closing: Option<GrantBlock>, now: Instant) -> Option<Duration> {
-    let left = now.until(closing?.until);
-    (!left.is_zero()).then_some(left)
-}
-
 impl fmt::Display for Health {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.ready { "ready" } else { "not ready" })?;
         if !self.accepts_calls {
             f.write_str("; accepts no calls")?;
         }
-        state(f, self.connected, self.closed_for)?;
+        write_state(f, self.connected, self.closed_for)?;
         write!(f, "; {} held, {} waiting", self.held, self.waiting)?;
         if let Some(renewal) = self.oldest_renewal {
             write!(f, "; no answer to a renewal for {renewal:.1?}")?;
@@ -135,24 +101,6 @@ impl fmt::Display for Health {
     }
 }
 
-impl fmt::Display for ServerHealth {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.address)?;
-        state(f, self.connected, self.closed_for)?;
-        self.error
-            .as_ref()
-            .map_or(Ok(()), |error| write!(f, ": {error}"))
-    }
-}
-
-fn state(f: &mut fmt::Formatter<'_>, connected: bool, closed_for: Option<Duration>) -> fmt::Result {
-    let not = if connected { "" } else { "not " };
-    write!(f, "; {not}connected")?;
-    closed_for.map_or(Ok(()), |left| {
-        write!(f, "; grants nothing for another {left:.0?}")
-    })
-}
-
 impl Client {
     /// Returns the state of this client. Sends nothing and does not wait, but visits each name in use.
     #[must_use]
@@ -160,9 +108,11 @@ impl Client {
         let (member, now) = (self.member(), Instant::now());
         let accepts_calls = member.is_open();
         let connected = self.is_connected();
-        let closed_for = left(member.links.longest_closing(now), now);
-        let health = |server| ServerHealth::new(server, now);
-        let servers: Vec<_> = member.store().servers().into_iter().map(health).collect();
+        let closed_for = member
+            .links
+            .longest_closing(now)
+            .and_then(|closing| closing.left(now));
+        let servers = member.store().servers();
         let grants = match member.settings().engine.layout() {
             Layout::Sharded => servers.iter().any(ServerHealth::grants),
             _ => connected && closed_for.is_none(),

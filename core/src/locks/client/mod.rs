@@ -3,7 +3,6 @@
 mod drain;
 mod global;
 mod health;
-mod operate;
 mod order;
 
 use std::future::Future;
@@ -13,11 +12,12 @@ pub use drain::{Drained, Unfinished};
 pub use global::{blocking_drain, drain, drain_until};
 pub use global::{blocking_ping, health, is_connected, ping};
 pub use global::{blocking_shutdown, client, setup, setup_async, shutdown};
-pub use health::{Health, LastError, ServerHealth};
+pub use health::{Health, LastError};
 pub use order::{assert_lock_order, lock_order};
 
-use crate::base::error::SetupError;
-use crate::base::wait::on_thread;
+use crate::base::error::{LockError, SetupError};
+use crate::base::name::Name;
+use crate::base::wait::{block_on, on_thread};
 use crate::caller;
 use crate::config::{Config, Settings};
 use crate::engine;
@@ -26,6 +26,7 @@ use crate::observe;
 use crate::queue::{Member, OpenClient};
 use crate::site;
 use crate::store::guarantees::Guarantees;
+use crate::store::{Op, TOKENS_OF_A_GRANT};
 
 /// A connection to one store, with the default options of its locks.
 ///
@@ -202,6 +203,23 @@ impl Client {
 
     pub(crate) fn member(&self) -> &Arc<Member> {
         &self.open.0
+    }
+}
+
+/// For the crate `auto-mutex-operator`.
+#[doc(hidden)]
+impl Client {
+    /// Connects a client that never holds a lock to the store of `settings`.
+    pub fn without_holds(settings: &Settings) -> Result<Self, SetupError> {
+        Self::with(settings.without_holds())
+    }
+
+    /// Breaks the hold of `name` with this fencing token, and returns whether there was one.
+    pub fn kick(&self, name: &Name, token: u64) -> Result<bool, LockError> {
+        let token = token / TOKENS_OF_A_GRANT;
+        let kick = Op::Kick { token };
+        let asked = self.member().with_queue(name, |local| local.query(&kick))?;
+        Ok(block_on(asked.wait())?.count() > 0)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The lock order of clients.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use super::Client;
 use crate::base::process::PerProcess;
@@ -10,19 +10,14 @@ use crate::queue::Member;
 /// Clients that no longer exist are removed when another client is made.
 static CLIENTS: PerProcess<Mutex<Vec<Weak<Member>>>> = PerProcess::new(Mutex::default);
 
-fn clients() -> MutexGuard<'static, Vec<Weak<Member>>> {
-    let clients = CLIENTS.get().lock();
-    clients.unwrap_or_else(PoisonError::into_inner)
-}
-
 pub(super) fn watch(member: &Arc<Member>) {
-    let mut clients = clients();
+    let mut clients = CLIENTS.lock();
     clients.retain(|client| client.strong_count() > 0);
     clients.push(Arc::downgrade(member));
 }
 
 fn members() -> Vec<Arc<Member>> {
-    clients().iter().filter_map(Weak::upgrade).collect()
+    CLIENTS.lock().iter().filter_map(Weak::upgrade).collect()
 }
 
 impl Client {
@@ -88,11 +83,8 @@ impl Client {
 /// The lock order of all clients of this process that still exist: see [`Client::lock_order`].
 #[must_use]
 pub fn lock_order() -> Vec<OrderEdge> {
-    let members = members();
-    members
-        .iter()
-        .flat_map(|member| member.order.edges())
-        .collect()
+    let edges = |member: Arc<Member>| member.order.edges();
+    members().into_iter().flat_map(edges).collect()
 }
 
 /// Fails a test if any client of this process that still exists knows locks that are taken in opposite orders: see

@@ -1,6 +1,6 @@
 //! [`Holding`]: the holds of a guard, released in the background when it's dropped.
 
-use std::slice;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -186,41 +186,27 @@ impl Drop for Holding {
             return;
         }
         // A holder that panics hasn't used its token.
-        let mut releasing = Releasing {
-            holds: self.holds.all().iter(),
-            returns: self.unused || thread::panicking(),
-        };
-        while let Some(hold) = releasing.next() {
-            if !self.unused {
-                tracing::debug!(target: HOLD, name = %hold.name(), held = ?hold.held(), "lock released");
-            }
+        let returns = self.unused || thread::panicking();
+        let mut panicked = None;
+        for hold in self.holds.all().iter().filter(|hold| hold.unshare()) {
+            // A waker or a subscriber that panics must not keep the other locks.
+            let released = catch_unwind(AssertUnwindSafe(|| {
+                match returns {
+                    true => hold.give_back(),
+                    false => hold.release(),
+                }
+                if !self.unused {
+                    tracing::debug!(target: HOLD, name = %hold.name(), held = ?hold.held(), "lock released");
+                }
+            }));
+            panicked = panicked.or(released.err());
+        }
+        if let Some(panic) = panicked {
+            resume_unwind(panic);
         }
     }
 }
 
 fn leave(hold: &Arc<Hold>) -> Option<Unlocked> {
     hold.unshare().then(|| hold.unlock())
-}
-
-/// The holds that are not released yet. If a subscriber panics between two releases, the drop releases the rest.
-struct Releasing<'a> {
-    holds: slice::Iter<'a, Arc<Hold>>,
-    returns: bool,
-}
-
-impl<'a> Releasing<'a> {
-    fn next(&mut self) -> Option<&'a Arc<Hold>> {
-        let hold = self.holds.find(|hold| hold.unshare())?;
-        match self.returns {
-            true => hold.give_back(),
-            false => hold.release(),
-        }
-        Some(hold)
-    }
-}
-
-impl Drop for Releasing<'_> {
-    fn drop(&mut self) {
-        while self.next().is_some() {}
-    }
 }

@@ -14,7 +14,7 @@ pub(crate) struct Last {
 }
 
 impl Last {
-    pub(super) fn of(name: &str) -> Arc<Self> {
+    pub(super) fn of(name: String) -> Arc<Self> {
         Arc::new(Self {
             name: name.into(),
             hold: Mutex::default(),
@@ -40,6 +40,7 @@ impl Last {
 impl fmt::Debug for Last {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let held: Vec<_> = self.holds().into_iter().collect();
-        f.debug_tuple("Last").field(&held).finish()
+        let mut tuple = f.debug_tuple("Last");
+        tuple.field(&self.name).field(&held).finish()
     }
 }

@@ -26,7 +26,7 @@ pub use self::info::{LockInfo, Waiter};
 pub(crate) use self::last::Last;
 pub(crate) use self::options::{Options, Reentry, option_methods};
 pub(crate) use self::owned::owned;
-pub(crate) use self::query::{freed, inspected, query_methods};
+pub(crate) use self::query::query_methods;
 pub(crate) use self::take::{Taking, log_obtained, unless_taken};
 pub(crate) use self::target::AcquireTarget;
 use crate::base::error::LockError;
@@ -39,7 +39,6 @@ use crate::store::{Owner, SharedStr};
 pub(crate) struct Handle {
     /// `None`: the client that is in force where the handle is used.
     client: Option<Client>,
-    name: String,
     at: &'static Location<'static>,
     /// The id, complete name and meta of the first client that uses the handle. Most programs have only one.
     first: OnceLock<(u64, Name, SharedStr)>,
@@ -52,11 +51,9 @@ pub(crate) struct Handle {
 impl Handle {
     #[track_caller]
     pub(crate) fn new(client: Option<Client>, name: impl Into<String>) -> Self {
-        let name = name.into();
         Self {
-            last: Last::of(&name),
+            last: Last::of(name.into()),
             client,
-            name,
             at: Location::caller(),
             first: OnceLock::new(),
             owner: None,
@@ -95,8 +92,9 @@ impl Handle {
     }
 
     fn complete(&self, client: &Client) -> Result<(Name, SharedStr), LockError> {
-        let site = format!("{} at {}:{}", self.name, self.at.file(), self.at.line());
-        let name = Name::verbatim(client.namespace(), &self.name)?;
+        let name = self.last.name();
+        let site = format!("{name} at {}:{}", self.at.file(), self.at.line());
+        let name = Name::verbatim(client.namespace(), name)?;
         Ok((name, client.member().meta(&site)))
     }
 }

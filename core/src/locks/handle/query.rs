@@ -4,7 +4,7 @@ use super::{Handle, LockInfo};
 use crate::base::error::LockError;
 use crate::caller::Caller;
 use crate::queue::Answered;
-use crate::store::{NameRecord, Op, Reply, SharedStr};
+use crate::store::{NameRecord, Op, SharedStr};
 
 impl Handle {
     pub(crate) fn ask(&self, op: &Op) -> Result<Answered, LockError> {
@@ -12,7 +12,7 @@ impl Handle {
     }
 
     pub(crate) async fn inspect(&self) -> Result<NameRecord, LockError> {
-        Ok(inspected(self.ask(&Op::Inspect)?.wait().await?))
+        Ok(self.ask(&Op::Inspect)?.wait().await?.into_record())
     }
 
     pub(crate) async fn info(&self) -> Result<LockInfo, LockError> {
@@ -23,17 +23,6 @@ impl Handle {
         let owner = SharedStr::default();
         self.ask(&Op::Force { owner })
     }
-}
-
-pub(crate) fn inspected(reply: Reply) -> NameRecord {
-    match reply {
-        Reply::Info(record) => record,
-        _ => NameRecord::default(),
-    }
-}
-
-pub(crate) fn freed(reply: &Reply) -> bool {
-    matches!(reply, Reply::Freed { holders } if *holders > 0)
 }
 
 /// The query methods and `force_unlock` of a handle type for one lock, with a field `handle`.
@@ -97,9 +86,7 @@ macro_rules! query_methods {
             ///
             /// The lock is taken away, whether or not the future completes.
             pub async fn force_unlock(&self) -> Result<bool, $crate::base::error::LockError> {
-                Ok($crate::locks::handle::freed(
-                    &self.handle.ask_force()?.wait().await?,
-                ))
+                Ok(self.handle.ask_force()?.wait().await?.count() > 0)
             }
 
             /// Like [`force_unlock`](Self::force_unlock), but blocks the thread. The errors are the same.

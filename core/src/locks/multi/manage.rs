@@ -6,7 +6,7 @@ use crate::base::duration::{IntoDuration, refreshed};
 use crate::base::error::LockError;
 use crate::base::wait::block_on;
 use crate::caller::Caller;
-use crate::locks::handle::{Handle, LockInfo, freed, inspected, owned};
+use crate::locks::handle::{Handle, LockInfo, owned};
 use crate::store::Op;
 
 impl MultiLock {
@@ -71,7 +71,7 @@ impl MultiLock {
         let asked: Vec<_> = self.handles.iter().map(ask).collect::<Result<_, _>>()?;
         let mut infos = Vec::with_capacity(asked.len());
         for answer in asked {
-            infos.push(LockInfo::new(&inspected(answer.wait().await?)));
+            infos.push(LockInfo::new(&answer.wait().await?.into_record()));
         }
         Ok(infos)
     }
@@ -147,7 +147,7 @@ impl MultiLock {
     pub async fn force_unlock(&self) -> Result<bool, LockError> {
         let mut any = false;
         for answer in self.each(Handle::ask_force)? {
-            any |= freed(&answer.wait().await?);
+            any |= answer.wait().await?.count() > 0;
         }
         Ok(any)
     }

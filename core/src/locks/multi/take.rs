@@ -5,8 +5,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::budget::Budget;
 use super::{MultiGuard, in_order};
+use crate::base::clock::Instant;
 use crate::base::error::LockError;
 use crate::base::name::NameList;
 use crate::base::task::TaskId;
@@ -72,7 +72,11 @@ struct Call<'a> {
     options: &'a Options,
     terms: Terms,
     watch: Option<Box<Watch>>,
-    budget: Budget,
+    patience: Patience,
+    started: Instant,
+    attempts: u32,
+    /// Those of the attempts that were made while the call waited for a lock.
+    retried: u32,
     /// The call waited for a lock, so `expire` restarts for all locks at the end.
     waits: bool,
 }
@@ -104,23 +108,70 @@ impl<'a> Call<'a> {
             options,
             terms,
             watch,
-            budget: Budget::new(patience.unwrap_or(own)),
+            patience: patience.unwrap_or(own),
+            started: Instant::now(),
+            attempts: 0,
+            retried: 0,
             waits: false,
         })
     }
 
+    fn waited(&self) -> Duration {
+        self.started.until(Instant::now())
+    }
+
+    /// The patience for the next wait for a lock; `None` if the call may not wait again.
+    fn patience_left(&self) -> Option<Patience> {
+        let left = |block: Option<Duration>| {
+            let left = block.map(|block| block.saturating_sub(self.waited()));
+            (left != Some(Duration::ZERO)).then_some(left)
+        };
+        match self.patience {
+            Patience::Queue(block) => left(block).map(Patience::Queue),
+            Patience::Once { .. } => None,
+            Patience::Poll {
+                retries,
+                interval,
+                block,
+            } => Some(Patience::Poll {
+                retries: retries.checked_sub(self.retried)?.checked_sub(1)?,
+                interval,
+                block: left(block)?,
+            }),
+        }
+    }
+
+    /// Turns the error of a wait for one lock into that of the whole call.
+    fn of_call(&self, mut error: LockError) -> LockError {
+        let used_up =
+            matches!(self.patience, Patience::Poll { retries, .. } if self.retried >= retries);
+        match &mut error {
+            LockError::Timeout { name, holder, .. } if used_up => {
+                return LockError::TooManyAttempts {
+                    name: std::mem::take(name),
+                    attempts: self.attempts,
+                    holder: holder.take(),
+                };
+            }
+            LockError::Timeout { waited, .. } => *waited = self.waited(),
+            LockError::TooManyAttempts { attempts, .. } => {
+                *attempts = self.attempts.saturating_add(*attempts);
+            }
+            _ => {}
+        }
+        error
+    }
+
     /// Notes the order of the missing locks after those that the task holds. There is none among the locks of a call.
     fn note_order(&self) {
-        if !self.budget.patience.queues() {
+        if !self.patience.queues() {
             return;
         }
         let first = &self.targets[0];
         let slots = self.slots.iter().zip(&self.targets);
         let missing = slots.filter(|(slot, _)| matches!(slot, Slot::Nothing));
         let names = missing.map(|(_, target)| &*target.name);
-        if names.clone().next().is_some() {
-            first.note_order(&self.caller, self.options.label(), names);
-        }
+        first.note_order(&self.caller, self.options.label(), names);
     }
 
     /// Reports the error, and releases all locks. Waits for the store to confirm, so that the caller finds them free, but
@@ -129,7 +180,7 @@ impl<'a> Call<'a> {
         if let Some(mut watch) = self.watch.take() {
             watch.failed(error);
         }
-        if error.is_timeout() && self.budget.patience.waits() {
+        if error.is_timeout() && self.patience.waits() {
             let first = &self.targets[0];
             warn_of_timeout(first.client.member(), &first.meta, error);
         }
@@ -142,8 +193,8 @@ impl<'a> Call<'a> {
         let mut restarts = 0;
         loop {
             while let Some((index, busy)) = self.try_rest().await? {
-                let Some(patience) = self.budget.left() else {
-                    return Err(self.budget.of_call(busy));
+                let Some(patience) = self.patience_left() else {
+                    return Err(self.of_call(busy));
                 };
                 self.give_back_behind(index);
                 self.wait_for(index, patience).await?;
@@ -160,14 +211,16 @@ impl<'a> Call<'a> {
 
     async fn try_rest(&mut self) -> Result<Option<(usize, LockError)>, LockError> {
         let mut any = false;
-        let silence = self.budget.silence();
+        // For an unresponsive store; `None`: `store_timeout`.
+        let silence = self.patience.silence();
+        let silence = silence.map(|time| time.saturating_sub(self.waited()));
         for index in 0..self.slots.len() {
             if matches!(self.slots[index], Slot::Nothing) {
                 any = true;
                 self.slots[index] = Slot::Asked(self.enter(index, Patience::Once { silence })?);
             }
         }
-        self.budget.attempts = self.budget.attempts.saturating_add(any.into());
+        self.attempts = self.attempts.saturating_add(any.into());
         for (index, slot) in self.slots.iter_mut().enumerate() {
             let Slot::Asked(acquire) = slot else {
                 continue;
@@ -210,8 +263,10 @@ impl<'a> Call<'a> {
             }
         }
         let acquire = self.enter(index, patience)?;
-        let hold = acquire.await.map_err(|error| self.budget.of_call(error))?;
-        self.budget.waited_for(hold.grant().attempts);
+        let hold = acquire.await.map_err(|error| self.of_call(error))?;
+        let attempts = hold.grant().attempts;
+        self.attempts = self.attempts.saturating_add(attempts);
+        self.retried = self.retried.saturating_add(attempts);
         self.slots[index] = Slot::Own(Holding::unused(hold));
         Ok(())
     }
@@ -253,7 +308,7 @@ impl<'a> Call<'a> {
 
     fn finish(mut self) -> MultiGuard {
         let watch = self.watch.take();
-        let waited = self.budget.waited();
+        let waited = self.waited();
         let mut parts = Vec::with_capacity(self.slots.len());
         let mut nested = false;
         for slot in self.slots {
@@ -291,7 +346,7 @@ impl<'a> Call<'a> {
             holding,
             handles: handles.filter_map(|target| target.last.cloned()).collect(),
             waited,
-            attempts: self.budget.attempts,
+            attempts: self.attempts,
         }
     }
 }

@@ -1,17 +1,17 @@
 //! [`Mutex`]: one holder in the whole cluster.
 
-mod manage;
-mod owner;
-mod take;
 mod ticket;
 
 pub use ticket::Ticket;
 
+use crate::base::duration::{IntoDuration, refreshed};
+use crate::base::error::LockError;
+use crate::base::wait::block_on;
 use crate::locks::client::Client;
-use crate::locks::handle::{
-    Handle, Holding, Reentry, guard_methods, option_methods, query_methods,
-};
+use crate::locks::handle::{Handle, Holding, Reentry, owned};
+use crate::locks::handle::{guard_methods, option_methods, query_methods};
 use crate::locks::handle::{single_guard_methods, unlock_methods};
+use crate::store::{Op, Owner, Share};
 
 /// A lock with at most one holder at a time in the whole cluster.
 ///
@@ -68,6 +68,216 @@ impl Mutex {
     pub fn reentrant(mut self) -> Self {
         self.handle.options.reentry = Reentry::Enters;
         self
+    }
+
+    /// Names an owner of the lock. All handles of this client with the same owner share the lock, in any task or thread.
+    ///
+    /// While one of these handles holds the lock, [`lock`](Self::lock) of the other handles returns at once. All their
+    /// guards share one hold with one fencing token. The lock is released when the last guard is dropped.
+    /// [`refresh`](Self::refresh), [`is_owned`](Self::is_owned) and [`unlock`](Self::unlock) of such a handle act on
+    /// the shared hold. A call that joins the hold does not restart `expire`. A call for another owner waits for the
+    /// lock. In a protected body that holds the lock, such a call returns an error, because it would wait for its own
+    /// task.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let client = auto_mutex::Client::connect("memory://")?;
+    /// let order = client.mutex("order").owner("order-17");
+    /// let guard = order.blocking_lock()?;
+    /// std::thread::scope(|scope| {
+    ///     let helper = scope.spawn(|| client.mutex("order").owner("order-17").blocking_try_lock());
+    ///     assert!(helper.join().unwrap().is_ok_and(|guard| guard.is_some()));
+    /// });
+    /// assert!(client.mutex("order").blocking_try_lock()?.is_none());
+    /// # drop(guard);
+    /// # Ok(()) }
+    /// ```
+    pub fn owner(mut self, owner: impl Into<String>) -> Self {
+        self.handle.owner = Some(Owner::Here(owner.into().into()));
+        self
+    }
+
+    /// Like [`owner`](Self::owner), but in the whole cluster: processes that name the same owner share the lock. Each
+    /// process has its own lease; all processes have the same fencing token. The lock is free when the last process has
+    /// released it. [`unlock`](Self::unlock) of the handle releases the lock for all these processes.
+    pub fn cluster_owner(mut self, owner: impl Into<String>) -> Self {
+        self.handle.owner = Some(Owner::Anywhere(owner.into().into()));
+        self
+    }
+
+    /// Takes the lock; waits for `block` at most.
+    ///
+    /// # Errors
+    ///
+    /// [`LockError::Timeout`] when `block` is over, [`LockError::TooManyAttempts`] after `retries`,
+    /// [`LockError::AlreadyHeld`] inside a protected call of the same lock, [`LockError::Unavailable`] when the
+    /// store does not answer, and the other errors that [`LockError`] describes.
+    ///
+    /// # Cancel safety
+    ///
+    /// If the future is dropped, the call leaves the queue, or releases what it was already granted.
+    pub async fn lock(&self) -> Result<MutexGuard, LockError> {
+        self.handle.take(Share::MUTEX, None).await
+    }
+
+    /// Like [`lock`](Self::lock), but blocks the thread.
+    ///
+    /// Do not block the thread of a single-threaded runtime: if another task of that thread holds the lock, that task
+    /// could never release the lock. In that case this call returns [`LockError::Deadlock`].
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`lock`](Self::lock), and [`LockError::Deadlock`].
+    pub fn blocking_lock(&self) -> Result<MutexGuard, LockError> {
+        self.handle.blocking_take(Share::MUTEX, None)
+    }
+
+    /// Takes the lock if it is free, without waiting. Returns `None` if another caller holds the lock, or if this task
+    /// holds the lock and the handle is not [`reentrant`](Self::reentrant).
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`lock`](Self::lock), except the timeouts, `AlreadyHeld` and `Deadlock`.
+    ///
+    /// # Cancel safety
+    ///
+    /// Like [`lock`](Self::lock).
+    pub async fn try_lock(&self) -> Result<Option<MutexGuard>, LockError> {
+        self.handle.try_take(Share::MUTEX).await
+    }
+
+    /// Like [`try_lock`](Self::try_lock), but blocks the thread for one round trip to the store.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`try_lock`](Self::try_lock).
+    pub fn blocking_try_lock(&self) -> Result<Option<MutexGuard>, LockError> {
+        self.handle.blocking_try_take(Share::MUTEX)
+    }
+
+    /// Takes the lock, runs `body` with the guard, and releases the lock, even if `body` panics or is dropped.
+    ///
+    /// In `body`, a call of the same task for the same lock re-enters if its handle is [`reentrant`](Self::reentrant).
+    /// When the lock is lost, `body` is dropped at its next await. Write `async |guard| …`; a closure
+    /// `|guard| async { … }` cannot borrow the guard.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`lock`](Self::lock), and [`LockError::Lost`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future drops `body` and releases the lock.
+    ///
+    /// ```
+    /// # tokio::runtime::Runtime::new()?.block_on(async {
+    /// # let client = auto_mutex::Client::connect("memory://")?;
+    /// let token = client.mutex("reports").synchronize(async |guard| guard.fencing_token()).await?;
+    /// assert!(token > 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub async fn synchronize<T>(
+        &self,
+        body: impl AsyncFnOnce(&MutexGuard) -> T,
+    ) -> Result<T, LockError> {
+        self.lock().await?.run_body(body).await
+    }
+
+    /// Like [`synchronize`](Self::synchronize), but blocks the thread. If the lock is lost, `body` still runs to its
+    /// end, and its value is returned. Call `guard.check()` to notice the loss.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`blocking_lock`](Self::blocking_lock).
+    pub fn blocking_synchronize<T>(
+        &self,
+        body: impl FnOnce(&MutexGuard) -> T,
+    ) -> Result<T, LockError> {
+        Ok(self.blocking_lock()?.run_blocking_body(body))
+    }
+
+    /// Asks the store whether this handle, one of its clones, or a protected call around this call holds the lock.
+    ///
+    /// # Errors
+    ///
+    /// [`LockError::Unavailable`], and the errors of an unusable client or name.
+    ///
+    /// # Cancel safety
+    ///
+    /// The lease may be renewed. Nothing else changes.
+    pub async fn is_owned(&self) -> Result<bool, LockError> {
+        if let Some(confirmed) = self.handle.confirm()?
+            && owned(confirmed.wait().await)?
+        {
+            return Ok(true);
+        }
+        match self.handle.ask_for_owner(|_| Op::Inspect)? {
+            Some(asked) => Ok(self.handle.is_owner(&asked.wait().await?.into_record())),
+            None => Ok(false),
+        }
+    }
+
+    /// Like [`is_owned`](Self::is_owned), but blocks the thread. The errors are the same.
+    pub fn blocking_is_owned(&self) -> Result<bool, LockError> {
+        block_on(self.is_owned())
+    }
+
+    /// Restarts the `expire` of the lock that this handle, one of its clones, or a protected call around this call holds:
+    /// see [`MutexGuard::refresh`](super::MutexGuard::refresh).
+    ///
+    /// # Errors
+    ///
+    /// [`LockError::Lost`] if none of them holds the lock, [`LockError::InvalidOption`] for less than 10 ms,
+    /// [`LockError::Unavailable`], and the errors of an unusable client or name.
+    ///
+    /// # Cancel safety
+    ///
+    /// `expire` restarts when the future is first polled, whether or not it completes.
+    pub async fn refresh(&self, expire: impl IntoDuration) -> Result<(), LockError> {
+        let expire = refreshed(expire)?;
+        let elsewhere = |owner| Op::Refresh { owner, expire };
+        match self.handle.ask_for_owner(elsewhere)? {
+            Some(asked) => match asked.wait().await?.count() {
+                0 => Err(self.handle.not_held()?),
+                _ => Ok(()),
+            },
+            None => self.handle.refresh(expire)?.wait().await,
+        }
+    }
+
+    /// Like [`refresh`](Self::refresh), but blocks the thread. The errors are the same.
+    pub fn blocking_refresh(&self, expire: impl IntoDuration) -> Result<(), LockError> {
+        block_on(self.refresh(expire))
+    }
+
+    /// Releases the lock if this handle, one of its clones, or a protected call around this call holds it, even if several
+    /// guards share the lock. Returns whether the lock was held. After that, the guards count as lost.
+    ///
+    /// # Errors
+    ///
+    /// [`LockError::Unavailable`] if the store does not answer within `store_timeout`; the release is sent again until
+    /// the store answers.
+    ///
+    /// # Cancel safety
+    ///
+    /// The lock is released, whether or not the future completes.
+    pub async fn unlock(&self) -> Result<bool, LockError> {
+        let here = self.handle.unlock()?;
+        let elsewhere = self.handle.ask_for_owner(|owner| Op::Force { owner })?;
+        let mut held = false;
+        if let Some(unlocked) = here {
+            held |= unlocked.wait().await?.is_some();
+        }
+        if let Some(asked) = elsewhere {
+            held |= asked.wait().await?.count() > 0;
+        }
+        Ok(held)
+    }
+
+    /// Like [`unlock`](Self::unlock), but blocks the thread. The errors are the same.
+    pub fn blocking_unlock(&self) -> Result<bool, LockError> {
+        block_on(self.unlock())
     }
 }
 

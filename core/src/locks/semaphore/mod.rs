@@ -1,16 +1,17 @@
 //! [`Semaphore`]: limits the number of holders in the whole cluster.
 
-mod acquire;
-mod existence;
 mod permit;
-mod signal;
 
 pub use permit::Permit;
 
-use crate::base::error::{LockError, kind};
+use crate::base::error::{LockError, LockKind, kind};
+use crate::base::wait::block_on;
+use crate::caller::Caller;
 use crate::locks::client::Client;
 use crate::locks::handle::{Handle, Reentry, option_methods, query_methods};
-use crate::store::Share;
+use crate::store::{NameRecord, Op, Reply, Share, Signal, Ticket};
+
+const MAX_TOKEN_BYTES: usize = 64 * 1024;
 
 /// A fixed number of permits for the whole cluster.
 ///
@@ -73,6 +74,264 @@ impl Semaphore {
         self.handle.options.reentry = Reentry::Enters;
         self
     }
+
+    /// Takes a permit; waits for `block` at most.
+    ///
+    /// # Errors
+    ///
+    /// [`LockError::Timeout`] when `block` is over, [`LockError::TooManyAttempts`] after `retries`,
+    /// [`LockError::PermitsMismatch`] if the name is in use with another number of permits, [`LockError::WrongKind`] if
+    /// the name is in use as another kind of lock, [`LockError::InvalidOption`] if the semaphore has 2^30 permits or
+    /// more, [`LockError::Unavailable`] when the store does not answer, and the other errors that [`LockError`]
+    /// describes.
+    ///
+    /// # Cancel safety
+    ///
+    /// If the future is dropped, the call leaves the queue, or releases what it was already granted.
+    pub async fn acquire(&self) -> Result<Permit, LockError> {
+        self.acquire_many(1).await
+    }
+
+    /// Like [`acquire`](Self::acquire), but blocks the thread.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`acquire`](Self::acquire), and [`LockError::Deadlock`] if only a task of this thread could
+    /// release a permit.
+    pub fn blocking_acquire(&self) -> Result<Permit, LockError> {
+        self.blocking_acquire_many(1)
+    }
+
+    /// Takes `n` permits at once, all or none; waits for `block` at most.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`acquire`](Self::acquire), and [`LockError::InvalidOption`] if `n` is zero, or more than the
+    /// semaphore has permits.
+    ///
+    /// # Cancel safety
+    ///
+    /// Like [`acquire`](Self::acquire).
+    pub async fn acquire_many(&self, n: u32) -> Result<Permit, LockError> {
+        self.handle.take(share(n, self.permits)?, None).await
+    }
+
+    /// Like [`acquire_many`](Self::acquire_many), but blocks the thread.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`acquire_many`](Self::acquire_many) and [`blocking_acquire`](Self::blocking_acquire).
+    pub fn blocking_acquire_many(&self, n: u32) -> Result<Permit, LockError> {
+        self.handle.blocking_take(share(n, self.permits)?, None)
+    }
+
+    /// Takes a permit if one is free and no other caller waits for it. Otherwise returns `None`.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`acquire`](Self::acquire), except the timeouts.
+    ///
+    /// # Cancel safety
+    ///
+    /// Like [`acquire`](Self::acquire).
+    pub async fn try_acquire(&self) -> Result<Option<Permit>, LockError> {
+        self.try_acquire_many(1).await
+    }
+
+    /// Like [`try_acquire`](Self::try_acquire), but blocks the thread for one round trip to the store.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`try_acquire`](Self::try_acquire).
+    pub fn blocking_try_acquire(&self) -> Result<Option<Permit>, LockError> {
+        self.blocking_try_acquire_many(1)
+    }
+
+    /// Takes `n` permits if they are free and no other caller waits for them. Otherwise returns `None`.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`acquire_many`](Self::acquire_many), except the timeouts.
+    ///
+    /// # Cancel safety
+    ///
+    /// Like [`acquire`](Self::acquire).
+    pub async fn try_acquire_many(&self, n: u32) -> Result<Option<Permit>, LockError> {
+        self.handle.try_take(share(n, self.permits)?).await
+    }
+
+    /// Like [`try_acquire_many`](Self::try_acquire_many), but blocks the thread for one round trip to the store.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`try_acquire_many`](Self::try_acquire_many).
+    pub fn blocking_try_acquire_many(&self, n: u32) -> Result<Option<Permit>, LockError> {
+        self.handle.blocking_try_take(share(n, self.permits)?)
+    }
+
+    /// Takes a permit, runs `body` with the permit, and releases the permit, even if `body` panics or is dropped.
+    ///
+    /// When the permit is lost, `body` is dropped at its next await. Write `async |permit| …`; a closure
+    /// `|permit| async { … }` cannot borrow the permit.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`acquire`](Self::acquire), and [`LockError::Lost`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future drops `body` and releases the permit.
+    pub async fn synchronize<T>(
+        &self,
+        body: impl AsyncFnOnce(&Permit) -> T,
+    ) -> Result<T, LockError> {
+        self.acquire().await?.run_body(body).await
+    }
+
+    /// Like [`synchronize`](Self::synchronize), but blocks the thread. If the permit is lost, `body` still runs to its
+    /// end, and its value is returned. Call `permit.check()` to notice the loss.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`blocking_acquire`](Self::blocking_acquire).
+    pub fn blocking_synchronize<T>(&self, body: impl FnOnce(&Permit) -> T) -> Result<T, LockError> {
+        Ok(self.blocking_acquire()?.run_blocking_body(body))
+    }
+
+    /// Adds a token: an additional permit that only one call gets. The call must ask for one permit. Tokens are granted
+    /// before plain permits, in the order in which they were signalled. The holder reads its token from
+    /// [`Permit::token`](super::Permit::token). A token is any text of up to 64 KiB; two equal texts are two tokens.
+    ///
+    /// A token is used up when its permit is released or dropped. The token goes to the next waiter if its holder
+    /// panics or loses its lease, if [`force_unlock`](Self::force_unlock) takes the permit away, or if the acquire is
+    /// cancelled. Then the token keeps its place in the order of tokens. Tokens are kept while the name is in use, and
+    /// for a day after that.
+    ///
+    /// Any call that acquires one permit of the name may get the token, even a call through a handle that was made with
+    /// another number of permits.
+    ///
+    /// # Errors
+    ///
+    /// [`LockError::InvalidOption`] for a longer token. [`LockError::Unavailable`]: the call may or may not have
+    /// added the token. [`LockError::Unsupported`] on a quorum, because its servers cannot make sure that only one
+    /// call gets a token. [`LockError::ForeignKey`], and the errors of an unusable client or name.
+    ///
+    /// # Cancel safety
+    ///
+    /// The token is added, whether or not the future completes.
+    ///
+    /// ```
+    /// # tokio::runtime::Runtime::new()?.block_on(async {
+    /// # let client = auto_mutex::Client::connect("memory://")?;
+    /// let jobs = client.semaphore("jobs", 0);
+    /// jobs.signal("resize image 7").await?;
+    /// let permit = jobs.acquire().await?;
+    /// assert_eq!(permit.token(), Some("resize image 7"));
+    /// assert_eq!(permit.release().await?, 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub async fn signal(&self, token: impl Into<String>) -> Result<(), LockError> {
+        check(self.permits)?;
+        let token = token.into();
+        if token.len() > MAX_TOKEN_BYTES {
+            let reason = "longer than 64 KiB: signal a key to what is long";
+            return Err(LockError::invalid("token", reason));
+        }
+        let op = Op::Signal {
+            ticket: Ticket::random(),
+            signal: Signal::Token(token.into()),
+        };
+        // `Reply::Refused`: the store has executed an earlier copy of the request.
+        self.handle.ask(&op)?.wait().await.map(drop)
+    }
+
+    /// Like [`signal`](Self::signal), but blocks the thread. The errors are the same.
+    pub fn blocking_signal(&self, token: impl Into<String>) -> Result<(), LockError> {
+        block_on(self.signal(token))
+    }
+
+    /// Asks the store for the number of free permits and tokens. The number may change at any time.
+    ///
+    /// # Errors
+    ///
+    /// [`LockError::PermitsMismatch`] if the name is in use with another number of permits, [`LockError::WrongKind`] if
+    /// the name is in use as another kind of lock, [`LockError::Unavailable`], [`LockError::ForeignKey`], and the errors of
+    /// an unusable client or name.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future changes nothing.
+    pub async fn available(&self) -> Result<u32, LockError> {
+        let record = self.inspect().await?;
+        if let Some(found) = record.capacity.filter(|found| *found != self.permits) {
+            let found = (LockKind::of(found, record.takes()), found);
+            let expected = (LockKind::Semaphore, self.permits);
+            return Err(LockError::mismatch(self.name()?, expected, found));
+        }
+        Ok(free(&record, self.permits))
+    }
+
+    /// Like [`available`](Self::available), but blocks the thread. The errors are the same.
+    pub fn blocking_available(&self) -> Result<u32, LockError> {
+        block_on(self.available())
+    }
+
+    /// Asks the store whether the semaphore exists. It exists if it has tokens, or if it was used and has not been
+    /// deleted since. The store forgets a semaphore that has had no holders, waiters and tokens for ten minutes or more.
+    ///
+    /// # Errors
+    ///
+    /// [`LockError::Unavailable`], [`LockError::ForeignKey`], and the errors of an unusable client or name.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future changes nothing.
+    pub async fn exists(&self) -> Result<bool, LockError> {
+        Ok(self.inspect().await?.exists)
+    }
+
+    /// Like [`exists`](Self::exists), but blocks the thread. The errors are the same.
+    pub fn blocking_exists(&self) -> Result<bool, LockError> {
+        block_on(self.exists())
+    }
+
+    /// Deletes the semaphore and its tokens. Returns `false` if there was nothing to delete.
+    ///
+    /// # Errors
+    ///
+    /// [`LockError::InUse`] while a caller holds or waits for a permit. [`LockError::Unavailable`]: the call may or
+    /// may not have deleted the semaphore. [`LockError::ForeignKey`], and the errors of an unusable client or name.
+    ///
+    /// # Cancel safety
+    ///
+    /// The semaphore is deleted, whether or not the future completes, unless it is in use.
+    pub async fn delete(&self) -> Result<bool, LockError> {
+        check(self.permits)?;
+        match self.handle.ask(&Op::Delete)?.wait().await? {
+            Reply::InUse { holders, waiters } => Err(LockError::InUse {
+                name: self.name()?,
+                holders,
+                waiters,
+            }),
+            reply => Ok(matches!(reply, Reply::Deleted { existed: true })),
+        }
+    }
+
+    /// Like [`delete`](Self::delete), but blocks the thread. The errors are the same.
+    pub fn blocking_delete(&self) -> Result<bool, LockError> {
+        block_on(self.delete())
+    }
+
+    async fn inspect(&self) -> Result<NameRecord, LockError> {
+        check(self.permits)?;
+        self.handle.inspect().await
+    }
+
+    fn name(&self) -> Result<String, LockError> {
+        let target = self.handle.resolve(&Caller::current(false))?;
+        Ok(target.name.to_string())
+    }
 }
 
 pub(crate) fn share(units: u32, permits: u32) -> Result<Share, LockError> {
@@ -94,6 +353,11 @@ fn check(permits: u32) -> Result<(), LockError> {
         return Err(LockError::invalid("permits", reason));
     }
     Ok(())
+}
+
+fn free(record: &NameRecord, permits: u32) -> u32 {
+    let left = u64::from(permits).saturating_sub(record.used);
+    u32::try_from(left.saturating_add(record.signals)).unwrap_or(u32::MAX)
 }
 
 option_methods!(Semaphore, handle.options);

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::existence::free;
+use super::free;
 use crate::base::error::LockError;
 use crate::base::wait::block_on;
-use crate::locks::handle::{Holding, guard_methods, inspected, single_guard_methods};
+use crate::locks::handle::{Holding, guard_methods, single_guard_methods};
 use crate::queue::Hold;
 use crate::store::Op;
 
@@ -71,6 +71,6 @@ async fn free_while_shared(hold: &Arc<Hold>) -> Result<u32, LockError> {
     }
     let member = hold.local().member();
     let asked = member.with_queue(hold.name(), |local| local.query(&Op::Inspect))?;
-    let record = inspected(asked.wait().await?);
+    let record = asked.wait().await?.into_record();
     Ok(free(&record, hold.want().share.capacity))
 }

@@ -1,7 +1,8 @@
 //! [`Lane`]: the thread that runs a provider, which may block or panic.
 
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::task::Poll;
 use std::thread;
@@ -14,6 +15,7 @@ use super::provider::Erased;
 use super::{Granted, ServerAddress};
 use crate::base::error::with_sources;
 use crate::base::sync::atomic::{AtomicBool, Ordering};
+use crate::base::wait::first;
 
 /// A handle of a tokio runtime, which also runs between jobs: a provider may leave open connections in it.
 #[derive(Clone)]
@@ -23,10 +25,7 @@ pub(super) struct Lane {
 }
 
 /// Dropped if its caller no longer waits for the reply. If the provider panics, no reply is sent.
-pub(super) struct Job {
-    pub(super) server: ServerAddress,
-    pub(super) reply: oneshot::Sender<Result<Granted, String>>,
-}
+pub(super) type Job = (ServerAddress, oneshot::Sender<Result<Granted, String>>);
 
 impl Lane {
     pub(super) fn start(provider: Arc<dyn Erased>) -> io::Result<Self> {
@@ -46,82 +45,63 @@ fn run(provider: Arc<dyn Erased>, mut coming: UnboundedReceiver<Job>, busy: &Arc
     let runtime = match Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
-            while let Some(job) = coming.blocking_recv() {
-                let _ = job.reply.send(Err(format!("has no runtime: {error}")));
+            while let Some((_, reply)) = coming.blocking_recv() {
+                let _ = reply.send(Err(format!("has no runtime: {error}")));
             }
             return;
         }
     };
     runtime.block_on(async {
         while let Some(job) = coming.recv().await {
+            let mut answer = Box::pin(answer(job, provider.clone()));
+            let busy = busy.clone();
             // A panic of the provider ends only this task.
-            tokio::spawn(job.run(provider.clone(), busy.clone()));
+            tokio::spawn(poll_fn(move |cx| {
+                busy.store(true, Ordering::Relaxed);
+                let polled = catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(cx)));
+                busy.store(false, Ordering::Relaxed);
+                polled.unwrap_or_else(|panic| resume_unwind(panic))
+            }));
         }
     });
     // Does not wait for blocking work that the provider may have started.
     runtime.shutdown_background();
 }
 
-impl Job {
-    async fn run(self, provider: Arc<dyn Erased>, busy: Arc<AtomicBool>) {
-        let Self { server, mut reply } = self;
-        let mut changed = {
-            let _inside = Inside::new(&busy);
-            provider.changed()
-        };
-        let (early, asked) = {
-            let mut asking = None;
-            let asked = poll_fn(|cx| {
-                if reply.poll_closed(cx).is_ready() {
-                    return Poll::Ready(None);
-                }
-                let _inside = Inside::new(&busy);
-                let (_, asking) = asking.get_or_insert_with(|| {
-                    let early = changed.as_mut().poll(cx).is_ready();
-                    (early, provider.credentials(&server))
-                });
-                asking.as_mut().poll(cx).map(Some)
-            })
-            .await;
-            let Some(asked) = asked else {
-                return;
-            };
-            (asking.is_some_and(|(early, _)| early), asked)
-        };
-        let (mut recall, recalled) = oneshot::channel();
-        let granted = match asked {
-            Ok(credentials) => Granted::new(credentials, recalled),
-            Err(error) => Err(format!("failed: {}", with_sources(&*error))),
-        };
-        if reply.send(granted).is_err() {
-            return;
-        }
-        let wanted = early
-            || poll_fn(|cx| {
-                if recall.poll_closed(cx).is_ready() {
-                    return Poll::Ready(false);
-                }
-                let _inside = Inside::new(&busy);
-                changed.as_mut().poll(cx).map(|()| true)
-            })
-            .await;
-        if wanted {
-            let _ = recall.send(());
-        }
+async fn answer((server, mut reply): Job, provider: Arc<dyn Erased>) {
+    let mut changed = provider.changed();
+    let asking = async {
+        // Polled before the provider is asked, so that no later change is missed.
+        let early = poll_fn(|cx| Poll::Ready(changed.as_mut().poll(cx).is_ready())).await;
+        Some((early, provider.credentials(&server).await))
+    };
+    let given_up = async {
+        reply.closed().await;
+        None
+    };
+    let Some((early, asked)) = first(given_up, asking).await else {
+        return;
+    };
+    let (mut recall, recalled) = oneshot::channel();
+    let granted = match asked {
+        Ok(credentials) => Granted::new(credentials, recalled),
+        Err(error) => Err(format!("failed: {}", with_sources(&*error))),
+    };
+    if reply.send(granted).is_err() {
+        return;
     }
-}
-
-struct Inside<'a>(&'a AtomicBool);
-
-impl<'a> Inside<'a> {
-    fn new(busy: &'a AtomicBool) -> Self {
-        busy.store(true, Ordering::Relaxed);
-        Self(busy)
-    }
-}
-
-impl Drop for Inside<'_> {
-    fn drop(&mut self) {
-        self.0.store(false, Ordering::Relaxed);
+    let wanted = early || {
+        let unused = async {
+            recall.closed().await;
+            false
+        };
+        let changed = async {
+            changed.await;
+            true
+        };
+        first(unused, changed).await
+    };
+    if wanted {
+        let _ = recall.send(());
     }
 }

@@ -11,7 +11,6 @@ use std::time::SystemTime;
 use tokio::sync::oneshot;
 
 pub use self::provider::CredentialsProvider;
-pub(crate) use self::provider::Given;
 pub use self::server::{ServerAddress, ServerKind};
 pub use self::source::Source;
 use crate::base::address::Secret;

@@ -1,10 +1,7 @@
 //! [`CredentialsProvider`], and [`Erased`], its object-safe form.
 
 use std::error::Error;
-use std::fmt;
 use std::future::{Future, pending};
-use std::panic::{RefUnwindSafe, UnwindSafe};
-use std::sync::Arc;
 
 use super::{Credentials, ServerAddress};
 use crate::base::Boxed;
@@ -131,24 +128,5 @@ impl<P: CredentialsProvider> Erased for P {
 
     fn changed(&self) -> Boxed<'_, ()> {
         Box::pin(CredentialsProvider::changed(self))
-    }
-}
-
-#[derive(Clone)]
-pub(crate) struct Given(pub(super) Arc<dyn Erased>);
-
-impl Given {
-    pub(crate) fn new(provider: impl CredentialsProvider) -> Self {
-        Self(Arc::new(provider))
-    }
-}
-
-// The runtime of the lane catches a panic of the provider.
-impl UnwindSafe for Given {}
-impl RefUnwindSafe for Given {}
-
-impl fmt::Debug for Given {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("CredentialsProvider")
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::panic::RefUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::lane::{Job, Lane};
-use super::provider::Given;
+use super::provider::{CredentialsProvider, Erased};
 use super::{Granted, ServerAddress, ServerKind};
 use crate::base::address::Address;
 use crate::base::error::StoreError;
@@ -29,18 +30,28 @@ pub struct Source {
 struct Shared {
     /// Must stay before `lane`, because fields are dropped in order. The lane's thread has a reference to the provider too,
     /// and ends after `lane` is dropped. So that thread drops the provider, not a caller's thread.
-    provider: Given,
+    provider: Arc<dyn Erased>,
     /// The lane, and how many lanes it has replaced.
     lane: Mutex<(Option<Lane>, u32)>,
 }
 
 impl Source {
-    pub(crate) fn new(provider: Given, kind: ServerKind) -> Self {
+    /// For single servers.
+    pub(crate) fn new(provider: impl CredentialsProvider) -> Self {
+        Self::of(Arc::new(provider))
+    }
+
+    fn of(provider: Arc<dyn Erased>) -> Self {
         let lane = Mutex::default();
         Self {
             shared: Arc::new(Shared { provider, lane }),
-            kind,
+            kind: ServerKind::Server,
         }
+    }
+
+    /// The same provider, on a thread of its own.
+    pub(crate) fn of_client(&self) -> Self {
+        Self::of(self.shared.provider.clone())
     }
 
     /// The same provider, for servers of another kind.
@@ -60,7 +71,7 @@ impl Source {
         let (reply, answer) = oneshot::channel();
         let failed =
             |words: String| StoreError::disconnected(format!("the credentials provider {words}"));
-        let lane = self.shared.submit(Job { server, reply });
+        let lane = self.shared.submit((server, reply));
         let lane = lane.map_err(|error| failed(format!("has no thread: {error}")))?;
         match timeout(limit, answer).await {
             Ok(Ok(Ok(granted))) => Ok(granted),
@@ -75,12 +86,15 @@ impl Source {
     }
 }
 
+// The runtime of the lane catches a panic of the provider.
+impl RefUnwindSafe for Shared {}
+
 impl Shared {
     fn submit(&self, job: Job) -> io::Result<Lane> {
         let (lane, _) = &mut *lock(&self.lane);
         let lane = match lane {
             Some(lane) => lane,
-            None => lane.insert(Lane::start(self.provider.0.clone())?),
+            None => lane.insert(Lane::start(self.provider.clone())?),
         };
         let _ = lane.jobs.send(job);
         Ok(lane.clone())
@@ -108,7 +122,7 @@ impl Eq for Source {}
 
 impl fmt::Debug for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.shared.provider.fmt(f)
+        f.write_str("CredentialsProvider")
     }
 }
 
@@ -122,7 +136,7 @@ mod tests {
     use tokio::sync::Notify;
 
     use super::*;
-    use crate::store::credentials::{Credentials, CredentialsProvider};
+    use crate::store::credentials::Credentials;
 
     const SOON: Duration = Duration::from_secs(60);
 
@@ -134,7 +148,7 @@ mod tests {
     }
 
     fn source(provider: impl CredentialsProvider) -> Source {
-        Source::new(Given::new(provider), ServerKind::Server)
+        Source::new(provider)
     }
 
     /// Reports the name of the thread that drops this value.

@@ -1,14 +1,16 @@
-//! The engine of stores in this process: [`MemoryEndpoint`].
+//! The engine of stores in this process: [`MemoryEndpoint`], and its [`Reader`].
 
+use std::future::ready;
 use std::sync::Arc;
 
 use super::{MemoryStore, Space};
 use crate::base::error::SetupError;
+use crate::base::name::Name;
+use crate::base::wait::lock;
 use crate::store::credentials::Source;
-use crate::store::engine::{
-    Checked, Driver, Engine, Layout, Opening, Scheme, decode, invalid, same_kind,
-};
-use crate::store::{Options, Reader, Store};
+use crate::store::engine::{Checked, Engine, Layout, Scheme, decode, invalid, same_kind};
+use crate::store::reader::{Described, Found, Page, Reader, Reading, Snapshot};
+use crate::store::{MemberId, Op, Options, Reply, Unconnected, matches};
 
 inventory::submit! {
     Scheme { names: &["memory"], parse: |_, name| Ok(Arc::new(MemoryEndpoint::parse(name)?)) }
@@ -62,13 +64,57 @@ impl Engine for MemoryEndpoint {
         }
     }
 
-    fn unconnected(&self, opening: &Opening<'_>) -> (Arc<dyn Store>, Box<dyn Driver>) {
-        let (store, driver) = MemoryStore::open(self.shared.as_deref(), opening.member);
+    fn unconnected(&self, _: &Options, member: MemberId) -> Unconnected {
+        let (store, driver) = MemoryStore::open(self.shared.as_deref(), member);
         (store, Box::new(driver))
     }
 
     fn reader(&self, _: &Options) -> Box<dyn Reader> {
         // Only its client can access an unnamed store, so the reader of one reads a new, empty store.
         Box::new(Space::of(self.shared.as_deref()))
+    }
+}
+
+impl Reader for Arc<Space> {
+    fn connect(&mut self) -> Reading<'_, Result<(), SetupError>> {
+        Box::pin(ready(Ok(())))
+    }
+
+    fn scan<'a>(
+        &'a mut self,
+        _: usize,
+        pattern: Option<&'a str>,
+        _: &'a str,
+    ) -> Reading<'a, Result<Page, SetupError>> {
+        let inner = lock(&self.inner);
+        let is_wanted = |name: &&Name| pattern.is_some_and(|it| matches(it, name.as_str()));
+        let names = inner.names.keys().filter(is_wanted);
+        let found = names.map(|name| Found {
+            key: String::new(),
+            name: Some(name.clone()),
+            never_ends: false,
+        });
+        let keys = found.collect();
+        Box::pin(ready(Ok(Page {
+            keys,
+            ..Page::default()
+        })))
+    }
+
+    fn inspect<'a>(&'a mut self, names: &'a [Name]) -> Reading<'a, Result<Snapshot, SetupError>> {
+        let mut inner = lock(&self.inner);
+        let (now, nobody) = (self.now(), MemberId::random());
+        let states = names.iter().map(|name| {
+            let state = inner.names.get_mut(name);
+            let reply =
+                state.map(|state| state.apply(now, nobody, &Op::Inspect, &mut |_, _| false));
+            Ok(reply.map(Reply::into_record).unwrap_or_default())
+        });
+        let names = states.collect();
+        Box::pin(ready(Ok(Snapshot { now, names })))
+    }
+
+    fn describe(&mut self) -> Reading<'_, Vec<Described>> {
+        Box::pin(ready(Vec::new()))
     }
 }

@@ -1,8 +1,6 @@
 //! The memory store: locks within one process, the reference for every other store. The rules for a name are in [`state`].
 
 mod engine;
-mod inspector;
-mod record;
 pub(crate) mod state;
 #[cfg(repository)]
 #[cfg(test)]
@@ -23,7 +21,7 @@ use crate::base::clock::Instant;
 use crate::base::error::SetupError;
 use crate::base::name::{Name, NameMap};
 use crate::base::process::PerProcess;
-use crate::base::sync::{Mutex, PoisonError};
+use crate::base::sync::Mutex;
 use crate::base::wait::lock;
 use crate::store::guarantees::Guarantees;
 
@@ -63,7 +61,7 @@ impl Space {
     }
 
     fn named(name: &str) -> Arc<Self> {
-        let mut shared = SHARED.get().lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shared = SHARED.lock();
         if let Some(space) = shared.get(name).and_then(Weak::upgrade) {
             return space;
         }

@@ -48,7 +48,7 @@ impl AclRule {
         if uses_database(&*settings.engine) {
             add(rights::DATABASE);
         }
-        if settings.options().replicas.is_some() {
+        if settings.options.replicas.is_some() {
             add(rights::REPLICAS);
         }
         let mut optional = rights::OPTIONAL.to_vec();

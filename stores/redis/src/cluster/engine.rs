@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use auto_mutex_core::store::{
-    Address, Checked, Dialer, Driver, Engine, Layout, Opening, Options, Reader, Scheme, Source,
-    Store, invalid, same_kind,
+    Address, Checked, Dialer, Engine, Layout, MemberId, Options, Reader, Scheme, Source,
+    Unconnected, invalid, same_kind,
 };
 use auto_mutex_core::{ServerKind, SetupError};
 
@@ -72,8 +72,8 @@ impl Engine for ClusterEndpoint {
         check(options)
     }
 
-    fn unconnected(&self, opening: &Opening<'_>) -> (Arc<dyn Store>, Box<dyn Driver>) {
-        let connector = Connector::new(self, opening.options, opening.member);
+    fn unconnected(&self, options: &Options, member: MemberId) -> Unconnected {
+        let connector = Connector::new(self, options, member);
         let store = Arc::new(ClusterStore::new(self.servers()));
         (store.clone(), Box::new(Refresher::new(store, connector)))
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::Duration;
 
 use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{Address, Instant, Node, ServerState, Store as _, lock};
+use auto_mutex_core::store::{Address, Instant, Node, ServerHealth, Store as _, lock};
 
 use crate::{Pipeline, TermKeys};
 
@@ -64,12 +64,13 @@ impl Primary {
         self.is_up() && !self.refuses.load(Ordering::Acquire)
     }
 
-    pub(super) fn servers(&self) -> Vec<ServerState> {
+    pub(super) fn servers(&self) -> Vec<ServerHealth> {
         let mut servers = self.store.servers();
         for server in &mut servers {
-            if server.down.is_none() && self.refuses.load(Ordering::Acquire) {
+            if server.connected && self.refuses.load(Ordering::Acquire) {
                 let why = "the node answers that the cluster is down";
-                server.down = Some(StoreError::disconnected(why));
+                server.connected = false;
+                server.error = Some(StoreError::disconnected(why));
             }
         }
         servers

@@ -349,7 +349,7 @@ mod tests {
         let began = tokio::time::Instant::now();
         let Err(error) = store::open(
             &*settings.engine,
-            &settings.options(),
+            &settings.options,
             MemberId::random(),
             false,
         )

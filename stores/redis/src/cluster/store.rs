@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use auto_mutex_core::store::{
-    Address, Answer, Instant, Name, Node, Request, ServerState, Store, StoreErrorKind, lock,
+    Address, Answer, Instant, Name, Node, Request, ServerHealth, Store, StoreErrorKind, lock,
     not_yet,
 };
 use auto_mutex_core::{Guarantees, SetupError, StoreError};
@@ -135,14 +135,11 @@ impl Store for ClusterStore {
         }
     }
 
-    fn servers(&self) -> Vec<ServerState> {
+    fn servers(&self) -> Vec<ServerHealth> {
         let map = self.map();
         if map.primaries().is_empty() {
-            return vec![ServerState {
-                address: self.seeds.clone(),
-                down: Some(not_yet()),
-                closing: None,
-            }];
+            let seeds = self.seeds.clone();
+            return vec![ServerHealth::new(seeds, Some(not_yet()), None)];
         }
         let primaries = map.primaries().iter();
         primaries.flat_map(|primary| primary.servers()).collect()

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::atomic::Ordering;
 use std::thread;
 
-use auto_mutex_core::store::{Answer, Op, Request, ServerState, Store, lock};
+use auto_mutex_core::store::{Answer, Op, Request, ServerHealth, Store, lock};
 use auto_mutex_core::{Guarantees, StoreError};
 
 use super::Pipeline;
@@ -62,14 +62,11 @@ impl Store for Pipeline {
         self.connector.guarantees()
     }
 
-    fn servers(&self) -> Vec<ServerState> {
+    fn servers(&self) -> Vec<ServerHealth> {
         let address = self.connector.place();
         let state = lock(&self.state);
-        vec![ServerState {
-            address,
-            down: state.down.clone(),
-            closing: state.term.closing,
-        }]
+        let (down, closing) = (state.down.clone(), state.term.closing);
+        vec![ServerHealth::new(address, down, closing)]
     }
 }
 

@@ -15,7 +15,7 @@ fn the_restart_guard_is_on_where_there_are_several_servers() {
         ("redlock://h1,h2,h3", true),
     ];
     for (url, on) in table {
-        let guarded = |config: Config| config.validate().unwrap().options().restart_guard;
+        let guarded = |config: Config| config.validate().unwrap().options.restart_guard;
         let config = Config::new(url).unwrap();
         assert_eq!(guarded(config.clone()), on, "{url}");
         assert_eq!(guarded(config.restart_guard(!on)), !on, "{url}");

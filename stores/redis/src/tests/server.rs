@@ -129,7 +129,7 @@ pub(super) async fn connect(
 
 pub(super) fn guard(restart: bool) -> Guard {
     let config = Config::new("redis://h").unwrap().restart_guard(restart);
-    Guard::of(&config.validate().unwrap().options())
+    Guard::of(&config.validate().unwrap().options)
 }
 
 pub(super) fn endpoint(url: &str) -> RedisEndpoint {

@@ -57,17 +57,19 @@ fn with<T>(run: impl FnOnce(&Aside) -> T) -> Option<T> {
 
 #[inline]
 pub(super) fn wake(waker: Waker) {
-    match IS_ENGINE.get() && !is_known(&waker) {
-        true => drop(with(|aside| aside.wakers.push(Box::new(|| waker.wake())))),
-        false => waker.wake(),
-    }
+    use_up(waker, Waker::wake);
 }
 
 /// It may be the last reference to a task, so the drop may run any code.
 pub(super) fn forget(waker: Waker) {
+    use_up(waker, drop);
+}
+
+#[inline]
+fn use_up(waker: Waker, action: impl FnOnce(Waker) + Send + 'static) {
     match IS_ENGINE.get() && !is_known(&waker) {
-        true => drop(with(|aside| aside.wakers.push(Box::new(|| drop(waker))))),
-        false => drop(waker),
+        true => run(Box::new(|| action(waker)), |aside| &aside.wakers),
+        false => action(waker),
     }
 }
 

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use super::{State, Step};
+use super::{Record, State, Step};
 use crate::store::limits::{NEAR, NEAR_MS};
-use crate::store::memory::record::Record;
 use crate::store::{HolderRecord, NameRecord, Reply, Ticket, TicketRecord};
 
 impl State {

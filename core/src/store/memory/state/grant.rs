@@ -4,9 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{State, Step};
+use super::{Flag, State, Step};
 use crate::store::limits::{CLAIM_MS, NEAR};
-use crate::store::memory::record::Flag;
 use crate::store::{Message, SharedStr, Ticket};
 
 /// The token of a grant, and the signal that is granted instead of units.

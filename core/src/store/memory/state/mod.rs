@@ -12,9 +12,8 @@ mod tests;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::record::Record;
 use crate::store::limits::{KEPT_MS, SIGNALS_KEPT_MS};
-use crate::store::{MemberId, Message, Op, Reply, Ticket, TicketMap};
+use crate::store::{MemberId, Message, Op, Reply, SharedStr, Ticket, TicketMap};
 
 /// Sends a message to a member; `false` if the member does not listen.
 pub type Publish<'a> = dyn FnMut(MemberId, Message) -> bool + 'a;
@@ -38,6 +37,59 @@ pub struct State {
     queue: BTreeMap<u64, Ticket>,
     quiet: BTreeMap<u64, Ticket>,
     gone: TicketMap<u64>,
+}
+
+/// A waiter is `Plain`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Flag {
+    Plain,
+    /// Granted by another ticket's operation, and not claimed by the holder's member yet.
+    Provisional,
+    /// Released, but kept until its `at_least` is over.
+    Parked,
+}
+
+/// As in `docs/protocol.md`; `place`, `heard`, `told` and `token` are times in microseconds.
+#[derive(Clone, Debug)]
+struct Record {
+    place: u64,
+    units: u32,
+    takes: bool,
+    /// Held instead of units.
+    signal: Option<(u64, Arc<str>)>,
+    owner: SharedStr,
+    hold_ms: u64,
+    place_ms: u64,
+    counter: u64,
+    heard: u64,
+    told: u64,
+    token: u64,
+    flag: Flag,
+    member: MemberId,
+    meta: SharedStr,
+}
+
+impl Record {
+    fn is_parked(&self) -> bool {
+        self.flag == Flag::Parked
+    }
+
+    fn is_waiting(&self) -> bool {
+        self.token == 0
+    }
+
+    fn place_ends(&self) -> u64 {
+        self.heard + self.place_ms * 1000
+    }
+
+    /// Unless another holder of the same owner covers them.
+    fn weight(&self) -> u64 {
+        if self.signal.is_some() {
+            0
+        } else {
+            u64::from(self.units)
+        }
+    }
 }
 
 struct Step<'a, 'p> {

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use super::{State, Step};
+use super::{Flag, Record, State, Step};
 use crate::store::limits::TOMBSTONE_MS;
-use crate::store::memory::record::{Flag, Record};
 use crate::store::op::millis;
 use crate::store::{Lease, Message, Mode, Reply, Share, SharedStr, Signal, Ticket};
 

@@ -1,9 +1,8 @@
 //! The first step of every operation: drops what has ended.
 
-use super::State;
+use super::{Flag, State};
 use crate::store::Ticket;
 use crate::store::limits::{CLAIM_MS, TOMBSTONE_MS};
-use crate::store::memory::record::Flag;
 
 impl State {
     /// A plain holder that this operation releases is kept: no earlier operation noticed the end of its lease.

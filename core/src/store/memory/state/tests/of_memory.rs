@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::view::{Is, Known, Outcome, Said, Told, View};
 use super::words::{Words, index, plain};
 use crate::store::limits::CLAIM_MS;
-use crate::store::memory::record::{Flag, Record};
 use crate::store::memory::state::State;
+use crate::store::memory::state::{Flag, Record};
 use crate::store::{MemberId, Message, Reply, Ticket};
 
 impl Words {

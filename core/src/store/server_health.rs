@@ -1,0 +1,61 @@
+//! [`ServerHealth`]: the state of a server, as far as it is known without asking the server.
+
+use std::fmt;
+use std::time::Duration;
+
+use super::GrantBlock;
+use crate::base::clock::Instant;
+use crate::base::error::StoreError;
+
+/// The state of one server.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ServerHealth {
+    /// Host and port, or the socket file. With sentinels, this is the current primary.
+    pub address: String,
+    /// Whether the server is connected.
+    pub connected: bool,
+    /// The time for which the server still grants nothing, after a restart or a failover. `None`: the server grants.
+    pub closed_for: Option<Duration>,
+    /// Why the server is not connected.
+    pub error: Option<StoreError>,
+}
+
+impl ServerHealth {
+    /// For the engines: a server that is down if there is an error, and grants nothing during `closing`.
+    #[doc(hidden)]
+    pub fn new(address: String, error: Option<StoreError>, closing: Option<GrantBlock>) -> Self {
+        Self {
+            address,
+            connected: error.is_none(),
+            closed_for: closing.and_then(|closing| closing.left(Instant::now())),
+            error,
+        }
+    }
+
+    pub(crate) fn grants(&self) -> bool {
+        self.connected && self.closed_for.is_none()
+    }
+}
+
+impl fmt::Display for ServerHealth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.address)?;
+        write_state(f, self.connected, self.closed_for)?;
+        self.error
+            .as_ref()
+            .map_or(Ok(()), |error| write!(f, ": {error}"))
+    }
+}
+
+pub(crate) fn write_state(
+    f: &mut fmt::Formatter<'_>,
+    connected: bool,
+    closed_for: Option<Duration>,
+) -> fmt::Result {
+    let not = if connected { "" } else { "not " };
+    write!(f, "; {not}connected")?;
+    closed_for.map_or(Ok(()), |left| {
+        write!(f, "; grants nothing for another {left:.0?}")
+    })
+}
