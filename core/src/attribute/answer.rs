@@ -5,9 +5,9 @@ use std::future::{Future, Ready, ready};
 
 use crate::base::error::LockError;
 
-/// Marks a type that is the requested type itself, or a function that takes only the error.
+/// Marks a type that is the requested type itself, not a future of it; or a function that takes only the error.
 #[derive(Debug)]
-pub struct AtOnce(());
+pub struct AtOnce(pub(super) ());
 /// Marks a type that contains the requested type: a future, a `Result`, a reference; or a function that also takes `self`.
 #[derive(Debug)]
 pub struct Inside(());

@@ -7,11 +7,9 @@ use std::task::{Context, Poll, ready};
 use super::lock::Lock;
 use super::request::Request;
 use crate::base::error::LockError;
-use crate::caller::BodySpan;
-use crate::caller::{self, Around, Caller, Loss};
+use crate::caller::{self, Around, BodySpan, Caller, Loss};
 use crate::locks::handle::Guard;
-use crate::queue::Holds;
-use crate::queue::Watch;
+use crate::queue::{Holds, Watch};
 
 /// Until the result is dropped, calls of the same lock on this thread re-enter, and the span of the body is entered.
 pub fn enter<G: Guard>(guard: &G) -> impl Sized + use<G> {
@@ -21,9 +19,9 @@ pub fn enter<G: Guard>(guard: &G) -> impl Sized + use<G> {
 /// For benchmarks: the part of a call that reports to the `tracing` subscriber and the observer.
 pub fn watch<G: Guard>(guard: &G) {
     let holds = guard.holds();
-    let (hold, grant) = (holds.first(), holds.first().grant());
+    let hold = holds.first();
     let member = hold.local().member();
-    let mut watch = Watch::begin(member, grant.labels(), hold.name(), &grant.meta, true);
+    let mut watch = Watch::begin(member, hold.labels(), hold.name(), &hold.want().meta, true);
     if let Some(watch) = &mut watch {
         watch.granted(holds.all());
     }
@@ -36,12 +34,12 @@ pub fn watch<G: Guard>(guard: &G) {
 /// For benchmarks: the part of a nested call that records the lock order.
 pub fn note_order<G: Guard>(guard: &G) {
     let hold = guard.holds().first();
-    let (grant, name) = (hold.grant(), std::slice::from_ref(hold.name()));
+    let (want, name) = (hold.want(), std::slice::from_ref(hold.name()));
     let member = hold.local().member();
     let caller = Caller::current(true);
-    let of_call = (grant.label, &*grant.meta);
+    let of_call = (want.label, &*want.meta);
     let held = caller.holds().map(|hold| hold.in_order());
-    member.order().note(held, of_call, name.iter());
+    member.order.note(held, of_call, name.iter());
 }
 
 /// The lock of a call, which a body runs under. The expansion declares it before the body, so Rust drops the body first:

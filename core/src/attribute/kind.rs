@@ -3,6 +3,8 @@
 use std::future::Future;
 use std::marker::PhantomData;
 
+use super::answer::AtOnce;
+
 /// Shows whether `R` is a future. For a future, the inherent method exists, and takes precedence over the
 /// method of [`Otherwise`].
 #[derive(Debug)]
@@ -14,8 +16,6 @@ impl<R> Probe<R> {
 
 #[derive(Debug)]
 pub struct IsFuture(());
-#[derive(Debug)]
-pub struct IsValue(());
 
 impl<R: Future> Probe<R> {
     pub fn __auto_mutex_kind(&self) -> IsFuture {
@@ -44,8 +44,8 @@ containers! {
 }
 
 pub trait Otherwise {
-    fn __auto_mutex_kind(&self) -> IsValue {
-        IsValue(())
+    fn __auto_mutex_kind(&self) -> AtOnce {
+        AtOnce(())
     }
 
     fn __auto_mutex_inner(&self) -> Probe<()> {
@@ -62,9 +62,9 @@ impl<R> Otherwise for Probe<R> {}
 )]
 pub trait Value {}
 
-impl Value for IsValue {}
+impl Value for AtOnce {}
 
-/// Compiles only if a [`Probe`] returned [`IsValue`], so the expansion rejects a function that returns a future.
+/// Compiles only if a [`Probe`] returned [`AtOnce`], so the expansion rejects a function that returns a future.
 pub fn require_value<K: Value>(_: K) {}
 
 #[diagnostic::on_unimplemented(
@@ -74,7 +74,7 @@ pub fn require_value<K: Value>(_: K) {}
 )]
 pub trait Done {}
 
-impl Done for IsValue {}
+impl Done for AtOnce {}
 
 /// Like [`require_value`], for an async function, and for a type inside the return type.
 pub fn require_done<K: Done>(_: K) {}

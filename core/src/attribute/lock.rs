@@ -32,10 +32,8 @@ trait Single: Guard + From<Holding> + Unpin {
 
 /// A call for one lock. It begins at the first poll, unless the task has used up its budget. While it waits, it no longer
 /// stores the request. It must not be polled again after it has ended.
-#[derive(Debug)]
 pub struct Call<L>(State<L>);
 
-#[derive(Debug)]
 enum State<L> {
     Asked(Request<L>, Coop),
     Waiting(Acquire),

@@ -29,9 +29,7 @@ pub use around::{
 };
 pub use borrowed::{Borrowed, MayRelease};
 pub use carry::{ErrorFromLockError, FromLockError, FromOtherError, FromTimeout};
-pub use kind::{
-    Done, IsFuture, IsValue, Otherwise, Probe, Value, make, never, require_done, require_value,
-};
+pub use kind::{Done, IsFuture, Otherwise, Probe, Value, make, never, require_done, require_value};
 pub use lock::{Call, Lock};
 pub use request::Request;
 pub use value::{IsClient, IsDuration, KeyList, KeyPart, KeyPlace, Nothing, OwnerName};

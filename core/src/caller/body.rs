@@ -13,15 +13,15 @@ pub(crate) struct BodySpan(Option<Box<Span>>);
 
 #[cold]
 fn span(holds: &Holds) -> Option<Span> {
-    let first = holds.first().grant();
+    let first = holds.first();
     let span = tracing::debug_span!(
         target: HOLD,
         "lock.held",
         name = %NameList(holds.all().iter().map(|hold| hold.name())),
-        site = %CallerPlace(&first.meta),
-        kind = %first.kind(),
+        site = %CallerPlace(&first.want().meta),
+        kind = %first.labels().kind(),
         token = holds.token(),
-        waited_ms = u64::try_from(first.waited.as_millis()).unwrap_or(u64::MAX),
+        waited_ms = u64::try_from(first.waited().as_millis()).unwrap_or(u64::MAX),
     );
     (!span.is_disabled()).then_some(span)
 }

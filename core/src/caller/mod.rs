@@ -17,11 +17,11 @@ pub(crate) use self::body::BodySpan;
 pub(crate) use frames::{enter, enter_body};
 pub(crate) use run::{Around, Loss, blocking_scope, run, scope};
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Caller {
     /// The call blocks its thread while it waits.
-    blocking: bool,
-    scope: Option<Arc<OpenClient>>,
+    pub(crate) blocking: bool,
+    pub(crate) scope: Option<Arc<OpenClient>>,
     /// Most callers have no locks, and most others have those of one body: then nothing is allocated.
     outermost: Option<Holds>,
     inner: Vec<Holds>,
@@ -45,14 +45,6 @@ impl Caller {
             None => self.outermost = Some(holds),
             Some(_) => self.inner.push(holds),
         }
-    }
-
-    pub(crate) fn is_blocking(&self) -> bool {
-        self.blocking
-    }
-
-    pub(crate) fn scope(&self) -> Option<&Arc<OpenClient>> {
-        self.scope.as_ref()
     }
 
     #[inline]

@@ -50,7 +50,7 @@ async fn tick(member: &Member) {
     while !member.is_closed() && !member.is_ending() {
         let next = member.tick();
         let wait = next.map(|next| Instant::now().until(next).min(NAP));
-        let mut timer = pin!(member.timers().wait(wait));
+        let mut timer = pin!(member.timers.wait(wait));
         poll_fn(|cx| match member.is_ending() {
             true => Poll::Ready(()),
             false => timer.as_mut().poll(cx),

@@ -69,10 +69,11 @@ impl<Q: NameQueue> ClientCore<Q> {
             return None;
         };
         let local = self.register.find(name)?;
-        if !tickets.iter().all(|ticket| local.knows(*ticket)) {
+        let waits = |ticket| local.waits_with(ticket);
+        if tickets.iter().any(|ticket| waits(*ticket).is_none()) {
             return None;
         }
-        let waits = |ticket| local.waits_with(ticket);
+        let waits = |ticket| waits(ticket) == Some(true);
         let answer = self.detector.answer(*round, tickets, waits);
         Some(self.detector.answered(answer, Instant::now()))
     }
@@ -106,7 +107,8 @@ impl<Q: NameQueue> ClientCore<Q> {
                     return;
                 }
                 let local = self.register.find(name);
-                let waits = |ticket| local.as_ref().is_some_and(|local| local.waits_with(ticket));
+                let waits = |ticket| local.as_ref()?.waits_with(ticket);
+                let waits = |ticket| waits(ticket) == Some(true);
                 let answer = self.detector.answer(round, &tickets, waits);
                 self.probe(name.clone(), from, &Probe::Answer(answer));
                 self.store.flush();

@@ -53,9 +53,9 @@ pub(crate) struct ClientCore<Q> {
     settings: Settings,
     store: Arc<dyn Store>,
     register: Registry<Q>,
-    links: Links,
+    pub(crate) links: Links,
     has_warned: AtomicBool,
-    timers: Timers<Q>,
+    pub(crate) timers: Timers<Q>,
     detector: Detector,
     /// Inspections without an answer, each with the round of its search.
     inspections: Mutex<HashMap<RequestId, u64>>,
@@ -72,7 +72,7 @@ pub(crate) struct ClientCore<Q> {
     forks: u32,
     machine: String,
     pid: u32,
-    order: LockOrder,
+    pub(crate) order: LockOrder,
     /// Notified when a drain or a shutdown should check again whether any lock is held.
     emptied: (Mutex<()>, Condvar),
 }
@@ -116,10 +116,6 @@ impl<Q: NameQueue> ClientCore<Q> {
         Meta::write(&self.machine, self.pid, site)
     }
 
-    pub(crate) fn order(&self) -> &LockOrder {
-        &self.order
-    }
-
     pub(crate) fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -142,14 +138,6 @@ impl<Q: NameQueue> ClientCore<Q> {
 
     pub(crate) fn store(&self) -> &dyn Store {
         &*self.store
-    }
-
-    pub(crate) fn timers(&self) -> &Timers<Q> {
-        &self.timers
-    }
-
-    pub(crate) fn links(&self) -> &Links {
-        &self.links
     }
 
     pub(crate) fn request_id(&self) -> RequestId {
@@ -294,24 +282,11 @@ impl<Q: NameQueue> ClientCore<Q> {
 
     /// Returns `false` if a release was not answered within `limit`; that hold ends with its lease.
     pub(crate) fn shut_down(&self, limit: Duration) -> bool {
-        self.start_closing();
-        self.finish_closing(Instant::now().after(limit))
-    }
-
-    pub(crate) fn start_closing(&self) {
-        if self.is_forked() {
-            return;
-        }
-        self.phase.fetch_max(CLOSING, Ordering::AcqRel);
-        for local in self.register.all() {
-            local.close();
-        }
-    }
-
-    pub(crate) fn finish_closing(&self, ends: Instant) -> bool {
         if self.is_forked() {
             return true;
         }
+        self.start_closing();
+        let ends = Instant::now().after(limit);
         let mut guard = lock(&self.emptied.0);
         let flushed = loop {
             if self.is_flushed() {
@@ -327,6 +302,16 @@ impl<Q: NameQueue> ClientCore<Q> {
         drop(guard);
         self.close();
         flushed
+    }
+
+    pub(crate) fn start_closing(&self) {
+        if self.is_forked() {
+            return;
+        }
+        self.phase.fetch_max(CLOSING, Ordering::AcqRel);
+        for local in self.register.all() {
+            local.close();
+        }
     }
 
     pub(crate) fn is_flushed(&self) -> bool {
@@ -472,11 +457,3 @@ impl<Q: NameQueue> Events for ClientCore<Q> {
 // A panic in user code cannot leave a client inconsistent, because the client runs no user code.
 impl<Q> std::panic::UnwindSafe for ClientCore<Q> {}
 impl<Q> std::panic::RefUnwindSafe for ClientCore<Q> {}
-
-impl<Q> std::fmt::Debug for ClientCore<Q> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Member")
-            .field("id", &self.id)
-            .finish_non_exhaustive()
-    }
-}

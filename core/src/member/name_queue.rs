@@ -40,9 +40,8 @@ pub(crate) trait NameQueue: Send + Sync + Sized + 'static {
 
     fn load(&self) -> Load;
 
-    fn knows(&self, ticket: Ticket) -> bool;
-
-    fn waits_with(&self, ticket: Ticket) -> bool;
+    /// `None` if the ticket is not known.
+    fn waits_with(&self, ticket: Ticket) -> Option<bool>;
 
     fn held(&self) -> Vec<HeldName>;
 

@@ -15,13 +15,13 @@ use crate::base::error::LockError;
 use crate::base::name::Name;
 use crate::base::task::BlockedWorker;
 use crate::base::wait::block_on;
+use crate::member::deadlock::TaskWait;
 use crate::queue::{Watch, warn_of_timeout};
 
 const MISSES: u32 = 5;
 
 /// Dropped before the caller has the lock, it leaves the queue, or releases the grant. A grant may end before the task
 /// of the call is polled or its thread wakes: then the call has missed it, and waits for the rest of its `block`.
-#[derive(Debug)]
 #[must_use = "futures do nothing unless polled"]
 pub(crate) struct Acquire {
     stage: Stage,
@@ -33,9 +33,9 @@ pub(crate) struct Acquire {
     blocked: Option<BlockedWorker>,
 }
 
-#[derive(Debug)]
 pub(super) enum Stage {
-    Waiting(Arc<LockQueue>, Arc<Waiter>),
+    /// With the wait that searches for deadlocks know, if any.
+    Waiting(Arc<LockQueue>, Arc<Waiter>, Option<Arc<TaskWait>>),
     Obtained(Arc<Hold>),
     Over,
 }
@@ -93,13 +93,13 @@ impl Acquire {
 
     /// Takes a grant that came while the caller entered the queue, so the caller cannot miss it.
     pub(super) fn look(mut self) -> Self {
-        if let Stage::Waiting(queue, waiter) = &self.stage {
+        if let Stage::Waiting(queue, waiter, nested) = &mut self.stage {
             if !waiter.want.relies
                 && let Some(Ok(hold)) = waiter.promise.take_if(Result::is_ok)
             {
                 self.stage = Stage::Obtained(hold);
             } else {
-                queue.note_nested(waiter);
+                *nested = queue.note_nested(waiter);
             }
         }
         self
@@ -107,7 +107,7 @@ impl Acquire {
 
     /// The store has queued the waiter, or the waiter no longer needs a place.
     pub(crate) async fn registered(&self) {
-        if let Stage::Waiting(_, waiter) = &self.stage {
+        if let Stage::Waiting(_, waiter, _) = &self.stage {
             waiter.registered.wait().await;
         }
     }
@@ -115,10 +115,8 @@ impl Acquire {
     /// Like a drop. The promise completes when the store has released the ticket, if there is one to release.
     pub(crate) fn give_back(mut self) -> Option<Unlocked> {
         match self.leave() {
-            Stage::Waiting(queue, waiter) => queue.give_up(&waiter, true),
-            Stage::Obtained(hold) if hold.unshare() => {
-                Some(hold.local().give_back_confirmed(&hold))
-            }
+            Stage::Waiting(queue, waiter, _) => queue.give_up(&waiter, true),
+            Stage::Obtained(hold) if hold.unshare() => Some(hold.give_back_confirmed()),
             Stage::Obtained(_) | Stage::Over => None,
         }
     }
@@ -148,11 +146,11 @@ impl Acquire {
     fn advance(&mut self, cx: &mut Context<'_>) -> Poll<Result<Arc<Hold>, LockError>> {
         loop {
             let result = match &self.stage {
-                Stage::Waiting(_, waiter) => ready!(waiter.promise.poll(cx)),
+                Stage::Waiting(_, waiter, _) => ready!(waiter.promise.poll(cx)),
                 Stage::Obtained(hold) => Ok(hold.clone()),
                 Stage::Over => return Poll::Pending,
             };
-            let Stage::Waiting(queue, waiter) = self.leave() else {
+            let Stage::Waiting(queue, waiter, _) = self.leave() else {
                 return Poll::Ready(result);
             };
             match result {
@@ -179,7 +177,7 @@ impl Acquire {
     ) -> Result<(), LockError> {
         let lost = hold.lost_error();
         if hold.unshare() {
-            hold.local().give_back(hold);
+            hold.give_back();
         }
         self.misses = self.misses.checked_sub(1).ok_or(lost)?;
         let mut want = waiter.again(hold.grant().attempts, Instant::now());
@@ -217,8 +215,8 @@ impl Drop for Acquire {
     #[inline]
     fn drop(&mut self) {
         match self.leave() {
-            Stage::Waiting(queue, waiter) => drop(queue.give_up(&waiter, false)),
-            Stage::Obtained(hold) if hold.unshare() => hold.local().give_back(&hold),
+            Stage::Waiting(queue, waiter, _) => drop(queue.give_up(&waiter, false)),
+            Stage::Obtained(hold) if hold.unshare() => hold.give_back(),
             Stage::Obtained(_) | Stage::Over => {}
         }
     }

@@ -200,7 +200,7 @@ impl Transition<'_> {
             Err(error) => {
                 // The hold is valid until its deadline. After a reconnect every ticket is touched anyway.
                 ticket.again = ticket.again.min(self.now.after(RETRY));
-                let labels = held.hold.grant().labels();
+                let labels = held.hold.labels();
                 self.count(Metric::RenewalFailures, labels);
                 let name = self.queue.name().clone();
                 if let Some(others) = self.queue.member().failed_renewals.pass(self.now) {
@@ -249,7 +249,7 @@ impl Transition<'_> {
                 self.send(index);
             }
             (TicketState::Held(held), Message::Refresh { expire, .. }) => {
-                held.hold.restart(Some(*expire), self.now);
+                held.hold.expire_after(Some(*expire), self.now);
                 self.send(index);
             }
             _ => {}

@@ -103,7 +103,7 @@ impl Transition<'_> {
         let error = if is_over && (holder.is_some() || self.closing().is_none()) {
             LockError::TooManyAttempts {
                 name: self.queue.name().to_string(),
-                attempts: waiter.want.past.attempts.saturating_add(number),
+                attempts: waiter.want.attempts.saturating_add(number),
                 holder: holder.and_then(Meta::read).map(Box::new),
             }
         } else {
@@ -123,30 +123,13 @@ impl Transition<'_> {
     }
 
     pub(super) fn attempt_ends(&self, since: Instant, attempt: &Attempting) -> Instant {
-        let store_timeout = self.queue.member().settings().store_timeout();
+        let store_timeout = self.queue.store_timeout();
         let silence = attempt.waiter.want.patience.silence();
         let silence = store_timeout.min(silence.unwrap_or(store_timeout).max(BRIEF));
         since.after(silence).max(self.state.spared)
     }
 
-    pub(super) fn due_attempts(&mut self) {
-        for index in 0..self.state.tickets.len() {
-            let ticket = &self.state.tickets[index];
-            let Some(attempt) = ticket.attempting() else {
-                continue;
-            };
-            let rests = ticket.is_resting();
-            if !rests && self.attempt_ends(ticket.log.since, attempt) <= self.now {
-                let error = self.unavailable(self.silence(ticket.trouble.as_ref()));
-                let waiter = attempt.waiter.clone();
-                self.withdraw(index);
-                waiter.fail(error, self.wakes);
-            } else if ticket.again <= self.now {
-                if rests {
-                    self.state.tickets[index].log.since = self.now;
-                }
-                self.send(index);
-            }
-        }
+    pub(super) fn is_late(&self, ticket: &Ticket, attempt: &Attempting) -> bool {
+        !ticket.is_resting() && self.attempt_ends(ticket.log.since, attempt) <= self.now
     }
 }

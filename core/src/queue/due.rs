@@ -37,7 +37,7 @@ impl Transition<'_> {
             // Later waiters usually started later and tolerate the outage for longer, so the next run checks them.
             && let Some(first) = state.waiters.front()
         {
-            let store_timeout = self.queue.member().settings().store_timeout();
+            let store_timeout = self.queue.store_timeout();
             let ends = first.started.max(since).after(store_timeout);
             at(ends.max(self.state.spared));
         }
@@ -83,56 +83,67 @@ impl Transition<'_> {
     }
 
     pub(super) fn due(&mut self) {
-        self.due_held();
-        self.due_waiting();
+        for index in 0..self.state.tickets.len() {
+            self.due_ticket(index);
+            self.answer_late(index);
+        }
         self.due_waiters();
-        self.due_attempts();
-        self.due_leaving();
         self.due_queries();
         self.warn_of_blocked_workers();
         self.warn_of_slow();
     }
 
-    fn due_held(&mut self) {
-        let (now, spared) = (self.now, self.state.spared);
-        let late = |asked: &Refresher| asked.deadline.max(spared) <= now;
-        for index in 0..self.state.tickets.len() {
-            let ticket = &self.state.tickets[index];
-            let Some(held) = ticket.held() else {
-                continue;
-            };
-            if held.hold.is_lost() {
-                // The hold has already marked itself as lost, with the true cause.
+    fn due_ticket(&mut self, index: usize) {
+        let ticket = &self.state.tickets[index];
+        match &ticket.state {
+            // The hold has already marked itself as lost, with the true cause.
+            TicketState::Held(held) if held.hold.is_lost() => {
                 self.lose(index, LossCause::NotRenewed);
-                continue;
             }
-            let is_late = held.refreshers.iter().any(late);
-            if ticket.again <= now {
+            TicketState::Attempting(attempt) if self.is_late(ticket, attempt) => {
+                let error = self.unavailable(self.silence(ticket.trouble.as_ref()));
+                let waiter = attempt.waiter.clone();
+                self.withdraw(index);
+                waiter.fail(error, self.wakes);
+            }
+            _ if ticket.again <= self.now => {
+                if ticket.is_resting() {
+                    self.state.tickets[index].log.since = self.now;
+                }
                 self.send(index);
             }
-            let silence = is_late.then(|| self.unavailable(self.silence(None)));
-            let Some(held) = self.state.tickets[index].held_mut() else {
-                continue;
-            };
-            let watched = held.bounds.len();
-            let goes_on =
-                |bound: &Weak<Bound>| bound.upgrade().is_some_and(|bound| !bound.is_over(now));
-            held.bounds.retain(goes_on);
-            if held.bounds.len() < watched {
-                held.hold.wake(self.wakes);
-            }
-            if let Some(silence) = silence {
-                held.answer_refreshers(late, |_| Err(silence.clone()), self.wakes);
-            }
+            _ => {}
         }
     }
 
-    fn due_waiting(&mut self) {
-        for index in 0..self.state.tickets.len() {
-            let ticket = &self.state.tickets[index];
-            if ticket.waiting().is_some() && ticket.again <= self.now {
-                self.send(index);
+    /// Whoever waits for an answer to a renewal or a release, or for the end of a bound.
+    fn answer_late(&mut self, index: usize) {
+        let (now, spared) = (self.now, self.state.spared);
+        let is_late = |deadline: Instant| deadline.max(spared) <= now;
+        match &mut self.state.tickets[index].state {
+            TicketState::Held(held) => {
+                let watched = held.bounds.len();
+                let goes_on =
+                    |bound: &Weak<Bound>| bound.upgrade().is_some_and(|bound| !bound.is_over(now));
+                held.bounds.retain(goes_on);
+                if held.bounds.len() < watched {
+                    held.hold.wake(self.wakes);
+                }
+                let late = |asked: &Refresher| is_late(asked.deadline);
+                if held.refreshers.iter().any(late) {
+                    let silence = self.unavailable(self.silence(None));
+                    if let Some(held) = self.state.tickets[index].held_mut() {
+                        held.answer_refreshers(late, |_| Err(silence.clone()), self.wakes);
+                    }
+                }
             }
+            TicketState::Leaving(leaving) => {
+                let late = leaving.unlocker.take_if(|unlocker| is_late(unlocker.0));
+                if late.is_some() {
+                    self.answer_unlocker(late, Err(self.unavailable(self.silence(None))));
+                }
+            }
+            TicketState::Waiting(_) | TicketState::Attempting(_) => {}
         }
     }
 
@@ -142,7 +153,7 @@ impl Transition<'_> {
         if outage.is_none() && first.is_none_or(|first| first > self.now) {
             return;
         }
-        let store_timeout = self.queue.member().settings().store_timeout();
+        let store_timeout = self.queue.store_timeout();
         // A waiter whose `block` is over fails no earlier than `BRIEF` after its request, so that the store can answer.
         // `START`: the store is unreachable.
         let asked = match (self.unreachable(), self.unanswered()) {

@@ -42,7 +42,7 @@ impl LockQueue {
             } else {
                 step.attempt(waiter.clone(), None, 1);
             }
-            Ok(Acquire::new(Stage::Waiting(self.clone(), waiter)))
+            Ok(Acquire::new(Stage::Waiting(self.clone(), waiter, None)))
         })?;
         Some(entered.map(Acquire::look))
     }
@@ -55,7 +55,7 @@ impl LockQueue {
         self.step(|step| {
             let waiter = Waiter::new(want, step.now);
             step.attempt(waiter.clone(), Some(old), 1);
-            let mut call = Acquire::new(Stage::Waiting(self.clone(), waiter));
+            let mut call = Acquire::new(Stage::Waiting(self.clone(), waiter, None));
             // The hold is gone: it cannot be adopted again.
             call.misses = 0;
             call
@@ -68,7 +68,7 @@ impl LockQueue {
         waiter: &Arc<Waiter>,
         confirmed: bool,
     ) -> Option<Unlocked> {
-        let (granted, withdrawn) = self.step(|step| {
+        let left = self.step(|step| {
             let granted = waiter.promise.close(step.wakes);
             step.state.remove_waiter(waiter);
             let attempt = step.state.tickets.iter().position(|ticket| {
@@ -77,32 +77,38 @@ impl LockQueue {
             });
             let withdrawn = attempt.and_then(|index| step.withdraw_attempt(index, confirmed));
             (granted, withdrawn)
-        })?;
+        });
+        let Some((granted, withdrawn)) = left else {
+            // A hold in the promise of its own waiter would keep both for ever. In a forked child they stay.
+            if !self.member().is_forked() {
+                drop(waiter.promise.take_if(|_| true));
+            }
+            return None;
+        };
         match granted.and_then(Result::ok).filter(|hold| hold.unshare()) {
-            Some(hold) if confirmed => Some(self.give_back_confirmed(&hold)),
+            Some(hold) if confirmed => Some(hold.give_back_confirmed()),
             Some(hold) => {
-                self.give_back(&hold);
+                hold.give_back();
                 None
             }
             None => withdrawn,
         }
     }
 
-    pub(super) fn note_nested(self: &Arc<Self>, waiter: &Arc<Waiter>) {
+    /// `None` if the task of the call holds no locks, or can't be part of a deadlock.
+    pub(super) fn note_nested(self: &Arc<Self>, waiter: &Arc<Waiter>) -> Option<Arc<TaskWait>> {
         let want = &waiter.want;
-        let Some(holds) = &want.by.holds else {
-            return;
-        };
+        let holds = want.by.holds.as_ref()?;
         let mode = self.member().settings().deadlock;
         if !want.patience.queues() || mode == Deadlock::Off {
-            return;
+            return None;
         }
         let wait = Box::new((Arc::downgrade(self), Arc::downgrade(waiter)));
         let held = |hold: &Arc<Hold>| -> Arc<dyn HeldLock> { hold.clone() };
         let holds = holds.iter().map(held).collect();
         let wait = TaskWait::new(self.member().id(), mode, wait, holds);
         self.member().look_for_deadlock(&wait);
-        let _ = waiter.nested.set(wait);
+        Some(wait)
     }
 
     fn is_at(&self, engine: &dyn Engine) -> bool {
@@ -124,7 +130,7 @@ impl Transition<'_> {
             return false;
         }
         let mine = |home| home == want.by.home;
-        let held = self.holds().filter(|hold| mine(hold.grant().home));
+        let held = self.holds().filter(|hold| mine(hold.want().by.home));
         let held: u64 = held.map(|hold| u64::from(hold.weight())).sum();
         let waiters = self.state.waiters.iter();
         let waiting = waiters.clone().filter(|waiter| mine(waiter.want.by.home));
@@ -139,7 +145,7 @@ impl Transition<'_> {
 
     fn held_by<'a>(&'a self, owner: &'a Owner) -> impl Iterator<Item = &'a Arc<Hold>> {
         self.holds()
-            .filter(move |hold| hold.grant().owner() == Some(owner) && hold.is_valid())
+            .filter(move |hold| hold.want().owner.as_ref() == Some(owner) && hold.is_valid())
     }
 
     pub(super) fn fail(&mut self, error: &LockError, which: impl Fn(&Want) -> bool) {
@@ -235,7 +241,7 @@ impl HeldLock for Hold {
             token: grant.token,
             units: self.weight(),
             held: self.held(),
-            meta: grant.meta.clone(),
+            meta: self.want().meta.clone(),
             waits: Vec::new(),
         })
     }

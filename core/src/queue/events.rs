@@ -83,14 +83,10 @@ impl NameQueue for LockQueue {
         }
     }
 
-    fn knows(&self, ticket: TicketId) -> bool {
-        self.lock().find(ticket).is_some()
-    }
-
-    fn waits_with(&self, ticket: TicketId) -> bool {
+    fn waits_with(&self, ticket: TicketId) -> Option<bool> {
         let state = self.lock();
-        let found = state.find(ticket);
-        found.is_some_and(|index| state.tickets[index].waiting().is_some())
+        let index = state.find(ticket)?;
+        Some(state.tickets[index].waiting().is_some())
     }
 
     fn held(&self) -> Vec<HeldName> {
@@ -98,7 +94,7 @@ impl NameQueue for LockQueue {
         let held = state.tickets.iter().filter_map(Ticket::held);
         let named = held.map(|held| HeldName {
             name: self.name().clone(),
-            meta: held.hold.grant().meta.clone(),
+            meta: held.hold.want().meta.clone(),
             held: held.hold.since().until(now),
             taken_by: held.hold.taken(),
         });

@@ -12,12 +12,10 @@ use super::ticket::{Granted, Held, TicketState, Waiting};
 use super::waiter::Waiter;
 use super::warnings::Warned;
 use crate::base::clock::Instant;
-use crate::base::error::{HoldKind, LockKind};
-use crate::base::task::Home;
-use crate::observe::{LockLabels, spans_are_on};
+use crate::observe::spans_are_on;
 use crate::observer::Metric;
 use crate::store::limits::{CLAIM_MS, TOKENS_END, TOKENS_OF_A_GRANT};
-use crate::store::{Owner, SharedStr, Ticket as TicketId};
+use crate::store::{SharedStr, Ticket as TicketId};
 
 /// The delay before a grant that came as a message is claimed. Most bodies end sooner, and then only the release is
 /// sent.
@@ -30,91 +28,19 @@ const SHORTEST: Duration = Duration::from_millis(50);
 /// A waiter fails after so many answers with a grant that had already ended.
 const STALE: u32 = 5;
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Grant {
     pub(crate) ticket: TicketId,
     /// The store's time in microseconds × `TOKENS_OF_A_GRANT`, plus the number of the local handoff.
     pub(crate) token: u64,
-    pub(crate) lock: LockKind,
-    /// Without what the holder has given back since.
-    pub(crate) units: u32,
-    pub(crate) capacity: u32,
     pub(crate) valid: Instant,
     /// The lease lasts until the end of `expire`, so it needs no renewal.
     pub(crate) whole: bool,
-    pub(crate) waited: Duration,
     pub(crate) attempts: u32,
-    pub(crate) meta: SharedStr,
-    pub(crate) label: &'static str,
     pub(crate) local: bool,
-    pub(crate) home: Option<Home>,
-    pub(crate) rare: Option<Box<Rare>>,
-}
-
-/// Boxed, because few grants have these, and each grant is copied.
-#[derive(Clone, Debug)]
-pub(crate) struct Rare {
-    signal: Option<Arc<str>>,
-    owner: Option<Owner>,
-    behind: Option<SharedStr>,
-}
-
-impl Grant {
-    #[inline(always)]
-    fn to(
-        waiter: &Waiter,
-        ticket: TicketId,
-        now: Instant,
-        attempts: u32,
-        signal: Option<&Arc<str>>,
-        behind: Option<&SharedStr>,
-    ) -> Self {
-        let want = &waiter.want;
-        let is_rare = signal.is_some() || want.owner.is_some() || behind.is_some();
-        Self {
-            ticket,
-            token: 0,
-            lock: want.share.kind,
-            units: want.share.units,
-            capacity: want.share.capacity,
-            valid: Instant::START,
-            whole: false,
-            waited: waiter.waited(now),
-            attempts: want.past.attempts.saturating_add(attempts),
-            meta: want.meta.clone(),
-            label: want.label,
-            local: false,
-            home: want.by.home,
-            rare: is_rare.then(|| {
-                Box::new(Rare {
-                    signal: signal.cloned(),
-                    owner: want.owner.clone(),
-                    behind: behind.cloned(),
-                })
-            }),
-        }
-    }
-
-    pub(crate) fn signal(&self) -> Option<&Arc<str>> {
-        self.rare.as_ref()?.signal.as_ref()
-    }
-
-    pub(crate) fn owner(&self) -> Option<&Owner> {
-        self.rare.as_ref()?.owner.as_ref()
-    }
-
+    pub(crate) signal: Option<Arc<str>>,
     /// The holder that the caller waited for, encoded like `meta`; `None` if it isn't known here, or spans are off.
-    pub(crate) fn behind(&self) -> Option<&SharedStr> {
-        self.rare.as_ref()?.behind.as_ref()
-    }
-
-    pub(crate) fn kind(&self) -> HoldKind {
-        HoldKind::of(self.lock, self.units)
-    }
-
-    pub(crate) fn labels(&self) -> LockLabels {
-        LockLabels::new(self.label, self.kind())
-    }
+    pub(crate) behind: Option<SharedStr>,
 }
 
 impl Transition<'_> {
@@ -147,14 +73,17 @@ impl Transition<'_> {
         let want = &waiter.want;
         let ticket = self.state.find(id).map(|index| &self.state.tickets[index]);
         let holder = ticket.and_then(|ticket| ticket.waiting()?.holder.as_ref());
-        let behind = holder.filter(|_| spans_are_on()).map(|holder| &holder.meta);
+        let behind = holder.filter(|_| spans_are_on());
         let lasts = |expire| expire <= granted.lease;
-        let signal = granted.signal.as_ref();
         let grant = Grant {
+            ticket: id,
             token: granted.token.saturating_mul(TOKENS_OF_A_GRANT),
             valid: granted.valid,
             whole: !granted.provisional && want.terms.expire.is_some_and(lasts),
-            ..Grant::to(waiter, id, self.now, attempts, signal, behind)
+            attempts: want.attempts.saturating_add(attempts),
+            local: false,
+            signal: granted.signal.clone(),
+            behind: behind.map(|holder| holder.meta.clone()),
         };
         let Some(hold) = self.give(waiter, grant) else {
             return false;
@@ -189,8 +118,8 @@ impl Transition<'_> {
     }
 
     #[inline(always)]
-    fn give(&mut self, waiter: &Waiter, grant: Grant) -> Option<Arc<Hold>> {
-        let hold = Hold::new(self.queue.clone(), grant, waiter.want.terms, self.now);
+    fn give(&mut self, waiter: &Arc<Waiter>, grant: Grant) -> Option<Arc<Hold>> {
+        let hold = Hold::new(self.queue.clone(), waiter.clone(), grant, self.now);
         self.share_with_owner(&hold);
         let has_left = !waiter.obtain(hold.clone(), self.wakes) && hold.unshare();
         (!has_left).then_some(hold)
@@ -230,7 +159,7 @@ impl Transition<'_> {
     /// The caller must have a guard of its own. Otherwise the last guard could be dropped before all waiters are
     /// served.
     fn share_with_owner(&mut self, hold: &Arc<Hold>) {
-        let Some(owner) = hold.grant().owner() else {
+        let Some(owner) = &hold.want().owner else {
             return;
         };
         let same = |waiter: &Waiter| waiter.want.owner.as_ref() == Some(owner);
@@ -262,20 +191,23 @@ impl Transition<'_> {
         }
         let last = before.grant();
         while let Some(waiter) = self.take_next_of(before) {
-            let behind = spans_are_on().then_some(&last.meta);
             let grant = Grant {
+                ticket: id,
                 token: last.token - last.token % TOKENS_OF_A_GRANT + u64::from(number),
                 valid: before.valid(),
+                whole: false,
+                attempts: waiter.want.attempts.saturating_add(attempts),
                 local: true,
-                ..Grant::to(&waiter, id, self.now, attempts, None, behind)
+                signal: None,
+                behind: spans_are_on().then(|| before.want().meta.clone()),
             };
             let Some(hold) = self.give(&waiter, grant) else {
                 continue;
             };
-            self.count(Metric::Handoff, hold.grant().labels());
+            self.count(Metric::Handoff, hold.labels());
             // The previous holder's `expire` may have made the lease shorter than this waiter needs.
             let lease_of = |terms| self.queue.lease_of(terms);
-            let cut = lease_of(before.terms()) < lease_of(waiter.want.terms);
+            let cut = lease_of(before.want().terms) < lease_of(waiter.want.terms);
             let claim = self.claim_at(before.valid());
             if let Some(index) = self.state.find(id) {
                 let ticket = &mut self.state.tickets[index];
@@ -299,7 +231,7 @@ impl Transition<'_> {
         held.handed < times
             && self.now < held.since.after(time)
             && self.now.after(SHORTEST) < before.valid()
-            && before.grant().signal().is_none()
+            && before.grant().signal.is_none()
             && before.given_back().is_none()
             && !held.owned
     }
@@ -307,10 +239,9 @@ impl Transition<'_> {
     /// If `before` had only some of the units, the store could meanwhile have granted others, or a signal, with a
     /// greater token. A waiter that requests another kind of lock must ask the store, which refuses it.
     fn take_next_of(&mut self, before: &Hold) -> Option<Arc<Waiter>> {
-        let (grant, waiters) = (before.grant(), &mut self.state.waiters);
+        let (had, waiters) = (&before.want().share, &mut self.state.waiters);
         let share = &waiters.front()?.want.share;
-        let same =
-            (share.kind, share.units, share.capacity) == (grant.lock, grant.units, grant.capacity);
+        let same = (share.kind, share.units, share.capacity) == (had.kind, had.units, had.capacity);
         (same && share.excludes_all()).then(|| waiters.pop_front())?
     }
 
@@ -319,7 +250,7 @@ impl Transition<'_> {
     /// for no signal (it would reach its receiver late), for no request that can be granted beside others, and while
     /// new waiters may come.
     pub(super) fn keeps_spare(&self) -> bool {
-        let is_whole = |hold: &Arc<Hold>| hold.weight() == hold.grant().capacity;
+        let is_whole = |hold: &Arc<Hold>| hold.weight() == hold.want().share.capacity;
         let mut waiting = self.waiting();
         let only = (waiting.next(), waiting.next());
         matches!(only, (Some((_, spare)), None) if spare.share.excludes_all())

@@ -1,23 +1,22 @@
 //! [`Hold`]: one grant, from its arrival to its release or loss.
 
 use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use super::grant::Grant;
 use super::lock_queue::LockQueue;
+use super::waiter::{Waiter, Want};
 use crate::base::clock::{Instant, drift};
 use crate::base::error::{LockError, LossCause};
 use crate::base::name::Name;
 use crate::base::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use crate::base::task::TaskId;
 use crate::base::wait::DeferredWakes;
-use crate::lease::{ListenerKey, Listeners, Terms};
+use crate::lease::{ListenerKey, Listeners};
 use crate::member::order::Taken;
-use crate::observe::{CallerPlace, HOLD};
+use crate::observe::{CallerPlace, HOLD, LockLabels};
 use crate::observer::{Metric, SharedObserver};
 
 const HELD: u8 = 0;
@@ -32,7 +31,8 @@ const OVER: u8 = 2;
 /// One grant of a name to this process. The guards share it with the queue of its name, which renews its lease.
 pub(crate) struct Hold {
     queue: Arc<LockQueue>,
-    terms: Terms,
+    /// Whose request was granted. Its promise no longer has this hold when the caller has it.
+    waiter: Arc<Waiter>,
     grant: Grant,
     since: Instant,
     valid: AtomicU64,
@@ -53,19 +53,20 @@ impl Hold {
     #[inline(always)]
     pub(crate) fn new(
         queue: Arc<LockQueue>,
+        waiter: Arc<Waiter>,
         grant: Grant,
-        terms: Terms,
         now: Instant,
     ) -> Arc<Self> {
+        let (terms, units) = (waiter.want.terms, waiter.want.share.units);
         let expires = terms
             .expire
             .map_or(Instant::NEVER, |expire| now.after(expire));
         Arc::new(Self {
             queue,
-            terms,
+            waiter,
             since: now,
             valid: AtomicU64::new(grant.valid.as_nanos()),
-            units: AtomicU32::new(grant.units),
+            units: AtomicU32::new(units),
             grant,
             expires: AtomicU64::new(expires.as_nanos()),
             kept: AtomicU64::new(now.after(terms.at_least).as_nanos()),
@@ -92,7 +93,7 @@ impl Hold {
         if let Some(observer) = self.observer()
             && change(&self.seen, UNSEEN, ACTIVE)
         {
-            observer.add(Metric::Active, &self.grant.labels().pairs(), 1);
+            observer.add(Metric::Active, &self.labels().pairs(), 1);
         }
     }
 
@@ -110,7 +111,7 @@ impl Hold {
             && self.state() != HELD
             && self.seen.swap(OVER, Ordering::AcqRel) == ACTIVE
         {
-            let (observer, labels, held) = (observer.clone(), self.grant.labels(), self.held());
+            let (observer, labels, held) = (observer.clone(), self.labels(), self.held());
             let lost = self.lost_for();
             wakes.observe(move || {
                 observer.add(Metric::Active, &labels.pairs(), -1);
@@ -129,12 +130,12 @@ impl Hold {
     /// The hold, as the lock order sees it.
     #[inline]
     pub(crate) fn in_order(&self) -> Taken<'_> {
-        let grant = self.grant();
+        let want = self.want();
         Taken {
             client: self.client_id(),
             name: self.name(),
-            label: grant.label,
-            meta: &grant.meta,
+            label: want.label,
+            meta: &want.meta,
         }
     }
 
@@ -153,8 +154,17 @@ impl Hold {
         self.taken.get().copied()
     }
 
-    pub(crate) fn terms(&self) -> Terms {
-        self.terms
+    /// The request that was granted.
+    pub(crate) fn want(&self) -> &Want {
+        &self.waiter.want
+    }
+
+    pub(crate) fn labels(&self) -> LockLabels {
+        LockLabels::of(self.want().label, &self.want().share)
+    }
+
+    pub(crate) fn waited(&self) -> Duration {
+        self.waiter.waited(self.since)
     }
 
     pub(crate) fn grant(&self) -> &Grant {
@@ -165,17 +175,17 @@ impl Hold {
         self.units.load(Ordering::Acquire)
     }
 
-    pub(crate) fn downgrade(&self, units: u32) {
+    pub(super) fn keep_units(&self, units: u32) {
         self.units.fetch_min(units, Ordering::AcqRel);
     }
 
     pub(crate) fn given_back(&self) -> Option<u32> {
-        Some(self.units()).filter(|units| *units < self.grant.units)
+        Some(self.units()).filter(|units| *units < self.want().share.units)
     }
 
     /// Of the capacity: none if a signal was granted.
     pub(crate) fn weight(&self) -> u32 {
-        match self.grant.signal() {
+        match self.grant.signal {
             Some(_) => 0,
             None => self.units(),
         }
@@ -202,7 +212,7 @@ impl Hold {
         self.kept.fetch_max(kept, Ordering::AcqRel);
     }
 
-    pub(crate) fn restart(&self, expire: Option<Duration>, now: Instant) {
+    pub(super) fn expire_after(&self, expire: Option<Duration>, now: Instant) {
         let expires = expire.map_or(Instant::NEVER, |expire| now.after(expire));
         self.expires.store(expires.as_nanos(), Ordering::Release);
     }
@@ -241,7 +251,11 @@ impl Hold {
     /// it.
     fn cause_of_end(&self) -> LossCause {
         let (valid, expires) = (self.valid(), self.expires());
-        let granted = self.terms.expire.map(|expire| self.since.after(expire));
+        let granted = self
+            .want()
+            .terms
+            .expire
+            .map(|expire| self.since.after(expire));
         let whole = self.grant.whole && valid == self.grant.valid && granted == Some(expires);
         match whole || expires <= valid.after(drift(self.queue.lease())) {
             true => LossCause::Expired,
@@ -264,13 +278,17 @@ impl Hold {
         self.listeners.wake(wakes);
         if lost {
             let (name, held, cause) = (self.name().clone(), self.held(), self.cause());
-            let (meta, token) = (self.grant.meta.clone(), self.grant.token);
+            let (meta, token) = (self.want().meta.clone(), self.grant.token);
             wakes.report(move || {
                 let holder = CallerPlace(&meta);
                 tracing::warn!(target: HOLD, %name, ?held, %cause, %holder, token, "lock lost");
             });
         }
         self.finish_later(wakes);
+    }
+
+    pub(super) fn forget_listener(&self, key: ListenerKey) {
+        self.listeners.remove(key);
     }
 
     pub(crate) fn wake(&self, wakes: &mut DeferredWakes) {
@@ -301,19 +319,7 @@ impl Hold {
         ended
     }
 
-    pub(crate) fn poll_lost(&self, cx: &mut Context<'_>, key: ListenerKey) -> Poll<()> {
-        self.poll_until(cx, key, Self::is_lost)
-    }
-
-    pub(crate) fn ended(&self) -> Ended<'_> {
-        static KEYS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
-        Ended {
-            hold: self,
-            key: ListenerKey::Numbered(KEYS.fetch_add(1, Ordering::Relaxed)),
-        }
-    }
-
-    fn poll_until(
+    pub(super) fn poll_until(
         &self,
         cx: &mut Context<'_>,
         key: ListenerKey,
@@ -384,27 +390,6 @@ fn change(state: &AtomicU8, from: u8, to: u8) -> bool {
     state
         .compare_exchange(from, to, Ordering::SeqCst, Ordering::SeqCst)
         .is_ok()
-}
-
-/// Removes its waker when dropped, because a hold may last for days and have many listeners.
-#[must_use = "futures do nothing unless polled"]
-pub(crate) struct Ended<'a> {
-    hold: &'a Hold,
-    key: ListenerKey,
-}
-
-impl Future for Ended<'_> {
-    type Output = ();
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        self.hold.poll_until(cx, self.key, |hold| !hold.is_valid())
-    }
-}
-
-impl Drop for Ended<'_> {
-    fn drop(&mut self) {
-        self.hold.listeners.remove(self.key);
-    }
 }
 
 impl fmt::Debug for Hold {

@@ -2,10 +2,10 @@
 //! other guard that was taken by hand counts for no task, because nothing notices if it is passed to another one.
 
 use std::collections::HashMap;
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::pin::Pin;
 use std::slice;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -102,27 +102,29 @@ impl Holds {
     /// A released hold is never lost. `self` belongs to the pinned future that runs the body.
     pub(crate) fn poll_lost(&self, cx: &mut Context<'_>) -> Poll<LockError> {
         let by = ListenerKey::Pinned(std::ptr::from_ref(self).addr());
+        self.poll_until(cx, by, Hold::is_lost)
+    }
+
+    pub(crate) fn ended(&self) -> Ended<'_> {
+        static KEYS: AtomicU64 = AtomicU64::new(0);
+        Ended {
+            holds: self,
+            key: ListenerKey::Numbered(KEYS.fetch_add(1, Ordering::Relaxed)),
+        }
+    }
+
+    fn poll_until(
+        &self,
+        cx: &mut Context<'_>,
+        key: ListenerKey,
+        over: impl Fn(&Hold) -> bool,
+    ) -> Poll<LockError> {
         let mut all = self.all().iter();
-        if let Some(hold) = all.find(|hold| hold.poll_lost(cx, by).is_ready()) {
+        if let Some(hold) = all.find(|hold| hold.poll_until(cx, key, &over).is_ready()) {
             return Poll::Ready(hold.lost_error());
         }
         self.watch();
         self.over().map_or(Poll::Pending, Poll::Ready)
-    }
-
-    pub(crate) async fn ended(&self) {
-        let mut ends: Vec<_> = self.all().iter().map(|hold| hold.ended()).collect();
-        poll_fn(|cx| {
-            let mut ends = ends.iter_mut();
-            if ends.any(|end| Pin::new(end).poll(cx).is_ready()) {
-                return Poll::Ready(());
-            }
-            self.watch();
-            self.bounds
-                .over()
-                .map_or(Poll::Pending, |_| Poll::Ready(()))
-        })
-        .await;
     }
 
     /// Makes the engine wake the tasks when a bound ends. Call this after their wakers are registered, and check the
@@ -130,7 +132,31 @@ impl Holds {
     fn watch(&self) {
         if self.bounds.start_watching() {
             let hold = self.first();
-            hold.local().watch(hold, &self.bounds);
+            hold.watch(&self.bounds);
+        }
+    }
+}
+
+/// Removes its wakers when dropped, because a hold may last for days and have many listeners.
+#[must_use = "futures do nothing unless polled"]
+pub(crate) struct Ended<'a> {
+    holds: &'a Holds,
+    key: ListenerKey,
+}
+
+impl Future for Ended<'_> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let is_over = |hold: &Hold| !hold.is_valid();
+        self.holds.poll_until(cx, self.key, is_over).map(drop)
+    }
+}
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        for hold in self.holds.all() {
+            hold.forget_listener(self.key);
         }
     }
 }

@@ -18,81 +18,66 @@ use crate::store::{Reply, Ticket as TicketId};
 
 const FOREIGN: Duration = Duration::from_secs(1);
 
-impl LockQueue {
-    pub(crate) fn release(self: &Arc<Self>, hold: &Arc<Hold>) {
-        self.end(hold, false, None);
+impl Hold {
+    pub(crate) fn release(self: &Arc<Self>) {
+        self.leave(false, None);
     }
 
     /// For a holder that did not use its grant: a granted signal is passed to the next waiter.
-    pub(crate) fn give_back(self: &Arc<Self>, hold: &Arc<Hold>) {
-        self.end(hold, true, None);
+    pub(crate) fn give_back(self: &Arc<Self>) {
+        self.leave(true, None);
     }
 
-    fn end(
-        self: &Arc<Self>,
-        hold: &Arc<Hold>,
-        returns: bool,
-        unlocker: Option<(Duration, &Unlocked)>,
-    ) -> bool {
-        let ended = self.step(|step| {
-            let valid = hold.end(step.now, step.wakes);
+    fn leave(self: &Arc<Self>, returns: bool, unlocker: Option<(Duration, &Unlocked)>) -> bool {
+        let left = self.local().step(|step| {
+            let valid = self.end(step.now, step.wakes);
             let unlocker = unlocker.map(|(time, promise)| (step.now.after(time), promise.clone()));
-            step.release(hold, valid, returns, unlocker);
+            step.release(self, valid, returns, unlocker);
         });
-        hold.finish();
-        ended.is_some()
+        self.finish();
+        left.is_some()
     }
 
     /// The result is the number of units that are free afterwards. If this process hands the lock on, it is known at
     /// once.
-    pub(crate) fn unlock(self: &Arc<Self>, hold: &Arc<Hold>) -> Unlocked {
-        self.end_confirmed(hold, false, self.member().settings().store_timeout())
+    pub(crate) fn unlock(self: &Arc<Self>) -> Unlocked {
+        self.leave_confirmed(false, self.local().store_timeout())
     }
 
-    /// The promise completes within a [`moment`](Self::moment).
-    pub(crate) fn give_back_confirmed(self: &Arc<Self>, hold: &Arc<Hold>) -> Unlocked {
-        self.end_confirmed(hold, true, self.moment())
+    /// The promise completes within a [`moment`](LockQueue::moment).
+    pub(crate) fn give_back_confirmed(self: &Arc<Self>) -> Unlocked {
+        self.leave_confirmed(true, self.local().moment())
     }
 
-    fn end_confirmed(
-        self: &Arc<Self>,
-        hold: &Arc<Hold>,
-        returns: bool,
-        store_timeout: Duration,
-    ) -> Unlocked {
+    fn leave_confirmed(self: &Arc<Self>, returns: bool, limit: Duration) -> Unlocked {
         let promise = Arc::new(Promise::new());
-        if !self.end(hold, returns, Some((store_timeout, &promise))) {
+        if !self.leave(returns, Some((limit, &promise))) {
             let _ = promise.complete(Ok(None), &mut DeferredWakes::default());
         }
         promise
     }
 
-    /// How long `try_lock` and similar calls wait for the store's answer.
-    fn moment(&self) -> Duration {
-        self.member().settings().store_timeout().min(BRIEF)
-    }
-
     /// Keeps the hold in the store, so that another client can adopt it. Returns `false` if the hold has already ended.
-    pub(crate) fn export(self: &Arc<Self>, hold: &Arc<Hold>) -> bool {
-        let over = self.step(|step| {
-            let index = step.find_hold(hold)?;
-            let ended = hold.end(step.now, step.wakes);
+    pub(crate) fn export(self: &Arc<Self>) -> bool {
+        let over = self.local().step(|step| {
+            let index = step.find_hold(self)?;
+            let ended = self.end(step.now, step.wakes);
             if ended && let Some(held) = step.state.tickets.remove(index).held_mut() {
                 held.fail_refreshers(step.wakes);
             }
             Some(ended)
         });
-        hold.finish();
+        self.finish();
         over.flatten() == Some(true)
     }
 
     /// Asks the store to renew the lease now. `None` if the hold is lost or released, like in the next functions.
-    pub(crate) fn renew(self: &Arc<Self>, hold: &Arc<Hold>) -> Option<Confirmed> {
+    pub(crate) fn renew(self: &Arc<Self>) -> Option<Confirmed> {
         let promise = Arc::new(Promise::new());
-        self.step(|step| {
-            let index = step.find_hold(hold)?;
+        self.local().step(|step| {
+            let index = step.find_hold(self)?;
             step.send(index);
-            let deadline = step.now.after(self.member().settings().store_timeout());
+            let deadline = step.now.after(step.queue.store_timeout());
             let ticket = &mut step.state.tickets[index];
             let counter = u64::from(ticket.log.count());
             ticket.held_mut()?.refreshers.push(Refresher {
@@ -104,42 +89,38 @@ impl LockQueue {
         })?
     }
 
-    pub(crate) fn downgrade(self: &Arc<Self>, hold: &Arc<Hold>, units: u32) -> Option<Confirmed> {
-        hold.downgrade(units);
-        self.renew(hold)
+    pub(crate) fn downgrade(self: &Arc<Self>, units: u32) -> Option<Confirmed> {
+        self.keep_units(units);
+        self.renew()
     }
 
-    pub(crate) fn refresh(
-        self: &Arc<Self>,
-        hold: &Arc<Hold>,
-        expire: Duration,
-    ) -> Option<Confirmed> {
-        if !hold.is_valid() {
+    pub(crate) fn refresh(self: &Arc<Self>, expire: Duration) -> Option<Confirmed> {
+        if !self.is_valid() {
             return None;
         }
-        hold.restart(Some(expire), Instant::now());
-        self.renew(hold)
+        self.expire_after(Some(expire), Instant::now());
+        self.renew()
     }
 
-    /// The call that has `hold` begins now, or waits for more locks.
-    pub(crate) fn restart(self: &Arc<Self>, hold: &Arc<Hold>, terms: Terms) {
+    /// The call that has this hold begins now, or waits for more locks.
+    pub(crate) fn restart(self: &Arc<Self>, terms: Terms) {
         let now = Instant::now();
-        hold.restart(terms.expire, now);
-        hold.keep(terms.at_least, now);
-        let (expires, renewal) = (hold.expires(), self.next_renewal_after(now));
-        if hold.valid() < renewal.min(expires) {
+        self.expire_after(terms.expire, now);
+        self.keep(terms.at_least, now);
+        let (expires, renewal) = (self.expires(), self.local().next_renewal_after(now));
+        if self.valid() < renewal.min(expires) {
             // The lease was requested only up to the old `expire`: the store must extend it before the next renewal.
-            self.renew(hold);
+            self.renew();
         } else if expires < renewal {
             // An empty transition makes the engine run at the end of the hold, to report the loss.
-            self.step(|_| {});
+            self.local().step(|_| {});
         }
     }
 
-    /// Makes the engine wake the listeners of `hold` also when one of `bounds` ends.
-    pub(crate) fn watch(self: &Arc<Self>, hold: &Arc<Hold>, bounds: &Bounds) {
-        self.step(|step| {
-            let index = step.find_hold(hold)?;
+    /// Makes the engine wake the listeners also when one of `bounds` ends.
+    pub(crate) fn watch(self: &Arc<Self>, bounds: &Bounds) {
+        self.local().step(|step| {
+            let index = step.find_hold(self)?;
             let watched = &mut step.state.tickets[index].held_mut()?.bounds;
             watched.retain(|known| known.strong_count() > 0);
             for bound in bounds.all().iter().map(Arc::downgrade) {
@@ -149,6 +130,13 @@ impl LockQueue {
             }
             Some(())
         });
+    }
+}
+
+impl LockQueue {
+    /// How long `try_lock` and similar calls wait for the store's answer.
+    fn moment(&self) -> Duration {
+        self.store_timeout().min(BRIEF)
     }
 }
 
@@ -195,7 +183,7 @@ impl Transition<'_> {
             return;
         };
         // The store may have granted the ticket again since, with another signal, which was not used.
-        let used = valid && !returns && hold.grant().signal().is_some();
+        let used = valid && !returns && hold.grant().signal.is_some();
         let leaving = Leaving {
             held: valid,
             used: used.then(|| hold.grant().token / TOKENS_OF_A_GRANT),
@@ -339,25 +327,6 @@ impl Transition<'_> {
                         tracing::warn!(target: HOLD, %name, %error, others, "release failed, trying again");
                     });
                 }
-            }
-        }
-    }
-
-    pub(super) fn due_leaving(&mut self) {
-        let spared = self.state.spared;
-        for index in 0..self.state.tickets.len() {
-            let ticket = &mut self.state.tickets[index];
-            let again = ticket.again;
-            let TicketState::Leaving(leaving) = &mut ticket.state else {
-                continue;
-            };
-            let over = |deadline: Instant| deadline.max(spared) <= self.now;
-            let late = leaving.unlocker.take_if(|unlocker| over(unlocker.0));
-            if again <= self.now {
-                self.send(index);
-            }
-            if late.is_some() {
-                self.answer_unlocker(late, Err(self.unavailable(self.silence(None))));
             }
         }
     }

@@ -1,7 +1,6 @@
 //! [`LockQueue`]: the state of one name in this process, and the frame of every transition.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,12 +25,6 @@ pub(crate) struct OpenClient(pub(crate) Arc<Member>);
 impl Drop for OpenClient {
     fn drop(&mut self) {
         self.0.orphan();
-    }
-}
-
-impl fmt::Debug for OpenClient {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("OpenClient").field(&self.0.id()).finish()
     }
 }
 
@@ -138,6 +131,10 @@ impl LockQueue {
         self.member.settings().lease()
     }
 
+    pub(super) fn store_timeout(&self) -> Duration {
+        self.member.settings().store_timeout()
+    }
+
     pub(super) fn lease_of(&self, terms: Terms) -> Duration {
         let lease = self.lease();
         terms.expire.map_or(lease, |expire| expire.min(lease))
@@ -218,7 +215,7 @@ impl Transition<'_> {
         let due = self.next_due();
         if self.state.armed.is_none_or(|armed| due < armed) {
             self.state.armed = Some(due);
-            self.queue.member.timers().arm(due, self.queue);
+            self.queue.member.timers.arm(due, self.queue);
         }
     }
 
@@ -259,13 +256,5 @@ impl Transition<'_> {
             self.wakes
                 .observe(move || observer.record(metric, &op, took));
         }
-    }
-}
-
-impl fmt::Debug for LockQueue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LockQueue")
-            .field("name", &self.name)
-            .finish_non_exhaustive()
     }
 }

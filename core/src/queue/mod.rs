@@ -34,4 +34,4 @@ pub(crate) use hold::Hold;
 pub(crate) use holds::{Holds, Stay, held_by_hand};
 pub(crate) use lock_queue::{Answered, LockQueue, Member, OpenClient};
 pub(crate) use ticket::{Confirmed, Unlocked};
-pub(crate) use waiter::{Past, Patience, Requester, Want};
+pub(crate) use waiter::{Patience, Requester, Want};

@@ -14,9 +14,6 @@ const TOGETHER: usize = 64;
 
 impl Transition<'_> {
     pub(super) fn match_tickets(&mut self) {
-        if self.match_first() {
-            return;
-        }
         let wanted = self.wanted();
         if wanted == 0 && self.keeps_spare() {
             let waiting = self.state.tickets.iter_mut();
@@ -112,28 +109,6 @@ impl Transition<'_> {
             let since = since.map_or(self.now, |before| before.1);
             self.begin_waiting(waiter, since);
         }
-    }
-
-    /// The usual case: one ticket waits, and the first waiter excludes all others.
-    fn match_first(&mut self) -> bool {
-        let State {
-            waiters,
-            tickets,
-            owners,
-            ..
-        } = &mut *self.state;
-        let waiting = tickets.iter_mut();
-        let mut waiting = waiting.filter(|ticket| ticket.waiting().is_some());
-        let (Some(ticket), None, Some(first)) = (waiting.next(), waiting.next(), waiters.front())
-        else {
-            return false;
-        };
-        let share = &first.want.share;
-        let matches = share.units == share.capacity && !*owners && ticket.may_serve(first);
-        if matches && let Some(waiting) = ticket.waiting_mut() {
-            waiting.is_for(first);
-        }
-        matches
     }
 
     /// How many of the first waiters should have a ticket; at least one, if there is a waiter.

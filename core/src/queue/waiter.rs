@@ -1,4 +1,4 @@
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::hold::Hold;
@@ -8,7 +8,6 @@ use crate::base::error::LockError;
 use crate::base::task::{Home, TaskId};
 use crate::base::wait::{DeferredWakes, Promise};
 use crate::lease::Terms;
-use crate::member::deadlock::TaskWait;
 use crate::store::{Owner, Share, SharedStr};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,12 +54,6 @@ impl Patience {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Past {
-    pub(crate) waited: Duration,
-    pub(crate) attempts: u32,
-}
-
 #[derive(Clone, Debug)]
 pub(crate) struct Want {
     pub(crate) share: Share,
@@ -72,7 +65,9 @@ pub(crate) struct Want {
     /// After its registration the waiter must never leave the store's queue, because a notification reaches only the
     /// waiters that are queued when it is sent.
     pub(crate) relies: bool,
-    pub(crate) past: Past,
+    /// Of the requests that this one continues, like `attempts`.
+    pub(crate) waited: Duration,
+    pub(crate) attempts: u32,
     pub(crate) by: Requester,
 }
 
@@ -104,8 +99,6 @@ pub(crate) struct Waiter {
     /// For a waiter that relies on its place: the store has queued it, or it no longer needs a place.
     pub(super) registered: Promise<()>,
     pub(super) warned: Warned,
-    /// Only set if the task of the call holds locks.
-    pub(super) nested: OnceLock<Arc<TaskWait>>,
 }
 
 impl Waiter {
@@ -121,12 +114,11 @@ impl Waiter {
             promise: Promise::new(),
             registered: Promise::new(),
             warned: Warned::default(),
-            nested: OnceLock::new(),
         })
     }
 
     pub(super) fn waited(&self, now: Instant) -> Duration {
-        self.want.past.waited + self.started.until(now)
+        self.want.waited + self.started.until(now)
     }
 
     /// The request with which the caller continues after `attempts` attempts. If no time or no retry is left, it takes
@@ -147,13 +139,10 @@ impl Waiter {
             Patience::Poll { .. } => Patience::NONE,
             patience @ (Patience::Queue(None) | Patience::Once { .. }) => patience,
         };
-        let past = Past {
-            waited: self.waited(now),
-            attempts: self.want.past.attempts.saturating_add(attempts),
-        };
         Want {
             patience,
-            past,
+            waited: self.waited(now),
+            attempts: self.want.attempts.saturating_add(attempts),
             ..self.want.clone()
         }
     }

@@ -57,7 +57,7 @@ impl Transition<'_> {
                 continue;
             }
             let name = self.queue.name().clone();
-            let (meta, waiters) = (hold.grant().meta.clone(), self.state.waiters.len());
+            let (meta, waiters) = (hold.want().meta.clone(), self.state.waiters.len());
             let (token, left) = (hold.grant().token, hold.expires_in(self.now));
             self.wakes.report(move || {
                 let holder = CallerPlace(&meta);
@@ -156,7 +156,7 @@ impl Transition<'_> {
             next = Some(next.map_or(look, |next| look.min(next)));
             if waited >= after && stuck.is_none() {
                 let home = Some(Home::Workers(runtime));
-                let is_held = |hold: &&Arc<Hold>| hold.grant().home == home && hold.is_valid();
+                let is_held = |hold: &&Arc<Hold>| hold.want().by.home == home && hold.is_valid();
                 let hold = self.holds().find(is_held);
                 stuck = hold.and_then(|hold| Some((waiter, hold.clone(), all_blocked(runtime)?)));
             }
@@ -170,7 +170,7 @@ impl Transition<'_> {
         if std::mem::replace(&mut self.state.warned_of, token) != token {
             let (name, meta) = (self.queue.name().clone(), waiter.want.meta.clone());
             self.wakes.report(move || {
-                let (holder, site) = (CallerPlace(&hold.grant().meta), CallerPlace(&meta));
+                let (holder, site) = (CallerPlace(&hold.want().meta), CallerPlace(&meta));
                 tracing::warn!(target: ACQUIRE, %name, %holder, %site, workers, "a lock may never be released: all worker threads of its holder's runtime are blocked by calls that wait for locks; use the async methods in async code, or `spawn_blocking`");
             });
         }

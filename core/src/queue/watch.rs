@@ -27,7 +27,6 @@ pub(crate) struct Watch {
 
 impl Watch {
     /// `None` if neither a subscriber nor an observer wants reports. `meta` identifies the caller.
-    #[inline]
     pub(crate) fn begin(
         member: &Member,
         labels: LockLabels,
@@ -39,17 +38,6 @@ impl Watch {
         if observer.is_none() && !spans_are_on() {
             return None;
         }
-        Self::begun(observer, labels, name, meta, may_wait)
-    }
-
-    #[cold]
-    fn begun(
-        observer: Option<&SharedObserver>,
-        labels: LockLabels,
-        name: &dyn fmt::Display,
-        meta: &str,
-        may_wait: bool,
-    ) -> Option<Box<Self>> {
         let span = tracing::debug_span!(
             target: ACQUIRE,
             "lock.acquire",
@@ -104,7 +92,7 @@ impl Watch {
         if !self.span.is_disabled() {
             self.span
                 .record("token", grants().map(|grant| grant.token).max());
-            if let Some(behind) = grants().find_map(|grant| grant.behind()) {
+            if let Some(behind) = grants().find_map(|grant| grant.behind.as_ref()) {
                 self.span.record("holder", display(CallerPlace(behind)));
             }
         }

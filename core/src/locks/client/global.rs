@@ -98,7 +98,7 @@ impl Client {
     /// Like [`client`], without cloning the global one.
     #[inline]
     pub(crate) fn in_force(caller: &Caller) -> Result<Cow<'static, Self>, LockError> {
-        if let Some(open) = caller.scope() {
+        if let Some(open) = &caller.scope {
             return Ok(Cow::Owned(Self { open: open.clone() }));
         }
         // A forked child without a client of its own finds that of its parent, whose calls fail with `Forked`.

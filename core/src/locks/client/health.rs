@@ -109,7 +109,7 @@ impl Client {
         let accepts_calls = member.is_open();
         let connected = self.is_connected();
         let closed_for = member
-            .links()
+            .links
             .longest_closing(now)
             .and_then(|closing| closing.left(now));
         let servers = member.store().servers();
@@ -118,7 +118,7 @@ impl Client {
             _ => connected && closed_for.is_none(),
         };
         let load = member.load();
-        let last = member.links().last_error();
+        let last = member.links.last_error();
         Health {
             ready: accepts_calls && grants,
             accepts_calls,
@@ -139,7 +139,7 @@ impl Client {
     /// cluster. Sends nothing and does not wait. `false` after the client was shut down.
     #[must_use]
     pub fn is_connected(&self) -> bool {
-        self.member().check().is_ok() && self.member().links().are_up()
+        self.member().check().is_ok() && self.member().links.are_up()
     }
 
     /// Sends a ping to the store, and returns how long the answer took. With several servers, this is the time of the
@@ -190,7 +190,7 @@ impl Client {
 
     /// Names that are never in use: one of each node. Names of users never begin with a colon.
     fn ping_names(&self) -> Vec<Name> {
-        let (store, nodes) = (self.member().store(), self.member().links().nodes());
+        let (store, nodes) = (self.member().store(), self.member().links.nodes());
         let mut found = HashSet::new();
         let names = (0..MOST_PINGS).map(|number| Name::from_escaped(&format!(":ping{number}")));
         let names = names.filter(|name| found.insert(store.node(name)));

@@ -42,7 +42,7 @@ impl Client {
     /// ```
     #[must_use]
     pub fn lock_order(&self) -> Vec<OrderEdge> {
-        self.member().order().edges()
+        self.member().order.edges()
     }
 
     /// Fails a test if this client knows locks that are taken in opposite orders. Two calls that run one after the
@@ -76,14 +76,14 @@ impl Client {
     /// ```
     #[track_caller]
     pub fn assert_lock_order(&self) {
-        check(self.member().order().circles());
+        check(self.member().order.circles());
     }
 }
 
 /// The lock order of all clients of this process that still exist: see [`Client::lock_order`].
 #[must_use]
 pub fn lock_order() -> Vec<OrderEdge> {
-    let edges = |member: Arc<Member>| member.order().edges();
+    let edges = |member: Arc<Member>| member.order.edges();
     members().into_iter().flat_map(edges).collect()
 }
 
@@ -107,6 +107,6 @@ pub fn lock_order() -> Vec<OrderEdge> {
 #[track_caller]
 pub fn assert_lock_order() {
     let members = members();
-    let circles = members.iter().flat_map(|member| member.order().circles());
+    let circles = members.iter().flat_map(|member| member.order.circles());
     check(circles.collect());
 }

@@ -15,8 +15,8 @@ use crate::locks::client::Client;
 use crate::locks::handle::{AcquireTarget, Guard, Handle, Holding};
 use crate::locks::mutex::MutexGuard;
 use crate::observe::BY_HAND;
-use crate::queue::{Acquire, Answered, Hold, Past, Patience, Want, Watch};
-use crate::store::{Meta, Op, Owner, Share, Signal, Ticket};
+use crate::queue::{Acquire, Answered, Hold, Patience, Want, Watch};
+use crate::store::{Meta, Op, Share, Signal, Ticket};
 
 /// Lets the holder of a [`Mutex`](crate::Mutex) wait until any process reports a change of the protected resource.
 ///
@@ -263,29 +263,20 @@ impl Condvar {
 }
 
 fn take_again(released: &Hold, blocking: bool) -> Result<Acquire, LockError> {
-    let grant = released.grant();
-    let share = Share {
-        owner: Owner::in_store(grant.owner()),
-        kind: grant.lock,
-        units: grant.units,
-        capacity: grant.capacity,
-    };
     let member = released.local().member();
     let caller = Caller::current(blocking);
+    let before = released.want();
     let mut want = Want {
-        share,
-        owner: grant.owner().cloned(),
-        terms: released.terms(),
         patience: Patience::Queue(None),
         // The task may hold other locks than at the first call.
-        meta: Meta::holding(&grant.meta, &[]),
-        label: grant.label,
-        relies: false,
-        past: Past::default(),
+        meta: Meta::holding(&before.meta, &[]),
+        waited: Duration::ZERO,
+        attempts: 0,
         by: caller.requester(),
+        ..before.clone()
     };
     caller.sign(&mut want, released.client_id(), &[]);
     let name = released.name();
-    let watch = Watch::begin(member, grant.labels(), name, &want.meta, true);
+    let watch = Watch::begin(member, released.labels(), name, &want.meta, true);
     Acquire::call(Acquire::enter(member, name, &mut want), watch)
 }

@@ -114,7 +114,7 @@ macro_rules! single_guard_methods {
             /// How long the call waited for the lock.
             #[must_use]
             pub fn waited(&self) -> std::time::Duration {
-                self.holding.first().grant().waited
+                self.holding.first().waited()
             }
 
             /// The number of times that the call asked the store for the lock.

@@ -113,7 +113,7 @@ impl Holding {
 
     pub(crate) fn restart(&self, terms: Terms) {
         for hold in self.holds.all().iter() {
-            hold.local().restart(hold, terms);
+            hold.restart(terms);
         }
     }
 
@@ -136,7 +136,7 @@ impl Holding {
     pub(crate) async fn refresh(&self, expire: Duration) -> Result<(), LockError> {
         self.holds.restart_bounds(expire)?;
         let refresh = |hold: &Arc<Hold>| {
-            let confirmed = hold.local().refresh(hold, expire);
+            let confirmed = hold.refresh(expire);
             confirmed.ok_or_else(|| hold.lost_error())
         };
         let sent: Result<Vec<Confirmed>, _> = self.holds.all().iter().map(refresh).collect();
@@ -170,8 +170,7 @@ impl Holding {
     pub(crate) fn give_back(mut self) -> Option<Unlocked> {
         self.left = true;
         let hold = self.first();
-        hold.unshare()
-            .then(|| hold.local().give_back_confirmed(hold))
+        hold.unshare().then(|| hold.give_back_confirmed())
     }
 
     /// Releases the only hold. Promises the store's answer if this was the last guard.
@@ -193,8 +192,8 @@ impl Drop for Holding {
             // A waker or a subscriber that panics must not keep the other locks.
             let released = catch_unwind(AssertUnwindSafe(|| {
                 match returns {
-                    true => hold.local().give_back(hold),
-                    false => hold.local().release(hold),
+                    true => hold.give_back(),
+                    false => hold.release(),
                 }
                 if !self.unused {
                     tracing::debug!(target: HOLD, name = %hold.name(), held = ?hold.held(), "lock released");
@@ -209,5 +208,5 @@ impl Drop for Holding {
 }
 
 fn leave(hold: &Arc<Hold>) -> Option<Unlocked> {
-    hold.unshare().then(|| hold.local().unlock(hold))
+    hold.unshare().then(|| hold.unlock())
 }

@@ -59,8 +59,7 @@ impl Handle {
 
     /// Asks the store whether the lock is still held, by renewing its lease. `None` if no valid hold is found here.
     pub(crate) fn confirm(&self) -> Result<Option<Confirmed>, LockError> {
-        let renew = |holds: Holds| holds.first().local().renew(holds.first());
-        Ok(self.held_here()?.and_then(renew))
+        Ok(self.held_here()?.and_then(|holds| holds.first().renew()))
     }
 
     pub(crate) fn refresh(&self, expire: Duration) -> Result<Confirmed, LockError> {
@@ -69,13 +68,12 @@ impl Handle {
         };
         holds.restart_bounds(expire)?;
         let hold = holds.first();
-        let confirmed = hold.local().refresh(hold, expire);
+        let confirmed = hold.refresh(expire);
         confirmed.ok_or_else(|| hold.lost_error())
     }
 
     pub(crate) fn unlock(&self) -> Result<Option<Unlocked>, LockError> {
-        let unlock = |holds: Holds| holds.first().local().unlock(holds.first());
-        Ok(self.held_here()?.map(unlock))
+        Ok(self.held_here()?.map(|holds| holds.first().unlock()))
     }
 }
 

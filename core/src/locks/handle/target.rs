@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::slice;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::{Holding, Last, Options, Reentry, Taking};
 use crate::base::error::{LockError, LockKind};
@@ -11,7 +12,7 @@ use crate::caller::Caller;
 use crate::lease::Terms;
 use crate::locks::client::Client;
 use crate::observe::LockLabels;
-use crate::queue::{Acquire, Answered, Hold, Holds, Past, Patience, Want, Watch};
+use crate::queue::{Acquire, Answered, Hold, Holds, Patience, Want, Watch};
 use crate::store::{Meta, Op, Owner, Share, SharedStr};
 
 #[derive(Clone, Debug)]
@@ -78,7 +79,7 @@ impl<'a> AcquireTarget<'a> {
         label: &'static str,
         names: impl IntoIterator<Item = &'n Name, IntoIter: Clone>,
     ) {
-        let order = self.client.member().order();
+        let order = &self.client.member().order;
         let held = caller.holds().map(|hold| hold.in_order());
         order.note(held, (label, &*self.meta), names.into_iter());
     }
@@ -106,13 +107,13 @@ impl<'a> AcquireTarget<'a> {
     ) -> Result<Option<Holding>, LockError> {
         let reentry = reentry.of(self.client.member().settings());
         let hold = holds.first();
-        let found = hold.grant();
+        let found = &hold.want().share;
         if found.capacity != share.capacity {
             let expected = (share.kind, share.capacity);
-            let found = (found.lock, found.capacity);
+            let found = (found.kind, found.capacity);
             return Err(LockError::mismatch(self.name.to_string(), expected, found));
         }
-        let shares = match (self.owner, hold.grant().owner()) {
+        let shares = match (self.owner, &hold.want().owner) {
             (Some(owner), Some(other)) => owner == other,
             _ => reentry == Reentry::Enters,
         };
@@ -151,7 +152,8 @@ impl<'a> AcquireTarget<'a> {
             meta: self.meta.clone(),
             label,
             relies: false,
-            past: Past::default(),
+            waited: Duration::ZERO,
+            attempts: 0,
             by: caller.requester(),
         };
         if let Some(owner) = self.owner {

@@ -339,7 +339,7 @@ impl<'a> Call<'a> {
         // Without a handle, the guard belongs to an attribute's body.
         if self.targets[0].last.is_some() {
             let stays = self.options.reentry == Reentry::Enters;
-            holding.taken_by(TaskId::current(self.caller.is_blocking()), stays);
+            holding.taken_by(TaskId::current(self.caller.blocking), stays);
         }
         let handles = self.targets.iter();
         MultiGuard {

@@ -84,7 +84,7 @@ impl MutexGuard {
     pub fn into_ticket(self) -> Result<Ticket, LockError> {
         self.check()?;
         let hold = self.holding.first();
-        if !hold.local().export(hold) {
+        if !hold.export() {
             return Err(hold.lost_error());
         }
         Ok(Ticket {

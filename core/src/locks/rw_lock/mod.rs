@@ -292,7 +292,7 @@ impl RwLockWriteGuard {
     pub async fn downgrade(self) -> Result<RwLockReadGuard, LockError> {
         let hold = self.holding.first();
         if !hold.is_shared()
-            && let Some(confirmed) = hold.local().downgrade(hold, Share::READER.units)
+            && let Some(confirmed) = hold.downgrade(Share::READER.units)
         {
             let _ = confirmed.wait().await;
         }

@@ -32,8 +32,7 @@ impl Permit {
     /// The [signalled](super::Semaphore::signal) token, if the permit is a token.
     #[must_use]
     pub fn token(&self) -> Option<&str> {
-        let signal = self.holding.first().grant().signal();
-        signal.map(|token| &**token)
+        self.holding.first().grant().signal.as_deref()
     }
 
     /// Releases the permits, and waits for the store to confirm. Returns how many permits are free afterwards, tokens
@@ -73,5 +72,5 @@ async fn free_while_shared(hold: &Arc<Hold>) -> Result<u32, LockError> {
     let member = hold.local().member();
     let asked = member.with_queue(hold.name(), |local| local.query(&Op::Inspect))?;
     let record = asked.wait().await?.into_record();
-    Ok(free(&record, hold.grant().capacity))
+    Ok(free(&record, hold.want().share.capacity))
 }

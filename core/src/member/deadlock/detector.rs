@@ -26,7 +26,6 @@ const PATIENT: u32 = 4;
 const REMEMBERED: usize = 64;
 const LONGEST: Duration = Duration::from_secs(60);
 
-#[derive(Debug)]
 pub(crate) struct Detector {
     client: u64,
     engine: Arc<dyn Engine>,
@@ -34,7 +33,7 @@ pub(crate) struct Detector {
     rounds: AtomicU64,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct State {
     due: BTreeSet<(Instant, WaitId)>,
     looks: HashMap<WaitId, Look>,
@@ -44,7 +43,7 @@ struct State {
     questions: VecDeque<(MemberId, u64)>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Look {
     wait: Weak<TaskWait>,
     /// Of its entry in `due`: the next search, or the end of a round.

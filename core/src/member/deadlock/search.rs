@@ -13,7 +13,6 @@ use crate::store::{MemberId, NameRecord, Ticket};
 /// In one round. Waits for further names count as waits that will end.
 const MOST_NAMES: usize = 256;
 
-#[derive(Debug)]
 pub(crate) enum Todo {
     Inspect {
         round: u64,
@@ -30,7 +29,6 @@ pub(crate) enum Todo {
     },
 }
 
-#[derive(Debug)]
 pub(super) struct Search {
     pub(super) root: WaitId,
     /// So that answers to another round are ignored.

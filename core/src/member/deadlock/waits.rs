@@ -1,7 +1,6 @@
 //! The waits of this process whose tasks hold locks, of all clients.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::{Arc, Mutex, Weak};
 
 use super::graph::{Wait, WaitId, WaitingHold};
@@ -121,12 +120,4 @@ pub(super) fn waits_of(client: u64, engine: &dyn Engine, ticket: Ticket) -> Opti
         }
     }
     held
-}
-
-impl fmt::Debug for TaskWait {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TaskWait")
-            .field("id", &self.id)
-            .finish_non_exhaustive()
-    }
 }

@@ -8,10 +8,11 @@ use super::*;
 use crate::base::clock::by_hand;
 use crate::base::error::LockKind;
 use crate::config::Config;
+use crate::lease::Terms;
 use crate::member::NameQueue;
-use crate::queue::{Holds, Member, Want};
-use crate::store::Ticket;
+use crate::queue::{Holds, Member, Patience, Requester};
 use crate::store::memory::MemoryStore;
+use crate::store::{Share, Ticket};
 
 fn held() -> Arc<Hold> {
     of(1, 1)
@@ -27,23 +28,28 @@ fn of(units: u32, capacity: u32) -> Arc<Hold> {
         ticket: Ticket::random(),
         token: 1,
         valid: now.after(Duration::from_secs(60)),
-        waited: Duration::ZERO,
         whole: false,
         attempts: 1,
+        local: false,
+        signal: None,
+        behind: None,
+    };
+    let want = Want {
+        share: Share {
+            kind: LockKind::RwLock,
+            ..Share::of(units, capacity)
+        },
+        owner: None,
+        terms: Terms::default(),
+        patience: Patience::Queue(None),
         meta: "h 1 s".into(),
         label: crate::observe::BY_HAND,
-        local: false,
-        home: None,
-        lock: LockKind::RwLock,
-        units,
-        capacity,
-        rare: None,
+        relies: false,
+        waited: Duration::ZERO,
+        attempts: 0,
+        by: Requester::default(),
     };
-    let terms = Terms {
-        expire: None,
-        at_least: Duration::ZERO,
-    };
-    Hold::new(local, grant, terms, now)
+    Hold::new(local, Waiter::new(want, now), grant, now)
 }
 
 /// Each call makes these values, and copies the hold once, so they must stay small. The limits are for a 64-bit
@@ -109,8 +115,9 @@ fn who_looks_for_the_end_leaves_no_waker_behind() {
         fn wake(self: Arc<Self>) {}
     }
     let hold = held();
+    let holds = Holds::from(hold.clone());
     for _ in 0..10 {
-        let mut ended = Box::pin(hold.ended());
+        let mut ended = Box::pin(holds.ended());
         // A future may move from one task to another.
         for _ in 0..2 {
             let waker = Waker::from(Arc::new(Task));
@@ -157,10 +164,10 @@ fn what_was_given_back_is_known_and_does_not_come_again() {
     let hold = of(5, 8);
     assert_eq!((hold.units(), hold.weight()), (5, 5));
     assert_eq!(hold.given_back(), None);
-    hold.downgrade(2);
+    hold.keep_units(2);
     assert_eq!((hold.units(), hold.weight()), (2, 2));
     assert_eq!(hold.given_back(), Some(2));
-    hold.downgrade(4);
+    hold.keep_units(4);
     assert_eq!(hold.given_back(), Some(2));
 }
 

@@ -8,6 +8,7 @@ use super::check;
 use super::process::{Cluster, Process, beside_each_other};
 use super::section::{Shape, inside, roll, wait, want};
 use crate::locks::handle::Holding;
+use crate::queue::Holds;
 use crate::store::{Op, Share};
 
 #[test]
@@ -83,7 +84,7 @@ fn a_lock_that_is_broken_goes_to_the_next_one_and_its_holder_learns_of_it() {
             inside(&hold, &cluster.witness);
             // From here on, another caller may hold the lock before this holder notices the loss.
             broken_while(cluster.any(), || {
-                shuttle::future::block_on(hold.ended());
+                shuttle::future::block_on(Holds::from(hold.clone()).ended());
                 assert!(hold.is_lost());
             });
             drop(Holding::new(hold));
@@ -113,7 +114,9 @@ fn a_holder_alone_learns_that_its_lock_is_broken() {
         let cluster = Cluster::of(1);
         let process = &cluster.processes[0];
         let hold = wait(process.enter(&want(Share::MUTEX)).unwrap()).unwrap();
-        broken_while(process, || shuttle::future::block_on(hold.ended()));
+        broken_while(process, || {
+            shuttle::future::block_on(Holds::from(hold.clone()).ended())
+        });
         assert!(hold.is_lost());
         drop(Holding::new(hold));
         cluster.end();

@@ -68,7 +68,7 @@ impl Cluster {
     pub(super) fn pass(&self, time: Duration) {
         by_hand::set(Instant::now().after(time));
         for process in &self.processes {
-            process.member.timers().interrupt();
+            process.member.timers.interrupt();
         }
     }
 
@@ -144,7 +144,7 @@ fn engine(member: &Arc<Member>, store: &MemoryStore, driver: Driver) {
     let ticks = async {
         while !member.is_closed() {
             member.tick();
-            member.timers().wait(None).await;
+            member.timers.wait(None).await;
         }
         store.close();
     };

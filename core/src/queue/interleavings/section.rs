@@ -14,7 +14,7 @@ use crate::base::error::{LockError, LossCause};
 use crate::base::wait::block_on;
 use crate::lease::Terms;
 use crate::locks::handle::Holding;
-use crate::queue::{Acquire, Hold, Past, Patience, Requester, Want};
+use crate::queue::{Acquire, Hold, Patience, Requester, Want};
 use crate::store::{Owner, Share};
 
 /// A request without a limit for the wait.
@@ -30,7 +30,8 @@ pub(super) fn want(share: Share) -> Want {
         meta: "h 1 s".into(),
         label: crate::observe::BY_HAND,
         relies: false,
-        past: Past::default(),
+        waited: Duration::ZERO,
+        attempts: 0,
         by: Requester::default(),
     }
 }

@@ -10,7 +10,7 @@ use super::check;
 use super::process::{Cluster, beside_each_other};
 use super::section::{Shape, inside, leave, roll, wait};
 use crate::base::error::LockError;
-use crate::queue::{Patience, Want};
+use crate::queue::{Holds, Patience, Want};
 use crate::store::Share;
 
 /// An upper limit for the steps of the clock; no test needs as many.
@@ -78,8 +78,8 @@ fn deadlines_and_leases_end_and_the_next_one_goes_on() {
                     Ok(hold) => {
                         inside(&hold, &cluster.witness);
                         // If the hold has an `expire`, it is kept until it is lost.
-                        if hold.terms().expire.is_some() {
-                            shuttle::future::block_on(hold.ended());
+                        if hold.want().terms.expire.is_some() {
+                            shuttle::future::block_on(Holds::from(hold.clone()).ended());
                             assert!(hold.is_lost());
                         }
                         leave(hold);

@@ -49,7 +49,7 @@ impl Witness {
     /// Records that a caller has `hold` and begins its section.
     pub(super) fn enters(&self, hold: &Arc<Hold>) {
         self.check_calm(hold);
-        let grant = hold.grant();
+        let (grant, want) = (hold.grant(), hold.want());
         let (others, grown) = {
             let mut seen = self.seen.lock().unwrap();
             let others = seen.inside.clone();
@@ -57,26 +57,25 @@ impl Witness {
             seen.served += 1;
             // Holders of the same owner share a token.
             let grown = grant.token > seen.last_token
-                || grant.token == seen.last_token && grant.owner().is_some();
+                || grant.token == seen.last_token && want.owner.is_some();
             seen.last_token = grant.token.max(seen.last_token);
             self.check_budget(&mut seen, hold);
             (others, grown)
         };
         // All these holds were granted before the first check below, and a hold that has ended never becomes valid again.
         // So all holds that a check finds valid were valid at the same time: at the first check.
-        let another =
-            |other: &&Arc<Hold>| grant.owner().is_none() || other.grant().owner() != grant.owner();
+        let another = |other: &&Arc<Hold>| want.owner.is_none() || other.want().owner != want.owner;
         let valid = others
             .iter()
             .filter(another)
             .filter(|other| other.is_valid());
         let taken: u32 = valid.map(|other| other.weight()).sum();
         if hold.is_valid() {
-            let fits = taken + hold.weight() <= grant.capacity;
+            let fits = taken + hold.weight() <= want.share.capacity;
             assert!(fits, "too many hold: {hold:?} beside {others:?}");
             // If several callers hold at the same time, the witness may see a later grant first.
             assert!(
-                grown || grant.capacity > 1,
+                grown || want.share.capacity > 1,
                 "the fencing token of {hold:?} did not grow"
             );
         }

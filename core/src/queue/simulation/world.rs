@@ -15,7 +15,7 @@ use crate::base::wait::{DeferredWakes, lock};
 use crate::config::Config;
 use crate::lease::Terms;
 use crate::queue::{Hold, Member};
-use crate::queue::{Past, Patience, Requester, Want};
+use crate::queue::{Patience, Requester, Want};
 use crate::store::memory::state::State;
 use crate::store::{Events, Lease, MemberId, Op, Ticket};
 use crate::testing::Dice;
@@ -132,7 +132,8 @@ impl World {
             meta: "h 1 s".into(),
             label: crate::observe::BY_HAND,
             relies: false,
-            past: Past::default(),
+            waited: Duration::ZERO,
+            attempts: 0,
             by: Requester::default(),
         };
         self.note(format!("{index} enters, {patience:?}, {expire:?}"));
@@ -231,22 +232,22 @@ impl World {
             47..=49 if !self.nodes[index].holds.is_empty() => {
                 let hold = self.nodes[index].holds[0].clone();
                 let renewal = if self.calm || self.dice.chance(50) {
-                    hold.local().renew(&hold)
+                    hold.renew()
                 } else {
                     let expire = Duration::from_millis(self.dice.roll(8000) as u64 + 10);
                     self.note(format!(
                         "{index} refreshes {} for {expire:?}",
                         hold.grant().token
                     ));
-                    hold.local().refresh(&hold, expire)
+                    hold.refresh(expire)
                 };
                 self.nodes[index].renewals.extend(renewal);
             }
             57 if !self.nodes[index].old.is_empty() => {
                 // Another caller may have the ticket of this hold by now.
                 let old = self.nodes[index].old.swap_remove(0);
-                old.local().release(&old);
-                assert!(old.local().renew(&old).is_none());
+                old.release();
+                assert!(old.renew().is_none());
             }
             50..=51 if !self.nodes[index].holds.is_empty() => {
                 let hold = self.nodes[index].holds[0].clone();
@@ -294,16 +295,16 @@ impl World {
         }
         self.nodes[index].old.push(hold.clone());
         if held && self.dice.chance(20) {
-            hold.local().give_back(hold);
+            hold.give_back();
             return;
         }
         if held {
             self.consume(hold);
         }
         if self.dice.chance(50) {
-            hold.local().release(hold);
+            hold.release();
         } else {
-            let unlocked = hold.local().unlock(hold);
+            let unlocked = hold.unlock();
             self.nodes[index].unlocks.push((unlocked, held));
         }
     }

@@ -42,6 +42,7 @@ fn elsewhere(units: u32) -> Want {
 #[track_caller]
 fn is_refused(rig: &Rig, want: &Want) {
     let entered = rig.member.with_queue(&rig.name, |local| local.enter(want));
+    let entered = entered.map(|entered| entered.map(drop));
     assert!(
         matches!(&entered, Ok(Err(LockError::Deadlock { cycle }))
             if cycle.len() == 1 && cycle[0].holds == "queue:name" && cycle[0].waits_for == "queue:name"),

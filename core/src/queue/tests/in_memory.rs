@@ -53,7 +53,7 @@ impl Free {
 
     pub(super) fn release(&self, hold: &Arc<Hold>) {
         assert!(hold.unshare());
-        hold.local().release(hold);
+        hold.release();
     }
 
     pub(super) fn pass(&mut self, time: Duration) {
@@ -132,7 +132,7 @@ fn a_short_expire_is_looked_at_in_time() {
         at_least: Duration::ZERO,
     };
     let hold = free.take(&want);
-    let next = free.member.timers().next().unwrap();
+    let next = free.member.timers.next().unwrap();
     assert!(next <= free.now.after(SECOND / 10), "{next:?}");
     free.pass(SECOND / 10);
     free.member.tick();
@@ -185,7 +185,7 @@ fn a_guard_that_outlived_its_hold_releases_nothing_of_another() {
     let free = Free::new();
     let hold = free.take(&Rig::want());
     // A handle unlocks its lock in this way.
-    hold.local().unlock(&hold);
+    hold.unlock();
     let next = free.take(&Rig::want());
     free.release(&hold);
     assert!(next.is_valid());
@@ -243,7 +243,7 @@ fn a_name_that_was_retired_is_looked_up_again() {
 fn who_takes_over_gets_a_greater_token() {
     let free = Free::new();
     let hold = free.take(&Rig::want());
-    assert!(hold.local().export(&hold));
+    assert!(hold.export());
     let old = hold.grant().ticket;
     let adopt = |local: &Arc<LockQueue>| local.adopt(old, Rig::want());
     let mut adopted = Box::pin(free.member.with_queue(&free.name, adopt).unwrap());
@@ -256,7 +256,7 @@ fn who_takes_over_gets_a_greater_token() {
 fn fencing_tokens_grow_when_a_name_is_retired_and_used_again() {
     let mut free = Free::new();
     free.release(&free.take(&Rig::want()));
-    let beat = free.member.timers().next().unwrap();
+    let beat = free.member.timers.next().unwrap();
     free.pass(free.now.until(beat) - SECOND / 1_000_000);
     // All grants come at the same moment, so the tokens run ahead of the clock.
     let holds = [(); 100].map(|()| {

@@ -24,7 +24,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
-use super::{Acquire, Past, Patience, Requester, Want};
+use super::{Acquire, Patience, Requester, Want};
 use crate::base::clock::{Instant, by_hand};
 use crate::base::error::{LockError, StoreError, StoreErrorKind};
 use crate::base::name::Name;
@@ -104,7 +104,8 @@ impl Rig {
             meta: "h 1 s".into(),
             label: crate::observe::BY_HAND,
             relies: false,
-            past: Past::default(),
+            waited: Duration::ZERO,
+            attempts: 0,
             by: Requester::default(),
         }
     }
@@ -238,7 +239,7 @@ fn a_long_block_leaves_no_timers_behind() {
     };
     for _ in 0..50 {
         let hold = rig.take(&want);
-        hold.local().release(&hold);
+        hold.release();
         rig.answer(rig.next(), Reply::Released { free: 1 });
     }
     let waiting = rig.enter(&want);
@@ -247,9 +248,9 @@ fn a_long_block_leaves_no_timers_behind() {
         rig.pass(SECOND);
     }
     assert!(
-        rig.member.timers().len() < 10,
+        rig.member.timers.len() < 10,
         "{} entries for one name",
-        rig.member.timers().len()
+        rig.member.timers.len()
     );
     drop(waiting);
 }
@@ -297,16 +298,16 @@ fn a_call_that_comes_as_the_client_shuts_down_is_refused() {
 fn a_nested_expire_that_is_shorter_is_noticed_in_time() {
     let mut rig = Rig::new();
     let hold = rig.take(&Rig::want());
-    hold.local().restart(
-        &hold,
-        Terms {
-            expire: Some(SECOND),
-            at_least: Duration::ZERO,
-        },
-    );
+    hold.restart(Terms {
+        expire: Some(SECOND),
+        at_least: Duration::ZERO,
+    });
     let mut cx = Context::from_waker(Waker::noop());
-    assert!(hold.poll_lost(&mut cx, ListenerKey::Pinned(0)).is_pending());
-    let told = rig.member.timers().next().unwrap();
+    assert!(
+        hold.poll_until(&mut cx, ListenerKey::Pinned(0), Hold::is_lost)
+            .is_pending()
+    );
+    let told = rig.member.timers.next().unwrap();
     assert!(
         told <= rig.now.after(SECOND),
         "the loss is told at {told:?}, now {:?}",
@@ -331,7 +332,7 @@ fn what_was_entered_again_restarts_its_own_time_and_no_earlier_end() {
     rig.answer(rig.next(), granted());
     let hold = poll(&mut waits).expect("granted").unwrap();
     rig.pass(SECOND);
-    hold.local().restart(&hold, terms(30));
+    hold.restart(terms(30));
     assert_eq!(hold.expires_in(rig.now), 30 * SECOND);
     assert_eq!(hold.park(rig.now), SECOND);
     // The lease was cut to two seconds, so the queue asks for a longer one at once.
@@ -344,7 +345,7 @@ fn what_was_entered_again_restarts_its_own_time_and_no_earlier_end() {
 fn unlock_tells_the_truth_when_the_answer_was_lost() {
     let rig = Rig::new();
     let hold = rig.take(&Rig::want());
-    let unlocked = hold.local().unlock(&hold);
+    let unlocked = hold.unlock();
     // The store executes the release, but the connection breaks before the answer.
     rig.lose(rig.next());
     rig.member.connected(Node::ONLY, true);
@@ -355,7 +356,7 @@ fn unlock_tells_the_truth_when_the_answer_was_lost() {
     );
     // If the store does not know the ticket when it gets the first release, the hold was lost before.
     let hold = rig.take(&Rig::want());
-    let unlocked = hold.local().unlock(&hold);
+    let unlocked = hold.unlock();
     rig.answer(rig.next(), Reply::Gone);
     assert!(unlocked.blocking_wait().unwrap().is_none());
 }
@@ -367,7 +368,7 @@ fn unlock_of_what_was_lost_is_false_whatever_the_store_has_left() {
     // The local deadline is earlier than the store's, and the engine has not noticed it yet.
     by_hand::set(rig.now.after(10 * SECOND - SECOND / 20));
     assert!(hold.is_lost());
-    let unlocked = hold.local().unlock(&hold);
+    let unlocked = hold.unlock();
     rig.answer(rig.next(), Reply::Released { free: 1 });
     assert!(unlocked.blocking_wait().unwrap().is_none());
 }
@@ -419,7 +420,7 @@ impl Wake for Task {
 
 impl Drop for Task {
     fn drop(&mut self) {
-        self.0.local().release(&self.0);
+        self.0.release();
     }
 }
 
@@ -447,7 +448,7 @@ fn a_client_that_is_gone_does_not_wait_for_a_server_that_is() {
     rig.member.orphan();
     rig.member
         .disconnected(Node::ONLY, StoreError::disconnected("cut"));
-    hold.local().release(&hold);
+    hold.release();
     rig.lose(rig.next());
     rig.pass(SECOND);
     assert!(!rig.member.is_closed(), "the release may still be of use");

@@ -115,7 +115,7 @@ fn who_never_looks_in_time_gives_up_all_the_same() {
 fn who_refreshes_is_told_when_no_answer_comes() {
     let mut rig = Rig::patient(1);
     let hold = rig.take(&Rig::want());
-    let refreshed = hold.local().refresh(&hold, 5 * SECOND).unwrap();
+    let refreshed = hold.refresh(5 * SECOND).unwrap();
     let touch = rig.next();
     assert!(matches!(touch.op, Op::Touch { .. }), "{touch:?}");
     rig.pass(SECOND / 2);
@@ -135,7 +135,7 @@ fn a_refresh_has_time_for_its_answer_after_the_machine_was_suspended() {
     for answers in [true, false] {
         let mut rig = Rig::patient(1);
         let hold = rig.take(&Rig::want());
-        let refreshed = hold.local().refresh(&hold, 5 * SECOND).unwrap();
+        let refreshed = hold.refresh(5 * SECOND).unwrap();
         let touch = rig.next();
         rig.pass(3 * SECOND);
         let mut cx = Context::from_waker(Waker::noop());

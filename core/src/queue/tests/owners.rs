@@ -34,7 +34,7 @@ fn the_same_owner_enters_what_it_holds_and_another_one_waits() {
     assert!(local.held_by(&owner("b")).is_none());
     // A hold that is over belongs to no owner.
     assert!(!hold.unshare() && hold.unshare());
-    local.release(&hold);
+    hold.release();
     assert!(local.held_by(&owner("a")).is_none());
 }
 
@@ -82,7 +82,7 @@ fn a_grant_serves_all_that_wait_for_their_owner() {
     drop(left);
     // The lock is held until the last of the three callers releases it.
     assert!(!holds[0].unshare() && !holds[0].unshare() && holds[0].unshare());
-    holds[0].local().release(&holds[0]);
+    holds[0].release();
     let next = poll(&mut other).expect("its turn has come").unwrap();
     assert!(!Arc::ptr_eq(&next, &holds[0]));
 }
@@ -114,7 +114,7 @@ fn a_pause_between_attempts_leaves_nothing_to_withdraw() {
 fn who_still_waits_for_an_answer_when_the_engine_ends_is_told() {
     let rig = Rig::new();
     let hold = rig.take(&Rig::want());
-    let unlocked = hold.local().unlock(&hold);
+    let unlocked = hold.unlock();
     let mut waits = rig.enter(&Rig::want());
     rig.member.abandon();
     assert!(matches!(unlocked.blocking_wait(), Err(LockError::ShutDown)));

@@ -11,7 +11,7 @@ use crate::store::{Op, Reply, Share};
 fn a_release_beside_a_foreign_key_is_tried_until_its_lease_has_ended() {
     let mut rig = Rig::new();
     let hold = rig.take(&Rig::want());
-    let unlocked = hold.local().unlock(&hold);
+    let unlocked = hold.unlock();
     let release = rig.next();
     let Op::Release { ticket, .. } = release.op else {
         panic!("{release:?}");
@@ -32,7 +32,7 @@ fn a_release_beside_a_foreign_key_is_tried_until_its_lease_has_ended() {
 
     // If the foreign key stays, the attempts stop when the lease is over.
     let hold = rig.take(&Rig::want());
-    hold.local().release(&hold);
+    hold.release();
     for _ in 0..10 {
         rig.fail(rig.next(), StoreErrorKind::Foreign);
         rig.pass(SECOND);
@@ -46,7 +46,7 @@ fn a_release_beside_a_foreign_key_is_tried_until_its_lease_has_ended() {
 fn a_shutdown_does_not_wait_for_a_foreign_key_to_go() {
     let rig = Rig::new();
     let hold = rig.take(&Rig::want());
-    hold.local().release(&hold);
+    hold.release();
     rig.member.start_closing();
     rig.fail(rig.next(), StoreErrorKind::Foreign);
     assert!(hold.local().is_done());
@@ -56,13 +56,13 @@ fn a_shutdown_does_not_wait_for_a_foreign_key_to_go() {
 fn what_is_over_cannot_be_handed_over() {
     let rig = Rig::new();
     let hold = rig.take(&Rig::want());
-    assert!(hold.local().export(&hold));
+    assert!(hold.export());
     assert!(!hold.is_valid() && !hold.is_lost());
-    assert!(!hold.local().export(&hold), "it is gone already");
+    assert!(!hold.export(), "it is gone already");
     assert!(rig.is_silent(), "the store keeps it");
     let hold = rig.take(&Rig::want());
     by_hand::set(rig.now.after(60 * SECOND));
-    assert!(!hold.local().export(&hold), "it is lost");
+    assert!(!hold.export(), "it is lost");
 }
 
 #[test]
@@ -73,13 +73,13 @@ fn the_store_is_told_what_is_given_back() {
         ..Rig::want()
     };
     let hold = rig.take(&want);
-    let told = hold.local().downgrade(&hold, 2).expect("it is held");
+    let told = hold.downgrade(2).expect("it is held");
     let touch = rig.next();
     assert!(matches!(touch.op, Op::Touch { units: 2, .. }), "{touch:?}");
     rig.answer(touch, granted());
     told.blocking_wait().unwrap();
-    hold.local().release(&hold);
+    hold.release();
     rig.answer(rig.next(), Reply::Released { free: 5 });
-    assert!(hold.local().downgrade(&hold, 1).is_none());
+    assert!(hold.downgrade(1).is_none());
     assert!(hold.local().is_done());
 }

@@ -117,7 +117,8 @@ impl Twin {
                     probe: Probe::Ask { tickets, .. },
                     ..
                 } => self.tickets.extend(tickets),
-                other => panic!("no question: {other:?}"),
+                Todo::Send { probe, .. } => panic!("no question: {probe:?}"),
+                Todo::Judge { cycle, .. } => panic!("no question: {cycle:?}"),
             }
         }
     }
