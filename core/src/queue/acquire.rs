@@ -180,7 +180,9 @@ impl Acquire {
             hold.give_back();
         }
         self.misses = self.misses.checked_sub(1).ok_or(lost)?;
-        let mut want = waiter.again(hold.grant().attempts, Instant::now());
+        // The grant counts the attempts of the requests before, too.
+        let attempts = hold.grant().attempts.saturating_sub(waiter.want.attempts);
+        let mut want = waiter.again(attempts, Instant::now());
         let mut next = Self::enter(queue.member(), queue.name(), &mut want)?;
         self.stage = next.leave();
         Ok(())

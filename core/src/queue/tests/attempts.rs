@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::{Rig, SECOND, granted, poll};
+use crate::base::clock::by_hand;
 use crate::base::error::LockError;
 use crate::queue::{Patience, Want};
 use crate::store::{Op, Reply, Request};
@@ -102,4 +103,28 @@ fn one_that_a_busy_store_refuses_is_made_again_soon() {
     is_attempt(&again);
     rig.answer(again, granted());
     assert!(poll(&mut waits).is_some_and(|granted| granted.is_ok()));
+}
+
+/// The process was suspended after each of two grants, so both were over before the call could use them.
+#[test]
+fn an_attempt_whose_grant_was_missed_counts_once() {
+    let mut rig = Rig::new();
+    let mut waits = rig.enter(&polling(3, SECOND));
+    for _ in 0..2 {
+        rig.answer(rig.next(), granted());
+        rig.now = rig.now.after(20 * SECOND);
+        by_hand::set(rig.now);
+        assert!(poll(&mut waits).is_none());
+        let release = rig.next();
+        assert!(matches!(release.op, Op::Release { .. }), "{release:?}");
+        rig.answer(release, Reply::Gone);
+    }
+    busy(&rig);
+    assert!(poll(&mut waits).is_none(), "one attempt is left");
+    rig.pass(SECOND);
+    busy(&rig);
+    match poll(&mut waits) {
+        Some(Err(LockError::TooManyAttempts { attempts, .. })) => assert_eq!(attempts, 4),
+        other => panic!("{other:?}"),
+    }
 }
