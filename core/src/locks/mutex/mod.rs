@@ -224,7 +224,7 @@ impl Mutex {
     }
 
     /// Restarts the `expire` of the lock that this handle, one of its clones, or a protected call around this call holds:
-    /// see [`MutexGuard::refresh`](super::MutexGuard::refresh).
+    /// see [`MutexGuard::refresh`](MutexGuard::refresh).
     ///
     /// # Errors
     ///

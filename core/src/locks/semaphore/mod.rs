@@ -200,7 +200,7 @@ impl Semaphore {
 
     /// Adds a token: an additional permit that only one call gets. The call must ask for one permit. Tokens are granted
     /// before plain permits, in the order in which they were signalled. The holder reads its token from
-    /// [`Permit::token`](super::Permit::token). A token is any text of up to 64 KiB; two equal texts are two tokens.
+    /// [`Permit::token`](Permit::token). A token is any text of up to 64 KiB; two equal texts are two tokens.
     ///
     /// A token is used up when its permit is released or dropped. The token goes to the next waiter if its holder
     /// panics or loses its lease, if [`force_unlock`](Self::force_unlock) takes the permit away, or if the acquire is
