@@ -11,7 +11,7 @@ use crate::base::name::Name;
 use crate::observer::SharedObserver;
 use crate::store::engine::Layout;
 use crate::store::limits::{LONGEST_LEASE, TOKENS_OF_A_GRANT};
-use crate::store::{Engine, Options, Replicas};
+use crate::store::{Engine, Replicas, StoreOptions};
 
 const SHORTEST_LEASE: Duration = Duration::from_millis(100);
 /// The shortest time of most options: the resolution of the store's clock.
@@ -43,7 +43,7 @@ pub struct Settings {
     pub(crate) handoff: (u32, Duration),
     /// What the engine needs to know.
     #[doc(hidden)]
-    pub options: Options,
+    pub options: StoreOptions,
     pub(crate) lazily: bool,
     pub(crate) reentrant: bool,
     pub(crate) observer: Option<SharedObserver>,
@@ -64,7 +64,7 @@ impl Settings {
             deadlock_after: Duration::from_secs(1),
             store_timeout: None,
             handoff: (100, Duration::from_millis(5)),
-            options: Options {
+            options: StoreOptions {
                 connect_timeout: Duration::from_secs(5),
                 restart_guard: !matches!(layout, Layout::InProcess | Layout::OneServer),
                 failover_guard: true,
@@ -124,7 +124,7 @@ impl Settings {
     pub(crate) fn without_holds(&self) -> Self {
         Self {
             lease: Some(SHORTEST_LEASE),
-            options: Options {
+            options: StoreOptions {
                 longest_lease: SHORTEST_LEASE,
                 restart_guard: false,
                 replicas: None,

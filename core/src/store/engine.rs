@@ -1,6 +1,7 @@
 //! [`Engine`]: a kind of store, at the address that a URL names. [`parse`]: finds the engine of a URL by its scheme.
 //!
-//! Each engine registers its schemes with [`Scheme`]. Nothing here knows an engine.
+//! Each engine registers its schemes with [`Scheme`]. Nothing here knows an engine, except the scheme of a quorum, to name
+//! the feature that a program lacks.
 
 use std::any::Any;
 use std::collections::BTreeSet;
@@ -11,7 +12,7 @@ use std::time::Duration;
 
 use percent_encoding::percent_decode_str;
 
-use super::{Events, MemberId, Options, Reader, Store};
+use super::{Events, MemberId, Reader, Store, StoreOptions};
 use crate::base::Boxed;
 use crate::base::address::Dialer;
 use crate::base::error::SetupError;
@@ -60,21 +61,22 @@ pub trait Engine: Any + fmt::Debug + RefUnwindSafe + Send + Sync + UnwindSafe {
         None
     }
 
-    /// The same store, with all credentials from `source`. Fails if the URL has credentials.
+    /// The same store, with all credentials from `source`. Fails, with the reason, if the URL has credentials, or if the
+    /// store takes none.
     fn asking(&self, _source: &Source) -> Result<Arc<dyn Engine>, &'static str> {
         Err("this store has no credentials")
     }
 
     /// Checks the options that not every engine supports.
-    fn check(&self, _options: &Options) -> Checked {
+    fn check(&self, _options: &StoreOptions) -> Checked {
         Ok(())
     }
 
     /// Makes a store without a connection, and the driver that must run for it.
-    fn unconnected(&self, options: &Options, member: MemberId) -> Unconnected;
+    fn unconnected(&self, options: &StoreOptions, member: MemberId) -> Unconnected;
 
     /// Makes a reader that is not connected yet.
-    fn reader(&self, options: &Options) -> Box<dyn Reader>;
+    fn reader(&self, options: &StoreOptions) -> Box<dyn Reader>;
 }
 
 /// A store without a connection, and its driver.
@@ -95,7 +97,7 @@ pub trait Driver: Send {
 /// and checks it later.
 pub async fn open(
     engine: &dyn Engine,
-    options: &Options,
+    options: &StoreOptions,
     member: MemberId,
     lazily: bool,
 ) -> Result<Unconnected, SetupError> {

@@ -9,7 +9,7 @@
 
 mod backoff;
 pub(crate) mod credentials;
-pub mod engine;
+pub(crate) mod engine;
 mod grant_block;
 pub(crate) mod guarantees;
 mod id;
@@ -17,12 +17,12 @@ pub(crate) mod limits;
 pub(crate) mod memory;
 mod meta;
 mod op;
-mod options;
 mod pattern;
 mod reader;
 mod reply;
 mod server_health;
 mod shared_str;
+mod store_options;
 
 pub use self::backoff::{Backoff, Trouble, jittered};
 pub(crate) use self::engine::of_several;
@@ -34,13 +34,13 @@ pub use self::limits::*;
 pub use self::memory::state::{Publish, State};
 pub use self::meta::{Meta, Owner, time_of};
 pub use self::op::{Lease, Mode, Op, Share, Signal, millis};
-pub use self::options::{Options, Replicas};
 pub use self::pattern::matches;
 pub use self::reader::{Described, Found, Page, Reader, Reading, Replica, Server, Snapshot};
 pub use self::reply::{HolderRecord, Message, NameRecord, Reply, TicketRecord};
 pub use self::server_health::ServerHealth;
 pub(crate) use self::server_health::write_state;
 pub use self::shared_str::SharedStr;
+pub use self::store_options::{Replicas, StoreOptions};
 pub use crate::base::Boxed;
 pub use crate::base::address::{Address, DialedStream, Dialer, Secret};
 pub use crate::base::clock::Instant;

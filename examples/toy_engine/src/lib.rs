@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use auto_mutex_core::store::{
-    Answer, Boxed, Driver, Engine, Events, Layout, MemberId, Node, Options, Parsed, Reader,
-    Request, Scheme, Store, Unconnected, invalid, lock, not_yet, same_kind,
+    Answer, Boxed, Driver, Engine, Events, Layout, MemberId, Node, Parsed, Reader, Request, Scheme,
+    Store, StoreOptions, Unconnected, invalid, lock, not_yet, same_kind,
 };
 use auto_mutex_core::{Guarantees, SetupError};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
@@ -54,14 +54,14 @@ impl Engine for Toy {
         same_kind::<Self>(other).is_some_and(|other| other.name == self.name)
     }
 
-    fn unconnected(&self, _: &Options, member: MemberId) -> Unconnected {
+    fn unconnected(&self, _: &StoreOptions, member: MemberId) -> Unconnected {
         let (name, server) = (self.name.clone(), Mutex::new(None));
         let store = Arc::new(ToyStore { server, member });
         let driver = ToyDriver(name, store.clone(), None);
         (store, Box::new(driver))
     }
 
-    fn reader(&self, _: &Options) -> Box<dyn Reader> {
+    fn reader(&self, _: &StoreOptions) -> Box<dyn Reader> {
         Box::new(reader::ToyReader(Server::named(&self.name)))
     }
 }

@@ -6,7 +6,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use auto_mutex_core::SetupError;
-use auto_mutex_core::store::{Boxed, Events, Instant, Store, engine};
+use auto_mutex_core::store::{self, Boxed, Events, Instant, Store};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -22,11 +22,11 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 pub(super) struct Driver {
     store: Arc<QuorumStore>,
     /// With whether each is connected.
-    nodes: Vec<(Box<dyn engine::Driver>, bool)>,
+    nodes: Vec<(Box<dyn store::Driver>, bool)>,
 }
 
 async fn open_majority(
-    nodes: &mut [(Box<dyn engine::Driver>, bool)],
+    nodes: &mut [(Box<dyn store::Driver>, bool)],
     limit: Duration,
 ) -> Result<(), SetupError> {
     let majority = majority(nodes.len());
@@ -69,7 +69,7 @@ async fn open_majority(
     }
 }
 
-impl engine::Driver for Driver {
+impl store::Driver for Driver {
     fn open(&mut self, limit: Duration) -> Boxed<'_, Result<(), SetupError>> {
         Box::pin(open_majority(&mut self.nodes, limit))
     }
@@ -83,7 +83,7 @@ impl engine::Driver for Driver {
 }
 
 impl Driver {
-    pub(super) fn new(store: Arc<QuorumStore>, nodes: Vec<Box<dyn engine::Driver>>) -> Self {
+    pub(super) fn new(store: Arc<QuorumStore>, nodes: Vec<Box<dyn store::Driver>>) -> Self {
         let nodes = nodes.into_iter().map(|driver| (driver, false)).collect();
         Self { store, nodes }
     }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use auto_mutex_core::ServerKind;
 use auto_mutex_core::store::{
-    Checked, Dialer, Engine, Layout, MemberId, Options, Parsed, Reader, Scheme, Several, Source,
-    Unconnected, invalid, parse, same_kind,
+    Checked, Dialer, Engine, Layout, MemberId, Parsed, Reader, Scheme, Several, Source,
+    StoreOptions, Unconnected, invalid, parse, same_kind,
 };
 
 use super::driver::Driver;
@@ -107,7 +107,7 @@ impl Engine for QuorumEndpoint {
         Ok(Arc::new(Self { nodes }))
     }
 
-    fn check(&self, options: &Options) -> Checked {
+    fn check(&self, options: &StoreOptions) -> Checked {
         let reason = "the servers of a quorum are independent: use more of them";
         match options.replicas {
             Some(_) => Err(("replicas", reason)),
@@ -115,8 +115,8 @@ impl Engine for QuorumEndpoint {
         }
     }
 
-    fn unconnected(&self, options: &Options, member: MemberId) -> Unconnected {
-        let options = Options {
+    fn unconnected(&self, options: &StoreOptions, member: MemberId) -> Unconnected {
+        let options = StoreOptions {
             is_voter: true,
             ..*options
         };
@@ -127,7 +127,7 @@ impl Engine for QuorumEndpoint {
         (store.clone(), Box::new(Driver::new(store, drivers)))
     }
 
-    fn reader(&self, options: &Options) -> Box<dyn Reader> {
+    fn reader(&self, options: &StoreOptions) -> Box<dyn Reader> {
         let nodes = self.nodes.iter().map(|node| node.reader(options));
         Box::new(Inspector::new(nodes))
     }

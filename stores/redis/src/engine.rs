@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use auto_mutex_core::ServerKind;
 use auto_mutex_core::store::{
-    Address, Checked, Dialer, Engine, Layout, MemberId, Options, Reader, Scheme, Source,
+    Address, Checked, Dialer, Engine, Layout, MemberId, Reader, Scheme, Source, StoreOptions,
     Unconnected, same_kind,
 };
 
@@ -104,7 +104,7 @@ impl Engine for RedisEndpoint {
     }
 
     /// Fails if the options need a feature that this program was built without.
-    fn check(&self, options: &Options) -> Checked {
+    fn check(&self, options: &StoreOptions) -> Checked {
         match options.replicas.is_some() && !cfg!(feature = "replicas") {
             true => Err((
                 "replicas",
@@ -114,7 +114,7 @@ impl Engine for RedisEndpoint {
         }
     }
 
-    fn unconnected(&self, options: &Options, member: MemberId) -> Unconnected {
+    fn unconnected(&self, options: &StoreOptions, member: MemberId) -> Unconnected {
         #[cfg(feature = "cluster")]
         if self.layout == Layout::Sharded {
             return cluster::unconnected(self, options, member);
@@ -124,7 +124,7 @@ impl Engine for RedisEndpoint {
         (store, driver)
     }
 
-    fn reader(&self, options: &Options) -> Box<dyn Reader> {
+    fn reader(&self, options: &StoreOptions) -> Box<dyn Reader> {
         #[cfg(feature = "cluster")]
         if self.layout == Layout::Sharded {
             return Box::new(cluster::Inspector::new(self, options));

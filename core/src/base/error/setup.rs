@@ -203,18 +203,17 @@ impl SetupError {
                 | Self::NoPrimary { .. }
         )
     }
-
-    #[doc(hidden)]
-    pub fn engine(reason: impl ToString) -> Self {
-        Self::Engine {
-            reason: reason.to_string(),
-        }
-    }
 }
 
 /// For the engines, since other crates cannot make a variant that is `#[non_exhaustive]`.
 #[doc(hidden)]
 impl SetupError {
+    pub fn engine(reason: impl ToString) -> Self {
+        Self::Engine {
+            reason: reason.to_string(),
+        }
+    }
+
     pub fn unsupported(scheme: impl Into<String>, reason: &'static str) -> Self {
         let scheme = scheme.into();
         Self::UnsupportedStore { scheme, reason }

@@ -10,7 +10,7 @@ use crate::base::wait::lock;
 use crate::store::credentials::Source;
 use crate::store::engine::{Checked, Engine, Layout, Scheme, decode, invalid, same_kind};
 use crate::store::reader::{Described, Found, Page, Reader, Reading, Snapshot};
-use crate::store::{MemberId, Op, Options, Reply, Unconnected, matches};
+use crate::store::{MemberId, Op, Reply, StoreOptions, Unconnected, matches};
 
 inventory::submit! {
     Scheme { names: &["memory"], parse: |_, name| Ok(Arc::new(MemoryEndpoint::parse(name)?)) }
@@ -57,19 +57,19 @@ impl Engine for MemoryEndpoint {
         Ok(Arc::new(self.clone()))
     }
 
-    fn check(&self, options: &Options) -> Checked {
+    fn check(&self, options: &StoreOptions) -> Checked {
         match options.replicas {
             Some(_) => Err(("replicas", "a store in this process has none")),
             None => Ok(()),
         }
     }
 
-    fn unconnected(&self, _: &Options, member: MemberId) -> Unconnected {
+    fn unconnected(&self, _: &StoreOptions, member: MemberId) -> Unconnected {
         let (store, driver) = MemoryStore::open(self.shared.as_deref(), member);
         (store, Box::new(driver))
     }
 
-    fn reader(&self, _: &Options) -> Box<dyn Reader> {
+    fn reader(&self, _: &StoreOptions) -> Box<dyn Reader> {
         // Only its client can access an unnamed store, so the reader of one reads a new, empty store.
         Box::new(Space::of(self.shared.as_deref()))
     }

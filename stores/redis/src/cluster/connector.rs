@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use auto_mutex_core::store::{Address, Driver, MemberId, Name, Node, Options, lock};
+use auto_mutex_core::store::{Address, Driver, MemberId, Name, Node, StoreOptions, lock};
 
 use super::epoch::epoch_keys;
 use super::primary::Primary;
@@ -13,13 +13,13 @@ use crate::{Access, RedisEndpoint, Route, Scripts, probe_name, unconnected};
 pub(super) struct Connector {
     seeds: Vec<Address>,
     pub(super) access: Access,
-    pub(super) options: Options,
+    pub(super) options: StoreOptions,
     member: MemberId,
     next: u32,
 }
 
 impl Connector {
-    pub(super) fn new(endpoint: &RedisEndpoint, options: &Options, member: MemberId) -> Self {
+    pub(super) fn new(endpoint: &RedisEndpoint, options: &StoreOptions, member: MemberId) -> Self {
         Self {
             seeds: endpoint.servers.clone(),
             access: endpoint.access.clone(),

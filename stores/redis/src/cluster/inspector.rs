@@ -1,7 +1,7 @@
 //! [`Inspector`]: reads names from every primary of a cluster, and changes nothing.
 
 use auto_mutex_core::store::{
-    Address, Described, MemberId, Name, Options, Page, Reader, Reading, Snapshot, with_sources,
+    Address, Described, MemberId, Name, Page, Reader, Reading, Snapshot, StoreOptions, with_sources,
 };
 use auto_mutex_core::{SetupError, StoreError};
 
@@ -18,7 +18,7 @@ pub(crate) struct Inspector {
 }
 
 impl Inspector {
-    pub(crate) fn new(endpoint: &RedisEndpoint, options: &Options) -> Self {
+    pub(crate) fn new(endpoint: &RedisEndpoint, options: &StoreOptions) -> Self {
         Self {
             connector: Connector::new(endpoint, options, MemberId::random()),
             topology: Topology::default(),

@@ -19,7 +19,7 @@ mod topology;
 
 use std::sync::Arc;
 
-use auto_mutex_core::store::{Engine as _, MemberId, Options, Unconnected};
+use auto_mutex_core::store::{Engine as _, MemberId, StoreOptions, Unconnected};
 
 use self::connector::Connector;
 pub(crate) use self::inspector::Inspector;
@@ -29,7 +29,7 @@ use crate::RedisEndpoint;
 
 pub(crate) fn unconnected(
     endpoint: &RedisEndpoint,
-    options: &Options,
+    options: &StoreOptions,
     member: MemberId,
 ) -> Unconnected {
     let connector = Connector::new(endpoint, options, member);

@@ -8,7 +8,7 @@ use std::time::Duration;
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{
     Address, Answer, Driver, Events, GrantBlock, Lease, MemberId, Message, Mode, Name, Node, Op,
-    Options, Request, RequestId, Share, Store, StoreErrorKind, Ticket, lock,
+    Request, RequestId, Share, Store, StoreErrorKind, StoreOptions, Ticket, lock,
 };
 
 use super::primary::Primary;
@@ -39,7 +39,7 @@ impl Events for Answers {
 fn node(number: u16) -> (Arc<Primary>, Box<dyn Driver>) {
     let host = "127.0.0.1".to_owned();
     let address = Address::Tcp { host, port: number };
-    let options = Options {
+    let options = StoreOptions {
         connect_timeout: Duration::from_secs(60),
         restart_guard: false,
         failover_guard: false,

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use auto_mutex_core::store::{Backoff, MemberId, Name, Op, Options, Replicas, lock};
+use auto_mutex_core::store::{Backoff, MemberId, Name, Op, Replicas, StoreOptions, lock};
 use auto_mutex_core::{Guarantees, SetupError, StoreError, TlsError};
 use redis::Cmd;
 use tokio::time::{Instant, sleep, timeout_at};
@@ -62,7 +62,12 @@ pub(super) struct Ready {
 }
 
 impl Connector {
-    pub(crate) fn new(route: Route, access: &Access, options: &Options, member: MemberId) -> Self {
+    pub(crate) fn new(
+        route: Route,
+        access: &Access,
+        options: &StoreOptions,
+        member: MemberId,
+    ) -> Self {
         Self {
             route,
             access: access.clone(),

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use auto_mutex_core::store::{Cause, GrantBlock, Instant, Options, lock, millis};
+use auto_mutex_core::store::{Cause, GrantBlock, Instant, StoreOptions, lock, millis};
 
 use crate::connect::facts;
 use crate::error::Code;
@@ -66,7 +66,7 @@ impl TermKeys {
 
 impl Guard {
     /// Makes the guard from the options, with the key for a server that is not a node of a cluster.
-    pub(crate) fn of(options: &Options) -> Self {
+    pub(crate) fn of(options: &StoreOptions) -> Self {
         Self {
             keys: Mutex::new(TermKeys::new(vec![EPOCH.to_owned()])),
             restart: options.restart_guard,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use auto_mutex_core::store::{Backoff, Boxed, Events, Node, engine, first, not_yet, tell};
+use auto_mutex_core::store::{self, Backoff, Boxed, Events, Node, first, not_yet, tell};
 use auto_mutex_core::{SetupError, StoreError};
 use tokio::time::sleep;
 
@@ -19,7 +19,7 @@ use crate::login::throttle::Throttle;
 use crate::pipeline::Pipeline;
 use crate::wire::USUAL_SILENCE;
 
-pub(crate) fn unconnected(connector: Connector) -> (Arc<Pipeline>, Box<dyn engine::Driver>) {
+pub(crate) fn unconnected(connector: Connector) -> (Arc<Pipeline>, Box<dyn store::Driver>) {
     let pipeline = Arc::new(Pipeline::new(connector));
     let driver = Driver {
         pipeline: pipeline.clone(),
@@ -34,7 +34,7 @@ struct Driver {
     ready: Option<Ready>,
 }
 
-impl engine::Driver for Driver {
+impl store::Driver for Driver {
     fn open(&mut self, limit: Duration) -> Boxed<'_, Result<(), SetupError>> {
         Box::pin(async move {
             let ready = self.pipeline.connector.first(limit).await?;

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use auto_mutex_core::store::{Driver, MemberId, Name, Op, Options, Replicas, Reply, same_kind};
+use auto_mutex_core::store::{
+    Driver, MemberId, Name, Op, Replicas, Reply, StoreOptions, same_kind,
+};
 use auto_mutex_core::{Config, SetupError, StoreError};
 use redis::{Cmd, Connection, FromRedisValue};
 use tempfile::TempDir;
@@ -118,7 +120,7 @@ pub(super) async fn connect(
     replicas: Option<Replicas>,
     member: MemberId,
 ) -> Result<(Arc<Pipeline>, Box<dyn Driver>), SetupError> {
-    let options = Options {
+    let options = StoreOptions {
         connect_timeout: limit,
         replicas,
         ..options(false)
@@ -134,7 +136,7 @@ pub(super) fn guard(restart: bool) -> Guard {
     Guard::of(&options(restart))
 }
 
-fn options(restart: bool) -> Options {
+fn options(restart: bool) -> StoreOptions {
     let config = Config::new("redis://h").unwrap().restart_guard(restart);
     config.validate().unwrap().options
 }

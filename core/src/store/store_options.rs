@@ -1,10 +1,10 @@
-//! [`Options`]: the options of a client that an engine needs.
+//! [`StoreOptions`]: the options of a client that an engine needs.
 
 use std::time::Duration;
 
 /// The options of a client that an engine needs.
 #[derive(Clone, Copy, Debug)]
-pub struct Options {
+pub struct StoreOptions {
     /// How long set-up may take to connect.
     pub connect_timeout: Duration,
     /// Whether a restarted server grants nothing for a while.
