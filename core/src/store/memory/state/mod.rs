@@ -179,9 +179,7 @@ impl State {
             Op::Probe { to, text } => {
                 let text = (**text).into();
                 let heard = publish(*to, Message::Probe { from: member, text });
-                return Reply::Told {
-                    holders: heard.into(),
-                };
+                return Reply::Count(heard.into());
             }
             _ => {}
         }
