@@ -19,6 +19,7 @@ inventory::submit! {
             "redis", "rediss", "valkey", "valkeys", "unix", "redis+unix", "valkey+unix", "redis-sentinel", "redis-cluster",
         ],
         parse: url::parse,
+        of_several: None,
     }
 }
 
