@@ -70,7 +70,7 @@ impl State {
         })
     }
 
-    pub(super) fn inspect(&self, now: u64) -> Reply {
+    pub(crate) fn inspect(&self, now: u64) -> NameRecord {
         let describe = |ticket: Ticket, until: u64| {
             let record = self.records.get(&ticket)?;
             (until > now).then(|| TicketRecord {
@@ -110,7 +110,7 @@ impl State {
             .filter_map(|held| self.records.get(&held.1))
             .filter(|record| record.signal.is_some());
         let signals = (self.signals.len() + returned.count()) as u64;
-        Reply::Info(NameRecord {
+        NameRecord {
             token: self.token,
             capacity: self.capacity,
             used: self.used_by(self.held.iter().filter(|held| held.0 > now)),
@@ -118,6 +118,6 @@ impl State {
             exists: self.known || signals > 0,
             holders,
             waiters,
-        })
+        }
     }
 }

@@ -175,7 +175,7 @@ impl State {
         publish: &mut Publish<'_>,
     ) -> Reply {
         match op {
-            Op::Inspect => return self.inspect(now),
+            Op::Inspect => return Reply::Info(self.inspect(now)),
             Op::Probe { to, text } => {
                 let text = (**text).into();
                 let heard = publish(*to, Message::Probe { from: member, text });
