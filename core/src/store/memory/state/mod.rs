@@ -154,19 +154,9 @@ impl State {
         }
     }
 
-    /// Runs an operation of `member` at the time `now` of the store, in microseconds.
+    /// Runs an operation of `member` at the time `now` of the store, in microseconds. The store grants nothing before
+    /// `grants_from`; zero: it grants.
     pub fn apply(
-        &mut self,
-        now: u64,
-        member: MemberId,
-        op: &Op,
-        publish: &mut Publish<'_>,
-    ) -> Reply {
-        self.apply_until_open(now, 0, member, op, publish)
-    }
-
-    /// Like [`apply`](Self::apply), on a store that grants nothing before `grants_from`.
-    pub fn apply_until_open(
         &mut self,
         now: u64,
         grants_from: u64,

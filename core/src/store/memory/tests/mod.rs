@@ -52,7 +52,7 @@ impl World {
             hears
         };
         self.state
-            .apply_until_open(self.now, self.opens, member, op, &mut publish)
+            .apply(self.now, self.opens, member, op, &mut publish)
     }
 
     fn acquire(
