@@ -9,7 +9,7 @@ use super::ClientCore;
 use crate::base::clock::Instant;
 use crate::base::name::Name;
 use crate::base::task::TaskId;
-use crate::store::{Answer, Message, Meta, SharedStr, Ticket};
+use crate::store::{Answer, Message, SharedStr, Ticket, meta};
 
 /// Its transitions are short and never block.
 pub(crate) trait NameQueue: Send + Sync + Sized + 'static {
@@ -86,7 +86,7 @@ pub(crate) struct HeldName {
 
 impl HeldName {
     pub(crate) fn site(&self) -> String {
-        Meta::caller(&self.meta).map_or_else(String::new, |caller| caller.site)
+        meta::caller(&self.meta).map_or_else(String::new, |caller| caller.site)
     }
 }
 

@@ -92,7 +92,7 @@ impl Reply {
 pub struct HolderRecord {
     /// The fencing token.
     pub token: u64,
-    /// What the holder says about itself: see [`Meta`](super::Meta).
+    /// What the holder says about itself: see [`meta`](super::meta).
     pub meta: SharedStr,
 }
 
@@ -111,7 +111,7 @@ pub struct TicketRecord {
     pub since: u64,
     /// Zero for a waiter.
     pub token: u64,
-    /// What its member says about it: see [`Meta`](super::Meta).
+    /// What its member says about it: see [`meta`](super::meta).
     pub meta: SharedStr,
     /// How long the lease of a holder or the place of a waiter still lasts.
     pub left: Duration,
