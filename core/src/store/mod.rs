@@ -12,7 +12,7 @@ pub(crate) mod credentials;
 pub(crate) mod engine;
 mod grant_block;
 pub(crate) mod guarantees;
-mod id;
+pub(crate) mod id;
 pub(crate) mod limits;
 pub(crate) mod memory;
 pub mod meta;
@@ -24,7 +24,7 @@ mod server_health;
 mod shared_str;
 mod store_options;
 
-pub use self::backoff::{Backoff, Trouble, jittered};
+pub use self::backoff::{Backoff, Trouble, between, jittered};
 pub(crate) use self::engine::of_several;
 pub use self::engine::{Checked, Driver, Engine, Layout, Parsed, Scheme, Several, Unconnected};
 pub use self::engine::{decode, invalid, open, parse, same_kind};

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{Mode, Op, Reply, Request, Ticket};
+use auto_mutex_core::store::{Mode, Op, Reply, Request, Ticket, random_number};
 
 use super::collision::lost;
 use super::machine::{Job, Kind, Quorum};
@@ -152,7 +152,7 @@ impl Quorum {
             let tokens = job.votes.replies().filter_map(token_of);
             let highest = tokens.max().unwrap_or(0);
             if highest >= job.token {
-                job.token = highest + AHEAD + self.jitter.below(SPREAD);
+                job.token = highest + AHEAD + u64::from(random_number()) % SPREAD;
                 job.second = Votes::new(self.nodes.len());
             }
         }

@@ -11,7 +11,6 @@ use auto_mutex_core::store::{
     Request, Ticket, TicketMap,
 };
 
-use super::backoff::Jitter;
 use super::nodes::Nodes;
 use super::store::Input;
 use super::ticket::TicketState;
@@ -79,7 +78,6 @@ pub(super) struct Quorum {
     /// A request to a node carries the number of the job that waits for the answer.
     pub(super) jobs: HashMap<u64, Job>,
     pub(super) timers: BTreeSet<(Instant, u64)>,
-    pub(super) jitter: Jitter,
     /// By wake queue: when this member last released, and when a node said that it had woken a waiter.
     pub(super) releases: NameMap<(Instant, Option<Instant>)>,
     pub(super) took: Duration,
@@ -101,7 +99,6 @@ impl Quorum {
             tickets: TicketMap::default(),
             jobs: HashMap::new(),
             timers: BTreeSet::new(),
-            jitter: Jitter::new(),
             releases: NameMap::default(),
             took: Duration::ZERO,
             last_job: 0,
