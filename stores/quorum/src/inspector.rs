@@ -39,14 +39,14 @@ impl Inspector {
             // The state of a name includes its wake queue.
             found
                 .name
-                .take_if(|name| Name::parse(name).is_some_and(|name| is_wake_queue(&name)));
+                .take_if(|name| is_wake_queue(&Name::from_escaped(name)));
         }
         if pattern.is_none() {
             return Ok(page);
         }
         for before in 0..server {
             let names = page.keys.iter().filter_map(|found| found.name.as_deref());
-            let names: Vec<_> = names.filter_map(Name::parse).collect();
+            let names: Vec<_> = names.map(Name::from_escaped).collect();
             let ask = async |node: &mut dyn Reader| node.inspect(&names).await;
             if let Some(known) = self.of_one(before, ask).await? {
                 let mut known = known.names.into_iter();

@@ -98,11 +98,9 @@ impl State {
             let record = self.records.get(&holder.ticket);
             (holder.token, record.map(|record| record.place))
         });
-        let mut places: Vec<_> = self.queue.iter().chain(&self.quiet).collect();
-        places.sort_unstable();
-        let waiters = places
-            .into_iter()
-            .filter_map(|(_, &ticket)| describe(ticket, self.records.get(&ticket)?.place_ends()))
+        let waiters = self.waiters().into_iter();
+        let waiters = waiters
+            .filter_map(|(_, ticket)| describe(ticket, self.records.get(&ticket)?.place_ends()))
             .collect();
         // The signals of holders whose leases have ended count as available: the next operation takes them back.
         let ended = self.held.iter().filter(|held| held.0 <= now);

@@ -137,6 +137,14 @@ impl State {
             .filter_map(|(_, ticket)| self.records.get(ticket))
     }
 
+    /// In order of place.
+    fn waiters(&self) -> Vec<(u64, Ticket)> {
+        let waiting = self.queue.iter().chain(&self.quiet);
+        let mut waiting: Vec<_> = waiting.map(|(&place, &ticket)| (place, ticket)).collect();
+        waiting.sort_unstable();
+        waiting
+    }
+
     fn places_end(&self) -> impl Iterator<Item = u64> {
         let waiters = self.records.values().filter(|record| record.is_waiting());
         waiters.map(Record::place_ends)
