@@ -11,7 +11,7 @@ use auto_mutex_core::{SetupError, StoreError};
 use tokio::time::sleep;
 
 use crate::connect::{Connector, Ready};
-use crate::link::Link;
+use crate::link;
 #[cfg(feature = "replicas")]
 use crate::link::replicas;
 use crate::login::FIRST_PAUSE;
@@ -85,8 +85,9 @@ impl Driver {
                     events.closed(Node::ONLY, ready.term.closing);
                     events.connected(Node::ONLY, again);
                     let server = ready.server.clone();
-                    let link = Link::new(pipeline, &*events, ready);
-                    let Some(error) = link.serve(connector.route.replaced(&server)).await else {
+                    let replaced = connector.route.replaced(&server);
+                    let served = link::serve(pipeline, &*events, ready, replaced);
+                    let Some(error) = served.await else {
                         return;
                     };
                     if pipeline.is_done() {

@@ -16,6 +16,7 @@ mod value;
 use std::path::PathBuf;
 
 pub(super) use self::connection::Connection;
+pub(super) use self::inbox::Inbox;
 pub(crate) use self::limits::{Limits, USUAL_SILENCE};
 pub(super) use self::outbox::Outbox;
 pub(super) use self::stream::speaks_tls;
