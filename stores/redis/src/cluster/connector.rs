@@ -8,11 +8,10 @@ use super::epoch::epoch_keys;
 use super::primary::Primary;
 use super::slot::Slot;
 use super::topology::{Topology, shuffle};
-use crate::{Access, RedisEndpoint, Route, Scripts, probe_name, unconnected};
+use crate::{RedisEndpoint, probe_name, unconnected};
 
 pub(super) struct Connector {
-    seeds: Vec<Address>,
-    pub(super) access: Access,
+    pub(super) endpoint: RedisEndpoint,
     pub(super) options: StoreOptions,
     member: MemberId,
     next: u32,
@@ -21,8 +20,7 @@ pub(super) struct Connector {
 impl Connector {
     pub(super) fn new(endpoint: &RedisEndpoint, options: &StoreOptions, member: MemberId) -> Self {
         Self {
-            seeds: endpoint.servers.clone(),
-            access: endpoint.access.clone(),
+            endpoint: endpoint.clone(),
             options: *options,
             member,
             next: 0,
@@ -57,7 +55,7 @@ impl Connector {
         let mut groups = [
             up.into_iter().map(address).collect(),
             replicas.to_vec(),
-            self.seeds.clone(),
+            self.endpoint.servers.clone(),
             down.into_iter().map(address).collect(),
         ];
         let mut all: Vec<Address> = Vec::new();
@@ -73,10 +71,11 @@ impl Connector {
     }
 
     pub(super) fn of_node(&self, address: &Address) -> crate::Connector {
-        let route = Route::Fixed(address.clone());
-        let mut connector = crate::Connector::new(route, &self.access, &self.options, self.member);
-        connector.scripts = Scripts::of_cluster();
-        connector
+        let node = RedisEndpoint {
+            servers: vec![address.clone()],
+            ..self.endpoint.clone()
+        };
+        crate::Connector::new(node, &self.options, self.member)
     }
 
     fn probe(&self, topology: &Topology, address: &Address) -> Name {

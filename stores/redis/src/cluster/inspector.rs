@@ -31,7 +31,7 @@ impl Inspector {
         let candidates = self.connector.candidates(&[], &known);
         let timeout = self.connector.options.connect_timeout;
         let limits = move || Limits::new(timeout, USUAL_SILENCE);
-        self.topology = survey(candidates, &self.connector.access, 0, limits).await?;
+        self.topology = survey(candidates, &self.connector.endpoint, 0, limits).await?;
         let mut before = std::mem::take(&mut self.nodes);
         for address in self.topology.primaries() {
             if self.nodes.iter().any(|node| node.0 == *address) {

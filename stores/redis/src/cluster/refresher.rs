@@ -74,7 +74,7 @@ impl Refresher {
         let candidates = self.connector.candidates(&[], &[]);
         let share = share(limit, candidates.len());
         let limits = || Limits::new(share.min(Instant::now().until(ends)), share);
-        let topology = survey(candidates, &self.connector.access, 0, limits).await?;
+        let topology = survey(candidates, &self.connector.endpoint, 0, limits).await?;
         let mut opening = JoinSet::new();
         let addresses: HashSet<_> = topology.primaries().collect();
         for address in addresses {
@@ -166,10 +166,10 @@ impl Refresher {
         let limit = self.connector.options.connect_timeout;
         let silence = self.backoff.silence();
         let limits = move || Limits::new(limit, silence);
-        let (access, epoch) = (self.connector.access.clone(), self.topology.epoch);
+        let (endpoint, epoch) = (self.connector.endpoint.clone(), self.topology.epoch);
         let store = self.store.clone();
         self.surveys.spawn(async move {
-            let result = survey(candidates, &access, epoch, limits).await;
+            let result = survey(candidates, &endpoint, epoch, limits).await;
             store.schedule(|work| work.surveyed = Some(result));
         });
         self.stale = false;

@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::slot::Slot;
-use crate::Access;
+use crate::RedisEndpoint;
 use crate::login::error::{ConnectError, accept};
 use crate::login::hello;
 use crate::wire::{Limits, Value};
@@ -133,7 +133,7 @@ pub(super) fn address(host: &str, port: u16, asked: &Address) -> Option<Address>
 /// clients may start together.
 pub(super) async fn survey(
     candidates: Vec<Address>,
-    access: &Access,
+    endpoint: &RedisEndpoint,
     epoch: u64,
     limits: impl Fn() -> Limits,
 ) -> Result<Topology, SetupError> {
@@ -147,7 +147,7 @@ pub(super) async fn survey(
         if asked.len() < ABREAST
             && let Some(candidate) = left.next()
         {
-            asked.spawn(ask(candidate, access.clone(), limits()));
+            asked.spawn(ask(candidate, endpoint.clone(), limits()));
         }
         let Ok(answer) = timeout(pause, asked.join_next()).await else {
             continue;
@@ -194,10 +194,14 @@ pub(super) fn concerns_one_node(error: &SetupError) -> bool {
     )
 }
 
-async fn ask(address: Address, access: Access, limits: Limits) -> Result<Topology, SetupError> {
+async fn ask(
+    address: Address,
+    endpoint: RedisEndpoint,
+    limits: Limits,
+) -> Result<Topology, SetupError> {
     let asked = limits.within(async {
         // Any role is accepted, because replicas know the topology too.
-        let (mut connection, ..) = hello::open(&address, &access, true, None, limits).await?;
+        let (mut connection, ..) = hello::open(&address, &endpoint, None, limits).await?;
         let mut questions = redis::pipe();
         for question in Topology::QUESTIONS {
             questions.cmd("CLUSTER").arg(question);

@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use self::facts::Facts;
 use self::term::{Guard, Term};
-use crate::access::Access;
+use crate::RedisEndpoint;
 use crate::login::error::{ConnectError, accept};
 use crate::login::renewal::Renewal;
 use crate::login::{FIRST_PAUSE, hello};
@@ -36,7 +36,7 @@ const INTRODUCTION: [[&str; 2]; 2] = [
 
 pub(crate) struct Connector {
     pub(crate) route: Route,
-    pub(crate) access: Access,
+    pub(crate) endpoint: RedisEndpoint,
     pub(crate) replicas: Option<Replicas>,
     pub(crate) member: MemberId,
     pub(crate) scripts: Arc<Scripts>,
@@ -62,18 +62,13 @@ pub(super) struct Ready {
 }
 
 impl Connector {
-    pub(crate) fn new(
-        route: Route,
-        access: &Access,
-        options: &StoreOptions,
-        member: MemberId,
-    ) -> Self {
+    pub(crate) fn new(endpoint: RedisEndpoint, options: &StoreOptions, member: MemberId) -> Self {
         Self {
-            route,
-            access: access.clone(),
+            route: Route::of(&endpoint),
+            scripts: Scripts::of(endpoint.is_cluster()),
+            endpoint,
             replicas: options.replicas,
             member,
-            scripts: Scripts::of_server(),
             guard: Guard::of(options),
             connect_timeout: options.connect_timeout,
             probe: Some(probe::name(member, 0)),
@@ -166,7 +161,7 @@ impl Connector {
     }
 
     fn too_late(&self) -> ConnectError {
-        let dialer = match self.access.transport.dialer {
+        let dialer = match self.endpoint.transport.dialer {
             Some(_) => "the dialer has not returned, ",
             None => "",
         };
@@ -190,7 +185,7 @@ impl Connector {
         let Route::Fixed(address) = &self.route else {
             return None;
         };
-        let transport = &self.access.transport;
+        let transport = &self.endpoint.transport;
         if transport.tls.is_none() {
             return wire::speaks_tls(address, transport.dialer.as_ref())
                 .await
@@ -206,16 +201,16 @@ impl Connector {
     }
 
     async fn prepared(&self, limits: Limits) -> Result<Ready, ConnectError> {
-        let (access, scripts, reads) = (&self.access, &*self.scripts, self.reads);
+        let (endpoint, scripts, reads) = (&self.endpoint, &*self.scripts, self.reads);
         let name = match reads {
             true => READER.to_owned(),
             false => format!("auto_mutex:{}", self.member),
         };
         let server = self.route.resolve(limits).await?;
         let (address, name) = (&server.address, Some(name.as_str()));
-        let opened = hello::open(address, access, scripts.are_of_cluster(), name, limits).await?;
+        let opened = hello::open(address, endpoint, name, limits).await?;
         let (mut connection, granted, takes_introductions) = opened;
-        let renewal = Renewal::new(&access.login, address, self.connect_timeout, granted);
+        let renewal = Renewal::new(&endpoint.login, address, self.connect_timeout, granted);
         let introduces = takes_introductions && !reads;
         let (missing, lag) = self.loaded(&mut connection, introduces, limits).await?;
         let knew_scripts = missing.is_empty();
@@ -278,7 +273,7 @@ impl Connector {
             let introduce = question.cmd("CLIENT").arg("SETINFO");
             introduce.arg(field).arg(value);
         }
-        let db = self.access.db;
+        let db = self.endpoint.db;
         if db != 0 {
             question.cmd("SELECT").arg(db);
         }

@@ -6,7 +6,8 @@ use tokio::time::Instant;
 
 use super::error::ConnectError;
 use super::unsuitable;
-use crate::access::{Access, Login};
+use crate::RedisEndpoint;
+use crate::access::Login;
 use crate::error;
 use crate::wire::Transport;
 use crate::wire::{Connection, ErrorReply, Limits, Value};
@@ -17,12 +18,12 @@ const INTRODUCTIONS: (u32, u32) = (7, 2);
 /// With a `name` for `CLIENT LIST`, only a primary will do. Returns also whether the server has CLIENT SETINFO.
 pub(crate) async fn open(
     address: &Address,
-    access: &Access,
-    in_cluster: bool,
+    endpoint: &RedisEndpoint,
     name: Option<&str>,
     limits: Limits,
 ) -> Result<(Connection, Granted, bool), ConnectError> {
-    let (mut connection, granted) = dial(address, &access.login, &access.transport, limits).await?;
+    let (login, transport) = (&endpoint.login, &endpoint.transport);
+    let (mut connection, granted) = dial(address, login, transport, limits).await?;
     let mut hello = command(&granted);
     if let Some(name) = name {
         hello.arg("SETNAME").arg(name);
@@ -33,7 +34,7 @@ pub(crate) async fn open(
         Some(error) => ConnectError::Unreachable(error),
         None => error.into(),
     })?;
-    let role = role(&reply, in_cluster)?;
+    let role = role(&reply, endpoint.is_cluster())?;
     if name.is_some() {
         accept_primary(role)?;
     }

@@ -35,7 +35,7 @@ pub(super) async fn open(
     address: &Address,
     limits: Limits,
 ) -> Result<(Connection, Granted), ConnectError> {
-    let (login, transport) = (&endpoint.sentinel_login, &endpoint.access.transport);
+    let (login, transport) = (&endpoint.sentinel_login, &endpoint.transport);
     let (mut sentinel, granted) = hello::dial(address, login, transport, limits).await?;
     match sentinel.ask(&hello::command(&granted)).await? {
         Value::Error(error) => return Err(hello::refusal(&error)),

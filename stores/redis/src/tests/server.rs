@@ -15,7 +15,6 @@ use redis::{Cmd, Connection, FromRedisValue};
 use tempfile::TempDir;
 
 use crate::RedisEndpoint;
-use crate::Route;
 use crate::connect::term::Guard;
 use crate::script::Scripts;
 use crate::script::command;
@@ -125,8 +124,7 @@ pub(super) async fn connect(
         replicas,
         ..options(false)
     };
-    let route = Route::of(endpoint);
-    let connector = Connector::new(route, &endpoint.access, &options, member);
+    let connector = Connector::new(endpoint.clone(), &options, member);
     let (store, mut driver) = unconnected(connector);
     driver.open(limit).await?;
     Ok((store, driver))

@@ -286,7 +286,7 @@ fn who_knows_no_key_keeps_the_note_himself() {
 #[test]
 fn it_is_noted_under_a_full_memory_and_for_a_week() {
     let mut bench = Bench::new();
-    let (mut out, scripts) = (Vec::new(), Scripts::of_server());
+    let (mut out, scripts) = (Vec::new(), Scripts::of(false));
     for text in scripts.texts() {
         run::<()>(&mut bench.connection, &["SCRIPT", "LOAD", text]);
     }
