@@ -295,8 +295,8 @@
       local holders, waiters = {}, all_waiters()
       local function describe(r, ends)
         return {
-          r[TICKET], sub(r[REQUEST], 33, 64), r[UNITS], r[TAKES], int(r[TOKEN] > 0 and r[TOKEN] or r[PLACE]), int(r[TOKEN]), sub(r[REQUEST], REQUEST_SIZE + 1 + #r[OWNER]), int(ends - now),
-          r[FLAG],
+          r[TICKET], sub(r[REQUEST], 33, 64), r[UNITS], r[TAKES], int(r[TOKEN] > 0 and r[TOKEN] or r[PLACE]), int(r[TOKEN]),
+          meta_of(r), int(ends - now), r[FLAG],
         }
       end
       for _, r in ipairs(all_holders()) do
