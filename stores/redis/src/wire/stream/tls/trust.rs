@@ -67,21 +67,10 @@ fn without_zone(host: &str) -> &str {
 
 /// The library installs no provider for the process, because that choice belongs to the program.
 fn provider() -> Result<Arc<CryptoProvider>, TlsError> {
-    match CryptoProvider::get_default() {
-        Some(chosen) => Ok(chosen.clone()),
-        None => own_provider(),
-    }
-}
-
-#[cfg(feature = "tls")]
-#[expect(clippy::unnecessary_wraps, reason = "as its twin")]
-fn own_provider() -> Result<Arc<CryptoProvider>, TlsError> {
-    Ok(Arc::new(rustls::crypto::ring::default_provider()))
-}
-
-#[cfg(not(feature = "tls"))]
-fn own_provider() -> Result<Arc<CryptoProvider>, TlsError> {
-    Err(TlsError::NoProvider)
+    let chosen = CryptoProvider::get_default().cloned();
+    #[cfg(feature = "tls")]
+    let chosen = chosen.or_else(|| Some(Arc::new(rustls::crypto::ring::default_provider())));
+    chosen.ok_or(TlsError::NoProvider)
 }
 
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
