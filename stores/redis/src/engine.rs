@@ -11,8 +11,11 @@ use auto_mutex_core::store::{
 use crate::access::Login;
 #[cfg(feature = "cluster")]
 use crate::cluster;
+use crate::connect::Connector;
+use crate::inspector::Inspector;
+use crate::link::driver::unconnected;
+use crate::url;
 use crate::wire::Transport;
-use crate::{Connector, Inspector, unconnected, url};
 
 inventory::submit! {
     Scheme {

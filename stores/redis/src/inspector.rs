@@ -3,7 +3,6 @@
 use std::time::{Duration, SystemTime};
 
 use crate::connect::facts::{Facts, number};
-use crate::connect::term;
 use crate::connect::{Connector, Ready};
 use crate::error::Code;
 use crate::login::error::{ConnectError, accept};
@@ -131,11 +130,7 @@ impl Reader for Inspector {
 
 async fn describe(connector: &Connector, opened: &mut Ready) -> Result<Server, ConnectError> {
     let connection = &mut opened.connection;
-    let mut question = redis::pipe();
-    term::ask_lag(&mut question);
-    connection.send(&question.get_packed_pipeline()).await?;
-    let lag = term::lag(&connection.reply().await?);
-    let facts = Facts::ask(connection, lag).await?;
+    let facts = Facts::ask(connection, opened.term.lag).await?;
     let asked = SystemTime::now();
     let now = micros(&connection.ask(&redis::cmd("TIME")).await?);
     let round_trip = asked.elapsed().unwrap_or_default();

@@ -8,7 +8,9 @@ use super::epoch::epoch_keys;
 use super::primary::Primary;
 use super::slot::Slot;
 use super::topology::{Topology, shuffle};
-use crate::{RedisEndpoint, probe_name, unconnected};
+use crate::RedisEndpoint;
+use crate::connect::{self, probe};
+use crate::link::driver::unconnected;
 
 pub(super) struct Connector {
     pub(super) endpoint: RedisEndpoint,
@@ -70,17 +72,17 @@ impl Connector {
         all
     }
 
-    pub(super) fn of_node(&self, address: &Address) -> crate::Connector {
+    pub(super) fn of_node(&self, address: &Address) -> connect::Connector {
         let node = RedisEndpoint {
             servers: vec![address.clone()],
             ..self.endpoint.clone()
         };
-        crate::Connector::new(node, &self.options, self.member)
+        connect::Connector::new(node, &self.options, self.member)
     }
 
     fn probe(&self, topology: &Topology, address: &Address) -> Name {
-        let mut names = (0..1 << 20).map(|number| probe_name(self.member, number));
+        let mut names = (0..1 << 20).map(|number| probe::name(self.member, number));
         let name = names.find(|name| topology.serves(address, Slot::of(name)));
-        name.unwrap_or_else(|| probe_name(self.member, 0))
+        name.unwrap_or_else(|| probe::name(self.member, 0))
     }
 }

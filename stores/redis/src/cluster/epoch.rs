@@ -7,7 +7,7 @@ use auto_mutex_core::store::Address;
 
 use super::slot::Slot;
 use super::topology::Topology;
-use crate::EPOCH;
+use crate::connect::term::EPOCH;
 
 /// One key is not enough, because a key whose slot is being migrated cannot be used.
 const SPARE: usize = 3;

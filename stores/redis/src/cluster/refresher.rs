@@ -19,7 +19,7 @@ use super::primary::Primary;
 use super::redirector::Redirector;
 use super::store::{ClusterStore, NOWHERE};
 use super::topology::{Topology, concerns_one_node, share, shuffle, slow, survey};
-use crate::Throttle;
+use crate::login::throttle::Throttle;
 use crate::wire::Limits;
 
 const CALM: Duration = Duration::from_secs(60);
@@ -76,8 +76,7 @@ impl Refresher {
         let limits = || Limits::new(share.min(Instant::now().until(ends)), share);
         let topology = survey(candidates, &self.connector.endpoint, 0, limits).await?;
         let mut opening = JoinSet::new();
-        let addresses: HashSet<_> = topology.primaries().collect();
-        for address in addresses {
+        for address in topology.primaries() {
             let (primary, mut driver) =
                 self.connector
                     .primary(address.clone(), &topology, true, true);

@@ -16,7 +16,9 @@ use super::redirector::Redirector;
 use super::slot::Slot;
 use super::slot_map::SlotMap;
 use super::store::ClusterStore;
-use crate::{Connector, RedisEndpoint, unconnected};
+use crate::RedisEndpoint;
+use crate::connect::Connector;
+use crate::link::driver::unconnected;
 
 /// The answers, in the order in which they came.
 #[derive(Default)]

@@ -226,7 +226,10 @@ impl Connector {
             .await?;
         }
         let term = match reads {
-            true => Term::default(),
+            true => Term {
+                lag,
+                ..Term::default()
+            },
             false => Term::ask(&mut connection, scripts, &self.guard, lag).await?,
         };
         Ok(Ready {

@@ -35,11 +35,9 @@ pub(crate) struct TermKeys {
     pub(crate) keys: Vec<String>,
     /// Whether the server was asked without a key, so that its reply ignored the notes of other clients.
     unnamed: bool,
-    /// The note in the last reply: see `scripts/term.lua`. Passed to the next key, which may have no note.
-    term: String,
-    since: u64,
-    lease_ms: u64,
-    turn: u64,
+    /// The note in the last reply: term, since, lease_ms and turn (see `scripts/term.lua`). Passed to the next key, which
+    /// may have no note.
+    note: (String, u64, u64, u64),
 }
 
 impl TermKeys {
@@ -145,9 +143,7 @@ impl Term {
         };
         let (term, since) = (term.as_text()?.to_owned(), since.as_number()?);
         let (lease_ms, turn) = (lease_ms.as_number()?, turn.as_number()?);
-        let mut notes = lock(&guard.keys);
-        (notes.term, notes.since) = (term, since);
-        (notes.lease_ms, notes.turn) = (lease_ms, turn);
+        lock(&guard.keys).note = (term, since, lease_ms, turn);
         let until = now.surely_after(left);
         Some(Self {
             lag,
@@ -168,7 +164,7 @@ pub(crate) fn ask_lag(question: &mut redis::Pipeline) {
 }
 
 pub(crate) fn lag(reply: &Value<'_>) -> Duration {
-    let seconds = facts::setting(reply)
+    let seconds = facts::text(reply)
         .ok()
         .and_then(|digits| digits.parse().ok());
     seconds.map_or(USUAL_LAG, Duration::from_secs)
@@ -202,8 +198,7 @@ pub(crate) fn ask(
     evaluate.arg(millis(guard.longest_lease));
     evaluate.arg(millis(lag.saturating_add(SLACK)));
     evaluate.arg(restart).arg(u8::from(guard.failover));
-    evaluate.arg(&notes.term).arg(notes.since);
-    evaluate.arg(notes.lease_ms).arg(notes.turn);
+    evaluate.arg(&notes.note);
     evaluate.write_packed_command(out);
     true
 }

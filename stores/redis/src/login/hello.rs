@@ -65,9 +65,7 @@ pub(crate) fn command(who: &Granted) -> Cmd {
 }
 
 pub(crate) fn auth(who: &Granted) -> Cmd {
-    let mut auth = Cmd::new();
-    log_in(&mut auth, who);
-    auth
+    log_in(&mut Cmd::new(), who).take()
 }
 
 pub(crate) fn log_in<'a>(cmd: &'a mut Cmd, who: &Granted) -> &'a mut Cmd {
@@ -133,16 +131,16 @@ mod tests {
     use super::*;
 
     fn hello<'a>(version: &'a str, mode: &'a str, role: &'a str) -> Value<'a> {
-        fn pair<'a>(key: &'a str, value: &'a str) -> (Value<'a>, Value<'a>) {
-            (Value::Text(key.as_bytes()), Value::Text(value.as_bytes()))
-        }
-        Value::Map(vec![
+        let text = |text: &'a str| Value::Text(text.as_bytes());
+        let pair = |key, value| [text(key), text(value)];
+        let pairs = [
             pair("server", "redis"),
             pair("version", version),
-            (Value::Text(b"proto"), Value::Integer(3)),
+            [Value::Text(b"proto"), Value::Integer(3)],
             pair("mode", mode),
             pair("role", role),
-        ])
+        ];
+        Value::List(pairs.concat())
     }
 
     /// Like [`role`], for a primary.

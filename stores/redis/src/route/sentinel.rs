@@ -111,8 +111,8 @@ mod tests {
 
     fn instance<'a>(pairs: &[(&'a str, &'a str)]) -> Value<'a> {
         let text = |text: &'a str| Value::Text(text.as_bytes());
-        let pairs = pairs.iter().map(|pair| (text(pair.0), text(pair.1)));
-        Value::Map(pairs.collect())
+        let pairs = pairs.iter().flat_map(|pair| [text(pair.0), text(pair.1)]);
+        Value::List(pairs.collect())
     }
 
     #[test]

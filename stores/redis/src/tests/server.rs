@@ -15,12 +15,14 @@ use redis::{Cmd, Connection, FromRedisValue};
 use tempfile::TempDir;
 
 use crate::RedisEndpoint;
+use crate::connect::Connector;
 use crate::connect::term::Guard;
+use crate::link::driver::unconnected;
+use crate::pipeline::Pipeline;
 use crate::script::Scripts;
 use crate::script::command;
 use crate::script::reply;
 use crate::wire::{ErrorReply, Value};
-use crate::{Connector, Pipeline, unconnected};
 
 /// Far longer than even a slow machine needs.
 pub(super) const LONG: Duration = Duration::from_secs(60);
