@@ -46,7 +46,7 @@ impl Inspector {
             let mut ready = match opened {
                 Some(ready) => ready,
                 None => {
-                    let opening = connector.unsubscribed(connector.connect_timeout);
+                    let opening = connector.unsubscribed(connector.guard.options.connect_timeout);
                     opening.await.map_err(failed)?
                 }
             };
@@ -138,7 +138,7 @@ async fn describe(connector: &Connector, opened: &mut Ready) -> Result<Server, C
     let here = i64::try_from(here.unwrap_or_default().as_micros()).unwrap_or(i64::MAX);
     let ahead = |now: u64| i64::try_from(now).unwrap_or(i64::MAX).saturating_sub(here) / 1000;
     let address = opened.server.address.to_string();
-    let mut server = Server::new(address, connector.guarantees_by(&facts));
+    let mut server = Server::new(address, facts.guarantees(&connector.guard));
     server.version = facts.field("redis_version").map(str::to_owned);
     server.clock_ahead_ms = now.map(ahead);
     server.round_trip = round_trip;

@@ -73,7 +73,7 @@ impl Facts {
         self.answers[1 + index].as_deref().ok()
     }
 
-    pub(crate) fn guarantees(&self, guard: &Guard, replicas: u32) -> Guarantees {
+    pub(crate) fn guarantees(&self, guard: &Guard) -> Guarantees {
         let withheld = |by_right| {
             let commands = ["info"].into_iter().chain(["config|get"; SETTINGS.len()]);
             let answers = self.answers.iter().zip(commands);
@@ -87,7 +87,7 @@ impl Facts {
         guarantees.restart = self.restart(guard);
         guarantees.failover = self.failover(guard);
         guarantees.eviction = self.eviction();
-        guarantees.replicas = replicas;
+        guarantees.replicas = guard.options.replicas.map_or(0, |replicas| replicas.count);
         guarantees.missing_rights = withheld(true);
         guarantees.disabled_commands = withheld(false);
         guarantees
@@ -103,7 +103,7 @@ impl Facts {
             (Some(false), _) => AfterRestart::Forgotten,
             (Some(true), None) | (None, _) => AfterRestart::Unknown,
         };
-        if guard.restart && data != AfterRestart::Kept {
+        if guard.options.restart_guard && data != AfterRestart::Kept {
             let time = guard.after_restart(self.lag);
             return AfterRestart::Closed { time };
         }
@@ -149,23 +149,18 @@ mod tests {
     use super::*;
     use crate::wire::ErrorReply;
     use auto_mutex_core::Weakness;
-    use std::sync::Mutex;
 
     fn found(info: &str, setting: Value<'_>) -> Guarantees {
-        let guard = Guard {
-            keys: Mutex::default(),
-            restart: false,
-            replicated: true,
-            failover: true,
-            longest_lease: Duration::from_secs(30),
-        };
+        let mut guard = crate::fuzzing::guard();
+        guard.options.restart_guard = false;
+        guard.options.longest_lease = Duration::from_secs(30);
         let said = [
             Value::Text(info.as_bytes()),
             setting.clone(),
             setting.clone(),
             setting,
         ];
-        Facts::of(&said, Duration::from_secs(10)).guarantees(&guard, 0)
+        Facts::of(&said, Duration::from_secs(10)).guarantees(&guard)
     }
 
     /// The reply of Dragonfly to INFO (`server_family.cc`, 2025), shortened.

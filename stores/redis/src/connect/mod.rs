@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use auto_mutex_core::store::{Backoff, MemberId, Name, Op, Replicas, StoreOptions, lock};
+use auto_mutex_core::store::{Backoff, MemberId, Name, Op, StoreOptions, lock};
 use auto_mutex_core::{Guarantees, SetupError, StoreError, TlsError};
 use redis::Cmd;
 use tokio::time::{Instant, sleep, timeout_at};
@@ -37,11 +37,9 @@ const INTRODUCTION: [[&str; 2]; 2] = [
 pub(crate) struct Connector {
     pub(crate) route: Route,
     pub(crate) endpoint: RedisEndpoint,
-    pub(crate) replicas: Option<Replicas>,
     pub(crate) member: MemberId,
     pub(crate) scripts: Arc<Scripts>,
     pub(crate) guard: Guard,
-    pub(crate) connect_timeout: Duration,
     /// Reserved for the checks of the first connection. `None`: another node of the cluster is checked.
     pub(crate) probe: Option<Name>,
     /// For an operator, who writes no key: notes no term, and keeps no other client from loading missing scripts too.
@@ -67,10 +65,8 @@ impl Connector {
             route: Route::of(&endpoint),
             scripts: Scripts::of(endpoint.is_cluster()),
             endpoint,
-            replicas: options.replicas,
             member,
             guard: Guard::of(options),
-            connect_timeout: options.connect_timeout,
             probe: Some(probe::name(member, 0)),
             reads: false,
             is_new: true,
@@ -85,12 +81,7 @@ impl Connector {
 
     pub(super) fn guarantees(&self) -> Guarantees {
         let facts = self.facts.get();
-        facts.map_or_else(Guarantees::unknown, |facts| self.guarantees_by(facts))
-    }
-
-    pub(super) fn guarantees_by(&self, facts: &Facts) -> Guarantees {
-        let replicas = self.replicas.map_or(0, |replicas| replicas.count);
-        facts.guarantees(&self.guard, replicas)
+        facts.map_or_else(Guarantees::unknown, |facts| facts.guarantees(&self.guard))
     }
 
     pub(super) async fn first(&self, left: Duration) -> Result<Ready, SetupError> {
@@ -124,7 +115,7 @@ impl Connector {
 
     pub(super) async fn attempt(&self, silence: Duration) -> Result<Ready, ConnectError> {
         // A busy server that gets more time for each reply also needs more time for all replies together.
-        let whole = self.connect_timeout.max(silence * 2);
+        let whole = self.guard.options.connect_timeout.max(silence * 2);
         let limits = Limits::new(whole, silence.min(whole));
         match limits.within(self.open(limits)).await {
             Err(error) if self.is_unchecked() => Err(self.explained(error).await),
@@ -134,7 +125,8 @@ impl Connector {
 
     pub(super) fn evaluation(&self, name: &Name, op: &Op, opens: u64) -> Cmd {
         let (scripts, member) = (&self.scripts, self.member);
-        command::evaluate(&mut Cmd::new(), scripts, member, name, &[op], opens).take()
+        let first = command::until(opens);
+        command::evaluate(&mut Cmd::new(), scripts, member, name, first, &[op]).take()
     }
 
     fn is_unchecked(&self) -> bool {
@@ -147,7 +139,7 @@ impl Connector {
         };
         let connection = &mut ready.connection;
         probe::run(connection, &self.scripts, self.member, probe).await?;
-        if self.replicas.is_some() {
+        if self.guard.options.replicas.is_some() {
             probe::wait(connection).await?;
         }
         let facts = Facts::ask(connection, ready.term.lag).await?;
@@ -156,7 +148,7 @@ impl Connector {
     }
 
     pub(super) async fn unsubscribed(&self, silence: Duration) -> Result<Ready, ConnectError> {
-        let limits = Limits::new(self.connect_timeout, silence);
+        let limits = Limits::new(self.guard.options.connect_timeout, silence);
         limits.within(Box::pin(self.prepared(limits))).await
     }
 
@@ -167,7 +159,7 @@ impl Connector {
         };
         ConnectError::Unreachable(StoreError::disconnected(format!(
             "not connected within {:?}: {dialer}the server says nothing, or the link is slow",
-            self.connect_timeout
+            self.guard.options.connect_timeout
         )))
     }
 
@@ -210,7 +202,12 @@ impl Connector {
         let (address, name) = (&server.address, Some(name.as_str()));
         let opened = hello::open(address, endpoint, name, limits).await?;
         let (mut connection, granted, takes_introductions) = opened;
-        let renewal = Renewal::new(&endpoint.login, address, self.connect_timeout, granted);
+        let renewal = Renewal::new(
+            &endpoint.login,
+            address,
+            self.guard.options.connect_timeout,
+            granted,
+        );
         let introduces = takes_introductions && !reads;
         let (missing, lag) = self.loaded(&mut connection, introduces, limits).await?;
         let knew_scripts = missing.is_empty();

@@ -8,9 +8,12 @@ use redis::Cmd;
 use crate::login::error::{ConnectError, accept};
 use crate::login::unsuitable;
 use crate::script::Scripts;
-use crate::script::command;
 use crate::script::reply;
+use crate::script::{code, command};
 use crate::wire::Connection;
+
+/// Also moves tickets out of the name's first key: see `script/head.lua`.
+const SPREAD: Option<(u8, u64)> = Some((code::SPREAD, 0));
 
 /// Reserved, because names of users never begin with a colon. It's short, because its keys are sent often.
 pub(crate) fn name(member: MemberId, number: u32) -> Name {
@@ -29,7 +32,7 @@ pub(super) async fn run(
     let mut questions = redis::pipe();
     for op in &operations {
         let mut evaluate = Cmd::new();
-        command::evaluate_spread(&mut evaluate, scripts, member, name, op);
+        command::evaluate(&mut evaluate, scripts, member, name, SPREAD, &[op]);
         questions.add_command(evaluate);
     }
     questions.cmd("PING");

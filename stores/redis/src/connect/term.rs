@@ -21,12 +21,7 @@ const SLACK: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub(crate) struct Guard {
     pub(crate) keys: Mutex<TermKeys>,
-    pub(crate) restart: bool,
-    /// Whether the server may have been promoted a moment before a restart.
-    pub(crate) replicated: bool,
-    /// Whether a promoted server grants nothing for a while: always, except in tests that show why.
-    pub(crate) failover: bool,
-    pub(crate) longest_lease: Duration,
+    pub(crate) options: StoreOptions,
 }
 
 /// The epoch keys of a server, and its last note. In a cluster, the slot of a key may move: then the next key is used.
@@ -67,24 +62,22 @@ impl Guard {
     pub(crate) fn of(options: &StoreOptions) -> Self {
         Self {
             keys: Mutex::new(TermKeys::new(vec![EPOCH.to_owned()])),
-            restart: options.restart_guard,
-            replicated: !options.is_voter,
-            failover: options.failover_guard,
-            longest_lease: options.longest_lease,
+            options: *options,
         }
     }
 
     pub(crate) fn after_restart(&self, lag: Duration) -> Duration {
-        match self.replicated {
-            true => self.after_failover(lag),
-            false => self.longest_lease + Duration::from_secs(1),
+        match self.options.is_voter {
+            true => self.options.longest_lease + Duration::from_secs(1),
+            // The server may have been promoted a moment before the restart.
+            false => self.after_failover(lag),
         }
     }
 
     pub(crate) fn after_failover(&self, lag: Duration) -> Duration {
         // Saturates, because the lag comes from the server and may be any number.
         let goes_on = lag.saturating_add(SLACK);
-        self.longest_lease.saturating_add(goes_on)
+        self.options.longest_lease.saturating_add(goes_on)
     }
 }
 
@@ -186,18 +179,19 @@ pub(crate) fn ask(
         (_, None) => return false,
         (_, Some(_)) => {}
     }
-    let restart = match (guard.restart, guard.replicated) {
+    let options = &guard.options;
+    let restart = match (options.restart_guard, options.is_voter) {
         (false, _) => 0,
-        (true, false) => 1,
-        (true, true) => 2,
+        (true, true) => 1,
+        (true, false) => 2,
     };
     let [_, digest] = scripts.digests();
     let mut evaluate = redis::cmd("EVALSHA");
     evaluate.arg(digest);
     evaluate.arg(usize::from(key.is_some())).arg(&key);
-    evaluate.arg(millis(guard.longest_lease));
+    evaluate.arg(millis(options.longest_lease));
     evaluate.arg(millis(lag.saturating_add(SLACK)));
-    evaluate.arg(restart).arg(u8::from(guard.failover));
+    evaluate.arg(restart).arg(u8::from(options.failover_guard));
     evaluate.arg(&notes.note);
     evaluate.write_packed_command(out);
     true

@@ -7,7 +7,7 @@
 mod server;
 mod urls;
 
-pub(crate) use self::server::{each, each_error};
+pub(crate) use self::server::{each, each_error, guard};
 #[cfg(feature = "cluster")]
 pub use self::server::{errors, slots};
 pub use self::server::{messages, replies, sentinels};

@@ -63,7 +63,7 @@ impl Driver {
         let pipeline = self.pipeline.clone();
         let serving = async {
             #[cfg(feature = "replicas")]
-            if let Some(replicas) = pipeline.connector.replicas {
+            if let Some(replicas) = pipeline.connector.guard.options.replicas {
                 let serve = |events| self.serve(events);
                 replicas::confirmed(pipeline.clone(), replicas, events, serve).await;
                 return;

@@ -20,8 +20,8 @@ use crate::connect::term::Guard;
 use crate::link::driver::unconnected;
 use crate::pipeline::Pipeline;
 use crate::script::Scripts;
-use crate::script::command;
 use crate::script::reply;
+use crate::script::{code, command};
 use crate::wire::{ErrorReply, Value};
 
 /// Far longer than even a slow machine needs.
@@ -155,7 +155,7 @@ pub(super) fn run<T: FromRedisValue>(connection: &mut Connection, words: &[&str]
 
 /// Returns the command for an operation, as bytes.
 pub(super) fn evaluate(scripts: &Scripts, member: MemberId, name: &Name, op: &Op) -> Vec<u8> {
-    command::evaluate(&mut Cmd::new(), scripts, member, name, &[op], 0).get_packed_command()
+    command::evaluate(&mut Cmd::new(), scripts, member, name, None, &[op]).get_packed_command()
 }
 
 /// Like [`evaluate`], but the script keeps all tickets in the other keys, none in the first key.
@@ -165,7 +165,8 @@ pub(super) fn evaluate_spread(
     name: &Name,
     op: &Op,
 ) -> Vec<u8> {
-    command::evaluate_spread(&mut Cmd::new(), scripts, member, name, op).get_packed_command()
+    let spread = Some((code::SPREAD, 0));
+    command::evaluate(&mut Cmd::new(), scripts, member, name, spread, &[op]).get_packed_command()
 }
 
 /// Runs a command that may return an error reply.
