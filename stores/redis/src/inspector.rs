@@ -107,7 +107,7 @@ impl Reader for Inspector {
             let mut questions = redis::pipe();
             questions.cmd("TIME");
             for name in names {
-                questions.add_command(connector.evaluation(name, &Op::Inspect, 0));
+                questions.add_command(connector.evaluation(name, None, &Op::Inspect));
             }
             connection.send(&questions.get_packed_pipeline()).await?;
             let now = micros(&accept(connection.reply().await?)?);

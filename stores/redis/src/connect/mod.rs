@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use auto_mutex_core::store::{Backoff, MemberId, Name, Op, StoreOptions, lock};
+use auto_mutex_core::store::{Address, Backoff, MemberId, Name, Op, StoreOptions, lock};
 use auto_mutex_core::{Guarantees, SetupError, StoreError, TlsError};
 use redis::Cmd;
 use tokio::time::{Instant, sleep, timeout_at};
@@ -22,7 +22,7 @@ use crate::login::renewal::Renewal;
 use crate::login::{FIRST_PAUSE, hello};
 use crate::route::{Primary, Route};
 use crate::script::{Scripts, command};
-use crate::wire::{self, Connection, Limits, USUAL_SILENCE, Value};
+use crate::wire::{Connection, Limits, USUAL_SILENCE, Value};
 
 const PAUSE: Duration = Duration::from_millis(50);
 const LOADING: Duration = Duration::from_secs(2);
@@ -33,6 +33,9 @@ const INTRODUCTION: [[&str; 2]; 2] = [
     ["LIB-NAME", "auto-mutex"],
     ["LIB-VER", env!("CARGO_PKG_VERSION")],
 ];
+
+/// A malformed TLS handshake: a server that uses TLS answers with an alert.
+const HANDSHAKE: &[u8] = &[0x16, 3, 1, 0, 5, 1, 0, 0, 1, 0];
 
 pub(crate) struct Connector {
     pub(crate) route: Route,
@@ -123,9 +126,8 @@ impl Connector {
         }
     }
 
-    pub(super) fn evaluation(&self, name: &Name, op: &Op, opens: u64) -> Cmd {
+    pub(super) fn evaluation(&self, name: &Name, first: Option<(u8, u64)>, op: &Op) -> Cmd {
         let (scripts, member) = (&self.scripts, self.member);
-        let first = command::until(opens);
         command::evaluate(&mut Cmd::new(), scripts, member, name, first, &[op]).take()
     }
 
@@ -138,7 +140,7 @@ impl Connector {
             return Ok(());
         };
         let connection = &mut ready.connection;
-        probe::run(connection, &self.scripts, self.member, probe).await?;
+        probe::run(connection, self, probe).await?;
         if self.guard.options.replicas.is_some() {
             probe::wait(connection).await?;
         }
@@ -174,19 +176,18 @@ impl Connector {
 
     /// Connects again for the cause: a server just closes a plain connection, and an alert may be lost with unread bytes.
     async fn fault_of_tls(&self) -> Option<TlsError> {
-        let Route::Fixed(address) = &self.route else {
+        let Route::Fixed(address @ Address::Tcp { .. }) = &self.route else {
             return None;
         };
         let transport = &self.endpoint.transport;
-        if transport.tls.is_none() {
-            return wire::speaks_tls(address, transport.dialer.as_ref())
-                .await
-                .then_some(TlsError::Required);
-        }
         let limits = Limits::new(USUAL_SILENCE, USUAL_SILENCE);
-        let opened = Connection::open(address, transport, limits).await;
-        let error = match opened {
-            Ok(mut connection) => connection.next().await.err()?,
+        let error = match Connection::open(address, transport, limits).await {
+            Ok(mut connection) => {
+                if transport.tls.is_none() {
+                    connection.send(HANDSHAKE).await.ok()?;
+                }
+                connection.next().await.err()?
+            }
             Err(error) => error,
         };
         TlsError::of_io(&error).cloned()

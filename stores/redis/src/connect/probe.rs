@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use auto_mutex_core::store::{Lease, MemberId, Mode, Name, Op, Share, Signal, Ticket};
-use redis::Cmd;
 
+use super::Connector;
 use crate::login::error::{ConnectError, accept};
 use crate::login::unsuitable;
-use crate::script::Scripts;
 use crate::script::reply;
 use crate::script::{code, command};
 use crate::wire::Connection;
@@ -24,16 +23,13 @@ pub(crate) fn name(member: MemberId, number: u32) -> Name {
 
 pub(super) async fn run(
     connection: &mut Connection,
-    scripts: &Scripts,
-    member: MemberId,
+    connector: &Connector,
     name: &Name,
 ) -> Result<(), ConnectError> {
     let operations = operations();
     let mut questions = redis::pipe();
     for op in &operations {
-        let mut evaluate = Cmd::new();
-        command::evaluate(&mut evaluate, scripts, member, name, SPREAD, &[op]);
-        questions.add_command(evaluate);
+        questions.add_command(connector.evaluation(name, SPREAD, op));
     }
     questions.cmd("PING");
     questions.cmd("SCRIPT").arg("LOAD").arg("return 1");

@@ -1,6 +1,7 @@
 //! TLS, over our own TCP connections or over connections that the program makes.
 
 mod fault;
+mod guess;
 mod session;
 #[cfg(repository)]
 #[cfg(all(test, feature = "tls"))]
@@ -13,11 +14,10 @@ use std::time::Duration;
 
 use auto_mutex_core::TlsError;
 use auto_mutex_core::store::{Dialer, first};
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 pub(super) use self::session::Session;
 use self::trust::trust;
-use super::guess;
 use super::socket::Socket;
 use crate::wire::{Limits, Tls};
 
@@ -39,9 +39,10 @@ pub(super) async fn open(
     // A server without TLS may treat the handshake as the beginning of a command, and wait for the rest of it.
     let guess = async {
         sleep(BEFORE_GUESS).await;
-        match guess::speaks_plainly(host, port, dialer).await {
-            true => Err(TlsError::NotTls.into_io()),
-            false => pending().await,
+        let asked = guess::speaks_plainly(host, port, dialer);
+        match timeout(guess::PATIENCE, asked).await {
+            Ok(Ok(true)) => Err(TlsError::NotTls.into_io()),
+            _ => pending().await,
         }
     };
     first(handshake, guess).await
