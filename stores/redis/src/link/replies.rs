@@ -1,7 +1,7 @@
 //! The replies and pushes on a [`Link`], and the requests that must be written again.
 
 use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{Answer, Node, Op, Reply, StoreErrorKind, tell};
+use auto_mutex_core::store::{Answer, Node, NodeChange, Op, Reply, StoreErrorKind, tell};
 
 use super::Link;
 use crate::error::{self, Code};
@@ -32,7 +32,10 @@ impl Link<'_> {
                 self.answer(second, &to_second);
             }
             Awaited::Term(key) => match self.pipeline.term_is(key, value) {
-                Ok(Some(closing)) => self.events.closed(Node::ONLY, Some(closing)),
+                Ok(Some(closing)) => {
+                    let change = NodeChange::Closed(Some(closing));
+                    self.events.node_changed(Node::ONLY, change);
+                }
                 Ok(None) => {}
                 Err(error) => result = result.and(Err(error)),
             },
