@@ -224,10 +224,8 @@ impl Refresher {
                 let is_lost = self.is_lost();
                 let text = self.warnings.failed(&error, is_lost);
                 if is_lost {
-                    events.node_changed(
-                        NOWHERE,
-                        NodeChange::StillDisconnected(StoreError::disconnected(text)),
-                    );
+                    let error = StoreError::disconnected(text);
+                    events.node_changed(NOWHERE, NodeChange::StillDisconnected(error));
                 }
             }
         }

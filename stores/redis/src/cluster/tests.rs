@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{
-    Address, Answer, Driver, Events, Layout, Lease, MemberId, Message, Mode, Name, Node, Op,
-    Request, RequestId, Share, Store, StoreErrorKind, StoreOptions, Ticket, lock,
+    Address, Answer, Driver, Events, Layout, Lease, MemberId, Message, Mode, Name, Node,
+    NodeChange, Op, Request, RequestId, Share, Store, StoreErrorKind, StoreOptions, Ticket, lock,
 };
 
 use super::primary::Primary;

@@ -28,27 +28,23 @@ pub(super) struct Topology {
 }
 
 impl Topology {
-    pub(super) const QUESTIONS: [&str; 2] = ["SLOTS", "INFO"];
+    /// Reads the reply to CLUSTER SLOTS of the node at `asked`.
+    pub(super) fn read_slots(&mut self, reply: &Value<'_>, asked: &Address) {
+        for range in reply.as_list().unwrap_or_default() {
+            self.range(range, asked);
+        }
+    }
 
-    pub(super) fn read(&mut self, index: usize, reply: &Value<'_>, asked: &Address) {
-        match (index, reply) {
-            (0, Value::List(ranges)) => {
-                for range in ranges {
-                    self.range(range, asked);
+    /// Reads the reply to CLUSTER INFO.
+    pub(super) fn read_info(&mut self, reply: &Value<'_>) {
+        for line in reply.as_text().unwrap_or_default().lines() {
+            match line.split_once(':') {
+                Some(("cluster_state", state)) => self.works = state == "ok",
+                Some(("cluster_current_epoch", epoch)) => {
+                    self.epoch = epoch.parse().unwrap_or_default();
                 }
+                _ => {}
             }
-            (1, Value::Text(info)) => {
-                for line in String::from_utf8_lossy(info).lines() {
-                    match line.split_once(':') {
-                        Some(("cluster_state", state)) => self.works = state == "ok",
-                        Some(("cluster_current_epoch", epoch)) => {
-                            self.epoch = epoch.parse().unwrap_or_default();
-                        }
-                        _ => {}
-                    }
-                }
-            }
-            _ => {}
         }
     }
 
@@ -195,21 +191,17 @@ async fn ask(
         // Any role is accepted, because replicas know the topology too.
         let (mut connection, ..) = hello::open(&address, &endpoint, None, limits).await?;
         let mut questions = redis::pipe();
-        for question in Topology::QUESTIONS {
-            questions.cmd("CLUSTER").arg(question);
-        }
+        questions.cmd("CLUSTER").arg("SLOTS");
+        questions.cmd("CLUSTER").arg("INFO");
         connection.send(&questions.get_packed_pipeline()).await?;
         let mut topology = Topology::default();
-        for index in 0..Topology::QUESTIONS.len() {
-            topology.read(index, &accept(connection.reply().await?)?, &address);
+        topology.read_slots(&accept(connection.reply().await?)?, &address);
+        topology.read_info(&accept(connection.reply().await?)?);
+        if topology.ranges.is_empty() {
+            let unserved = StoreError::disconnected("the node knows of no slot that is served");
+            return Err(ConnectError::Unreachable(unserved));
         }
-        let unserved = "the node knows of no slot that is served";
-        match topology.ranges.is_empty() {
-            true => Err(ConnectError::Unreachable(StoreError::disconnected(
-                unserved,
-            ))),
-            false => Ok(topology),
-        }
+        Ok(topology)
     });
     asked.await.map_err(|error| error.at(&address.to_string()))
 }
@@ -243,7 +235,7 @@ mod tests {
 
     fn slots(reply: Value<'_>) -> Topology {
         let mut topology = Topology::default();
-        topology.read(0, &reply, &at("seed", 7000));
+        topology.read_slots(&reply, &at("seed", 7000));
         topology
     }
 
@@ -298,9 +290,9 @@ mod tests {
     fn a_node_says_whether_its_cluster_works() {
         let mut topology = Topology::default();
         let info = "cluster_state:ok\r\ncluster_slots_ok:16384\r\ncluster_current_epoch:17\r\n";
-        topology.read(1, &text(info), &at("seed", 7000));
+        topology.read_info(&text(info));
         assert!(topology.works && topology.epoch == 17);
-        topology.read(1, &text("cluster_state:fail\r\n"), &at("seed", 7000));
+        topology.read_info(&text("cluster_state:fail\r\n"));
         assert!(!topology.works);
     }
 }

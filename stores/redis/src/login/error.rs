@@ -34,10 +34,8 @@ pub(crate) enum ConnectError {
 }
 
 pub(crate) fn accept(reply: Value<'_>) -> Result<Value<'_>, ConnectError> {
-    match reply {
-        Value::Error(error) => Err(ConnectError::of(error::of_server(&error))),
-        reply => Ok(reply),
-    }
+    accepted(&reply).map_err(ConnectError::of)?;
+    Ok(reply)
 }
 
 pub(crate) fn accepted(reply: &Value<'_>) -> Result<(), StoreError> {
