@@ -208,10 +208,7 @@ async fn ask(
 
 /// Keeps the members of a cluster from all asking the same node.
 pub(super) fn shuffle<T>(items: &mut [T]) {
-    for last in (1..items.len()).rev() {
-        let chosen = random_number() as usize % (last + 1);
-        items.swap(last, chosen);
-    }
+    items.sort_by_cached_key(|_| random_number());
 }
 
 #[cfg(test)]

@@ -248,13 +248,11 @@ impl Connector {
         let until = limits.at_most(LOADING).end;
         let mut backoff = Backoff::new(FIRST_PAUSE, USUAL_SILENCE);
         loop {
-            let error = match self.known(connection, introduces).await {
-                Err(error @ ConnectError::Passing(_)) => error,
-                known => return known,
-            };
+            let known = self.known(connection, introduces).await;
             let pause = backoff.pause();
-            if Instant::now() + pause >= until {
-                return Err(error);
+            let passes = matches!(known, Err(ConnectError::Passing(_)));
+            if !passes || Instant::now() + pause >= until {
+                return known;
             }
             sleep(pause).await;
         }

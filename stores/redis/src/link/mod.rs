@@ -7,11 +7,11 @@ mod replies;
 
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use auto_mutex_core::store::{Events, Message, StoreErrorKind, lock};
+use auto_mutex_core::store::{Events, Message, StoreErrorKind, first, lock};
 use auto_mutex_core::{StoreError, store};
 use tokio::time::{Instant, Sleep, sleep};
 
@@ -73,15 +73,11 @@ pub(crate) async fn serve(
         term: store::Instant::now().after(TERM),
         beat: Box::pin(sleep(BEAT)),
     };
-    let mut replaced = pin!(replaced);
     // Replies may have arrived together with those of the set-up.
     let lost = match link.take(&mut connection.inbox) {
         Ok(()) => {
-            let served = poll_fn(|cx| match replaced.as_mut().poll(cx) {
-                Poll::Ready(error) => Poll::Ready(Err(error)),
-                Poll::Pending => link.poll(cx, &mut connection),
-            });
-            served.await.err()?
+            let served = poll_fn(|cx| link.poll(cx, &mut connection));
+            first(async { Err(replaced.await) }, served).await.err()?
         }
         Err(error) => error,
     };

@@ -1,11 +1,10 @@
   local answer = replies[2] and replies or replies[1]
   if not changes then return answer end
-  if not plain then seldom().settle() end
   -- If the first waiters changed after they were last checked, the next operation checks them.
   if moved then s[TOLD] = 0 end
   local signals = s[SIGNALS] + s[LENT] > 0
   local ms = (signals and SIGNALS_KEPT_MS or KEPT_MS) + KEPT_MS + max(0, ceil((s[LATEST] - now) / 1000))
-  if not plain then seldom().expire(ms) end
+  if not plain then seldom().settle(ms) end
   -- If the clock was stepped back, TOK is later than now. The time to live counts from TOK, for its window: see head.lua.
   ms = int(ms + max(0, ceil((s[TOK] - now) / 1000)))
 

@@ -1,7 +1,7 @@
 //! Reads the certificates from their files, for each connection: so renewed files take effect.
 
 use std::fs;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -113,18 +113,14 @@ fn unusable(key: &Path, error: &rustls::Error) -> TlsError {
 /// Returns the content of a regular file. Refuses other files, because reading a pipe could block for ever.
 fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
     let failed = |error: io::Error| in_file(path, format!("it cannot be read: {error}"));
-    if !fs::metadata(path).map_err(failed)?.is_file() {
+    let found = fs::metadata(path).map_err(failed)?;
+    if !found.is_file() {
         return Err(in_file(path, "it is not a file"));
     }
-    let mut content = Vec::new();
-    let file = fs::File::open(path).map_err(failed)?;
-    file.take(LARGEST + 1)
-        .read_to_end(&mut content)
-        .map_err(failed)?;
-    if content.len() as u64 > LARGEST {
+    if found.len() > LARGEST {
         return Err(in_file(path, "it is larger than 1 MiB"));
     }
-    Ok(content)
+    fs::read(path).map_err(failed)
 }
 
 fn in_file(path: &Path, reason: impl Into<String>) -> TlsError {
