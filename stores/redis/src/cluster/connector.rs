@@ -54,16 +54,16 @@ impl Connector {
     ) -> Vec<Address> {
         let address = |primary: &Arc<Primary>| primary.address.clone();
         let (up, down): (Vec<_>, Vec<_>) = primaries.iter().partition(|primary| primary.is_up());
-        let mut groups = [
+        let groups = [
             up.into_iter().map(address).collect(),
             replicas.to_vec(),
             self.endpoint.servers.clone(),
             down.into_iter().map(address).collect(),
         ];
         let mut all: Vec<Address> = Vec::new();
-        for group in &mut groups {
-            shuffle(group);
-            for address in group.drain(..) {
+        for mut group in groups {
+            shuffle(&mut group);
+            for address in group {
                 if !all.contains(&address) {
                     all.push(address);
                 }

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use auto_mutex_core::SetupError;
 use auto_mutex_core::store::{Address, invalid, random_number};
-use auto_mutex_core::{SetupError, StoreError};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -198,8 +198,8 @@ async fn ask(
         topology.read_slots(&accept(connection.reply().await?)?, &address);
         topology.read_info(&accept(connection.reply().await?)?);
         if topology.ranges.is_empty() {
-            let unserved = StoreError::disconnected("the node knows of no slot that is served");
-            return Err(ConnectError::Unreachable(unserved));
+            let unserved = "the node knows of no slot that is served";
+            return Err(ConnectError::unreachable(unserved));
         }
         Ok(topology)
     });

@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use auto_mutex_core::store::{Address, Backoff, MemberId, Name, Op, StoreOptions, lock};
-use auto_mutex_core::{Guarantees, SetupError, StoreError, TlsError};
+use auto_mutex_core::{Guarantees, SetupError, TlsError};
 use redis::Cmd;
 use tokio::time::{Instant, sleep, timeout_at};
 
@@ -159,10 +159,10 @@ impl Connector {
             Some(_) => "the dialer has not returned, ",
             None => "",
         };
-        ConnectError::Unreachable(StoreError::disconnected(format!(
-            "not connected within {:?}: {dialer}the server says nothing, or the link is slow",
-            self.guard.options.connect_timeout
-        )))
+        let limit = self.guard.options.connect_timeout;
+        ConnectError::unreachable(format!(
+            "not connected within {limit:?}: {dialer}the server says nothing, or the link is slow"
+        ))
     }
 
     async fn explained(&self, error: ConnectError) -> ConnectError {

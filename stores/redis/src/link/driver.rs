@@ -1,7 +1,6 @@
 //! [`Driver`]: makes the first connection, unless set-up did, and replaces a lost one, until `Store::close` is called.
 
 use std::future::{Future, poll_fn};
-use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
@@ -162,15 +161,14 @@ async fn answering(
     events: &dyn Events,
     error: &StoreError,
 ) -> Option<Ready> {
-    let mut connecting = pin!(connecting);
-    poll_fn(|cx| {
+    let refusing = poll_fn(|cx| {
         let Some(refused) = pipeline.refused(cx) else {
             return Poll::Ready(None);
         };
         for request in refused {
             events.answered(request.failed(error.clone()));
         }
-        connecting.as_mut().poll(cx).map(Some)
-    })
-    .await
+        Poll::Pending
+    });
+    first(refusing, async { Some(connecting.await) }).await
 }

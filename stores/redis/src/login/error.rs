@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::io;
+use std::sync::Arc;
 
 use auto_mutex_core::store::{StoreErrorKind, Trouble};
 use auto_mutex_core::{SetupError, StoreError, TlsError};
@@ -62,6 +63,10 @@ impl ConnectError {
                 None => Self::Unreachable(error),
             },
         }
+    }
+
+    pub(crate) fn unreachable(message: impl Into<Arc<str>>) -> Self {
+        Self::Unreachable(StoreError::disconnected(message))
     }
 
     pub(crate) fn nonsense() -> Self {

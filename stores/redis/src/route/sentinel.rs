@@ -1,6 +1,5 @@
 //! One sentinel: the requests on a connection to it, and its replies.
 
-use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{Address, Granted};
 use redis::Cmd;
 
@@ -40,7 +39,11 @@ pub(super) async fn open(
     match sentinel.ask(&hello::command(&granted)).await? {
         Value::Error(error) => return Err(hello::refusal(&error)),
         reply if reply.field("mode") == Some("sentinel") => {}
-        _ => return Err(unreachable("it is a Redis server, not a sentinel")),
+        _ => {
+            return Err(ConnectError::unreachable(
+                "it is a Redis server, not a sentinel",
+            ));
+        }
     }
     Ok((sentinel, granted))
 }
@@ -55,7 +58,9 @@ pub(super) async fn primary(
         Value::Error(error) if error.details.contains("No such master") => Ok(None),
         reply => match Primary::read(&accept(reply)?) {
             Some(primary) => Ok(Some(primary)),
-            None => Err(unreachable("the sentinel's answer makes no sense")),
+            None => Err(ConnectError::unreachable(
+                "the sentinel's answer makes no sense",
+            )),
         },
     }
 }
@@ -87,10 +92,6 @@ pub(super) async fn switched(sentinel: &mut Connection) -> Result<(), ConnectErr
 
 fn sentinel_command(subcommand: &str, service: &str) -> Cmd {
     redis::cmd("SENTINEL").arg(subcommand).arg(service).take()
-}
-
-fn unreachable(message: &'static str) -> ConnectError {
-    ConnectError::Unreachable(StoreError::disconnected(message))
 }
 
 pub(super) fn addresses(reply: &Value<'_>) -> Vec<Address> {
