@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use auto_mutex_core::store::{Address, Backoff, MemberId, Name, Op, StoreOptions, lock};
+use auto_mutex_core::store::{Address, Backoff, MemberId, Name, Op, StoreOptions, Trouble, lock};
 use auto_mutex_core::{Guarantees, SetupError, TlsError};
 use redis::Cmd;
 use tokio::time::{Instant, sleep, timeout_at};
@@ -167,7 +167,7 @@ impl Connector {
 
     async fn explained(&self, error: ConnectError) -> ConnectError {
         match error {
-            ConnectError::Unreachable(_) | ConnectError::Silent(_) => {
+            ConnectError::Unreachable(Trouble::Unreachable | Trouble::Silent, _) => {
                 self.fault_of_tls().await.map_or(error, ConnectError::Tls)
             }
             error => error,
@@ -250,7 +250,7 @@ impl Connector {
         loop {
             let known = self.known(connection, introduces).await;
             let pause = backoff.pause();
-            let passes = matches!(known, Err(ConnectError::Passing(_)));
+            let passes = matches!(known, Err(ConnectError::Unreachable(Trouble::Busy, _)));
             if !passes || Instant::now() + pause >= until {
                 return known;
             }
@@ -290,7 +290,8 @@ impl Connector {
             db => {
                 let reply = accept(connection.reply().await?);
                 reply.map(drop).map_err(|error| match error {
-                    ConnectError::Unreachable(error) | ConnectError::Unsuitable(_, error) => {
+                    ConnectError::Unreachable(Trouble::Unreachable, error)
+                    | ConnectError::Unsuitable(_, error) => {
                         let reason =
                             format!("it has no database {db}: leave out the number in the URL");
                         ConnectError::Unsuitable(reason.into(), error)

@@ -1,6 +1,6 @@
 //! HELLO: logs in, and checks version, mode and role of the server.
 
-use auto_mutex_core::store::{Address, Granted};
+use auto_mutex_core::store::{Address, Granted, Trouble};
 use redis::Cmd;
 use tokio::time::Instant;
 
@@ -31,7 +31,7 @@ pub(crate) async fn open(
     connection.send(&hello.get_packed_command()).await?;
     let reply = connection.reply().await;
     let reply = reply.map_err(|error| match unsuitable::of_end(&error) {
-        Some(error) => ConnectError::Unreachable(error),
+        Some(error) => ConnectError::Unreachable(Trouble::Unreachable, error),
         None => error.into(),
     })?;
     let role = role(&reply, endpoint.is_cluster())?;
