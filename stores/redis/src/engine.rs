@@ -81,13 +81,11 @@ impl Engine for RedisEndpoint {
 
     fn is_same_store(&self, other: &dyn Engine) -> bool {
         same_kind::<Self>(other).is_some_and(|it| {
+            let mut servers = it.servers.iter();
             it.layout == self.layout
                 && it.service == self.service
                 && it.db == self.db
-                && it
-                    .servers
-                    .iter()
-                    .any(|server| self.servers.contains(server))
+                && servers.any(|server| self.servers.contains(server))
         })
     }
 

@@ -59,12 +59,11 @@
           records[ticket] = false
         else
           word = 'RELEASED'
-          if r[FLAG] == 2 then
-          elseif park > 0 and r[NUMBER] == 0 then
+          if r[FLAG] ~= 2 and park > 0 and r[NUMBER] == 0 then
             r[FLAG] = 2
             ask(r, r[COUNTER], park, r[WAIT], r[UNITS])
             lease_until(r, now + park * 1000)
-          else
+          elseif r[FLAG] ~= 2 then
             remove_holder(r)
             records[ticket] = false
             if r[NUMBER] > 0 and r[TOKEN] ~= used then signalling().put(r[NUMBER], r[TEXT]) end

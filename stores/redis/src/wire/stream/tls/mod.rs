@@ -1,15 +1,14 @@
 //! TLS, over our own TCP connections or over connections that the program makes.
 
 mod fault;
-mod guess;
 mod session;
 #[cfg(repository)]
 #[cfg(all(test, feature = "tls"))]
 mod tests;
 mod trust;
 
-use std::future::pending;
-use std::io;
+use std::future::{pending, poll_fn};
+use std::io::{self, Write as _};
 use std::time::Duration;
 
 use auto_mutex_core::TlsError;
@@ -22,6 +21,7 @@ use super::socket::Socket;
 use crate::wire::{Limits, Tls};
 
 const BEFORE_GUESS: Duration = Duration::from_millis(500);
+const PATIENCE: Duration = Duration::from_secs(2);
 
 pub(super) async fn open(
     host: &str,
@@ -39,11 +39,22 @@ pub(super) async fn open(
     // A server without TLS may treat the handshake as the beginning of a command, and wait for the rest of it.
     let guess = async {
         sleep(BEFORE_GUESS).await;
-        let asked = guess::speaks_plainly(host, port, dialer);
-        match timeout(guess::PATIENCE, asked).await {
+        match timeout(PATIENCE, speaks_plainly(host, port, dialer)).await {
             Ok(Ok(true)) => Err(TlsError::NotTls.into_io()),
             _ => pending().await,
         }
     };
     first(handshake, guess).await
+}
+
+/// Whether a server that did not understand the handshake speaks without TLS.
+async fn speaks_plainly(host: &str, port: u16, dialer: Option<&Dialer>) -> io::Result<bool> {
+    let limits = Limits::new(PATIENCE, PATIENCE);
+    let socket = Socket::connect(host, port, dialer, limits).await?;
+    poll_fn(|cx| socket.poll_write_ready(cx)).await?;
+    // It is short enough for the buffer of a new socket.
+    (&socket).write_all(b"PING\r\n")?;
+    let mut answer = [0; 2];
+    poll_fn(|cx| socket.poll_read(cx, &mut answer)).await?;
+    Ok(matches!(answer, [b'+' | b'-', b'A'..=b'Z']))
 }
