@@ -141,9 +141,6 @@ impl Connector {
         };
         let connection = &mut ready.connection;
         probe::run(connection, self, probe).await?;
-        if self.guard.options.replicas.is_some() {
-            probe::wait(connection).await?;
-        }
         let facts = Facts::ask(connection, ready.term.lag).await?;
         self.facts.get_or_init(|| facts);
         Ok(())
@@ -277,7 +274,7 @@ impl Connector {
             question.cmd("SELECT").arg(db);
         }
         loading::ask(&mut question, &self.scripts);
-        term::ask_lag(&mut question);
+        facts::ask_setting(&mut question, term::LAG);
         connection.send(&question.get_packed_pipeline()).await?;
         for _ in introduction {
             if let Value::Error(_) = connection.reply().await? {

@@ -39,6 +39,10 @@ pub(super) async fn run(
         command::key_of(&mut delete, name, suffix);
     }
     questions.add_command(delete);
+    let replicas = connector.guard.options.replicas;
+    if replicas.is_some() {
+        questions.cmd("WAIT").arg(0).arg(1);
+    }
     connection.send(&questions.get_packed_pipeline()).await?;
     let mut result = Ok(());
     for op in &operations {
@@ -49,18 +53,16 @@ pub(super) async fn run(
         result = result.and(accept(connection.reply().await?).map(drop));
     }
     connection.reply().await?;
+    if replicas.is_some() {
+        let waited = accept(connection.reply().await?).map(drop);
+        result = result.and(waited.map_err(|error| match error {
+            ConnectError::Unsuitable(_, error) => {
+                ConnectError::Unsuitable(unsuitable::NO_WAIT.into(), error)
+            }
+            error => error,
+        }));
+    }
     result
-}
-
-pub(super) async fn wait(connection: &mut Connection) -> Result<(), ConnectError> {
-    let wait = redis::cmd("WAIT").arg(0).arg(1).take();
-    let accepted = accept(connection.ask(&wait).await?);
-    accepted.map(drop).map_err(|error| match error {
-        ConnectError::Unsuitable(_, error) => {
-            ConnectError::Unsuitable(unsuitable::NO_WAIT.into(), error)
-        }
-        error => error,
-    })
 }
 
 /// These run every command of the scripts: with two holders, a grant by message, a tombstone, and a deleted signal.

@@ -12,7 +12,8 @@ use crate::script::Scripts;
 use crate::wire::{Connection, Value};
 
 pub(crate) const EPOCH: &str = "auto_mutex:epoch";
-/// The default of `min-replicas-max-lag`, for a server that does not report its setting.
+pub(super) const LAG: &str = "min-replicas-max-lag";
+/// The default of [`LAG`], for a server that does not report its setting.
 const USUAL_LAG: Duration = Duration::from_secs(10);
 
 /// An old primary accepts writes for longer than its lag: it checks its replicas once a second, in whole seconds.
@@ -150,10 +151,6 @@ impl Term {
             .take_if(|closing| closing.until <= Instant::now());
         self.closing.map_or(0, |_| self.opens_at)
     }
-}
-
-pub(crate) fn ask_lag(question: &mut redis::Pipeline) {
-    facts::ask_setting(question, "min-replicas-max-lag");
 }
 
 pub(crate) fn lag(reply: &Value<'_>) -> Duration {
