@@ -7,7 +7,9 @@
 mod server;
 mod urls;
 
-pub(crate) use self::server::{each, each_error, guard};
+#[cfg(test)]
+pub(crate) use self::server::guard;
+pub(crate) use self::server::{each, each_error};
 #[cfg(feature = "cluster")]
 pub use self::server::{errors, slots};
 pub use self::server::{messages, replies, sentinels};
