@@ -33,7 +33,7 @@ use crate::base::task::TaskId;
 use crate::base::wait::{self, Limit, lock};
 use crate::config::Settings;
 use crate::member::deadlock::Detector;
-use crate::member::exit::EndsWithProcess;
+use crate::member::exit::LiveClient;
 use crate::member::order::LockOrder;
 use crate::observer::{Metric, SharedObserver};
 use crate::store::{Answer, Events, GrantBlock, Message, Meta, Node, RequestId, SharedStr, Store};
@@ -369,7 +369,7 @@ impl<Q: NameQueue> ClientCore<Q> {
     }
 }
 
-impl<Q: NameQueue> EndsWithProcess for ClientCore<Q> {
+impl<Q: NameQueue> LiveClient for ClientCore<Q> {
     fn end(&self) {
         if self.is_forked() {
             return;
@@ -397,6 +397,10 @@ impl<Q: NameQueue> EndsWithProcess for ClientCore<Q> {
 
     fn let_bodies_end(&self) {
         self.start_draining();
+    }
+
+    fn order(&self) -> &LockOrder {
+        &self.order
     }
 }
 

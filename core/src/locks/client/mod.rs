@@ -105,7 +105,6 @@ impl Client {
 
     fn started(member: Arc<Member>) -> Self {
         exit::watch(&member);
-        order::watch(&member);
         if let Some(observer) = member.observer() {
             observe::begin(observer);
         }
