@@ -4,7 +4,7 @@ pub use crate::base::duration::IntoDuration;
 pub use crate::base::error::{DeadlockHop, HoldKind, Holder, LockError, LockKind, LossCause};
 pub use crate::base::error::{SetupError, StoreError, TlsError};
 pub use crate::config::{Config, Deadlock};
-pub use crate::locks::client::{Client, Drained, Health, LastError, Unfinished};
+pub use crate::locks::client::{Client, Drained, Health, LastError};
 pub use crate::locks::client::{assert_lock_order, lock_order};
 pub use crate::locks::client::{blocking_drain, drain, drain_until};
 pub use crate::locks::client::{blocking_ping, health, is_connected, ping};
@@ -15,6 +15,7 @@ pub use crate::locks::multi::{MultiGuard, MultiLock};
 pub use crate::locks::mutex::{Mutex, MutexGuard, Ticket};
 pub use crate::locks::rw_lock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub use crate::locks::semaphore::{Permit, Semaphore};
+pub use crate::member::Unfinished;
 pub use crate::member::exit::{release_on_termination, release_on_termination_within};
 pub use crate::member::order::{OrderClass, OrderEdge};
 #[cfg(feature = "metrics")]

@@ -19,7 +19,8 @@ use std::task::Waker;
 use std::time::Duration;
 
 use self::links::Links;
-pub(crate) use self::name_queue::{HeldName, Load, NameQueue};
+pub use self::name_queue::Unfinished;
+pub(crate) use self::name_queue::{Load, NameQueue};
 use self::registry::Registry;
 pub(crate) use self::timers::NAP;
 use self::timers::Timers;
@@ -223,7 +224,7 @@ impl<Q: NameQueue> ClientCore<Q> {
         loads.fold(Load::default(), Load::and)
     }
 
-    pub(crate) fn held(&self) -> Vec<HeldName> {
+    pub(crate) fn held(&self) -> Vec<Unfinished> {
         let names = self.register.all();
         names.iter().flat_map(|local| local.held()).collect()
     }
@@ -252,18 +253,17 @@ impl<Q: NameQueue> ClientCore<Q> {
 
     /// Until no lock is held, `ends` has come, or `stop` is set, which [`look`](Self::look) makes it check. Returns the
     /// locks that are still held.
-    pub(crate) fn drain(&self, ends: Instant, stop: &AtomicBool) -> Vec<HeldName> {
+    pub(crate) fn drain(&self, ends: Instant, stop: &AtomicBool) -> Vec<Unfinished> {
         self.start_draining();
         let mut guard = lock(&self.emptied.0);
         loop {
             let now = Instant::now();
-            let left = match self.check() {
-                Ok(()) => self.held(),
-                // The client was shut down during the drain.
-                Err(_) => Vec::new(),
-            };
-            if left.is_empty() || ends <= now || stop.load(Ordering::Acquire) {
-                return left;
+            // The client was shut down during the drain.
+            if self.check().is_err() {
+                return Vec::new();
+            }
+            if ends <= now || stop.load(Ordering::Acquire) || self.load().held == 0 {
+                return self.held();
             }
             // With very many names, a check takes long, so the pause grows with it.
             let looked = now.until(Instant::now());
@@ -391,7 +391,7 @@ impl<Q: NameQueue> LiveClient for ClientCore<Q> {
     fn bodies(&self) -> Vec<String> {
         match self.is_forked() {
             true => Vec::new(),
-            false => self.held().iter().map(HeldName::to_string).collect(),
+            false => self.held().iter().map(Unfinished::to_string).collect(),
         }
     }
 
