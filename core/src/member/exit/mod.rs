@@ -1,11 +1,10 @@
-//! The end of the process, by itself or by a signal. Only [`os`] and [`handler`] have `unsafe`.
+//! The end of the process, by itself or by a signal. Only [`handler`] has `unsafe`.
 //!
 //! This file releases all locks when the process ends, or lets bodies end before that. The engines release them: the ending
 //! thread may have lost its thread-locals, or a signal may have interrupted it while it held a mutex. So it waits for
 //! them up to [`LIMIT`], allocates nothing, runs no user code, and never blocks on a mutex.
 
 mod handler;
-mod os;
 mod signals;
 
 use std::mem::ManuallyDrop;
@@ -14,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 use std::thread;
 use std::time::Duration;
 
-pub(crate) use self::os::register;
+pub(crate) use self::handler::register;
 pub use self::signals::{release_on_termination, release_on_termination_within};
 use crate::base::clock::Instant;
 use crate::base::process::PerProcess;
