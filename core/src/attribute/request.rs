@@ -1,9 +1,10 @@
 //! [`Request`]: the options of one call of an annotated function.
 
 use std::borrow::Cow;
+use std::iter;
 use std::marker::PhantomData;
 
-use super::value::{IsClient, IsDuration, KeyList, KeyPart, KeyPlace, OwnerName};
+use super::value::{IsClient, IsDuration, KeyList, KeyPart, KeyPlace};
 use crate::base::duration::{self, length};
 use crate::base::error::LockError;
 use crate::base::name::{Name, NameBuilder};
@@ -37,30 +38,26 @@ pub struct Request<L> {
 #[derive(Debug)]
 struct Given {
     options: Options,
-    was: Option<Was>,
-    owner: Option<String>,
+    owner: Option<Owner>,
+    /// Whether the name of the option `was` is in the namespace, and its fixed beginning.
+    was: Option<(bool, &'static str)>,
+    /// If there are none, the parts of the key complete the name of `was`.
+    was_parts: Vec<String>,
 }
 
-#[derive(Debug)]
-struct Was {
-    in_namespace: bool,
-    fixed: &'static str,
-    /// If there are none, the parts of the key complete the name.
-    parts: Vec<String>,
-}
-
-impl Was {
-    fn name(&self, namespace: Option<&str>, key: &[String]) -> NameBuilder {
-        let namespace = namespace.filter(|_| self.in_namespace);
-        let parts = match self.parts.is_empty() {
+impl Given {
+    fn old_name(&self, namespace: Option<&str>, key: &[String]) -> Option<NameBuilder> {
+        let (in_namespace, fixed) = self.was?;
+        let namespace = namespace.filter(|_| in_namespace);
+        let parts = match self.was_parts.is_empty() {
             true => key,
-            false => &self.parts,
+            false => &self.was_parts,
         };
-        match (namespace, self.fixed, parts) {
+        Some(match (namespace, fixed, parts) {
             (None, "", [first, rest @ ..]) => NameBuilder::new(first).parts(rest),
             (Some(namespace), "", parts) => NameBuilder::new(namespace).parts(parts),
             (namespace, fixed, parts) => NameBuilder::verbatim_in(namespace, fixed).parts(parts),
-        }
+        })
     }
 }
 
@@ -104,8 +101,9 @@ impl<L> Request<L> {
         self.given.get_or_insert_with(|| {
             Box::new(Given {
                 options: options_of(self.site, self.self_type),
-                was: None,
                 owner: None,
+                was: None,
+                was_parts: Vec::new(),
             })
         })
     }
@@ -185,10 +183,9 @@ impl<L> Request<L> {
             Some(name) if self.keys.is_empty() => Cow::Borrowed(name),
             _ => Cow::Owned(self.keyed(known, &client)?),
         };
-        let owner = self.given.as_ref().and_then(|given| given.owner.as_deref());
-        let owner = owner.map(|owner| Owner::Here(owner.into()));
+        let owner = self.given.as_ref().and_then(|given| given.owner.as_ref());
         let meta = self.meta(known, &client);
-        let target = AcquireTarget::new(Cow::Borrowed(&*client), name, meta, owner.as_ref());
+        let target = AcquireTarget::new(Cow::Borrowed(&*client), name, meta, owner);
         target.start(&caller, &options, share, None)
     }
 
@@ -243,30 +240,24 @@ impl<L> Request<L> {
 }
 
 impl Request<MutexGuard> {
-    pub fn owner<M, N: OwnerName<M> + ?Sized>(&mut self, owner: &N) {
+    pub fn owner<M, N: KeyPart<M> + ?Sized>(&mut self, owner: &N) {
         let mut name = String::new();
         if !owner.write(&mut name) {
             // Refused like an empty one.
             name.clear();
         }
-        self.given().owner = Some(name);
+        self.given().owner = Some(Owner::Here(name.into()));
     }
 }
 
 impl Request<MultiGuard> {
     pub fn was(&mut self, in_namespace: bool, fixed: &'static str) {
-        self.given().was = Some(Was {
-            in_namespace,
-            fixed,
-            parts: Vec::new(),
-        });
+        self.given().was = Some((in_namespace, fixed));
     }
 
     pub fn was_part<M, P: KeyPart<M> + ?Sized>(&mut self, before: &str, part: &P, after: &str) {
         let text = self.shown(before, part, after);
-        if let Some(was) = &mut self.given().was {
-            was.parts.push(text);
-        }
+        self.given().was_parts.push(text);
     }
 
     pub fn another(&mut self) {
@@ -309,13 +300,13 @@ impl Request<MultiGuard> {
         }
         let known = self.known(&client);
         let (scope, meta) = (self.scope(known, &client), self.meta(known, &client));
-        let was = self.given.as_ref().and_then(|given| given.was.as_ref());
         let namespace = self.site.namespace_for(client.namespace());
         let mut targets = Vec::new();
         for key in &self.keys {
             let new = self.site.keyed(scope.clone(), key);
-            let old = was.map(|was| was.name(namespace, key));
-            for name in [Some(new), old].into_iter().flatten() {
+            let given = self.given.as_ref();
+            let old = given.and_then(|given| given.old_name(namespace, key));
+            for name in iter::once(new).chain(old) {
                 let name = Cow::Owned(self.finish(name)?);
                 targets.push(AcquireTarget::new(client.clone(), name, meta.clone(), None));
             }

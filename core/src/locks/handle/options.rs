@@ -105,6 +105,23 @@ impl Options {
 macro_rules! option_methods {
     ($handle:ty, $($options:ident).+) => {
         impl $handle {
+            /// Allows a task that holds the lock to take the lock again; the guards share one hold. The `expire` of the
+            /// inner call limits only the inner call, and does not change the `expire` of the outer call.
+            ///
+            /// - A reader of a [`RwLock`](crate::RwLock) may read again, and a writer may do both. A task that holds
+            ///   the lock for reading, and asks to write, gets [`LockError::Deadlock`](crate::LockError::Deadlock).
+            /// - A task that holds at least as many permits of a [`Semaphore`](crate::Semaphore) as it asks for shares
+            ///   them. If the handle is not re-entrant, every call takes permits of its own.
+            /// - A call of a [`MultiLock`](crate::MultiLock) shares those of its locks that its task holds.
+            ///
+            /// A guard of a re-entrant handle counts as held by the task that took it, so don't move it to another
+            /// task. The guide has
+            /// [the whole rule](https://docs.rs/auto-mutex/latest/auto_mutex/_guide/handles#which-task-holds-a-lock).
+            pub fn reentrant(mut self) -> Self {
+                self.$($options).+.reentry = $crate::locks::handle::Reentry::Enters;
+                self
+            }
+
             /// Sets the longest time that a holder may hold the lock; `refresh` restarts this time. The default is the
             /// client's setting (24 hours).
             ///

@@ -8,7 +8,7 @@ use crate::base::error::{LockError, LockKind, kind};
 use crate::base::wait::block_on;
 use crate::caller::Caller;
 use crate::locks::client::Client;
-use crate::locks::handle::{Handle, Reentry, option_methods, query_methods};
+use crate::locks::handle::{Handle, option_methods, query_methods};
 use crate::store::{NameRecord, Op, Reply, Share, Signal, Ticket};
 
 const MAX_TOKEN_BYTES: usize = 64 * 1024;
@@ -62,17 +62,6 @@ impl Semaphore {
     pub fn new(name: impl Into<String>, permits: u32) -> Self {
         let handle = Handle::new(None, name);
         Self { handle, permits }
-    }
-
-    /// If a task already holds at least as many permits as it asks for, the inner call shares them instead of taking
-    /// more. The `expire` of the inner call limits only the inner call, and does not change the `expire` of the outer
-    /// call. If the handle is not re-entrant, every call takes permits of its own.
-    ///
-    /// A guard of a re-entrant handle counts as held by the task that took it, so don't move it to another task. The
-    /// guide has [the whole rule](https://docs.rs/auto-mutex/latest/auto_mutex/_guide/handles#which-task-holds-a-lock).
-    pub fn reentrant(mut self) -> Self {
-        self.handle.options.reentry = Reentry::Enters;
-        self
     }
 
     /// Takes a permit; waits for `block` at most.
