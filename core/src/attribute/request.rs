@@ -69,10 +69,6 @@ fn options_of(site: &'static Site, self_type: &'static str) -> Options {
         block,
         interval,
         at_least: at_least.unwrap_or_default(),
-        reentry: site
-            .data
-            .reentrant
-            .map_or(Reentry::AsConfigured, Reentry::of_attribute),
         label: Some(site.label_of(self_type)),
         ..Options::default()
     }
@@ -158,9 +154,14 @@ impl<L> Request<L> {
             Some(client) => Cow::Owned(client.clone()),
             None => Client::in_force(caller)?,
         };
-        let options = match &self.given {
+        let mut options = match &self.given {
             Some(given) => given.options,
             None => options_of(self.site, self.self_type),
+        };
+        let as_configured = client.member().settings().reentrant;
+        options.reentry = match self.site.data.reentrant.unwrap_or(as_configured) {
+            true => Reentry::Enters,
+            false => Reentry::Deadlock,
         };
         Ok((client, options))
     }

@@ -20,24 +20,6 @@ pub(crate) enum Reentry {
     Enters,
     /// Fails with [`LockError::Deadlock`].
     Deadlock,
-    /// Shares the hold, unless [`Config::reentrant`](crate::Config::reentrant) is off.
-    AsConfigured,
-}
-
-impl Reentry {
-    pub(crate) fn of_attribute(reentrant: bool) -> Self {
-        match reentrant {
-            true => Self::Enters,
-            false => Self::Deadlock,
-        }
-    }
-
-    pub(crate) fn of(self, settings: &Settings) -> Self {
-        match self {
-            Self::AsConfigured => Self::of_attribute(settings.reentrant),
-            chosen => chosen,
-        }
-    }
 }
 
 /// See the methods of a handle. If `expire` or `block` is `None`, the client's setting applies.
