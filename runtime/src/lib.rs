@@ -84,9 +84,7 @@ pub mod _guide;
 
 /// The functions that expansions of the attributes call. Not for direct use.
 #[doc(hidden)]
-pub mod __private {
-    pub use auto_mutex_core::__private::*;
-}
+pub use auto_mutex_core::__private;
 
 /// For the fuzzers.
 #[cfg(fuzzing)]

@@ -134,9 +134,9 @@ impl Client {
     pub async fn drain_until(&self, end: impl Future<Output = ()>) -> Drained {
         let stopped = Arc::new(AtomicBool::new(false));
         let stop = Stop(self, stopped.clone());
-        let stopping = async {
+        let stopping = async move {
             end.await;
-            stop.stop();
+            drop(stop);
             pending().await
         };
         first(stopping, self.draining(Instant::NEVER, stopped)).await
@@ -185,16 +185,10 @@ fn end_of(limit: impl IntoDuration) -> Result<Instant, LockError> {
 /// Ends a drain when it is dropped.
 struct Stop<'a>(&'a Client, Arc<AtomicBool>);
 
-impl Stop<'_> {
-    fn stop(&self) {
-        self.1.store(true, Ordering::Release);
-        self.0.member().look();
-    }
-}
-
 impl Drop for Stop<'_> {
     fn drop(&mut self) {
-        self.stop();
+        self.1.store(true, Ordering::Release);
+        self.0.member().look();
     }
 }
 

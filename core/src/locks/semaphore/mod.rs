@@ -6,7 +6,6 @@ pub use permit::Permit;
 
 use crate::base::error::{LockError, LockKind, kind};
 use crate::base::wait::block_on;
-use crate::caller::Caller;
 use crate::locks::client::Client;
 use crate::locks::handle::{Handle, option_methods, query_methods};
 use crate::store::{NameRecord, Op, Reply, Share, Signal, Ticket};
@@ -256,7 +255,11 @@ impl Semaphore {
         if let Some(found) = record.capacity.filter(|found| *found != self.permits) {
             let found = (LockKind::of(found, record.takes()), found);
             let expected = (LockKind::Semaphore, self.permits);
-            return Err(LockError::mismatch(self.name()?, expected, found));
+            return Err(LockError::mismatch(
+                self.handle.complete_name()?,
+                expected,
+                found,
+            ));
         }
         Ok(free(&record, self.permits))
     }
@@ -299,7 +302,7 @@ impl Semaphore {
         check(self.permits)?;
         match self.handle.ask(&Op::Delete)?.wait().await? {
             Reply::InUse { holders, waiters } => Err(LockError::InUse {
-                name: self.name()?,
+                name: self.handle.complete_name()?,
                 holders,
                 waiters,
             }),
@@ -315,11 +318,6 @@ impl Semaphore {
     async fn inspect(&self) -> Result<NameRecord, LockError> {
         check(self.permits)?;
         self.handle.inspect().await
-    }
-
-    fn name(&self) -> Result<String, LockError> {
-        let target = self.handle.resolve(&Caller::current(false))?;
-        Ok(target.name.to_string())
     }
 }
 
