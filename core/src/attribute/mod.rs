@@ -35,5 +35,5 @@ pub use request::Request;
 pub use value::{IsClient, IsDuration, KeyList, KeyPart, KeyPlace, Nothing};
 
 pub use crate::base::error::HoldKind;
-pub use crate::site::{Listed, Owner, Site, SiteData};
+pub use crate::site::{Owner, Site, SiteData};
 pub use inventory::submit;

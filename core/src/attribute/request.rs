@@ -5,7 +5,7 @@ use std::iter;
 use std::marker::PhantomData;
 
 use super::value::{IsClient, IsDuration, KeyList, KeyPart, KeyPlace};
-use crate::base::duration::{self, length};
+use crate::base::duration::doubt_block;
 use crate::base::error::LockError;
 use crate::base::name::{Name, NameBuilder};
 use crate::caller::Caller;
@@ -110,17 +110,18 @@ impl<L> Request<L> {
 
     pub fn expire<D: IsDuration>(&mut self, expire: D) {
         let options = &mut self.given().options;
-        options.expire = options.length("expire", length(expire));
+        options.expire = options.length("expire", expire);
     }
 
     pub fn block<D: IsDuration>(&mut self, block: D) {
         let options = &mut self.given().options;
-        options.block = options.length("block", duration::block(block));
+        options.block = options.length("block", block);
+        doubt_block::<D>(options.block.unwrap_or_default());
     }
 
     pub fn at_least<D: IsDuration>(&mut self, at_least: D) {
         let options = &mut self.given().options;
-        let at_least = options.length("at_least", length(at_least));
+        let at_least = options.length("at_least", at_least);
         options.at_least = at_least.unwrap_or_default();
     }
 
@@ -130,7 +131,7 @@ impl<L> Request<L> {
 
     pub fn interval<D: IsDuration>(&mut self, interval: D) {
         let options = &mut self.given().options;
-        options.interval = options.length("interval", length(interval));
+        options.interval = options.length("interval", interval);
     }
 
     pub fn part<M, P: KeyPart<M> + ?Sized>(&mut self, before: &str, part: &P, after: &str) {

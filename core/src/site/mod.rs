@@ -15,8 +15,6 @@ use crate::base::name::{Name, NameBuilder};
 
 use class::Class;
 pub(crate) use duplicates::find_duplicates;
-#[doc(hidden)]
-pub use list::Listed;
 pub use list::sites;
 
 /// An annotated function of this program, as listed by [`sites`].

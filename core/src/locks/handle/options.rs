@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::base::duration::{FOREVER, Span, check_expire};
+use crate::base::duration::{FOREVER, ToDuration, check_expire, length};
 use crate::base::error::LockError;
 use crate::config::Settings;
 use crate::lease::Terms;
@@ -40,9 +40,13 @@ pub(crate) struct Options {
 
 impl Options {
     /// The value `given` for `option`, or a note that it can't be used.
-    pub(crate) fn length(&mut self, option: &'static str, given: Span) -> Option<Duration> {
+    pub(crate) fn length(
+        &mut self,
+        option: &'static str,
+        given: impl ToDuration,
+    ) -> Option<Duration> {
         self.unusable.take_if(|unusable| unusable.0 == option);
-        let given = given.inspect_err(|reason| self.unusable = Some((option, reason)));
+        let given = length(given).inspect_err(|reason| self.unusable = Some((option, reason)));
         given.ok()
     }
 
@@ -118,7 +122,6 @@ macro_rules! option_methods {
             /// be used, the call returns
             /// [`LockError::InvalidOption`](crate::LockError::InvalidOption).
             pub fn expire(mut self, expire: impl $crate::base::duration::IntoDuration) -> Self {
-                let expire = $crate::base::duration::length(expire);
                 self.$($options).+.expire = self.$($options).+.length("expire", expire);
                 self
             }
@@ -132,7 +135,6 @@ macro_rules! option_methods {
             /// Sets how long a call waits for the lock, in the same forms as [`expire`](Self::expire). With zero, a
             /// call does not wait. The default is the client's setting (no limit).
             pub fn block(mut self, block: impl $crate::base::duration::IntoDuration) -> Self {
-                let block = $crate::base::duration::length(block);
                 self.$($options).+.block = self.$($options).+.length("block", block);
                 self
             }
@@ -142,7 +144,6 @@ macro_rules! option_methods {
             /// sooner. Off by default. A nested call (see `reentrant`) may extend this time. While the holder waits on
             /// a [`Condvar`](crate::Condvar), no other caller gets the lock until this time is over.
             pub fn at_least(mut self, at_least: impl $crate::base::duration::IntoDuration) -> Self {
-                let at_least = $crate::base::duration::length(at_least);
                 let at_least = self.$($options).+.length("at_least", at_least);
                 self.$($options).+.at_least = at_least.unwrap_or_default();
                 self
@@ -153,7 +154,6 @@ macro_rules! option_methods {
             /// [`LockError::TooManyAttempts`](crate::LockError::TooManyAttempts). The queue is fair and costs less;
             /// this option is for code that was written for a library that polls.
             pub fn retries(mut self, n: u32, interval: impl $crate::base::duration::IntoDuration) -> Self {
-                let interval = $crate::base::duration::length(interval);
                 self.$($options).+.retries = Some(n);
                 self.$($options).+.interval = self.$($options).+.length("interval", interval);
                 self
