@@ -8,6 +8,7 @@
 //! version before 1.0.
 
 mod backoff;
+mod connect_error;
 pub(crate) mod credentials;
 pub(crate) mod engine;
 mod grant_block;
@@ -25,6 +26,7 @@ mod shared_str;
 mod store_options;
 
 pub use self::backoff::{Backoff, Trouble, between, jittered};
+pub use self::connect_error::ConnectError;
 pub(crate) use self::engine::of_several;
 pub use self::engine::{Checked, Driver, Engine, Layout, Parsed, Scheme, Several, Unconnected};
 pub use self::engine::{decode, invalid, open, parse, same_kind};

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use crate::connect::facts::{Facts, number};
 use crate::connect::{Connector, Ready};
 use crate::error::Code;
-use crate::login::error::{ConnectError, accept};
+use crate::login::error::{ConnectError, accept, nonsense, refused};
 use crate::script::command::KEY;
 use crate::script::reply;
 use crate::wire::Value;
@@ -110,7 +110,7 @@ impl Reader for Inspector {
             }
             connection.send(&questions.get_packed_pipeline()).await?;
             let now = micros(&accept(connection.reply().await?)?);
-            let now = now.ok_or_else(ConnectError::nonsense)?;
+            let now = now.ok_or_else(nonsense)?;
             let mut states = Vec::new();
             for _ in names {
                 states.push(state(&connection.reply().await?)?);
@@ -157,9 +157,9 @@ fn name_of(key: &str) -> Option<Name> {
 fn page(reply: Value<'_>, server: &str) -> Result<Page, ConnectError> {
     let reply = accept(reply)?;
     let Some([cursor, Value::List(keys)]) = reply.as_list() else {
-        return Err(ConnectError::nonsense());
+        return Err(nonsense());
     };
-    let cursor = cursor.as_text().ok_or_else(ConnectError::nonsense)?;
+    let cursor = cursor.as_text().ok_or_else(nonsense)?;
     let keys = keys.iter().filter_map(Value::as_text);
     let keys = keys.map(|key| Key::new(server.to_owned(), key.to_owned(), name_of(key).as_ref()));
     Ok(Page {
@@ -173,7 +173,7 @@ fn state(reply: &Value<'_>) -> Result<Result<NameRecord, StoreError>, ConnectErr
     match reply::parse(reply, &Op::Inspect) {
         Ok(Reply::Info(record)) => Ok(Ok(record)),
         Ok(_) => Ok(Err(reply::nonsense())),
-        Err(error) if Code::of_error(&error) == Code::NoScript => Err(ConnectError::of(error)),
+        Err(error) if Code::of_error(&error) == Code::NoScript => Err(refused(error)),
         Err(error) => Ok(Err(error)),
     }
 }

@@ -218,54 +218,6 @@ impl SetupError {
         let scheme = scheme.into();
         Self::UnsupportedStore { scheme, reason }
     }
-
-    pub fn unreachable(address: String, source: StoreError) -> Self {
-        Self::Unreachable { address, source }
-    }
-
-    pub fn tls(address: String, source: TlsError) -> Self {
-        Self::Tls { address, source }
-    }
-
-    pub fn authentication(address: String, source: StoreError) -> Self {
-        Self::Authentication { address, source }
-    }
-
-    pub fn credentials(address: String, source: StoreError) -> Self {
-        Self::Credentials { address, source }
-    }
-
-    pub fn permission(address: String, source: StoreError) -> Self {
-        Self::Permission { address, source }
-    }
-
-    pub fn version(address: String, found: String) -> Self {
-        Self::UnsupportedServer { address, found }
-    }
-
-    pub fn unsuitable(address: String, reason: Cow<'static, str>, source: StoreError) -> Self {
-        Self::Unsuitable {
-            address,
-            reason,
-            source,
-        }
-    }
-
-    pub fn not_primary(address: String, role: String) -> Self {
-        Self::NotPrimary { address, role }
-    }
-
-    pub fn no_sentinel(address: String, source: StoreError) -> Self {
-        Self::NoSentinel { address, source }
-    }
-
-    pub fn unknown_service(service: String, address: String) -> Self {
-        Self::UnknownService { service, address }
-    }
-
-    pub fn no_primary(service: String, source: StoreError) -> Self {
-        Self::NoPrimary { service, source }
-    }
 }
 
 impl From<Infallible> for SetupError {

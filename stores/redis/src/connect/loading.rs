@@ -8,7 +8,7 @@ use tokio::time::sleep;
 
 use crate::error::{self, Code};
 use crate::login::FIRST_PAUSE;
-use crate::login::error::{ConnectError, accept};
+use crate::login::error::{ConnectError, accept, nonsense, refused};
 use crate::script::Scripts;
 use crate::wire::{Connection, USUAL_SILENCE, Value};
 
@@ -24,7 +24,7 @@ pub(super) fn missing<'a>(
     scripts: &'a Scripts,
 ) -> Result<Vec<&'a str>, ConnectError> {
     let reply = accept(reply)?;
-    let known = reply.as_list().ok_or_else(ConnectError::nonsense)?;
+    let known = reply.as_list().ok_or_else(nonsense)?;
     let known = |index| known.get(index) == Some(&Value::Integer(1));
     let texts = scripts.texts().enumerate();
     Ok(texts
@@ -83,7 +83,7 @@ fn claimed(reply: &Value<'_>) -> Result<bool, ConnectError> {
             let ends = Code::of(error).ends_connection();
             let error = error::of_server(error);
             match ends || error.kind() == StoreErrorKind::Forbidden {
-                true => Err(ConnectError::of(error)),
+                true => Err(refused(error)),
                 false => Ok(true),
             }
         }

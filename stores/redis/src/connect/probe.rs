@@ -5,7 +5,7 @@ use std::time::Duration;
 use auto_mutex_core::store::{Lease, MemberId, Mode, Name, Op, Share, Signal, Ticket};
 
 use super::Connector;
-use crate::login::error::{ConnectError, accept};
+use crate::login::error::{ConnectError, accept, refused};
 use crate::login::unsuitable;
 use crate::script::reply;
 use crate::script::{code, command};
@@ -47,7 +47,7 @@ pub(super) async fn run(
     let mut result = Ok(());
     for op in &operations {
         let reply = reply::parse(&connection.reply().await?, op);
-        result = result.and(reply.map(drop).map_err(ConnectError::of));
+        result = result.and(reply.map(drop).map_err(refused));
     }
     for _ in ["PING", "SCRIPT LOAD"] {
         result = result.and(accept(connection.reply().await?).map(drop));

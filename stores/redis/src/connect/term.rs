@@ -7,7 +7,7 @@ use auto_mutex_core::store::{Cause, GrantBlock, Instant, StoreOptions, lock, mil
 
 use crate::connect::facts;
 use crate::error::Code;
-use crate::login::error::{ConnectError, accept};
+use crate::login::error::{ConnectError, accept, nonsense};
 use crate::script::Scripts;
 use crate::wire::{Connection, Value};
 
@@ -99,7 +99,7 @@ impl Term {
         guard: &Guard,
         lag: Duration,
     ) -> Result<Self, ConnectError> {
-        let mut error = ConnectError::nonsense();
+        let mut error = nonsense();
         for key in 0.. {
             let mut question = Vec::new();
             if !ask(&mut question, scripts, guard, key, lag) {
@@ -112,7 +112,7 @@ impl Term {
                 Err(found) if elsewhere => error = found,
                 reply => {
                     let term = Self::read(&reply?, guard, lag, Instant::now());
-                    return term.ok_or_else(ConnectError::nonsense);
+                    return term.ok_or_else(nonsense);
                 }
             }
         }

@@ -4,7 +4,7 @@ use auto_mutex_core::store::{Address, Granted, Trouble};
 use redis::Cmd;
 use tokio::time::Instant;
 
-use super::error::ConnectError;
+use super::error::{ConnectError, refused};
 use super::unsuitable;
 use crate::RedisEndpoint;
 use crate::access::Login;
@@ -107,7 +107,7 @@ fn field<'a>(reply: &'a Value<'_>, name: &str) -> &'a str {
 pub(crate) fn refusal(error: &ErrorReply<'_>) -> ConnectError {
     match unsuitable::of_hello(error) {
         Some((advice, error)) => ConnectError::Unsuitable(advice.into(), error),
-        None => ConnectError::of(error::of_server(error)),
+        None => refused(error::of_server(error)),
     }
 }
 
