@@ -83,7 +83,7 @@ fn calls(heap: &impl Fn() -> Heap) -> Result<Vec<(Kind, f64)>, Failure> {
     for kind in Kind::ALL {
         caller.call(kind, WARM)?;
         let times = match kind {
-            Kind::Ordered => NESTED_CALLS,
+            Kind::Nested => NESTED_CALLS,
             _ => CALLS,
         };
         let mut least = u64::MAX;

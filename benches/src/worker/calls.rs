@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use auto_mutex::{Client, LockError, Mutex, MutexGuard, auto_mutex};
+use auto_mutex::{Client, LockError, Mutex, auto_mutex};
 use serde::{Deserialize, Serialize};
 use tokio::runtime::{Builder, Runtime};
 
@@ -18,28 +18,26 @@ pub(crate) enum Kind {
     Async,
     AsyncKey,
     Handle,
-    /// The work of a call for subscribers and observers when there are none.
-    Unwatched,
-    /// The work of a nested call for the lock order, if the order is already known.
-    Ordered,
+    /// `Sync` under another lock: its order is already known.
+    Nested,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::PlainSync,
         Self::Sync,
         Self::PlainAsync,
         Self::Async,
         Self::AsyncKey,
         Self::Handle,
-        Self::Unwatched,
-        Self::Ordered,
+        Self::Nested,
     ];
 
-    /// Returns the kind of plain function that this kind is compared with.
+    /// Returns the kind that this kind is compared with.
     pub(crate) fn plain(self) -> Self {
         match self {
-            Self::PlainSync | Self::Sync | Self::Unwatched | Self::Ordered => Self::PlainSync,
+            Self::PlainSync | Self::Sync => Self::PlainSync,
+            Self::Nested => Self::Sync,
             _ => Self::PlainAsync,
         }
     }
@@ -52,8 +50,7 @@ impl Kind {
             Self::Async => "#[auto_mutex] async fn",
             Self::AsyncKey => "#[auto_mutex(key)] async fn",
             Self::Handle => "handle: lock, drop",
-            Self::Unwatched => "nobody watches",
-            Self::Ordered => "a known lock order",
+            Self::Nested => "#[auto_mutex] fn under another lock",
         }
     }
 }
@@ -96,7 +93,6 @@ async fn annotated_key(key: u32) -> Result<u64, LockError> {
 pub(crate) struct Caller {
     runtime: Runtime,
     mutex: Mutex,
-    held: MutexGuard,
     outer: Mutex,
 }
 
@@ -105,10 +101,6 @@ impl Caller {
         Ok(Self {
             runtime: Builder::new_current_thread().enable_all().build()?,
             mutex: client.mutex("bench:call"),
-            held: client
-                .mutex("bench:held")
-                .metrics_label("bench:held")
-                .blocking_lock()?,
             outer: client.mutex("bench:outer").metrics_label("bench:outer"),
         })
     }
@@ -118,13 +110,9 @@ impl Caller {
         match kind {
             Kind::PlainSync => (0..times).try_for_each(|n| plain_sync(n).map(drop)),
             Kind::Sync => (0..times).try_for_each(|n| annotated_sync(n).map(drop)),
-            Kind::Unwatched => {
-                (0..times).for_each(|_| auto_mutex::__private::watch(black_box(&self.held)));
-                Ok(())
-            }
-            Kind::Ordered => self.outer.blocking_synchronize(|_| {
-                (0..times).for_each(|_| auto_mutex::__private::note_order(black_box(&self.held)));
-            }),
+            Kind::Nested => self
+                .outer
+                .blocking_synchronize(|_| self.call(Kind::Sync, times))?,
             _ => self.runtime.block_on(self.call_async(kind, times)),
         }
     }

@@ -7,39 +7,13 @@ use std::task::{Context, Poll, ready};
 use super::lock::Lock;
 use super::request::Request;
 use crate::base::error::LockError;
-use crate::caller::{self, Around, BodySpan, Caller, Loss};
+use crate::caller::{self, Around, Loss};
 use crate::locks::handle::Guard;
-use crate::queue::{Holds, Watch};
+use crate::queue::Holds;
 
 /// Until the result is dropped, calls of the same lock on this thread re-enter, and the span of the body is entered.
 pub fn enter<G: Guard>(guard: &G) -> impl Sized + use<G> {
     caller::enter_body(guard.holds())
-}
-
-/// For benchmarks: the part of a call that reports to the `tracing` subscriber and the observer.
-pub fn watch<G: Guard>(guard: &G) {
-    let holds = guard.holds();
-    let hold = holds.first();
-    let member = hold.local().member();
-    let mut watch = Watch::begin(member, hold.labels(), hold.name(), &hold.want().meta, true);
-    if let Some(watch) = &mut watch {
-        watch.granted(holds.all());
-    }
-    hold.begin();
-    let span = BodySpan::of(holds);
-    drop(span.enter());
-    hold.finish();
-}
-
-/// For benchmarks: the part of a nested call that records the lock order.
-pub fn note_order<G: Guard>(guard: &G) {
-    let hold = guard.holds().first();
-    let (want, name) = (hold.want(), std::slice::from_ref(hold.name()));
-    let member = hold.local().member();
-    let caller = Caller::current(true);
-    let of_call = (want.label, &*want.meta);
-    let held = caller.holds().map(|hold| hold.in_order());
-    member.order.note(held, of_call, name.iter());
 }
 
 /// The lock of a call, which a body runs under. The expansion declares it before the body, so Rust drops the body first:

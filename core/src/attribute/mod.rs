@@ -24,9 +24,7 @@ pub use crate::locks::semaphore::Permit as Semaphore;
 pub use answer::{
     Answer, AtOnce, Inside, IsOwn, NoSelf, OnError, Returns, Skip, answer, on_error, own, panic,
 };
-pub use around::{
-    Locking, Under, enter, finish, held, locking, note_order, under, under_finishing, watch,
-};
+pub use around::{Locking, Under, enter, finish, held, locking, under, under_finishing};
 pub use borrowed::{Borrowed, MayRelease};
 pub use carry::{ErrorFromLockError, FromLockError, FromOtherError, FromTimeout};
 pub use kind::{Done, IsFuture, Otherwise, Probe, Value, make, never, require_done, require_value};

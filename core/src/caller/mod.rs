@@ -13,7 +13,6 @@ use crate::base::task::{Home, TaskId};
 use crate::queue::{Hold, Holds, OpenClient, Requester, Want, held_by_hand};
 use crate::store::meta;
 
-pub(crate) use self::body::BodySpan;
 pub(crate) use frames::{enter, enter_body};
 pub(crate) use run::{Around, Loss, blocking_scope, run, scope};
 
