@@ -47,7 +47,6 @@ pub(crate) async fn take(
 enum Slot {
     #[default]
     Nothing,
-    Asked(Acquire),
     Shared(Holding),
     Own(Holding),
 }
@@ -56,7 +55,6 @@ impl Slot {
     fn give_back(self) -> Option<Unlocked> {
         match self {
             Self::Own(holding) => holding.give_back(),
-            Self::Asked(acquire) => acquire.give_back(),
             Self::Shared(_) | Self::Nothing => None,
         }
     }
@@ -196,7 +194,6 @@ impl<'a> Call<'a> {
                 let Some(patience) = self.patience_left() else {
                     return Err(self.of_call(busy));
                 };
-                self.give_back_behind(index);
                 self.wait_for(index, patience).await?;
                 self.confirm().await;
             }
@@ -209,40 +206,30 @@ impl<'a> Call<'a> {
         }
     }
 
+    /// If a lock is busy, gives back those that were requested after it: the call must not keep them while it waits.
     async fn try_rest(&mut self) -> Result<Option<(usize, LockError)>, LockError> {
-        let mut any = false;
         // For an unresponsive store; `None`: `store_timeout`.
         let silence = self.patience.silence();
         let silence = silence.map(|time| time.saturating_sub(self.waited()));
-        for index in 0..self.slots.len() {
-            if matches!(self.slots[index], Slot::Nothing) {
-                any = true;
-                self.slots[index] = Slot::Asked(self.enter(index, Patience::Once { silence })?);
-            }
-        }
-        self.attempts = self.attempts.saturating_add(any.into());
-        for (index, slot) in self.slots.iter_mut().enumerate() {
-            let Slot::Asked(acquire) = slot else {
-                continue;
-            };
-            let answer = acquire.await;
-            *slot = Slot::Nothing;
-            match answer {
-                Ok(hold) => *slot = Slot::Own(Holding::unused(hold)),
-                Err(error) if error.may_be_waited_for() => return Ok(Some((index, error))),
-                Err(error) => return Err(error),
+        let missing = |index: &usize| matches!(self.slots[*index], Slot::Nothing);
+        let ask = |index| Ok((index, self.enter(index, Patience::Once { silence })?));
+        let asked = (0..self.slots.len()).filter(missing).map(ask);
+        let mut asked = asked.collect::<Result<Vec<_>, LockError>>()?.into_iter();
+        self.attempts = self.attempts.saturating_add((asked.len() > 0).into());
+        while let Some((index, acquire)) = asked.next() {
+            match acquire.await {
+                Ok(hold) => self.slots[index] = Slot::Own(Holding::unused(hold)),
+                Err(error) => {
+                    let rest = asked.filter_map(|(_, acquire)| acquire.give_back());
+                    self.given_back.extend(rest);
+                    return match error.may_be_waited_for() {
+                        true => Ok(Some((index, error))),
+                        false => Err(error),
+                    };
+                }
             }
         }
         Ok(None)
-    }
-
-    /// The call must not keep requested locks after `index` while it waits for the lock at `index`.
-    fn give_back_behind(&mut self, index: usize) {
-        for slot in &mut self.slots[index..] {
-            if matches!(slot, Slot::Asked(_)) {
-                self.given_back.extend(std::mem::take(slot).give_back());
-            }
-        }
     }
 
     async fn confirm(&mut self) {
@@ -291,7 +278,7 @@ impl<'a> Call<'a> {
     fn lost(&self) -> Option<LockError> {
         self.slots.iter().find_map(|slot| match slot {
             Slot::Shared(holding) | Slot::Own(holding) => holding.check().err(),
-            Slot::Asked(_) | Slot::Nothing => None,
+            Slot::Nothing => None,
         })
     }
 
