@@ -7,9 +7,8 @@ use std::task::{Context, Poll, ready};
 use super::request::Request;
 use crate::base::error::LockError;
 use crate::base::wait::{Coop, block_on};
-use crate::caller::Caller;
 use crate::locks::handle::{Guard, Holding, Taking, log_obtained};
-use crate::locks::multi::{MultiGuard, take};
+use crate::locks::multi::MultiGuard;
 use crate::locks::mutex::MutexGuard;
 use crate::locks::rw_lock::{RwLockReadGuard, RwLockWriteGuard};
 use crate::locks::semaphore::Permit;
@@ -98,16 +97,10 @@ impl Lock for MultiGuard {
     type Acquire = Pin<Box<dyn Future<Output = Result<Self, LockError>> + Send>>;
 
     fn acquire(request: Request<Self>) -> Self::Acquire {
-        Box::pin(async move {
-            let caller = Caller::current(false);
-            let (targets, options) = request.targets(&caller)?;
-            take::take(caller, targets, &options, None).await
-        })
+        Box::pin(request.take_all(false))
     }
 
     fn blocking_acquire(request: Request<Self>) -> Result<Self, LockError> {
-        let caller = Caller::current(true);
-        let (targets, options) = request.targets(&caller)?;
-        block_on(take::take(caller, targets, &options, None))
+        block_on(request.take_all(true))
     }
 }

@@ -11,7 +11,7 @@ use crate::base::name::{Name, NameBuilder};
 use crate::caller::Caller;
 use crate::locks::client::Client;
 use crate::locks::handle::{AcquireTarget, Options, Reentry, Taking};
-use crate::locks::multi::MultiGuard;
+use crate::locks::multi::{MultiGuard, take};
 use crate::locks::mutex::MutexGuard;
 use crate::locks::semaphore::{self, Permit};
 use crate::site::{OfClient, Site};
@@ -68,7 +68,7 @@ fn options_of(site: &'static Site, self_type: &'static str) -> Options {
         expire,
         block,
         interval,
-        at_least: at_least.unwrap_or_default(),
+        at_least,
         label: Some(site.label_of(self_type)),
         ..Options::default()
     }
@@ -121,8 +121,7 @@ impl<L> Request<L> {
 
     pub fn at_least<D: IsDuration>(&mut self, at_least: D) {
         let options = &mut self.given().options;
-        let at_least = options.length("at_least", at_least);
-        options.at_least = at_least.unwrap_or_default();
+        options.at_least = options.length("at_least", at_least);
     }
 
     pub fn retries(&mut self, retries: u32) {
@@ -291,11 +290,9 @@ impl Request<MultiGuard> {
         }
     }
 
-    pub(super) fn targets(
-        mut self,
-        caller: &Caller,
-    ) -> Result<(Vec<AcquireTarget<'static>>, Options), LockError> {
-        let (client, options) = self.terms(caller)?;
+    pub(super) async fn take_all(mut self, blocking: bool) -> Result<MultiGuard, LockError> {
+        let caller = Caller::current(blocking);
+        let (client, options) = self.terms(&caller)?;
         client.member().check()?;
         if self.keys.is_empty() && !self.several {
             self.keys.push(Vec::new());
@@ -313,7 +310,7 @@ impl Request<MultiGuard> {
                 targets.push(AcquireTarget::new(client.clone(), name, meta.clone(), None));
             }
         }
-        Ok((targets, options))
+        take::take(caller, targets, &options, None).await
     }
 }
 

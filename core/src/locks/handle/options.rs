@@ -30,7 +30,7 @@ pub(crate) struct Options {
     /// `None`: the call waits in the queue and does not poll.
     pub(crate) retries: Option<u32>,
     pub(crate) interval: Option<Duration>,
-    pub(crate) at_least: Duration,
+    pub(crate) at_least: Option<Duration>,
     pub(crate) reentry: Reentry,
     /// The site's label; `None`: the lock is taken by hand.
     pub(crate) label: Option<&'static str>,
@@ -81,7 +81,7 @@ impl Options {
         };
         let terms = Terms {
             expire,
-            at_least: self.at_least,
+            at_least: self.at_least.unwrap_or_default(),
         };
         Ok((terms, patience))
     }
@@ -144,8 +144,7 @@ macro_rules! option_methods {
             /// sooner. Off by default. A nested call (see `reentrant`) may extend this time. While the holder waits on
             /// a [`Condvar`](crate::Condvar), no other caller gets the lock until this time is over.
             pub fn at_least(mut self, at_least: impl $crate::base::duration::IntoDuration) -> Self {
-                let at_least = self.$($options).+.length("at_least", at_least);
-                self.$($options).+.at_least = at_least.unwrap_or_default();
+                self.$($options).+.at_least = self.$($options).+.length("at_least", at_least);
                 self
             }
 
