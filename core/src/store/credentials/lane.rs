@@ -2,7 +2,6 @@
 
 use std::future::{Future, poll_fn};
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
@@ -30,7 +29,7 @@ pub(super) type Job = (ServerAddress, oneshot::Sender<Result<Granted, String>>);
 impl Lane {
     pub(super) fn start(provider: Arc<impl CredentialsProvider>) -> io::Result<Self> {
         let (jobs, coming) = mpsc::unbounded_channel();
-        let busy = Arc::new(AtomicBool::new(false));
+        let busy = Arc::new(AtomicBool::new(true));
         let lane = Self {
             jobs,
             busy: busy.clone(),
@@ -46,7 +45,15 @@ fn run(
     mut coming: UnboundedReceiver<Job>,
     busy: &Arc<AtomicBool>,
 ) {
-    let runtime = match Builder::new_current_thread().enable_all().build() {
+    let set = |is_busy: bool| {
+        let busy = busy.clone();
+        move || busy.store(is_busy, Ordering::Relaxed)
+    };
+    let mut builder = Builder::new_current_thread();
+    builder
+        .on_thread_park(set(false))
+        .on_thread_unpark(set(true));
+    let runtime = match builder.enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
             while let Some((_, reply)) = coming.blocking_recv() {
@@ -57,15 +64,8 @@ fn run(
     };
     runtime.block_on(async {
         while let Some(job) = coming.recv().await {
-            let mut answer = Box::pin(answer(job, provider.clone()));
-            let busy = busy.clone();
             // A panic of the provider ends only this task.
-            tokio::spawn(poll_fn(move |cx| {
-                busy.store(true, Ordering::Relaxed);
-                let polled = catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(cx)));
-                busy.store(false, Ordering::Relaxed);
-                polled.unwrap_or_else(|panic| resume_unwind(panic))
-            }));
+            tokio::spawn(answer(job, provider.clone()));
         }
     });
     // Does not wait for blocking work that the provider may have started.
@@ -94,18 +94,8 @@ async fn answer((server, mut reply): Job, provider: Arc<impl CredentialsProvider
     if reply.send(granted).is_err() {
         return;
     }
-    let wanted = early || {
-        let unused = async {
-            recall.closed().await;
-            false
-        };
-        let changed = async {
-            changed.await;
-            true
-        };
-        first(unused, changed).await
-    };
-    if wanted {
-        let _ = recall.send(());
+    if !early {
+        first(recall.closed(), changed).await;
     }
+    let _ = recall.send(());
 }
