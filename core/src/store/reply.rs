@@ -50,14 +50,9 @@ pub enum Reply {
     },
     /// The release ended a wait.
     Cancelled,
-    /// How many holders a force or a kick dropped, how many were notified or received a probe, or how many signals were
-    /// added.
+    /// How many holders a force or a kick dropped, how many were notified or received a probe, how many signals were added,
+    /// or how many names were deleted: none if there was nothing to delete.
     Count(u64),
-    /// `existed`: whether there was something to delete.
-    Deleted {
-        /// Whether the name was known.
-        existed: bool,
-    },
     /// The name was not deleted, because it is in use.
     InUse {
         /// How many hold the lock.

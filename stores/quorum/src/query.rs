@@ -79,24 +79,18 @@ fn merge(op: &Op, votes: &Votes, beside: &Votes) -> Reply {
         return Reply::Gone;
     };
     match first {
-        Reply::Count(_) => Reply::Count(match op {
-            Op::Signal { .. } => votes.replies().map(Reply::count).max().unwrap_or(0),
-            _ => agreed(votes, |reply| Some(reply.count())),
-        }),
-        Reply::Deleted { .. } | Reply::InUse { .. } => {
-            let is_agreed = |which: fn(&Reply) -> bool| {
-                let count = votes.count(which);
-                count > 0 && count + silent(votes) >= majority(votes.len())
-            };
-            match is_agreed(|reply| matches!(reply, Reply::InUse { .. })) {
-                true => Reply::InUse {
+        Reply::Count(_) | Reply::InUse { .. } => {
+            let in_use = |reply: &Reply| Some(matches!(reply, Reply::InUse { .. }).into());
+            if agreed(votes, in_use) > 0 {
+                return Reply::InUse {
                     holders: agreed(votes, holders),
                     waiters: tickets(beside, |record| &record.waiters).len() as u64,
-                },
-                false => Reply::Deleted {
-                    existed: is_agreed(|reply| matches!(reply, Reply::Deleted { existed: true })),
-                },
+                };
             }
+            Reply::Count(match op {
+                Op::Signal { .. } => votes.replies().map(Reply::count).max().unwrap_or(0),
+                _ => agreed(votes, |reply| Some(reply.count())),
+            })
         }
         Reply::Info(_) => Reply::Info(described(votes, beside)),
         other => other.clone(),

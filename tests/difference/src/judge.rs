@@ -144,7 +144,7 @@ impl Judge {
                 );
             }
             (Op::Signal { .. }, Reply::Count(count)) => self.signals += count,
-            (Op::Delete, Reply::Deleted { .. }) => self.signals = 0,
+            (Op::Delete, Reply::Count(_)) => self.signals = 0,
             _ => {}
         }
     }

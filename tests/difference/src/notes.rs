@@ -22,7 +22,6 @@ pub(super) fn kinds(op: &Op, outcome: &Outcome, before: &NameRecord) -> Vec<Stri
             signal: Some(_), ..
         } => " of a signal",
         Reply::Count(0) => " nobody",
-        Reply::Deleted { existed: false } => " nothing",
         _ => "",
     };
     let mut kinds = vec![format!("{asked} {}{detail}", kind(&outcome.reply))];

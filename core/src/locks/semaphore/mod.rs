@@ -306,7 +306,7 @@ impl Semaphore {
                 holders,
                 waiters,
             }),
-            reply => Ok(matches!(reply, Reply::Deleted { existed: true })),
+            reply => Ok(reply.count() > 0),
         }
     }
 

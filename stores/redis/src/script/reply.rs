@@ -116,10 +116,7 @@ fn words(text: &str) -> Option<Reply> {
             let (holders, waiters) = numbers()?;
             Reply::InUse { holders, waiters }
         }
-        ("FREED" | "TOLD" | "SIGNALLED", _) => Reply::Count(number()?),
-        ("DELETED", _) => Reply::Deleted {
-            existed: number()? == 1,
-        },
+        ("FREED" | "TOLD" | "SIGNALLED" | "DELETED", _) => Reply::Count(number()?),
         ("REFUSED", "") => Reply::Refused,
         ("TOO_MANY", "") => Reply::TooMany,
         ("GONE", "") => Reply::Gone,

@@ -294,7 +294,7 @@ impl State {
         self.known = false;
         self.signals.clear();
         self.last_signal = 0;
-        Reply::Deleted { existed }
+        Reply::Count(existed.into())
     }
 
     /// `false` if the ticket is unknown or parked.

@@ -109,6 +109,6 @@ async fn who_looks_at_a_name_sees_what_was_asked_of_it_before() {
         "{info:?}"
     );
     let deleted = peer.answer(ids[1]).await.unwrap();
-    assert_eq!(deleted, Reply::Deleted { existed: true });
+    assert_eq!(deleted, Reply::Count(1));
     peer.end().await;
 }
