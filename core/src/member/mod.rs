@@ -19,7 +19,8 @@ use std::task::Waker;
 use std::time::Duration;
 
 use self::links::Links;
-pub(crate) use self::name_queue::{HeldName, Load, NameQueue};
+pub use self::name_queue::Unfinished;
+pub(crate) use self::name_queue::{Load, NameQueue};
 use self::registry::Registry;
 pub(crate) use self::timers::NAP;
 use self::timers::Timers;
@@ -33,7 +34,7 @@ use crate::base::task::TaskId;
 use crate::base::wait::{self, Limit, lock};
 use crate::config::Settings;
 use crate::member::deadlock::Detector;
-use crate::member::exit::EndsWithProcess;
+use crate::member::exit::LiveClient;
 use crate::member::order::LockOrder;
 use crate::observer::{Metric, SharedObserver};
 use crate::store::{
@@ -225,7 +226,7 @@ impl<Q: NameQueue> ClientCore<Q> {
         loads.fold(Load::default(), Load::and)
     }
 
-    pub(crate) fn held(&self) -> Vec<HeldName> {
+    pub(crate) fn held(&self) -> Vec<Unfinished> {
         let names = self.register.all();
         names.iter().flat_map(|local| local.held()).collect()
     }
@@ -254,18 +255,17 @@ impl<Q: NameQueue> ClientCore<Q> {
 
     /// Until no lock is held, `ends` has come, or `stop` is set, which [`look`](Self::look) makes it check. Returns the
     /// locks that are still held.
-    pub(crate) fn drain(&self, ends: Instant, stop: &AtomicBool) -> Vec<HeldName> {
+    pub(crate) fn drain(&self, ends: Instant, stop: &AtomicBool) -> Vec<Unfinished> {
         self.start_draining();
         let mut guard = lock(&self.emptied.0);
         loop {
             let now = Instant::now();
-            let left = match self.check() {
-                Ok(()) => self.held(),
-                // The client was shut down during the drain.
-                Err(_) => Vec::new(),
-            };
-            if left.is_empty() || ends <= now || stop.load(Ordering::Acquire) {
-                return left;
+            // The client was shut down during the drain.
+            if self.check().is_err() {
+                return Vec::new();
+            }
+            if ends <= now || stop.load(Ordering::Acquire) || self.load().held == 0 {
+                return self.held();
             }
             // With very many names, a check takes long, so the pause grows with it.
             let looked = now.until(Instant::now());
@@ -371,7 +371,7 @@ impl<Q: NameQueue> ClientCore<Q> {
     }
 }
 
-impl<Q: NameQueue> EndsWithProcess for ClientCore<Q> {
+impl<Q: NameQueue> LiveClient for ClientCore<Q> {
     fn end(&self) {
         if self.is_forked() {
             return;
@@ -393,12 +393,16 @@ impl<Q: NameQueue> EndsWithProcess for ClientCore<Q> {
     fn bodies(&self) -> Vec<String> {
         match self.is_forked() {
             true => Vec::new(),
-            false => self.held().iter().map(HeldName::to_string).collect(),
+            false => self.held().iter().map(Unfinished::to_string).collect(),
         }
     }
 
     fn let_bodies_end(&self) {
         self.start_draining();
+    }
+
+    fn order(&self) -> &LockOrder {
+        &self.order
     }
 }
 

@@ -13,7 +13,7 @@ use crate::base::error::{LockError, LossCause, StoreError, StoreErrorKind};
 use crate::base::name::Name;
 use crate::base::task::TaskId;
 use crate::base::wait::Promise;
-use crate::member::{ClientCore, HeldName, Load, NameQueue};
+use crate::member::{ClientCore, Load, NameQueue, Unfinished};
 use crate::observe::operation;
 use crate::store::{Answer, Message, Op, Reply, RequestId, Ticket as TicketId};
 
@@ -89,14 +89,13 @@ impl NameQueue for LockQueue {
         Some(state.tickets[index].waiting().is_some())
     }
 
-    fn held(&self) -> Vec<HeldName> {
+    fn held(&self) -> Vec<Unfinished> {
         let (state, now) = (self.lock(), Instant::now());
         let held = state.tickets.iter().filter_map(Ticket::held);
-        let named = held.map(|held| HeldName {
-            name: self.name().clone(),
-            meta: held.hold.want().meta.clone(),
-            held: held.hold.since().until(now),
-            taken_by: held.hold.taken(),
+        let named = held.map(|held| {
+            let hold = &held.hold;
+            let (meta, since) = (&hold.want().meta, hold.since());
+            Unfinished::new(self.name(), meta, since.until(now), hold.taken())
         });
         named.collect()
     }
