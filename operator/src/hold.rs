@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use auto_mutex_core::store::{Meta, TOKENS_OF_A_GRANT, TicketRecord, apart, time_of};
+use auto_mutex_core::store::{TOKENS_OF_A_GRANT, TicketRecord, apart, meta, time_of};
 
 /// A process that holds or waits, and the site in its program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct Who {
 
 impl Who {
     fn of(ticket: &TicketRecord, capacity: u32) -> Self {
-        let Some(holder) = Meta::describe(ticket, capacity) else {
+        let Some(holder) = meta::describe(ticket, capacity) else {
             return Self::default();
         };
         let (site, file, line) = match apart(&holder.site) {

@@ -41,9 +41,9 @@ use tokio::runtime::{Builder, Runtime};
 
 pub use self::hold::{Hold, Wait, Who};
 pub use self::lock::Lock;
-pub use self::names::{Key, Keys, Names};
+pub use self::names::{Keys, Names};
 pub use self::sites::sites_json;
-pub use auto_mutex_core::store::{Replica, Server};
+pub use auto_mutex_core::store::{Key, Replica, Server};
 
 /// The self-description of a server; or its address and the error, if the server cannot be asked.
 pub type ServerAnswer = Result<Server, (String, SetupError)>;

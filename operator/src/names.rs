@@ -1,7 +1,7 @@
 //! [`Names`] and [`Keys`]: batches of a scan of the whole store.
 
 use auto_mutex_core::SetupError;
-use auto_mutex_core::store::Page;
+use auto_mutex_core::store::{Key, Page};
 
 use super::Operator;
 
@@ -48,24 +48,9 @@ impl Iterator for Names<'_> {
         Some(self.page()?.map(|page| {
             let names = page.keys.into_iter().filter_map(|found| found.name);
             // Leaves out the names that clients probe when they connect. No name of a user begins with a colon.
-            let names = names.filter(|name| !name.as_str().starts_with(':'));
-            names.map(|name| name.to_string()).collect()
+            names.filter(|name| !name.starts_with(':')).collect()
         }))
     }
-}
-
-/// A key with the prefix of this library, on one server.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Key {
-    /// The server, without credentials.
-    pub server: String,
-    /// The whole key.
-    pub key: String,
-    /// The name of the lock whose state the key contains; `None` for other keys.
-    pub name: Option<String>,
-    /// Whether the key never expires. All keys of the library expire.
-    pub never_ends: bool,
 }
 
 /// An iterator of batches of keys: see [`Operator::keys`]. It ends after an error.
@@ -77,14 +62,6 @@ impl Iterator for Keys<'_> {
     type Item = Result<Vec<Key>, SetupError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        Some(self.0.page()?.map(|Page { server, keys, .. }| {
-            let keys = keys.into_iter().map(|found| Key {
-                server: server.clone(),
-                key: found.key,
-                name: found.name.map(|name| name.to_string()),
-                never_ends: found.never_ends,
-            });
-            keys.collect()
-        }))
+        Some(self.0.page()?.map(|page| page.keys))
     }
 }

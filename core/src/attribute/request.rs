@@ -218,7 +218,7 @@ impl<L> Request<L> {
         })
     }
 
-    /// Identifies the caller: see [`Meta`](crate::store::Meta).
+    /// Identifies the caller: see [`meta`](crate::store::meta).
     #[inline]
     fn meta(&self, known: Option<&'static OfClient>, client: &Client) -> SharedStr {
         match known {

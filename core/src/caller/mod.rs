@@ -11,7 +11,7 @@ use std::sync::Arc;
 use crate::base::name::Name;
 use crate::base::task::{Home, TaskId};
 use crate::queue::{Hold, Holds, OpenClient, Requester, Want, held_by_hand};
-use crate::store::Meta;
+use crate::store::meta;
 
 pub(crate) use self::body::BodySpan;
 pub(crate) use frames::{enter, enter_body};
@@ -117,7 +117,7 @@ impl Caller {
                 names.push(hold.name().clone());
             }
         }
-        want.meta = Meta::holding(&want.meta, &names);
+        want.meta = meta::holding(&want.meta, &names);
         want.by.holds = Some(Arc::new(holds));
     }
 }

@@ -1,7 +1,7 @@
 //! Names: whatever their parts contain, different parts make different names, and every name can be sent to a server.
 
 use crate::base::name::{Name, NameBuilder, escape, unescape};
-use crate::store::{Meta, Owner, Ticket};
+use crate::store::{Owner, Ticket, meta};
 
 /// Builds names from `bytes`, which have one part per line; the first part is the namespace.
 pub fn names(bytes: &[u8]) {
@@ -24,10 +24,10 @@ pub fn names(bytes: &[u8]) {
         name.iter().for_each(sendable);
     }
     let owner = Owner::Anywhere(namespace.into());
-    let meta = Meta::write(&Meta::machine(namespace, None), 1, rest);
-    let meta = Meta::owned(&meta, &owner);
-    assert_eq!(Meta::owner(&meta).as_deref(), Some(namespace));
-    assert!(Meta::names(&meta, namespace));
+    let meta = meta::write(&meta::machine(namespace, None), 1, rest);
+    let meta = meta::owned(&meta, &owner);
+    assert_eq!(meta::owner(&meta).as_deref(), Some(namespace));
+    assert!(meta::names(&meta, namespace));
     assert_eq!(unescape(&escape(&text).to_string()), text);
     if let Some(ticket) = Ticket::parse(&text) {
         assert_eq!(Ticket::parse(&ticket.to_string()), Some(ticket));

@@ -2,7 +2,7 @@
 
 use std::env;
 
-use crate::store::Meta;
+use crate::store::meta;
 
 /// Longer than any namespace and name of a pod. Longer values are ignored.
 const LONGEST_POD: usize = 320;
@@ -10,7 +10,7 @@ const LONGEST_POD: usize = 320;
 pub(super) fn machine() -> String {
     let host = gethostname::gethostname().to_string_lossy().into_owned();
     let pod = pod(&host, |variable| env::var(variable).ok());
-    Meta::machine(&host, pod.as_deref())
+    meta::machine(&host, pod.as_deref())
 }
 
 /// If the environment names one that differs from the host.

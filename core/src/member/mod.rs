@@ -38,7 +38,7 @@ use crate::member::exit::LiveClient;
 use crate::member::order::LockOrder;
 use crate::observer::{Metric, SharedObserver};
 use crate::store::{
-    Answer, Events, GrantBlock, Message, Meta, Node, NodeChange, RequestId, SharedStr, Store,
+    Answer, Events, GrantBlock, Message, Node, NodeChange, RequestId, SharedStr, Store, meta,
 };
 
 const OPEN: u8 = 0;
@@ -114,9 +114,9 @@ impl<Q: NameQueue> ClientCore<Q> {
         self.id
     }
 
-    /// Identifies a caller at `site`, without an owner: see [`Meta`].
+    /// Identifies a caller at `site`, without an owner: see [`meta`].
     pub(crate) fn meta(&self, site: &str) -> SharedStr {
-        Meta::write(&self.machine, self.pid, site)
+        meta::write(&self.machine, self.pid, site)
     }
 
     pub(crate) fn settings(&self) -> &Settings {

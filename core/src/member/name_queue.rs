@@ -9,7 +9,7 @@ use super::ClientCore;
 use crate::base::clock::Instant;
 use crate::base::name::Name;
 use crate::base::task::TaskId;
-use crate::store::{Answer, Message, Meta, Ticket};
+use crate::store::{Answer, Message, Ticket, meta};
 
 /// Its transitions are short and never block.
 pub(crate) trait NameQueue: Send + Sync + Sized + 'static {
@@ -95,7 +95,7 @@ impl Unfinished {
         let since = SystemTime::now().checked_sub(held);
         Self {
             name: name.to_string(),
-            site: Meta::caller(meta).map_or_else(String::new, |caller| caller.site),
+            site: meta::caller(meta).map_or_else(String::new, |caller| caller.site),
             since: since.unwrap_or(SystemTime::UNIX_EPOCH),
             held,
             taken_by,

@@ -11,7 +11,7 @@ pub(crate) use self::labels::{BY_HAND, LockLabels, operation, outcome};
 use crate::base::error::LossCause;
 use crate::observer::{Metric, MetricKind, SharedObserver};
 use crate::site::sites;
-use crate::store::Meta;
+use crate::store::meta;
 
 // The targets of events and spans.
 pub(crate) const ACQUIRE: &str = "auto_mutex::acquire";
@@ -48,7 +48,7 @@ pub(crate) struct CallerPlace<'a>(pub(crate) &'a str);
 
 impl fmt::Display for CallerPlace<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match Meta::caller(self.0) {
+        match meta::caller(self.0) {
             Some(caller) => caller.fmt(f),
             None => Ok(()),
         }

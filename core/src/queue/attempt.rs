@@ -9,7 +9,7 @@ use super::ticket::{Attempting, Ticket, TicketState};
 use super::waiter::{Patience, Waiter};
 use crate::base::clock::Instant;
 use crate::base::error::{LockError, LossCause, StoreError, StoreErrorKind};
-use crate::store::{HolderRecord, Lease, Meta, Reply, Ticket as TicketId};
+use crate::store::{HolderRecord, Lease, Reply, Ticket as TicketId, meta};
 
 impl Transition<'_> {
     pub(super) fn answer_attempt(
@@ -104,7 +104,7 @@ impl Transition<'_> {
             LockError::TooManyAttempts {
                 name: self.queue.name().to_string(),
                 attempts: waiter.want.attempts.saturating_add(number),
-                holder: holder.and_then(Meta::read).map(Box::new),
+                holder: holder.and_then(meta::read).map(Box::new),
             }
         } else {
             self.gave_up(waiter, holder)

@@ -9,7 +9,7 @@ use super::waiter::Waiter;
 use crate::base::clock::Instant;
 use crate::base::error::{LockError, LossCause, StoreError};
 use crate::lease::Bound;
-use crate::store::{GrantBlock, HolderRecord, Meta};
+use crate::store::{GrantBlock, HolderRecord, meta};
 
 /// For a call that does not wait, and the extra time of every call after this process was suspended.
 pub(super) const BRIEF: Duration = Duration::from_secs(1);
@@ -211,7 +211,7 @@ impl Transition<'_> {
             None => LockError::Timeout {
                 name: self.queue.name().to_string(),
                 waited: waiter.waited(self.now),
-                holder: holder.and_then(Meta::read).map(Box::new),
+                holder: holder.and_then(meta::read).map(Box::new),
             },
         }
     }

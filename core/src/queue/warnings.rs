@@ -13,7 +13,7 @@ use crate::base::sync::atomic::{AtomicU32, Ordering};
 use crate::base::task::{Home, all_blocked};
 use crate::config::Deadlock;
 use crate::observe::{ACQUIRE, CallerPlace, HOLD};
-use crate::store::{Meta, SharedStr};
+use crate::store::{SharedStr, meta};
 
 const OWN: &str = "the same task took this lock by hand and may be waiting for itself";
 
@@ -76,7 +76,7 @@ impl Transition<'_> {
                 return;
             }
             let meta = &waiter.want.meta;
-            let same = |other: &&mut SlowWaiters| Meta::place(&other.meta) == Meta::place(meta);
+            let same = |other: &&mut SlowWaiters| meta::place(&other.meta) == meta::place(meta);
             match found.iter_mut().find(same) {
                 Some(other) => other.count += 1,
                 None => found.push(SlowWaiters {
@@ -112,7 +112,7 @@ impl Transition<'_> {
         let holder = self
             .waiting()
             .find_map(|(_, waiting)| waiting.holder.as_ref());
-        let holder = holder.and_then(Meta::read);
+        let holder = holder.and_then(meta::read);
         let holder = holder.map_or_else(|| "unknown".to_owned(), |holder| holder.to_string());
         for slow in found {
             let (name, holder) = (self.queue.name().clone(), holder.clone());

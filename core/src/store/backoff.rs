@@ -83,8 +83,13 @@ impl Backoff {
 
 /// A random duration between half of `whole` and `whole`.
 pub fn jittered(whole: Duration) -> Duration {
-    let half = whole / 2;
-    half + half.mul_f64(f64::from(random_number()) / f64::from(u32::MAX))
+    between(whole / 2, whole)
+}
+
+/// A random duration between these two.
+pub fn between(from: Duration, to: Duration) -> Duration {
+    let share = f64::from(random_number()) / f64::from(u32::MAX);
+    from + to.saturating_sub(from).mul_f64(share)
 }
 
 #[cfg(test)]

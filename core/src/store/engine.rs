@@ -118,7 +118,13 @@ pub struct Scheme {
     /// Parses the rest of a URL with the scheme `name`. No error may repeat any part of the URL, because a piece of a
     /// password may be in any part.
     pub parse: fn(name: &str, rest: &str) -> Parsed,
+    /// For the scheme of a quorum.
+    pub of_several: Option<Several>,
 }
+
+/// Makes the engine of several independent stores, of which a majority decides. Fails if the engines cannot make one store
+/// together.
+pub type Several = fn(engines: Vec<Arc<dyn Engine>>) -> Parsed;
 
 inventory::collect!(Scheme);
 
@@ -141,22 +147,13 @@ pub fn parse(url: &str) -> Result<Arc<dyn Engine>, SetupError> {
     }
 }
 
-/// Makes the engine of several independent stores, of which a majority decides.
-pub struct Several {
-    /// Fails if the engines cannot make one store together.
-    pub of: fn(engines: Vec<Arc<dyn Engine>>) -> Parsed,
-}
-
-inventory::collect!(Several);
-
 /// The engine of the stores at these URLs together.
 pub(crate) fn of_several<U: AsRef<str>>(urls: impl IntoIterator<Item = U>) -> Parsed {
     let engines = urls.into_iter().map(|url| parse(url.as_ref()));
     let engines = engines.collect::<Result<_, _>>()?;
-    match inventory::iter::<Several>.into_iter().next() {
-        Some(several) => (several.of)(engines),
-        None => Err(no_quorum()),
-    }
+    let mut schemes = inventory::iter::<Scheme>.into_iter();
+    let of_several = schemes.find_map(|scheme| scheme.of_several);
+    of_several.ok_or_else(no_quorum)?(engines)
 }
 
 fn no_quorum() -> SetupError {

@@ -83,6 +83,13 @@ fn random() -> Uuid {
     drawn.ok().flatten().unwrap_or_else(Uuid::new_v4)
 }
 
+/// From now on, this thread draws the numbers that follow from `seed`.
+#[cfg(any(test, feature = "test-util"))]
+pub fn seed(seed: u64) {
+    let (state, forks) = ([seed, 1, 2, 3], forks());
+    GENERATOR.set(Some(Generator { state, forks }));
+}
+
 impl Generator {
     fn seeded() -> Option<Self> {
         let mut state = [0; 4];

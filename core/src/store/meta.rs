@@ -1,4 +1,8 @@
-//! [`Meta`]: the requester, as text in the store. [`Owner`]: the owner that a call names.
+//! The requester, a holder or waiter, as text in the store. [`Owner`]: the owner that a call names.
+//!
+//! Three percent-escaped words: machine, process id, site. Then, if there are any: the owner, and the locks that the
+//! task holds. The machine is the host, followed by a comma and the pod if the pod differs from the host. (No host name
+//! contains a comma. Clients that do not know of pods take the whole word for the host.)
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -44,134 +48,125 @@ impl Owner {
     }
 }
 
-/// The holder or waiter, as text in the store.
-///
-/// Three percent-escaped words: machine, process id, site. Then, if there are any: the owner, and the locks that the
-/// task holds. The machine is the host, followed by a comma and the pod if the pod differs from the host. (No host name
-/// contains a comma. Clients that do not know of pods take the whole word for the host.)
-pub struct Meta;
-
 /// Limits of the locks that a record lists for a task: their number, and the bytes of their names. They keep the record
 /// of a ticket small.
 const MOST_HELD: usize = 8;
 const MOST_BYTES: usize = 1024;
 
-impl Meta {
-    /// Returns the first word, the machine.
-    pub fn machine(host: &str, pod: Option<&str>) -> String {
-        let host = escape(host);
-        match pod {
-            Some(pod) => format!("{host}{POD}{}", escape(pod)),
-            None => host.to_string(),
+/// Returns the first word, the machine.
+pub fn machine(host: &str, pod: Option<&str>) -> String {
+    let host = escape(host);
+    match pod {
+        Some(pod) => format!("{host}{POD}{}", escape(pod)),
+        None => host.to_string(),
+    }
+}
+
+/// The inverse of [`machine`].
+pub fn host_and_pod(machine: &str) -> (String, Option<String>) {
+    match machine.split_once(POD) {
+        Some((host, pod)) => (unescape(host), Some(unescape(pod))),
+        None => (unescape(machine), None),
+    }
+}
+
+/// Writes a record without an owner or locks. `machine` is a result of [`machine`].
+pub fn write(machine: &str, pid: u32, site: &str) -> SharedStr {
+    format!("{machine} {pid} {}", escape(site)).into()
+}
+
+/// Appends an owner to `meta`.
+pub fn owned(meta: &str, owner: &Owner) -> SharedStr {
+    let (scope, owner) = match owner {
+        Owner::Here(owner) => (HERE, owner),
+        Owner::Anywhere(owner) => (ANYWHERE, owner),
+    };
+    format!("{meta}{scope}{}", escape(owner)).into()
+}
+
+/// Returns `meta` for a task that holds the locks `names`, within `MOST_HELD` and `MOST_BYTES`. Locks that `meta` already
+/// lists are replaced.
+pub fn holding(meta: &SharedStr, names: &[Name]) -> SharedStr {
+    let known = meta.find(HOLDS);
+    let mut text = meta[..known.unwrap_or(meta.len())].to_owned();
+    let ends = text.len() + MOST_BYTES;
+    for name in names.iter().take(MOST_HELD) {
+        if text.len() + HOLDS.len() + name.as_str().len() > ends {
+            break;
+        }
+        text.push_str(HOLDS);
+        text.push_str(name.as_str());
+    }
+    text.into()
+}
+
+/// Returns `meta` without the owner and the locks of the task: this part is the same for all calls of one site in
+/// one process.
+pub fn place(meta: &str) -> &str {
+    let end = meta.match_indices(' ').nth(2);
+    end.map_or(meta, |(end, _)| &meta[..end])
+}
+
+/// Reads the requester from the record of a holder; `None` if this library did not write the record.
+pub fn read(record: &HolderRecord) -> Option<Holder> {
+    since(&record.meta, record.token)
+}
+
+fn since(meta: &str, token: u64) -> Option<Holder> {
+    let caller = caller(meta)?;
+    // Each grant raises the token by at least a microsecond, so fast grants bring the token ahead of the clock.
+    let since = time_of(token).min(SystemTime::now());
+    Some(Holder { since, ..caller })
+}
+
+/// Like [`read`], without the time.
+pub fn caller(meta: &str) -> Option<Holder> {
+    let mut words = meta.split(' ');
+    let (host, pod) = host_and_pod(words.next()?);
+    let pid = words.next()?.parse().ok()?;
+    let site = unescape(words.next()?);
+    let mut holds = Vec::new();
+    for word in words {
+        // A word with an unknown key was written by a later version, so it is skipped.
+        let (key, value) = word.split_once(':')?;
+        if key == HOLDS_KEY {
+            holds.push(value.to_owned());
         }
     }
+    Some(Holder {
+        host,
+        pod,
+        pid,
+        site,
+        since: SystemTime::UNIX_EPOCH,
+        owner: owner(meta),
+        kind: None,
+        units: None,
+        holds,
+    })
+}
 
-    /// The inverse of [`machine`](Self::machine).
-    pub fn host_and_pod(machine: &str) -> (String, Option<String>) {
-        match machine.split_once(POD) {
-            Some((host, pod)) => (unescape(host), Some(unescape(pod))),
-            None => (unescape(machine), None),
-        }
-    }
+/// Like [`read`], but with the kind and the units of the hold that the ticket has or waits for.
+/// `capacity` is the capacity of the name.
+pub fn describe(ticket: &TicketRecord, capacity: u32) -> Option<Holder> {
+    let holder = since(&ticket.meta, ticket.since)?;
+    let kind = HoldKind::of(LockKind::of(capacity, ticket.takes), ticket.units);
+    Some(Holder {
+        kind: Some(kind),
+        units: Some(ticket.units),
+        ..holder
+    })
+}
 
-    /// Writes a record without an owner or locks. `machine` is a result of [`machine`](Self::machine).
-    pub fn write(machine: &str, pid: u32, site: &str) -> SharedStr {
-        format!("{machine} {pid} {}", escape(site)).into()
-    }
+/// The owner that `meta` names.
+pub fn owner(meta: &str) -> Option<String> {
+    let named = after(meta, HERE).or_else(|| after(meta, ANYWHERE));
+    named.map(unescape)
+}
 
-    /// Appends an owner to `meta`.
-    pub fn owned(meta: &str, owner: &Owner) -> SharedStr {
-        let (scope, owner) = match owner {
-            Owner::Here(owner) => (HERE, owner),
-            Owner::Anywhere(owner) => (ANYWHERE, owner),
-        };
-        format!("{meta}{scope}{}", escape(owner)).into()
-    }
-
-    /// Returns `meta` for a task that holds the locks `names`, within `MOST_HELD` and `MOST_BYTES`. Locks that `meta` already
-    /// lists are replaced.
-    pub fn holding(meta: &SharedStr, names: &[Name]) -> SharedStr {
-        let known = meta.find(HOLDS);
-        let mut text = meta[..known.unwrap_or(meta.len())].to_owned();
-        let ends = text.len() + MOST_BYTES;
-        for name in names.iter().take(MOST_HELD) {
-            if text.len() + HOLDS.len() + name.as_str().len() > ends {
-                break;
-            }
-            text.push_str(HOLDS);
-            text.push_str(name.as_str());
-        }
-        text.into()
-    }
-
-    /// Returns `meta` without the owner and the locks of the task: this part is the same for all calls of one site in
-    /// one process.
-    pub fn place(meta: &str) -> &str {
-        let end = meta.match_indices(' ').nth(2);
-        end.map_or(meta, |(end, _)| &meta[..end])
-    }
-
-    /// Reads the requester from the record of a holder; `None` if this library did not write the record.
-    pub fn read(record: &HolderRecord) -> Option<Holder> {
-        Self::since(&record.meta, record.token)
-    }
-
-    fn since(meta: &str, token: u64) -> Option<Holder> {
-        let caller = Self::caller(meta)?;
-        // Each grant raises the token by at least a microsecond, so fast grants bring the token ahead of the clock.
-        let since = time_of(token).min(SystemTime::now());
-        Some(Holder { since, ..caller })
-    }
-
-    /// Like [`read`](Self::read), without the time.
-    pub fn caller(meta: &str) -> Option<Holder> {
-        let mut words = meta.split(' ');
-        let (host, pod) = Self::host_and_pod(words.next()?);
-        let pid = words.next()?.parse().ok()?;
-        let site = unescape(words.next()?);
-        let mut holds = Vec::new();
-        for word in words {
-            // A word with an unknown key was written by a later version, so it is skipped.
-            let (key, value) = word.split_once(':')?;
-            if key == HOLDS_KEY {
-                holds.push(value.to_owned());
-            }
-        }
-        Some(Holder {
-            host,
-            pod,
-            pid,
-            site,
-            since: SystemTime::UNIX_EPOCH,
-            owner: Self::owner(meta),
-            kind: None,
-            units: None,
-            holds,
-        })
-    }
-
-    /// Like [`read`](Self::read), but with the kind and the units of the hold that the ticket has or waits for.
-    /// `capacity` is the capacity of the name.
-    pub fn describe(ticket: &TicketRecord, capacity: u32) -> Option<Holder> {
-        let holder = Self::since(&ticket.meta, ticket.since)?;
-        let kind = HoldKind::of(LockKind::of(capacity, ticket.takes), ticket.units);
-        Some(Holder {
-            kind: Some(kind),
-            units: Some(ticket.units),
-            ..holder
-        })
-    }
-
-    /// The owner that `meta` names.
-    pub fn owner(meta: &str) -> Option<String> {
-        let named = after(meta, HERE).or_else(|| after(meta, ANYWHERE));
-        named.map(unescape)
-    }
-
-    /// Whether `meta` names `owner` as an owner in the cluster.
-    pub fn names(meta: &str, owner: &str) -> bool {
-        after(meta, ANYWHERE) == Some(escape(owner).to_string().as_str())
-    }
+/// Whether `meta` names `owner` as an owner in the cluster.
+pub fn names(meta: &str, owner: &str) -> bool {
+    after(meta, ANYWHERE) == Some(escape(owner).to_string().as_str())
 }
 
 /// Converts a time of the store, in microseconds.
@@ -199,9 +194,10 @@ const HOLDS_KEY: &str = "holds";
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::meta;
 
     fn read(meta: SharedStr) -> Option<Holder> {
-        Meta::read(&HolderRecord { token: 1, meta })
+        meta::read(&HolderRecord { token: 1, meta })
     }
 
     fn names(names: &[&str]) -> Vec<Name> {
@@ -218,14 +214,14 @@ mod tests {
                 "node-1,prod/books-x2x8q 7 f%20at%20x",
             ),
         ] {
-            let machine = Meta::machine("node-1", pod);
-            let meta = Meta::write(&machine, 7, "f at x");
+            let machine = meta::machine("node-1", pod);
+            let meta = meta::write(&machine, 7, "f at x");
             assert_eq!(&*meta, words);
             let holder = read(meta).unwrap();
             assert_eq!((&*holder.host, holder.pod.as_deref()), ("node-1", pod));
             assert_eq!((holder.pid, &*holder.site), (7, "f at x"));
-            let meta = Meta::owned(&Meta::write(&machine, 7, "f"), &owner);
-            let holder = read(Meta::holding(&meta, &names(&["n:a,b"]))).unwrap();
+            let meta = meta::owned(&meta::write(&machine, 7, "f"), &owner);
+            let holder = read(meta::holding(&meta, &names(&["n:a,b"]))).unwrap();
             assert_eq!(holder.pod.as_deref(), pod);
             assert_eq!(holder.owner.as_deref(), Some("me"));
             assert_eq!(holder.holds, ["n:a,b"]);
@@ -234,8 +230,8 @@ mod tests {
 
     #[test]
     fn strange_machines_do_no_harm() {
-        let machine = Meta::machine("a b:c", Some("x, y"));
-        let holder = read(Meta::write(&machine, 7, "f")).unwrap();
+        let machine = meta::machine("a b:c", Some("x, y"));
+        let holder = read(meta::write(&machine, 7, "f")).unwrap();
         assert_eq!(
             (&*holder.host, holder.pod.as_deref()),
             ("a b:c", Some("x, y"))
@@ -244,47 +240,47 @@ mod tests {
 
     #[test]
     fn what_the_task_holds_comes_last_and_hides_nothing() {
-        let plain = Meta::write("host", 7, "a::b at src/b.rs:41");
+        let plain = meta::write("host", 7, "a::b at src/b.rs:41");
         let owner = Owner::Anywhere("night shift".into());
-        let owned = Meta::owned(&plain, &owner);
+        let owned = meta::owned(&plain, &owner);
         for (meta, owner) in [(&plain, None), (&owned, Some("night shift"))] {
             let held = names(&["n:a:b", "here:x", "anywhere:y,z"]);
-            let meta = Meta::holding(meta, &held);
-            let caller = Meta::caller(&meta).unwrap();
+            let meta = meta::holding(meta, &held);
+            let caller = meta::caller(&meta).unwrap();
             assert_eq!(caller.holds, ["n:a:b", "here:x", "anywhere:y,z"]);
             assert_eq!(caller.owner.as_deref(), owner);
             assert_eq!((caller.host.as_str(), caller.pid), ("host", 7));
             assert_eq!((caller.file(), caller.line()), (Some("src/b.rs"), Some(41)));
-            assert_eq!(Meta::names(&meta, "night shift"), owner.is_some());
-            assert_eq!(Meta::place(&meta), &*plain);
+            assert_eq!(meta::names(&meta, "night shift"), owner.is_some());
+            assert_eq!(meta::place(&meta), &*plain);
             // New names replace the old ones.
-            let again = Meta::holding(&meta, &names(&["other"]));
-            assert_eq!(Meta::caller(&again).unwrap().holds, ["other"]);
+            let again = meta::holding(&meta, &names(&["other"]));
+            assert_eq!(meta::caller(&again).unwrap().holds, ["other"]);
             assert_eq!(
-                Meta::caller(&Meta::holding(&again, &[])).unwrap().holds,
+                meta::caller(&meta::holding(&again, &[])).unwrap().holds,
                 [""; 0]
             );
         }
-        assert_eq!(Meta::place(&plain), &*plain);
+        assert_eq!(meta::place(&plain), &*plain);
     }
 
     #[test]
     fn a_record_names_eight_locks_at_most() {
         let many: Vec<String> = (0..20).map(|n| format!("n:{n}")).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
-        let meta = Meta::holding(&Meta::write("h", 1, "s"), &names(&many));
-        assert_eq!(Meta::caller(&meta).unwrap().holds, many[..8]);
+        let meta = meta::holding(&meta::write("h", 1, "s"), &names(&many));
+        assert_eq!(meta::caller(&meta).unwrap().holds, many[..8]);
         let (long, rest) = ("n:".to_owned() + &"x".repeat(900), "n:y".repeat(50));
-        let meta = Meta::write("h", 1, "s");
-        let meta = Meta::holding(&meta, &names(&[long.as_str(), rest.as_str(), "n:z"]));
-        assert_eq!(Meta::caller(&meta).unwrap().holds, [long]);
+        let meta = meta::write("h", 1, "s");
+        let meta = meta::holding(&meta, &names(&[long.as_str(), rest.as_str(), "n:z"]));
+        assert_eq!(meta::caller(&meta).unwrap().holds, [long]);
     }
 
     #[test]
     fn words_of_a_later_version_are_left_out_and_foreign_ones_are_not_ours() {
-        assert_eq!(Meta::caller("h 1 s later:x").unwrap().site, "s");
-        assert!(Meta::caller("h 1 s x").is_none());
-        assert!(Meta::caller("h one s").is_none());
-        assert!(Meta::caller("h 1").is_none());
+        assert_eq!(meta::caller("h 1 s later:x").unwrap().site, "s");
+        assert!(meta::caller("h 1 s x").is_none());
+        assert!(meta::caller("h one s").is_none());
+        assert!(meta::caller("h 1").is_none());
     }
 }

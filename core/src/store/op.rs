@@ -131,7 +131,7 @@ pub enum Op {
         share: Share,
         /// Whether to wait.
         mode: Mode,
-        /// The requester: see [`Meta`](super::Meta). Opaque to the store.
+        /// The requester: see [`meta`](super::meta). Opaque to the store.
         meta: SharedStr,
     },
     /// Renews a lease or a place.
@@ -158,7 +158,7 @@ pub enum Op {
         old: Ticket,
         /// The holder from now on.
         lease: Lease,
-        /// The requester: see [`Meta`](super::Meta).
+        /// The requester: see [`meta`](super::meta).
         meta: SharedStr,
     },
     /// Removes the holders of `owner`, or all holders if `owner` is empty.

@@ -46,23 +46,37 @@ pub trait Reader: Send {
 /// A part of the scan of a server.
 #[derive(Debug, Default)]
 pub struct Page {
-    /// The address of the server.
-    pub server: String,
     /// The keys.
-    pub keys: Vec<Found>,
+    pub keys: Vec<Key>,
     /// The cursor of the next part; `None`: this was the last one.
     pub next: Option<String>,
 }
 
-/// A key of the library.
-#[derive(Debug)]
-pub struct Found {
-    /// The key.
+/// A key with the prefix of this library, on one server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Key {
+    /// The server, without credentials.
+    pub server: String,
+    /// The whole key.
     pub key: String,
-    /// The name, if this is the first key of a name.
-    pub name: Option<Name>,
-    /// Whether the key has no time to live.
+    /// The name of the lock whose state the key contains; `None` for other keys.
+    pub name: Option<String>,
+    /// Whether the key never expires. All keys of the library expire.
     pub never_ends: bool,
+}
+
+impl Key {
+    /// A key that expires, as an engine found it.
+    #[doc(hidden)]
+    pub fn new(server: String, key: String, name: Option<&Name>) -> Self {
+        Self {
+            server,
+            key,
+            name: name.map(Name::to_string),
+            never_ends: false,
+        }
+    }
 }
 
 /// The state of some names.

@@ -50,21 +50,9 @@ pub enum Reply {
     },
     /// The release ended a wait.
     Cancelled,
-    /// How many holders a force or a kick dropped.
-    Freed {
-        /// How many holds ended.
-        holders: u64,
-    },
-    /// How many holders were notified, or received a probe.
-    Told {
-        /// How many were notified, or got it.
-        holders: u64,
-    },
-    /// How many signals were added.
-    Signalled {
-        /// How many waiters got a signal.
-        count: u64,
-    },
+    /// How many holders a force or a kick dropped, how many were notified or received a probe, or how many signals were
+    /// added.
+    Count(u64),
     /// `existed`: whether there was something to delete.
     Deleted {
         /// Whether the name was known.
@@ -85,8 +73,7 @@ impl Reply {
     /// How many holders were freed or told, or how many signals were added; 0 for another reply.
     pub fn count(&self) -> u64 {
         match *self {
-            Self::Freed { holders } | Self::Told { holders } => holders,
-            Self::Signalled { count } => count,
+            Self::Count(count) => count,
             _ => 0,
         }
     }
@@ -105,7 +92,7 @@ impl Reply {
 pub struct HolderRecord {
     /// The fencing token.
     pub token: u64,
-    /// What the holder says about itself: see [`Meta`](super::Meta).
+    /// What the holder says about itself: see [`meta`](super::meta).
     pub meta: SharedStr,
 }
 
@@ -124,7 +111,7 @@ pub struct TicketRecord {
     pub since: u64,
     /// Zero for a waiter.
     pub token: u64,
-    /// What its member says about it: see [`Meta`](super::Meta).
+    /// What its member says about it: see [`meta`](super::meta).
     pub meta: SharedStr,
     /// How long the lease of a holder or the place of a waiter still lasts.
     pub left: Duration,

@@ -11,6 +11,7 @@ use std::path::Path;
 pub use self::dice::Dice;
 pub use crate::base::clock::by_hand;
 use crate::store::credentials::{CredentialsProvider, Source};
+pub use crate::store::id::seed;
 
 /// A source that asks `provider` for the credentials of single servers.
 pub fn source(provider: impl CredentialsProvider) -> Source {

@@ -21,7 +21,7 @@ use self::server::{Job, Said, Server};
 
 // 1. The scheme. A program that links this crate can use the URL.
 inventory::submit! {
-    Scheme { names: &["toy"], parse: |_, rest| parse(rest) }
+    Scheme { names: &["toy"], parse: |_, rest| parse(rest), of_several: None }
 }
 
 fn parse(name: &str) -> Parsed {

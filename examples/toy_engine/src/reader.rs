@@ -1,7 +1,7 @@
 //! [`ToyReader`]: what an operator sees.
 
 use auto_mutex_core::SetupError;
-use auto_mutex_core::store::{Described, Found, Name, Page, Reader, Reading, Snapshot, matches};
+use auto_mutex_core::store::{Described, Key, Name, Page, Reader, Reading, Snapshot, matches};
 use tokio::sync::mpsc::unbounded_channel;
 
 use super::server::{Job, Read, Server};
@@ -32,16 +32,9 @@ impl Reader for ToyReader {
             let (_, names) = self.read().await?;
             let names = names.into_iter().map(|(name, _)| name);
             let wanted = names.filter(|it| pattern.is_some_and(|p| matches(p, it.as_str())));
-            let keys = wanted.map(|name| Found {
-                key: name.to_string(),
-                name: Some(name),
-                never_ends: false,
-            });
+            let keys = wanted.map(|name| Key::new(String::new(), name.to_string(), Some(&name)));
             let keys = keys.collect();
-            Ok(Page {
-                keys,
-                ..Page::default()
-            })
+            Ok(Page { keys, next: None })
         })
     }
 

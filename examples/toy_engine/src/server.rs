@@ -70,7 +70,7 @@ fn serve(jobs: Receiver<Job>) {
                     members.get(&to).is_some_and(|to| to.send(said).is_ok())
                 };
                 let state = names.entry(name.clone()).or_default();
-                let reply = state.apply(now, member, &request.op, &mut publish);
+                let reply = state.apply(now, 0, member, &request.op, &mut publish);
                 if now >= state.kept_until() {
                     names.remove(&name);
                 }
@@ -83,7 +83,7 @@ fn serve(jobs: Receiver<Job>) {
                 let nobody = MemberId::random();
                 let mut all = Vec::new();
                 for (name, state) in &mut names {
-                    let read = state.apply(now, nobody, &Op::Inspect, &mut |_, _| false);
+                    let read = state.apply(now, 0, nobody, &Op::Inspect, &mut |_, _| false);
                     if let Reply::Info(record) = read {
                         all.push((name.clone(), record));
                     }

@@ -5,11 +5,10 @@
 use std::time::Duration;
 
 use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{Mode, Op, Reply, Request, Ticket};
+use auto_mutex_core::store::{Mode, Op, Reply, Request, Ticket, random_number};
 
 use super::collision::lost;
 use super::machine::{Job, Kind, Quorum};
-use super::nodes::NOBODY;
 use super::ticket::{Phase, TicketState, find};
 use super::votes::{Vote, Votes, is_granted, most_frequent};
 
@@ -153,7 +152,7 @@ impl Quorum {
             let tokens = job.votes.replies().filter_map(token_of);
             let highest = tokens.max().unwrap_or(0);
             if highest >= job.token {
-                job.token = highest + AHEAD + self.jitter.below(SPREAD);
+                job.token = highest + AHEAD + u64::from(random_number()) % SPREAD;
                 job.second = Votes::new(self.nodes.len());
             }
         }
@@ -186,7 +185,6 @@ impl Quorum {
     }
 
     pub(super) fn renew(&mut self, request: Request) {
-        let units = kept_units(&request);
         let mut job = self.new_job(request, Kind::Renew);
         let Some(state) = find(&mut self.tickets, &job.request) else {
             return;
@@ -195,12 +193,7 @@ impl Quorum {
             return self.answer(job.request, Ok(Reply::Gone));
         }
         for node in self.nodes.reachable() {
-            if state.on[node].open {
-                job.ask(&mut self.nodes, node, state.touch(units));
-            } else if !state.on[node].tombed {
-                // It doesn't count in this renewal: another ticket may have held the name there.
-                state.acquire_on(&mut self.nodes, node, NOBODY);
-            }
+            state.touch_on(&mut self.nodes, node, &mut job);
         }
         self.decide(job);
     }
@@ -233,7 +226,7 @@ impl Quorum {
 }
 
 /// 0: it keeps all.
-fn kept_units(request: &Request) -> u32 {
+pub(super) fn kept_units(request: &Request) -> u32 {
     match request.op {
         Op::Touch { units, .. } => units,
         _ => 0,

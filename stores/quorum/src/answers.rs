@@ -17,7 +17,7 @@ impl Quorum {
                 self.nodes.all[node].pending.remove(ticket);
             }
             (Op::Release { .. }, Err(error)) => self.note_unreleased(node, request, error),
-            (Op::Signal { .. }, Ok(Reply::Signalled { count })) => {
+            (Op::Signal { .. }, Ok(Reply::Count(count))) => {
                 self.note_woken(&request.name, *count);
             }
             (op, result) => {

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use auto_mutex_core::store::{Name, random_number};
+use auto_mutex_core::store::{Name, between};
 
 use super::machine::Quorum;
 use super::wake::wake_queue;
@@ -17,35 +17,10 @@ const SOON: Duration = Duration::from_millis(20);
 const HEAD_START: Duration = Duration::from_millis(2);
 const REMEMBERED: (Duration, usize) = (Duration::from_secs(1), 1024);
 
-#[derive(Debug)]
-pub(super) struct Jitter(u64);
-
-impl Jitter {
-    pub(super) fn new() -> Self {
-        Self::seeded(u64::from(random_number()))
-    }
-
-    pub(super) fn seeded(seed: u64) -> Self {
-        Self(seed | 1)
-    }
-
-    pub(super) fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 11) % limit.max(1)
-    }
-
-    pub(super) fn between(&mut self, from: Duration, to: Duration) -> Duration {
-        let micros = to.saturating_sub(from).as_micros() as u64;
-        from + Duration::from_micros(self.below(micros + 1))
-    }
-
-    pub(super) fn backoff(&mut self, collisions: u32, round: Duration) -> Duration {
-        let doublings = collisions.clamp(1, DOUBLINGS) - 1;
-        let whole = (FIRST.max(round * 2) * (1 << doublings)).min(LONGEST);
-        self.between(whole / 8, whole)
-    }
+pub(super) fn backoff(collisions: u32, round: Duration) -> Duration {
+    let doublings = collisions.clamp(1, DOUBLINGS) - 1;
+    let whole = (FIRST.max(round * 2) * (1 << doublings)).min(LONGEST);
+    between(whole / 8, whole)
 }
 
 impl Quorum {
@@ -75,7 +50,7 @@ impl Quorum {
         let was_awaited = woke?.until(self.nodes.now) < REMEMBERED.0;
         let way = HEAD_START.max(self.took * 3);
         let gives_way = was_awaited && at.until(self.nodes.now) < SOON;
-        gives_way.then(|| self.jitter.between(way, way * 2))
+        gives_way.then(|| between(way, way * 2))
     }
 }
 
@@ -85,12 +60,11 @@ mod tests {
 
     #[test]
     fn waits_grow_and_never_beyond_a_second() {
-        let mut jitter = Jitter::new();
         for collisions in 0..100 {
-            let wait = jitter.backoff(collisions, Duration::from_millis(1));
+            let wait = backoff(collisions, Duration::from_millis(1));
             assert!(wait >= Duration::from_micros(500) && wait <= LONGEST);
         }
-        let longest = (0..100).map(|_| jitter.backoff(20, Duration::ZERO)).max();
+        let longest = (0..100).map(|_| backoff(20, Duration::ZERO)).max();
         assert!(longest > Some(LONGEST / 4), "{longest:?}");
     }
 }

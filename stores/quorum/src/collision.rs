@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{HolderRecord, Mode, Reply, Request, StoreErrorKind};
+use auto_mutex_core::store::{HolderRecord, Mode, Reply, Request, StoreErrorKind, between};
 
+use super::backoff::backoff;
 use super::machine::{Job, Kind, Quorum};
 use super::nodes::Nodes;
 use super::ticket::{TicketState, find};
@@ -86,11 +87,11 @@ impl Quorum {
             if is_held || state.rounds >= TRIES || !persists {
                 return self.end(request, Ok(Reply::Busy { holder }));
             }
-            let wait = self.jitter.backoff(collisions, took);
+            let wait = backoff(collisions, took);
             return self.pause(request, wait);
         }
         if state.woken && persists {
-            let wait = self.jitter.between(Duration::ZERO, took);
+            let wait = between(Duration::ZERO, took);
             return self.pause(request, wait);
         }
         if is_held && state.wake_queue.is_none() {
@@ -103,8 +104,8 @@ impl Quorum {
             state.join_wake_queue();
         }
         let wait = match is_held {
-            true => self.jitter.between(LOOK.0, LOOK.1),
-            false => self.jitter.backoff(collisions, took),
+            true => between(LOOK.0, LOOK.1),
+            false => backoff(collisions, took),
         };
         if !is_held && persists && wait < PERSISTENCE {
             return self.pause(request, wait);

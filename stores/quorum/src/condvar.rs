@@ -9,7 +9,7 @@ use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{Message, Op, Reply, Request};
 
 use super::machine::{Job, Kind, Quorum};
-use super::nodes::{NOBODY, Nodes};
+use super::nodes::Nodes;
 use super::ticket::{Phase, TicketState, find};
 use super::votes::{Vote, Votes, is_granted};
 
@@ -26,14 +26,11 @@ impl Quorum {
             if matches!(state.phase, Phase::Notified(by, _) if by != node) {
                 continue;
             }
-            if !touches {
+            if touches {
+                state.touch_on(nodes, node, &mut job);
+            } else {
                 job.votes.ask(node);
                 state.acquire_on(nodes, node, job.number);
-            } else if state.on[node].open {
-                job.ask(nodes, node, state.touch(0));
-            } else {
-                // It doesn't count, because it may have given a notification to other waiters meanwhile.
-                state.acquire_on(nodes, node, NOBODY);
             }
         }
         if state.phase == Phase::Wanting {

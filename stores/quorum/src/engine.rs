@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use auto_mutex_core::ServerKind;
 use auto_mutex_core::store::{
-    Checked, Dialer, Engine, Layout, MemberId, Parsed, Reader, Scheme, Several, Source,
-    StoreOptions, Unconnected, invalid, parse, same_kind,
+    Checked, Dialer, Engine, Layout, MemberId, Parsed, Reader, Scheme, Source, StoreOptions,
+    Unconnected, invalid, parse, same_kind,
 };
 
 use super::driver::Driver;
@@ -13,11 +13,7 @@ use super::inspector::Inspector;
 use super::store::QuorumStore;
 
 inventory::submit! {
-    Scheme { names: &["redlock"], parse: |_, rest| redlock(rest) }
-}
-
-inventory::submit! {
-    Several { of: of_several }
+    Scheme { names: &["redlock"], parse: |_, rest| redlock(rest), of_several: Some(of_several) }
 }
 
 const LARGEST: usize = 15;

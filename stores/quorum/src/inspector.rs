@@ -37,20 +37,22 @@ impl Inspector {
         let mut page = self.of_one(server, ask).await?.unwrap_or_default();
         for found in &mut page.keys {
             // The state of a name includes its wake queue.
-            found.name.take_if(|name| is_wake_queue(name));
+            found
+                .name
+                .take_if(|name| is_wake_queue(&Name::from_escaped(name)));
         }
         if pattern.is_none() {
             return Ok(page);
         }
         for before in 0..server {
-            let names = page.keys.iter().filter_map(|found| found.name.clone());
-            let names: Vec<_> = names.collect();
+            let names = page.keys.iter().filter_map(|found| found.name.as_deref());
+            let names: Vec<_> = names.map(Name::from_escaped).collect();
             let ask = async |node: &mut dyn Reader| node.inspect(&names).await;
             if let Some(known) = self.of_one(before, ask).await? {
                 let mut known = known.names.into_iter();
                 for found in &mut page.keys {
                     let is_known =
-                        |_: &mut Name| matches!(known.next(), Some(Ok(state)) if state.exists);
+                        |_: &mut String| matches!(known.next(), Some(Ok(state)) if state.exists);
                     found.name.take_if(is_known);
                 }
             }

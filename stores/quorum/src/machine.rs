@@ -11,20 +11,12 @@ use auto_mutex_core::store::{
     Request, Ticket, TicketMap,
 };
 
-use super::backoff::Jitter;
 use super::nodes::Nodes;
 use super::store::Input;
 use super::ticket::TicketState;
 use super::votes::Votes;
 
 const SWEEP: usize = 64;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Due {
-    Job(u64),
-    /// The notified ticket, which was released, leaves the other nodes too.
-    Withdraw(Ticket),
-}
 
 #[derive(Debug)]
 pub(super) struct Job {
@@ -48,7 +40,12 @@ pub(super) enum Kind {
     Pause,
     Renew,
     Listen,
-    Release { held: bool, enough: usize },
+    Release {
+        held: bool,
+        enough: usize,
+    },
+    /// The notified ticket, which was released, leaves the other nodes too.
+    Withdraw(Ticket),
     Query,
 }
 
@@ -80,8 +77,7 @@ pub(super) struct Quorum {
     pub(super) tickets: TicketMap<TicketState>,
     /// A request to a node carries the number of the job that waits for the answer.
     pub(super) jobs: HashMap<u64, Job>,
-    pub(super) timers: BTreeSet<(Instant, Due)>,
-    pub(super) jitter: Jitter,
+    pub(super) timers: BTreeSet<(Instant, u64)>,
     /// By wake queue: when this member last released, and when a node said that it had woken a waiter.
     pub(super) releases: NameMap<(Instant, Option<Instant>)>,
     pub(super) took: Duration,
@@ -103,7 +99,6 @@ impl Quorum {
             tickets: TicketMap::default(),
             jobs: HashMap::new(),
             timers: BTreeSet::new(),
-            jitter: Jitter::new(),
             releases: NameMap::default(),
             took: Duration::ZERO,
             last_job: 0,
@@ -195,17 +190,12 @@ impl Quorum {
 
     pub(super) fn tick(&mut self) {
         self.nodes.retry();
-        while let Some(&(at, due)) = self.timers.first()
+        while let Some(&(at, number)) = self.timers.first()
             && at <= self.nodes.now
         {
             self.timers.pop_first();
-            match due {
-                Due::Job(number) => {
-                    if let Some(job) = self.take_job(number) {
-                        self.decide(job);
-                    }
-                }
-                Due::Withdraw(ticket) => self.withdraw(ticket),
+            if let Some(job) = self.take_job(number) {
+                self.decide(job);
             }
         }
     }
@@ -220,17 +210,11 @@ impl Quorum {
     }
 
     pub(super) fn close(&mut self) {
-        for (at, due) in std::mem::take(&mut self.timers) {
-            match due {
-                Due::Withdraw(ticket) => self.withdraw(ticket),
-                Due::Job(_) => self.arm(at, due),
-            }
-        }
-    }
-
-    pub(super) fn arm(&mut self, at: Instant, due: Due) {
-        if at != Instant::NEVER {
-            self.timers.insert((at, due));
+        let jobs = self
+            .jobs
+            .extract_if(|_, job| matches!(job.kind, Kind::Withdraw(_)));
+        for (_, job) in jobs.collect::<Vec<_>>() {
+            self.decide(job);
         }
     }
 
@@ -270,13 +254,15 @@ impl Quorum {
     pub(super) fn keep(&mut self, mut job: Job) {
         let grace = job.grace.filter(|grace| *grace > self.nodes.now);
         job.due = grace.unwrap_or(Instant::NEVER).min(job.ends);
-        self.arm(job.due, Due::Job(job.number));
+        if job.due != Instant::NEVER {
+            self.timers.insert((job.due, job.number));
+        }
         self.jobs.insert(job.number, job);
     }
 
     pub(super) fn take_job(&mut self, number: u64) -> Option<Job> {
         let job = self.jobs.remove(&number)?;
-        self.timers.remove(&(job.due, Due::Job(number)));
+        self.timers.remove(&(job.due, number));
         Some(job)
     }
 
@@ -284,6 +270,7 @@ impl Quorum {
         let result = match job.kind {
             Kind::Round => return self.decide_round(job),
             Kind::Pause => return self.round(job.request),
+            Kind::Withdraw(ticket) => return self.withdraw(ticket),
             Kind::Listen => self.listening_result(&job),
             Kind::Renew => self.renewal_result(&job),
             Kind::Release { held, enough } => self.release_result(&job.votes, held, enough),

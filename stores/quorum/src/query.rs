@@ -59,7 +59,7 @@ impl Quorum {
             self.wake_one(&job.request.name);
         }
         if is_answered {
-            return Some(Ok(merge(&job.votes, &job.second)));
+            return Some(Ok(merge(&job.request.op, &job.votes, &job.second)));
         }
         let error = self.nodes.unreachable(majority);
         // Not `Busy`: the member would send the operation again, and some nodes may have executed it.
@@ -74,17 +74,15 @@ impl Quorum {
 }
 
 /// `beside`: the answers about the wake queue, where the waiters of the name are.
-fn merge(votes: &Votes, beside: &Votes) -> Reply {
+fn merge(op: &Op, votes: &Votes, beside: &Votes) -> Reply {
     let Some(first) = votes.replies().next() else {
         return Reply::Gone;
     };
-    let holders = agreed(votes, number);
     match first {
-        Reply::Freed { .. } => Reply::Freed { holders },
-        Reply::Told { .. } => Reply::Told { holders },
-        Reply::Signalled { .. } => Reply::Signalled {
-            count: votes.replies().filter_map(number).max().unwrap_or(0),
-        },
+        Reply::Count(_) => Reply::Count(match op {
+            Op::Signal { .. } => votes.replies().map(Reply::count).max().unwrap_or(0),
+            _ => agreed(votes, |reply| Some(reply.count())),
+        }),
         Reply::Deleted { .. } | Reply::InUse { .. } => {
             let is_agreed = |which: fn(&Reply) -> bool| {
                 let count = votes.count(which);
@@ -92,7 +90,7 @@ fn merge(votes: &Votes, beside: &Votes) -> Reply {
             };
             match is_agreed(|reply| matches!(reply, Reply::InUse { .. })) {
                 true => Reply::InUse {
-                    holders,
+                    holders: agreed(votes, holders),
                     waiters: tickets(beside, |record| &record.waiters).len() as u64,
                 },
                 false => Reply::Deleted {
@@ -139,12 +137,9 @@ fn agreed(votes: &Votes, number: fn(&Reply) -> Option<u64>) -> u64 {
     numbers.get(index).copied().unwrap_or(0)
 }
 
-fn number(reply: &Reply) -> Option<u64> {
+fn holders(reply: &Reply) -> Option<u64> {
     match reply {
-        Reply::Freed { holders } | Reply::Told { holders } | Reply::InUse { holders, .. } => {
-            Some(*holders)
-        }
-        Reply::Signalled { count } => Some(*count),
+        Reply::InUse { holders, .. } => Some(*holders),
         _ => None,
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{Op, Reply, Request, Ticket};
 
-use super::machine::{Due, Kind, Quorum};
+use super::machine::{Kind, Quorum};
 use super::nodes::{NOBODY, Nodes};
 use super::ticket::{Phase, TicketState};
 use super::votes::Votes;
@@ -57,7 +57,14 @@ impl Quorum {
         }
         if let Some(state) = state.filter(|_| used_from.is_some()) {
             // The other nodes may be about to report the same notification.
-            self.arm(self.nodes.now.after(LATER), Due::Withdraw(ticket));
+            let request = Request {
+                name: state.name.clone(),
+                op: job.request.op.clone(),
+                id: job.request.id,
+            };
+            let mut later = self.new_job(request, Kind::Withdraw(ticket));
+            later.ends = self.nodes.now.after(LATER);
+            self.keep(later);
             self.tickets.insert(ticket, state);
         }
         self.decide(job);

@@ -56,7 +56,7 @@ impl Store for QuorumStore {
             return Guarantees::unknown();
         }
         // Any node may complete a second majority.
-        let mut guarantees = Guarantees::weakest(known.into_iter());
+        let mut guarantees = Guarantees::weakest(known);
         guarantees.fifo = false;
         guarantees
     }

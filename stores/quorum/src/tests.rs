@@ -133,7 +133,7 @@ impl Rig {
         let state = self.names[node]
             .entry(request.name.to_string())
             .or_default();
-        state.apply(micros, self.id, &request.op, &mut |_, _| true)
+        state.apply(micros, 0, self.id, &request.op, &mut |_, _| true)
     }
 
     fn take(&mut self, input: Input) {
@@ -217,7 +217,8 @@ impl Rig {
     fn inspect(&mut self, node: usize) -> NameRecord {
         let micros = self.quorum.nodes.now.as_nanos() / 1000;
         let state = self.names[node].get_mut("m");
-        let reply = state.map(|state| state.apply(micros, self.id, &Op::Inspect, &mut |_, _| true));
+        let reply =
+            state.map(|state| state.apply(micros, 0, self.id, &Op::Inspect, &mut |_, _| true));
         match reply {
             Some(Reply::Info(record)) => record,
             _ => NameRecord::default(),

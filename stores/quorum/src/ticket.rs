@@ -8,7 +8,9 @@ use auto_mutex_core::store::{
     Instant, Lease, Mode, Name, Op, Request, Share, SharedStr, Ticket, TicketMap,
 };
 
-use super::nodes::Nodes;
+use super::acquire::kept_units;
+use super::machine::Job;
+use super::nodes::{NOBODY, Nodes};
 use super::votes::needed;
 use super::wake::wake_queue;
 
@@ -141,6 +143,17 @@ impl TicketState {
         nodes.send(node, job, &self.name, self.acquire());
     }
 
+    /// A node that has lost the ticket is asked to take it again, but doesn't count in this job: it may have granted to another
+    /// ticket, or notified one, meanwhile.
+    pub(super) fn touch_on(&mut self, nodes: &mut Nodes, node: usize, job: &mut Job) {
+        if self.on[node].open {
+            let (lease, units) = (self.lease, kept_units(&job.request));
+            job.ask(nodes, node, Op::Touch { lease, units });
+        } else if !self.on[node].tombed {
+            self.acquire_on(nodes, node, NOBODY);
+        }
+    }
+
     fn acquire(&self) -> Op {
         let lease = self.lease;
         let meta = self.meta.clone();
@@ -152,13 +165,6 @@ impl TicketState {
                 mode: if self.listens() { self.mode } else { Mode::Try },
                 meta,
             },
-        }
-    }
-
-    pub(super) fn touch(&self, units: u32) -> Op {
-        Op::Touch {
-            lease: self.lease,
-            units,
         }
     }
 

@@ -23,6 +23,7 @@ inventory::submit! {
             "redis", "rediss", "valkey", "valkeys", "unix", "redis+unix", "valkey+unix", "redis-sentinel", "redis-cluster",
         ],
         parse: url::parse,
+        of_several: None,
     }
 }
 

@@ -10,7 +10,7 @@ use crate::script::command::KEY;
 use crate::script::reply;
 use crate::wire::Value;
 use auto_mutex_core::store::{
-    Described, Found, Name, NameRecord, Op, Page, Reader, Reading, Replica, Reply, Server, Snapshot,
+    Described, Key, Name, NameRecord, Op, Page, Reader, Reading, Replica, Reply, Server, Snapshot,
 };
 use auto_mutex_core::{SetupError, StoreError};
 
@@ -84,8 +84,7 @@ impl Reader for Inspector {
                 }
                 None => question.arg(ALL_KEYS),
             };
-            let mut page = page(connection.ask(&question).await?)?;
-            page.server = connector.place();
+            let mut page = page(connection.ask(&question).await?, &connector.place())?;
             if pattern.is_none() {
                 let mut questions = redis::pipe();
                 for found in &page.keys {
@@ -155,19 +154,15 @@ fn name_of(key: &str) -> Option<Name> {
 }
 
 /// All keys of the library are text, so other keys are skipped.
-fn page(reply: Value<'_>) -> Result<Page, ConnectError> {
+fn page(reply: Value<'_>, server: &str) -> Result<Page, ConnectError> {
     let reply = accept(reply)?;
     let Some([cursor, Value::List(keys)]) = reply.as_list() else {
         return Err(ConnectError::nonsense());
     };
     let cursor = cursor.as_text().ok_or_else(ConnectError::nonsense)?;
-    let keys = keys.iter().filter_map(Value::as_text).map(|key| Found {
-        key: key.to_owned(),
-        name: name_of(key),
-        never_ends: false,
-    });
+    let keys = keys.iter().filter_map(Value::as_text);
+    let keys = keys.map(|key| Key::new(server.to_owned(), key.to_owned(), name_of(key).as_ref()));
     Ok(Page {
-        server: String::new(),
         keys: keys.collect(),
         next: (cursor != "0").then(|| cursor.to_owned()),
     })

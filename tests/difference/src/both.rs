@@ -41,8 +41,8 @@ pub(super) fn apply(
         }
         heard
     };
-    let reply = state.apply_until_open(now, opens, member, op, &mut publish);
-    let Reply::Info(info) = state.apply(now, member, &Op::Inspect, &mut |_, _| false) else {
+    let reply = state.apply(now, opens, member, op, &mut publish);
+    let Reply::Info(info) = state.apply(now, 0, member, &Op::Inspect, &mut |_, _| false) else {
         panic!("no info");
     };
     Outcome {

@@ -137,13 +137,13 @@ impl Judge {
                 let before = self.promises.len();
                 self.promises.retain(|_, promise| promise.token != *token);
                 let kicked = before - self.promises.len();
-                let freed = matches!(reply, Reply::Freed { holders } if *holders >= kicked as u64);
+                let freed = matches!(reply, Reply::Count(holders) if *holders >= kicked as u64);
                 assert!(
                     freed,
                     "{kicked} promises of token {token} ended with {reply:?}"
                 );
             }
-            (Op::Signal { .. }, Reply::Signalled { count }) => self.signals += count,
+            (Op::Signal { .. }, Reply::Count(count)) => self.signals += count,
             (Op::Delete, Reply::Deleted { .. }) => self.signals = 0,
             _ => {}
         }

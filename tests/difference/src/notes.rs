@@ -21,7 +21,7 @@ pub(super) fn kinds(op: &Op, outcome: &Outcome, before: &NameRecord) -> Vec<Stri
         Reply::Granted {
             signal: Some(_), ..
         } => " of a signal",
-        Reply::Told { holders: 0 } | Reply::Signalled { count: 0 } => " nobody",
+        Reply::Count(0) => " nobody",
         Reply::Deleted { existed: false } => " nothing",
         _ => "",
     };

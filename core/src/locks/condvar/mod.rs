@@ -16,7 +16,7 @@ use crate::locks::handle::{AcquireTarget, Guard, Handle, Holding};
 use crate::locks::mutex::MutexGuard;
 use crate::observe::BY_HAND;
 use crate::queue::{Acquire, Answered, Hold, Patience, Want, Watch};
-use crate::store::{Meta, Op, Share, Signal, Ticket};
+use crate::store::{Op, Share, Signal, Ticket, meta};
 
 /// Lets the holder of a [`Mutex`](crate::Mutex) wait until any process reports a change of the protected resource.
 ///
@@ -269,7 +269,7 @@ fn take_again(released: &Hold, blocking: bool) -> Result<Acquire, LockError> {
     let mut want = Want {
         patience: Patience::Queue(None),
         // The task may hold other locks than at the first call.
-        meta: Meta::holding(&before.meta, &[]),
+        meta: meta::holding(&before.meta, &[]),
         waited: Duration::ZERO,
         attempts: 0,
         by: caller.requester(),

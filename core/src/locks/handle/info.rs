@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::{Duration, SystemTime};
 
 use crate::base::error::{HoldKind, Holder, apart};
-use crate::store::{Meta, NameRecord};
+use crate::store::{NameRecord, meta};
 
 /// The state of a lock when the store was asked. It may change at any time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,7 +82,7 @@ impl LockInfo {
         let capacity = record.capacity.unwrap_or(0);
         let holders = record.holders.iter();
         let waiters = (1..).zip(&record.waiters).filter_map(|(place, ticket)| {
-            let holder = Meta::describe(ticket, capacity)?;
+            let holder = meta::describe(ticket, capacity)?;
             Some(Waiter {
                 host: holder.host,
                 pid: holder.pid,
@@ -99,9 +99,9 @@ impl LockInfo {
             locked: !record.holders.is_empty(),
             holders: holders
                 .clone()
-                .filter_map(|ticket| Meta::describe(ticket, capacity))
+                .filter_map(|ticket| meta::describe(ticket, capacity))
                 .collect(),
-            owner: holders.clone().find_map(|holder| Meta::owner(&holder.meta)),
+            owner: holders.clone().find_map(|holder| meta::owner(&holder.meta)),
             waiters: waiters.collect(),
             fencing_token: record.last_token(),
             expires_in: holders.map(|holder| holder.left).min(),

@@ -8,7 +8,7 @@ use crate::base::error::{LockError, LossCause};
 use crate::base::name::escape;
 use crate::caller::Caller;
 use crate::queue::{Answered, Confirmed, Hold, Holds, Unlocked};
-use crate::store::{Meta, NameRecord, Op, Owner, SharedStr};
+use crate::store::{NameRecord, Op, Owner, SharedStr, meta};
 
 impl Handle {
     /// The valid hold that this handle, its owner, or a protected call around this one has in this process.
@@ -45,7 +45,7 @@ impl Handle {
             return false;
         };
         let mut holders = record.holders.iter().filter(|holder| !holder.parked);
-        holders.any(|holder| Meta::names(&holder.meta, owner))
+        holders.any(|holder| meta::names(&holder.meta, owner))
     }
 
     pub(crate) fn not_held(&self) -> Result<LockError, LockError> {

@@ -13,13 +13,13 @@ use crate::lease::Terms;
 use crate::locks::client::Client;
 use crate::observe::LockLabels;
 use crate::queue::{Acquire, Answered, Hold, Holds, Patience, Want, Watch};
-use crate::store::{Meta, Op, Owner, Share, SharedStr};
+use crate::store::{Op, Owner, Share, SharedStr, meta};
 
 #[derive(Clone, Debug)]
 pub(crate) struct AcquireTarget<'a> {
     pub(crate) client: Cow<'a, Client>,
     pub(crate) name: Cow<'a, Name>,
-    /// Without the owner: see [`Meta`].
+    /// Without the owner: see [`meta`].
     pub(crate) meta: SharedStr,
     pub(super) owner: Option<&'a Owner>,
     /// `None` for a call of an annotated function, which has no handle.
@@ -158,7 +158,7 @@ impl<'a> AcquireTarget<'a> {
         if let Some(owner) = self.owner {
             owner.check()?;
             want.share.owner = Owner::in_store(self.owner);
-            want.meta = Meta::owned(&self.meta, owner);
+            want.meta = meta::owned(&self.meta, owner);
             want.owner = Some(owner.clone());
         }
         Ok(want)

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use crate::base::error::{DeadlockHop, Holder};
 use crate::base::name::Name;
 use crate::config::Deadlock;
-use crate::store::{MemberId, Meta, NameRecord, SharedStr, Ticket, TicketRecord};
+use crate::store::{MemberId, NameRecord, SharedStr, Ticket, TicketRecord, meta};
 
 /// Unique for ever. (A ticket of the store may serve one waiter after another.)
 pub(crate) type WaitId = Ticket;
@@ -286,13 +286,13 @@ impl Cycle {
             let (hold, wait) = (&step.hold, &step.wait);
             let since = SystemTime::now().checked_sub(hold.held);
             let since = since.unwrap_or(SystemTime::UNIX_EPOCH);
-            let holder = Meta::caller(&hold.meta);
+            let holder = meta::caller(&hold.meta);
             DeadlockHop {
                 holder: holder.map(|holder| Box::new(Holder { since, ..holder })),
                 holds: step.name.to_string(),
                 held: hold.held,
                 waits_for: wait.name.to_string(),
-                waits_at: Meta::caller(&wait.meta).map_or_else(String::new, |caller| caller.site),
+                waits_at: meta::caller(&wait.meta).map_or_else(String::new, |caller| caller.site),
                 waited: wait.waited,
             }
         };

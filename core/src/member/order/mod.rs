@@ -15,7 +15,7 @@ use crate::base::sync::Mutex;
 use crate::base::wait::{self, lock};
 use crate::observe::{BY_HAND, ORDER};
 use crate::site::Site;
-use crate::store::Meta;
+use crate::store::meta;
 
 const BY_CONFIG: &str = "Config::allow_order";
 
@@ -191,7 +191,7 @@ fn is_class(label: &str) -> bool {
 }
 
 fn taken_at(class: &str, meta: &str) -> OrderClass {
-    let caller = Meta::caller(meta);
+    let caller = meta::caller(meta);
     let file = caller.as_ref().and_then(|caller| caller.file());
     let line = caller.as_ref().and_then(|caller| caller.line());
     OrderClass {

@@ -24,7 +24,7 @@ impl World {
         };
         let reply = self
             .state
-            .apply(micros, nodes[index].id, &request.op, &mut publish);
+            .apply(micros, 0, nodes[index].id, &request.op, &mut publish);
         self.note(format!(
             "server: {index} {:?} -> {reply:?}, tells {pushes:?}",
             request.op

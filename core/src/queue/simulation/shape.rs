@@ -141,7 +141,7 @@ fn drain(state: &mut State, micros: u64) -> Vec<Arc<str>> {
             meta: "h 1 s".into(),
         };
         let mut publish = |_, _| true;
-        let granted = state.apply(micros, member, &acquire, &mut publish);
+        let granted = state.apply(micros, 0, member, &acquire, &mut publish);
         let Reply::Granted { signal, token } = granted else {
             return left;
         };
@@ -152,6 +152,6 @@ fn drain(state: &mut State, micros: u64) -> Vec<Arc<str>> {
             tomb: false,
             used: token,
         };
-        state.apply(micros, member, &release, &mut publish);
+        state.apply(micros, 0, member, &release, &mut publish);
     }
 }

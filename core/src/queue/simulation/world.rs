@@ -422,12 +422,15 @@ impl World {
             units: 0,
         };
         self.state
-            .apply(micros, MemberId::random(), &op, &mut |_, _| true);
+            .apply(micros, 0, MemberId::random(), &op, &mut |_, _| true);
         self.check_signals(micros);
-        self.state
-            .apply(micros + 31_000_000, MemberId::random(), &op, &mut |_, _| {
-                true
-            });
+        self.state.apply(
+            micros + 31_000_000,
+            0,
+            MemberId::random(),
+            &op,
+            &mut |_, _| true,
+        );
         assert!(
             self.state.is_idle(),
             "something stayed behind: {:?}",

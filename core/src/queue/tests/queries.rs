@@ -98,11 +98,8 @@ fn what_is_harmless_twice_is_sent_again_behind_a_break_and_nothing_else_is() {
         let sent = lock(&rig.wire.0).pop_front();
         assert_eq!(sent.is_some(), again, "{op:?}");
         if let Some(request) = sent {
-            rig.answer(request, Reply::Signalled { count: 3 });
-            assert!(matches!(
-                told(&asked),
-                Some(Ok(Reply::Signalled { count: 3 }))
-            ));
+            rig.answer(request, Reply::Count(3));
+            assert!(matches!(told(&asked), Some(Ok(Reply::Count(3)))));
         }
         // A request that was answered is not resent.
         rig.reconnect();
@@ -156,7 +153,7 @@ fn each_is_answered_for_itself() {
     let requests = [(); 2].map(|()| rig.next());
     for (asked, request) in asked.iter().zip(requests).rev() {
         assert!(told(asked).is_none());
-        rig.answer(request, Reply::Signalled { count: 0 });
+        rig.answer(request, Reply::Count(0));
         assert!(told(asked).is_some());
     }
 }

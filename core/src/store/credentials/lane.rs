@@ -3,6 +3,7 @@
 use std::future::{Future, poll_fn};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 use std::thread;
@@ -11,8 +12,7 @@ use tokio::runtime::Builder;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::sync::oneshot;
 
-use super::provider::Erased;
-use super::{Granted, ServerAddress};
+use super::{CredentialsProvider, Granted, ServerAddress};
 use crate::base::error::with_sources;
 use crate::base::sync::atomic::{AtomicBool, Ordering};
 use crate::base::wait::first;
@@ -28,7 +28,7 @@ pub(super) struct Lane {
 pub(super) type Job = (ServerAddress, oneshot::Sender<Result<Granted, String>>);
 
 impl Lane {
-    pub(super) fn start(provider: Arc<dyn Erased>) -> io::Result<Self> {
+    pub(super) fn start(provider: Arc<impl CredentialsProvider>) -> io::Result<Self> {
         let (jobs, coming) = mpsc::unbounded_channel();
         let busy = Arc::new(AtomicBool::new(false));
         let lane = Self {
@@ -41,7 +41,11 @@ impl Lane {
     }
 }
 
-fn run(provider: Arc<dyn Erased>, mut coming: UnboundedReceiver<Job>, busy: &Arc<AtomicBool>) {
+fn run(
+    provider: Arc<impl CredentialsProvider>,
+    mut coming: UnboundedReceiver<Job>,
+    busy: &Arc<AtomicBool>,
+) {
     let runtime = match Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
@@ -68,8 +72,8 @@ fn run(provider: Arc<dyn Erased>, mut coming: UnboundedReceiver<Job>, busy: &Arc
     runtime.shutdown_background();
 }
 
-async fn answer((server, mut reply): Job, provider: Arc<dyn Erased>) {
-    let mut changed = provider.changed();
+async fn answer((server, mut reply): Job, provider: Arc<impl CredentialsProvider>) {
+    let mut changed = pin!(provider.changed());
     let asking = async {
         // Polled before the provider is asked, so that no later change is missed.
         let early = poll_fn(|cx| Poll::Ready(changed.as_mut().poll(cx).is_ready())).await;

@@ -1,10 +1,9 @@
-//! [`CredentialsProvider`], and [`Erased`], its object-safe form.
+//! [`CredentialsProvider`]: what a program implements.
 
 use std::error::Error;
 use std::future::{Future, pending};
 
 use super::{Credentials, ServerAddress};
-use crate::base::Boxed;
 
 /// A provider of credentials, for [`Config::credentials`](crate::Config::credentials).
 ///
@@ -111,22 +110,5 @@ where
 {
     fn credentials(&self, server: &ServerAddress) -> impl Future<Output = A::Output> + Send {
         self(server.clone())
-    }
-}
-
-type Answer = Result<Credentials, Box<dyn Error + Send + Sync>>;
-
-pub(super) trait Erased: Send + Sync {
-    fn credentials<'a>(&'a self, server: &'a ServerAddress) -> Boxed<'a, Answer>;
-    fn changed(&self) -> Boxed<'_, ()>;
-}
-
-impl<P: CredentialsProvider> Erased for P {
-    fn credentials<'a>(&'a self, server: &'a ServerAddress) -> Boxed<'a, Answer> {
-        Box::pin(CredentialsProvider::credentials(self, server))
-    }
-
-    fn changed(&self) -> Boxed<'_, ()> {
-        Box::pin(CredentialsProvider::changed(self))
     }
 }

@@ -10,8 +10,7 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::lane::{Job, Lane};
-use super::provider::{CredentialsProvider, Erased};
-use super::{Granted, ServerAddress, ServerKind};
+use super::{CredentialsProvider, Granted, ServerAddress, ServerKind};
 use crate::base::address::Address;
 use crate::base::error::StoreError;
 use crate::base::sync::Mutex;
@@ -27,10 +26,13 @@ pub struct Source {
     kind: ServerKind,
 }
 
+/// Starts a thread for the provider.
+type Start = Arc<dyn Fn() -> io::Result<Lane> + Send + Sync>;
+
 struct Shared {
-    /// Must stay before `lane`, because fields are dropped in order. The lane's thread has a reference to the provider too,
+    /// Must stay before `lane`, because fields are dropped in order. It has the provider; the lane's thread has a reference too,
     /// and ends after `lane` is dropped. So that thread drops the provider, not a caller's thread.
-    provider: Arc<dyn Erased>,
+    start: Start,
     /// The lane, and how many lanes it has replaced.
     lane: Mutex<(Option<Lane>, u32)>,
 }
@@ -38,20 +40,21 @@ struct Shared {
 impl Source {
     /// For single servers.
     pub(crate) fn new(provider: impl CredentialsProvider) -> Self {
-        Self::of(Arc::new(provider))
+        let provider = Arc::new(provider);
+        Self::of(Arc::new(move || Lane::start(provider.clone())))
     }
 
-    fn of(provider: Arc<dyn Erased>) -> Self {
+    fn of(start: Start) -> Self {
         let lane = Mutex::default();
         Self {
-            shared: Arc::new(Shared { provider, lane }),
+            shared: Arc::new(Shared { start, lane }),
             kind: ServerKind::Server,
         }
     }
 
     /// The same provider, on a thread of its own.
     pub(crate) fn of_client(&self) -> Self {
-        Self::of(self.shared.provider.clone())
+        Self::of(self.shared.start.clone())
     }
 
     /// The same provider, for servers of another kind.
@@ -94,7 +97,7 @@ impl Shared {
         let (lane, _) = &mut *lock(&self.lane);
         let lane = match lane {
             Some(lane) => lane,
-            None => lane.insert(Lane::start(self.provider.clone())?),
+            None => lane.insert((self.start)()?),
         };
         let _ = lane.jobs.send(job);
         Ok(lane.clone())

@@ -105,15 +105,11 @@ impl Guarantees {
         }
     }
 
-    /// Any server may decide about a lock, so the weakest guarantee counts.
+    /// Any server may decide about a lock, so the weakest guarantee counts, of those that are known.
     #[doc(hidden)]
-    pub fn weakest(servers: impl Iterator<Item = Self>) -> Self {
-        servers.reduce(Self::and).unwrap_or_else(Self::unknown)
-    }
-
-    #[doc(hidden)]
-    pub fn weakest_known(servers: impl Iterator<Item = Self>) -> Self {
-        Self::weakest(servers.filter(Self::are_known))
+    pub fn weakest(servers: impl IntoIterator<Item = Self>) -> Self {
+        let known = servers.into_iter().filter(Self::are_known);
+        known.reduce(Self::and).unwrap_or_else(Self::unknown)
     }
 
     #[doc(hidden)]

@@ -9,11 +9,15 @@ use crate::base::name::Name;
 use crate::base::wait::lock;
 use crate::store::credentials::Source;
 use crate::store::engine::{Checked, Engine, Layout, Scheme, decode, invalid, same_kind};
-use crate::store::reader::{Described, Found, Page, Reader, Reading, Snapshot};
-use crate::store::{MemberId, Op, Reply, StoreOptions, Unconnected, matches};
+use crate::store::reader::{Described, Key, Page, Reader, Reading, Snapshot};
+use crate::store::{MemberId, StoreOptions, Unconnected, matches};
 
 inventory::submit! {
-    Scheme { names: &["memory"], parse: |_, name| Ok(Arc::new(MemoryEndpoint::parse(name)?)) }
+    Scheme {
+        names: &["memory"],
+        parse: |_, name| Ok(Arc::new(MemoryEndpoint::parse(name)?)),
+        of_several: None,
+    }
 }
 
 /// All clients with the same name in `shared` use one store; `None`: a store of one client.
@@ -89,26 +93,17 @@ impl Reader for Arc<Space> {
         let inner = lock(&self.inner);
         let is_wanted = |name: &&Name| pattern.is_some_and(|it| matches(it, name.as_str()));
         let names = inner.names.keys().filter(is_wanted);
-        let found = names.map(|name| Found {
-            key: String::new(),
-            name: Some(name.clone()),
-            never_ends: false,
-        });
-        let keys = found.collect();
-        Box::pin(ready(Ok(Page {
-            keys,
-            ..Page::default()
-        })))
+        let keys = names.map(|name| Key::new(String::new(), String::new(), Some(name)));
+        let keys = keys.collect();
+        Box::pin(ready(Ok(Page { keys, next: None })))
     }
 
     fn inspect<'a>(&'a mut self, names: &'a [Name]) -> Reading<'a, Result<Snapshot, SetupError>> {
-        let mut inner = lock(&self.inner);
-        let (now, nobody) = (self.now(), MemberId::random());
+        let inner = lock(&self.inner);
+        let now = self.now();
         let states = names.iter().map(|name| {
-            let state = inner.names.get_mut(name);
-            let reply =
-                state.map(|state| state.apply(now, nobody, &Op::Inspect, &mut |_, _| false));
-            Ok(reply.map(Reply::into_record).unwrap_or_default())
+            let state = inner.names.get(name);
+            Ok(state.map(|state| state.inspect(now)).unwrap_or_default())
         });
         let names = states.collect();
         Box::pin(ready(Ok(Snapshot { now, names })))

@@ -143,10 +143,10 @@ impl Store for MemoryStore {
         };
         // The name is cloned only if it must be inserted.
         let reply = match names.get_mut(name) {
-            Some(state) => state.apply(now, self.member, &request.op, &mut publish),
+            Some(state) => state.apply(now, 0, self.member, &request.op, &mut publish),
             None => {
                 let mut state = State::default();
-                let reply = state.apply(now, self.member, &request.op, &mut publish);
+                let reply = state.apply(now, 0, self.member, &request.op, &mut publish);
                 names.insert(name.clone(), state);
                 reply
             }

@@ -146,7 +146,7 @@ impl World {
         let id = self.members[member].id;
         let names = &mut self.nodes[node].names;
         let state = names.entry(request.name.to_string()).or_default();
-        let reply = state.apply(micros, id, &request.op, &mut publish);
+        let reply = state.apply(micros, 0, id, &request.op, &mut publish);
         for (index, message) in told {
             let connection = self.members[index].links[node].connection;
             let input = Input::Told(node, request.name.clone(), message);

@@ -6,9 +6,9 @@ use std::time::Duration;
 use auto_mutex_core::store::{
     Instant, Lease, Mode, Name, Op, Reply, Request, RequestId, Share, Ticket,
 };
+use auto_mutex_core::testing::Dice;
 
 use super::judge::Judge;
-use crate::backoff::Jitter;
 
 pub(super) const LEASE: Duration = Duration::from_millis(1500);
 
@@ -131,7 +131,7 @@ impl User {
         }
     }
 
-    fn rest(&mut self, now: Instant, dice: &mut Jitter) {
+    fn rest(&mut self, now: Instant, dice: &mut Dice) {
         self.stage = Stage::Rests(now.after(Duration::from_micros(dice.below(8000))));
     }
 
@@ -140,7 +140,7 @@ impl User {
         &mut self,
         now: Instant,
         judge: &mut Judge,
-        dice: &mut Jitter,
+        dice: &mut Dice,
     ) -> Option<Request> {
         match self.stage {
             Stage::Rests(until) if until <= now => {
@@ -187,7 +187,7 @@ impl User {
         op: &Op,
         result: Result<Reply, auto_mutex_core::StoreError>,
         now: Instant,
-        (judge, dice): (&mut Judge, &mut Jitter),
+        (judge, dice): (&mut Judge, &mut Dice),
     ) -> Option<Request> {
         if op.ticket() != Some(self.ticket) {
             return None;

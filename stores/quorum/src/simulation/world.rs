@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use auto_mutex_core::store::State;
 use auto_mutex_core::store::{Answer, Instant, MemberId, Message, Mode, Name, Request, Share};
+use auto_mutex_core::testing::Dice;
 
 use super::judge::Judge;
 use super::user::User;
-use crate::backoff::Jitter;
 use crate::machine::Quorum;
 use crate::store::Input;
 use crate::tests::{Event as Told, Recorder, Stub, quorum};
@@ -78,7 +78,7 @@ pub(super) struct Link {
 
 pub(super) struct World {
     pub(super) now: Instant,
-    pub(super) dice: Jitter,
+    pub(super) dice: Dice,
     pub(super) nodes: Vec<Node>,
     pub(super) members: Vec<Member>,
     pub(super) events: BTreeMap<(Instant, u64), Event>,
@@ -89,7 +89,8 @@ pub(super) struct World {
 
 impl World {
     pub(super) fn new(seed: u64) -> Self {
-        let mut dice = Jitter::seeded(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        auto_mutex_core::testing::seed(seed);
+        let mut dice = Dice(seed);
         let began = Instant::START.after(Duration::from_secs(1000));
         let nodes = (0..NODES).map(|_| Node {
             names: HashMap::new(),
@@ -100,8 +101,7 @@ impl World {
         let capacity = [1, 1, 2, 4][dice.below(4) as usize];
         let name = Name::from_escaped("m");
         let members = (0..MEMBERS).map(|index| {
-            let (mut quorum, stubs, recorder) = quorum(NODES);
-            quorum.jitter = Jitter::seeded(dice.below(u64::MAX));
+            let (quorum, stubs, recorder) = quorum(NODES);
             // Two members always want one unit, and always wait in the queue.
             let odd = index > 1;
             let mode = if odd && dice.below(4) == 0 {

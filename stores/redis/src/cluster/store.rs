@@ -56,7 +56,7 @@ impl ClusterStore {
 
     pub(super) fn note_guarantees(&self, of_node: Guarantees) {
         let mut guarantees = lock(&self.guarantees);
-        *guarantees = Guarantees::weakest_known([guarantees.clone(), of_node].into_iter());
+        *guarantees = Guarantees::weakest([guarantees.clone(), of_node]);
     }
 
     pub(super) fn map(&self) -> Arc<SlotMap> {

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{Instant, Lease, Meta, Mode, Op, Reply, Share, StoreOptions, Ticket};
+use auto_mutex_core::store::{Instant, Lease, Mode, Op, Reply, Share, StoreOptions, Ticket, meta};
 
 #[cfg(feature = "cluster")]
 pub use crate::cluster::fuzzing::{errors, slots};
@@ -76,8 +76,8 @@ fn understood(value: &Value<'_>, op: &Op) {
     match reply::parse(value, op) {
         Ok(Reply::Queued { holder, .. } | Reply::Busy { holder }) => {
             if let Some(holder) = holder {
-                Meta::read(&holder);
-                Meta::owner(&holder.meta);
+                meta::read(&holder);
+                meta::owner(&holder.meta);
             }
         }
         Ok(reply) => drop(format!("{reply:?}")),

@@ -116,9 +116,7 @@ fn words(text: &str) -> Option<Reply> {
             let (holders, waiters) = numbers()?;
             Reply::InUse { holders, waiters }
         }
-        ("FREED", _) => Reply::Freed { holders: number()? },
-        ("TOLD", _) => Reply::Told { holders: number()? },
-        ("SIGNALLED", _) => Reply::Signalled { count: number()? },
+        ("FREED" | "TOLD" | "SIGNALLED", _) => Reply::Count(number()?),
         ("DELETED", _) => Reply::Deleted {
             existed: number()? == 1,
         },
@@ -212,7 +210,7 @@ mod tests {
             meta: "host 1 site".to_owned().into(),
         };
         for (text, reply) in [
-            ("FREED 2", Reply::Freed { holders: 2 }),
+            ("FREED 2", Reply::Count(2)),
             ("QUEUED 2 9", queued(None)),
             ("QUEUED 2 9 5 host 1 site", queued(Some(holder))),
             ("BUSY", Reply::Busy { holder: None }),

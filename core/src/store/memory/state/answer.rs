@@ -70,7 +70,7 @@ impl State {
         })
     }
 
-    pub(super) fn inspect(&self, now: u64) -> Reply {
+    pub(crate) fn inspect(&self, now: u64) -> NameRecord {
         let describe = |ticket: Ticket, until: u64| {
             let record = self.records.get(&ticket)?;
             (until > now).then(|| TicketRecord {
@@ -98,11 +98,9 @@ impl State {
             let record = self.records.get(&holder.ticket);
             (holder.token, record.map(|record| record.place))
         });
-        let mut places: Vec<_> = self.queue.iter().chain(&self.quiet).collect();
-        places.sort_unstable();
-        let waiters = places
-            .into_iter()
-            .filter_map(|(_, &ticket)| describe(ticket, self.records.get(&ticket)?.place_ends()))
+        let waiters = self.waiters().into_iter();
+        let waiters = waiters
+            .filter_map(|(_, ticket)| describe(ticket, self.records.get(&ticket)?.place_ends()))
             .collect();
         // The signals of holders whose leases have ended count as available: the next operation takes them back.
         let ended = self.held.iter().filter(|held| held.0 <= now);
@@ -110,7 +108,7 @@ impl State {
             .filter_map(|held| self.records.get(&held.1))
             .filter(|record| record.signal.is_some());
         let signals = (self.signals.len() + returned.count()) as u64;
-        Reply::Info(NameRecord {
+        NameRecord {
             token: self.token,
             capacity: self.capacity,
             used: self.used_by(self.held.iter().filter(|held| held.0 > now)),
@@ -118,6 +116,6 @@ impl State {
             exists: self.known || signals > 0,
             holders,
             waiters,
-        })
+        }
     }
 }

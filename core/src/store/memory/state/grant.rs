@@ -54,10 +54,7 @@ impl State {
         let Some((units, token)) = self.shared(owner) else {
             return;
         };
-        let waiting = self.queue.iter().chain(&self.quiet);
-        let mut waiting: Vec<_> = waiting.map(|(&place, &ticket)| (place, ticket)).collect();
-        waiting.sort_unstable();
-        for (_, ticket) in waiting {
+        for (_, ticket) in self.waiters() {
             if let Some(record) = self.records.get(&ticket)
                 && record.owner == *owner
                 && u64::from(record.units) <= units

@@ -137,6 +137,14 @@ impl State {
             .filter_map(|(_, ticket)| self.records.get(ticket))
     }
 
+    /// In order of place.
+    fn waiters(&self) -> Vec<(u64, Ticket)> {
+        let waiting = self.queue.iter().chain(&self.quiet);
+        let mut waiting: Vec<_> = waiting.map(|(&place, &ticket)| (place, ticket)).collect();
+        waiting.sort_unstable();
+        waiting
+    }
+
     fn places_end(&self) -> impl Iterator<Item = u64> {
         let waiters = self.records.values().filter(|record| record.is_waiting());
         waiters.map(Record::place_ends)
@@ -154,19 +162,9 @@ impl State {
         }
     }
 
-    /// Runs an operation of `member` at the time `now` of the store, in microseconds.
+    /// Runs an operation of `member` at the time `now` of the store, in microseconds. The store grants nothing before
+    /// `grants_from`; zero: it grants.
     pub fn apply(
-        &mut self,
-        now: u64,
-        member: MemberId,
-        op: &Op,
-        publish: &mut Publish<'_>,
-    ) -> Reply {
-        self.apply_until_open(now, 0, member, op, publish)
-    }
-
-    /// Like [`apply`](Self::apply), on a store that grants nothing before `grants_from`.
-    pub fn apply_until_open(
         &mut self,
         now: u64,
         grants_from: u64,
@@ -175,13 +173,11 @@ impl State {
         publish: &mut Publish<'_>,
     ) -> Reply {
         match op {
-            Op::Inspect => return self.inspect(now),
+            Op::Inspect => return Reply::Info(self.inspect(now)),
             Op::Probe { to, text } => {
                 let text = (**text).into();
                 let heard = publish(*to, Message::Probe { from: member, text });
-                return Reply::Told {
-                    holders: heard.into(),
-                };
+                return Reply::Count(heard.into());
             }
             _ => {}
         }

@@ -225,8 +225,7 @@ impl State {
                 self.signals.extend(record.signal);
             }
         }
-        let holders = dropped.len() as u64;
-        Some(Reply::Freed { holders })
+        Some(Reply::Count(dropped.len() as u64))
     }
 
     pub(super) fn refresh(
@@ -245,7 +244,7 @@ impl State {
                 holders += 1;
             }
         }
-        Some(Reply::Told { holders })
+        Some(Reply::Count(holders))
     }
 
     pub(super) fn raise(&mut self, ticket: Ticket, token: u64) -> Option<Reply> {
@@ -280,7 +279,7 @@ impl State {
             self.last_signal += 1;
             self.signals.insert(self.last_signal, token.clone());
         }
-        Some(Reply::Signalled { count })
+        Some(Reply::Count(count))
     }
 
     pub(super) fn delete(&mut self, step: &mut Step<'_, '_>) -> Reply {

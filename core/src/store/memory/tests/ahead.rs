@@ -7,7 +7,7 @@ use super::*;
 use crate::base::clock::{Instant, by_hand};
 use crate::base::name::Name;
 use crate::store::memory::MemoryStore;
-use crate::store::{HolderRecord, Lease, Meta, Request, RequestId, Store as _};
+use crate::store::{HolderRecord, Lease, Request, RequestId, Store as _, meta};
 
 const GRANTS: u64 = 100_000;
 
@@ -76,7 +76,7 @@ fn a_token_ahead_of_the_clock_is_kept_for_as_long_as_others() {
 fn nobody_holds_since_a_time_that_has_not_come() {
     let later = SystemTime::now() + Duration::from_secs(3600);
     let token = later.duration_since(SystemTime::UNIX_EPOCH).unwrap();
-    let holder = Meta::read(&HolderRecord {
+    let holder = meta::read(&HolderRecord {
         token: token.as_micros() as u64,
         meta: "host 1 site".into(),
     });

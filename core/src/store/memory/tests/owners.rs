@@ -116,7 +116,7 @@ fn a_refresh_is_told_to_the_holders_of_its_owner_and_to_nobody_else() {
     let expire = Duration::from_secs(7);
     let owner = "me".into();
     let reply = world.run(c, &Op::Refresh { owner, expire });
-    assert_eq!(reply, Reply::Told { holders: 1 });
+    assert_eq!(reply, Reply::Count(1));
     let ticket = ta;
     assert_eq!(world.told, [(a, Message::Refresh { ticket, expire })]);
 }

@@ -207,7 +207,7 @@ fn a_deleted_name_remembers_its_token_only() {
         ticket,
         signal: Signal::All,
     };
-    assert_eq!(bench.ask(&notify).unwrap(), Reply::Signalled { count: 0 });
+    assert_eq!(bench.ask(&notify).unwrap(), Reply::Count(0));
     assert!(!bench.info().exists);
     assert!(bench.granted(&acquire(ticket, 1, Mode::Queue)) > token);
     assert!(bench.info().exists);

@@ -31,7 +31,7 @@ fn a_full_memory_keeps_no_signal_from_coming_back() {
     let force = Op::Force {
         owner: SharedStr::default(),
     };
-    assert_eq!(bench.ask(&force).unwrap(), Reply::Freed { holders: 2 });
+    assert_eq!(bench.ask(&force).unwrap(), Reply::Count(2));
     let info = bench.info();
     assert_eq!((info.signals, info.holders.len()), (2, 0));
     assert_eq!(
@@ -54,7 +54,7 @@ fn a_full_memory_keeps_no_owner_from_telling_its_holders() {
         expire: Duration::from_secs(1),
     };
     // No member listens here.
-    assert_eq!(bench.ask(&refresh).unwrap(), Reply::Told { holders: 0 });
+    assert_eq!(bench.ask(&refresh).unwrap(), Reply::Count(0));
     bench.granted(&touch(ticket));
     assert_eq!(
         bench.ask(&release(ticket)).unwrap(),

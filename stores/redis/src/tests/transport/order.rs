@@ -54,7 +54,7 @@ async fn a_release_tells_the_next_member() {
         )
         .await
         .unwrap();
-    assert_eq!(freed, Reply::Freed { holders: 1 });
+    assert_eq!(freed, Reply::Count(1));
     let told = two.event().await;
     assert!(matches!(told, Event::Told(_, Message::Lost { ticket }) if ticket == second));
     one.end().await;
@@ -143,7 +143,7 @@ async fn a_full_memory_denies_acquires_only() {
         owner: Default::default(),
     };
     let (reply, told) = peer.ask_and_hear("queued", force).await;
-    assert_eq!(reply, Reply::Freed { holders: 1 });
+    assert_eq!(reply, Reply::Count(1));
     assert!(matches!(told, Message::Lost { .. }));
     peer.end().await;
 }

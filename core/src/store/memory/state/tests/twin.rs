@@ -102,7 +102,7 @@ impl Twin {
             hears
         };
         let member = words::member(executed.member);
-        let reply = (self.state).apply_until_open(self.now, opens, member, &op, &mut publish);
+        let reply = (self.state).apply(self.now, opens, member, &op, &mut publish);
         self.note_grants(executed, &reply, &told)?;
         let store = &self.world.store;
         let model = self.words.of_model(executed, held, store, rules);
