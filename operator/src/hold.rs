@@ -1,53 +1,9 @@
-//! [`Hold`] and [`Wait`]: a holder and a waiter of a lock; [`Who`]: their process.
+//! [`Hold`] and [`Wait`]: a holder and a waiter of a lock.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use auto_mutex_core::store::{TOKENS_OF_A_GRANT, TicketRecord, apart, meta, time_of};
-
-/// A process that holds or waits, and the site in its program.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Who {
-    /// The machine's host name; empty if another program wrote the record.
-    pub host: String,
-    /// The pod, if it differs from `host`: see [`Holder::pod`](auto_mutex_core::Holder::pod).
-    pub pod: Option<String>,
-    /// The process id.
-    pub pid: u32,
-    /// The path of an annotated function, or the name of a handle.
-    pub site: String,
-    /// The source file of an annotated function.
-    pub file: Option<String>,
-    /// The line in that file.
-    pub line: Option<u32>,
-    /// The owner that the handle or attribute names: see [`Mutex::owner`](auto_mutex_core::Mutex::owner).
-    pub owner: Option<String>,
-    /// The locks that the task already holds: see [`Holder::holds`](auto_mutex_core::Holder::holds). If several tasks of the
-    /// process wait with one waiter, these are the locks of the first task.
-    pub holds: Vec<String>,
-}
-
-impl Who {
-    fn of(ticket: &TicketRecord, capacity: u32) -> Self {
-        let Some(holder) = meta::describe(ticket, capacity) else {
-            return Self::default();
-        };
-        let (site, file, line) = match apart(&holder.site) {
-            Some((path, file, line)) => (path, Some(file), Some(line)),
-            None => (&*holder.site, None, None),
-        };
-        Self {
-            host: holder.host,
-            pod: holder.pod,
-            pid: holder.pid,
-            site: site.to_owned(),
-            file: file.map(str::to_owned),
-            line,
-            owner: holder.owner,
-            holds: holder.holds,
-        }
-    }
-}
+use auto_mutex_core::Holder;
+use auto_mutex_core::store::{TOKENS_OF_A_GRANT, TicketRecord, meta};
 
 /// A hold, as the store knows it. The process may pass the hold on to its own waiters for some milliseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,18 +13,14 @@ pub struct Hold {
     pub ticket: String,
     /// The fencing token of the grant. Holds of one owner share it.
     pub token: u64,
-    /// The number of units that are held.
-    pub units: u32,
     /// Whether the lock was released, and is only kept until its `at_least` is over.
     pub parked: bool,
-    /// When the hold began, by the store's clock.
-    pub since: SystemTime,
     /// How long the lock has been held, by the store's clock.
     pub held: Duration,
     /// The time until the lease ends, if no renewal arrives.
     pub lease_left: Duration,
     /// The holder.
-    pub who: Who,
+    pub who: Holder,
 }
 
 /// A waiter, as the store knows it. A process may wait with one waiter for several of its tasks.
@@ -80,19 +32,15 @@ pub struct Wait {
     pub place: u32,
     /// Identifies the request in the store.
     pub ticket: String,
-    /// The number of units that the waiter asks for.
-    pub units: u32,
     /// Whether the store passed the waiter over, because its process was silent when the waiter was next. The waiter
     /// keeps its place, and is the next one as soon as its process sends a request for it again.
     pub passed_over: bool,
-    /// When the wait began, by the store's clock.
-    pub since: SystemTime,
     /// How long the waiter has waited, by the store's clock.
     pub waited: Duration,
     /// The time until the waiter loses its place, if its process stays silent.
     pub place_left: Duration,
-    /// The waiter.
-    pub who: Who,
+    /// The waiter, and the units that it asks for.
+    pub who: Holder,
 }
 
 impl Hold {
@@ -100,12 +48,10 @@ impl Hold {
         Self {
             ticket: ticket.ticket.to_string(),
             token: ticket.token.saturating_mul(TOKENS_OF_A_GRANT),
-            units: ticket.units,
             parked: ticket.parked,
-            since: time_of(ticket.since),
             held: since(ticket, now),
             lease_left: ticket.left,
-            who: Who::of(ticket, capacity),
+            who: meta::describe(ticket, capacity),
         }
     }
 
@@ -122,12 +68,10 @@ impl Wait {
         Self {
             place,
             ticket: ticket.ticket.to_string(),
-            units: ticket.units,
             passed_over: ticket.passed_over,
-            since: time_of(ticket.since),
             waited: since(ticket, now),
             place_left: ticket.left,
-            who: Who::of(ticket, capacity),
+            who: meta::describe(ticket, capacity),
         }
     }
 }
