@@ -315,7 +315,11 @@ impl<Q: NameQueue> ClientCore<Q> {
     }
 
     pub(crate) fn is_flushed(&self) -> bool {
-        self.register.all().iter().all(|local| local.is_done())
+        self.are_over(Instant::START)
+    }
+
+    fn are_over(&self, now: Instant) -> bool {
+        self.register.all().iter().all(|local| local.is_over(now))
     }
 
     pub(crate) fn close(&self) {
@@ -345,8 +349,8 @@ impl<Q: NameQueue> ClientCore<Q> {
 
     /// The client was shut down, or its last clone was dropped and no lock is held.
     pub(crate) fn is_closed(&self) -> bool {
-        let is_over = || self.register.all().iter().all(|local| local.is_over());
-        self.phase() == CLOSED || self.orphaned.load(Ordering::Acquire) && is_over()
+        let orphaned = self.orphaned.load(Ordering::Acquire);
+        self.phase() == CLOSED || orphaned && self.are_over(Instant::now())
     }
 
     /// The last clone of the `Client` was dropped. The holds stay; once none is left, the engine ends.

@@ -32,11 +32,8 @@ pub(crate) trait NameQueue: Send + Sync + Sized + 'static {
     /// Retires the queue if it is idle. Returns whether the queue is retired.
     fn retire(&self) -> bool;
 
-    /// Whether the name has no holds, no waiters and no pending releases.
-    fn is_done(&self) -> bool;
-
-    /// Like [`is_done`](Self::is_done), but pending releases whose leases have ended don't count.
-    fn is_over(&self) -> bool;
+    /// Whether the name has no holds, no waiters and no pending releases but those whose leases had ended at `now`.
+    fn is_over(&self, now: Instant) -> bool;
 
     fn load(&self) -> Load;
 

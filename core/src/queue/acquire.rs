@@ -8,7 +8,7 @@ use std::task::{Context, Poll, ready};
 use super::Member;
 use super::hold::Hold;
 use super::lock_queue::LockQueue;
-use super::ticket::Unlocked;
+use super::ticket::Confirmed;
 use super::waiter::{Waiter, Want};
 use crate::base::clock::Instant;
 use crate::base::error::LockError;
@@ -113,7 +113,7 @@ impl Acquire {
     }
 
     /// Like a drop. The promise completes when the store has released the ticket, if there is one to release.
-    pub(crate) fn give_back(mut self) -> Option<Unlocked> {
+    pub(crate) fn give_back(mut self) -> Option<Confirmed> {
         match self.leave() {
             Stage::Waiting(queue, waiter, _) => queue.give_up(&waiter, true),
             Stage::Obtained(hold) if hold.unshare() => Some(hold.give_back_confirmed()),

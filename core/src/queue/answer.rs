@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::lock_queue::Transition;
-use super::ticket::{Granted, Refresher, TicketState};
+use super::ticket::{Granted, Pending, TicketState};
 use crate::base::error::{LockError, LockKind, LossCause, StoreError, StoreErrorKind};
 use crate::observe::{HOLD, operation};
 use crate::observer::Metric;
@@ -188,8 +188,8 @@ impl Transition<'_> {
                 ticket.log.executed(lease.counter);
                 held.forced = false;
                 if held.hold.is_valid() {
-                    let is_done = |asked: &Refresher| asked.counter <= lease.counter;
-                    held.answer_refreshers(is_done, |_| Ok(()), self.wakes);
+                    let is_done = |asked: &Pending| asked.counter <= lease.counter;
+                    ticket.answer(is_done, || Ok(None), self.wakes);
                 } else {
                     // The hold has already marked itself as lost, with the true cause.
                     self.lose(index, LossCause::NotRenewed);

@@ -4,7 +4,7 @@ use std::sync::Weak;
 use std::time::Duration;
 
 use super::lock_queue::Transition;
-use super::ticket::{Refresher, Ticket, TicketState, Waiting};
+use super::ticket::{Pending, Ticket, TicketState, Waiting};
 use super::waiter::Waiter;
 use crate::base::clock::Instant;
 use crate::base::error::{LockError, LossCause, StoreError};
@@ -60,18 +60,14 @@ impl Transition<'_> {
                 if let Some(warning) = self.slow_holder(held) {
                     at(warning);
                 }
-                for refresher in &held.refreshers {
-                    at(refresher.deadline.max(self.state.spared));
-                }
                 for bound in held.bounds.iter().filter_map(Weak::upgrade) {
                     at(bound.expires());
                 }
             }
-            TicketState::Leaving(leaving) => {
-                if let Some((deadline, _)) = &leaving.unlocker {
-                    at((*deadline).max(self.state.spared));
-                }
-            }
+            TicketState::Leaving(_) => {}
+        }
+        for pending in &ticket.pending {
+            at(pending.deadline.max(self.state.spared));
         }
     }
 
@@ -119,31 +115,21 @@ impl Transition<'_> {
     /// Whoever waits for an answer to a renewal or a release, or for the end of a bound.
     fn answer_late(&mut self, index: usize) {
         let (now, spared) = (self.now, self.state.spared);
-        let is_late = |deadline: Instant| deadline.max(spared) <= now;
-        match &mut self.state.tickets[index].state {
-            TicketState::Held(held) => {
-                let watched = held.bounds.len();
-                let goes_on =
-                    |bound: &Weak<Bound>| bound.upgrade().is_some_and(|bound| !bound.is_over(now));
-                held.bounds.retain(goes_on);
-                if held.bounds.len() < watched {
-                    held.hold.wake(self.wakes);
-                }
-                let late = |asked: &Refresher| is_late(asked.deadline);
-                if held.refreshers.iter().any(late) {
-                    let silence = self.unavailable(self.silence(None));
-                    if let Some(held) = self.state.tickets[index].held_mut() {
-                        held.answer_refreshers(late, |_| Err(silence.clone()), self.wakes);
-                    }
-                }
+        let ticket = &mut self.state.tickets[index];
+        if let Some(held) = ticket.held_mut() {
+            let watched = held.bounds.len();
+            let goes_on =
+                |bound: &Weak<Bound>| bound.upgrade().is_some_and(|bound| !bound.is_over(now));
+            held.bounds.retain(goes_on);
+            if held.bounds.len() < watched {
+                held.hold.wake(self.wakes);
             }
-            TicketState::Leaving(leaving) => {
-                let late = leaving.unlocker.take_if(|unlocker| is_late(unlocker.0));
-                if late.is_some() {
-                    self.answer_unlocker(late, Err(self.unavailable(self.silence(None))));
-                }
-            }
-            TicketState::Waiting(_) | TicketState::Attempting(_) => {}
+        }
+        let is_late = |pending: &Pending| pending.deadline.max(spared) <= now;
+        if ticket.pending.iter().any(is_late) {
+            let silence = self.unavailable(self.silence(None));
+            let ticket = &mut self.state.tickets[index];
+            ticket.answer(is_late, || Err(silence.clone()), self.wakes);
         }
     }
 

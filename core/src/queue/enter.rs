@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use super::acquire::{Acquire, Stage};
 use super::hold::Hold;
 use super::lock_queue::{LockQueue, State, Transition};
-use super::ticket::{Ticket, Unlocked};
+use super::ticket::{Confirmed, Ticket};
 use super::waiter::{Waiter, Want};
 use crate::base::clock::Instant;
 use crate::base::error::LockError;
@@ -67,7 +67,7 @@ impl LockQueue {
         self: &Arc<Self>,
         waiter: &Arc<Waiter>,
         confirmed: bool,
-    ) -> Option<Unlocked> {
+    ) -> Option<Confirmed> {
         let left = self.step(|step| {
             let granted = waiter.promise.close(step.wakes);
             step.state.remove_waiter(waiter);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::answer::RETRY;
 use super::due::STOOD_STILL;
 use super::lock_queue::{Answered, LockQueue, Query, Transition};
-use super::ticket::{Ticket, TicketState};
+use super::ticket::Ticket;
 use crate::base::clock::Instant;
 use crate::base::error::{LockError, LossCause, StoreError, StoreErrorKind};
 use crate::base::name::Name;
@@ -63,12 +63,8 @@ impl NameQueue for LockQueue {
         state.retired
     }
 
-    fn is_done(&self) -> bool {
-        self.lock().is_idle()
-    }
-
-    fn is_over(&self) -> bool {
-        self.lock().is_over(Instant::now())
+    fn is_over(&self, now: Instant) -> bool {
+        self.lock().is_over(now)
     }
 
     fn load(&self) -> Load {
@@ -124,10 +120,8 @@ impl NameQueue for LockQueue {
     fn abandon(self: &Arc<Self>) {
         self.close();
         self.step(|step| {
-            for ticket in std::mem::take(&mut step.state.tickets) {
-                if let TicketState::Leaving(leaving) = ticket.state {
-                    step.answer_unlocker(leaving.unlocker, Err(LockError::ShutDown));
-                }
+            for mut ticket in std::mem::take(&mut step.state.tickets) {
+                ticket.answer(|_| true, || Err(LockError::ShutDown), step.wakes);
             }
             for query in std::mem::take(&mut step.state.queries) {
                 let _ = query.promise.complete(Err(LockError::ShutDown), step.wakes);

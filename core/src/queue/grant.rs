@@ -110,7 +110,6 @@ impl Transition<'_> {
                 handed: 0,
                 owned: !want.share.owner.is_empty(),
                 forced: false,
-                refreshers: Vec::new(),
                 bounds: Vec::new(),
             });
         }

@@ -7,7 +7,7 @@ use super::answer::RETRY;
 use super::due::BRIEF;
 use super::hold::Hold;
 use super::lock_queue::{LockQueue, Transition};
-use super::ticket::{Confirmed, Held, Leaving, Refresher, TicketState, Unlocked, Unlocker};
+use super::ticket::{Confirmed, Held, Leaving, Pending, TicketState};
 use crate::base::clock::Instant;
 use crate::base::error::{LockError, LossCause, StoreError, StoreErrorKind};
 use crate::base::wait::{DeferredWakes, Promise};
@@ -28,28 +28,33 @@ impl Hold {
         self.leave(true, None);
     }
 
-    fn leave(self: &Arc<Self>, returns: bool, unlocker: Option<(Duration, &Unlocked)>) -> bool {
+    /// Returns `false` if the hold had been released or lost before, and nobody answers the promise.
+    fn leave(self: &Arc<Self>, returns: bool, confirm: Option<(Duration, &Confirmed)>) -> bool {
         let left = self.local().step(|step| {
             let valid = self.end(step.now, step.wakes);
-            let unlocker = unlocker.map(|(time, promise)| (step.now.after(time), promise.clone()));
-            step.release(self, valid, returns, unlocker);
+            let pending = confirm.map(|(time, promise)| Pending {
+                counter: 0,
+                deadline: step.now.after(time),
+                promise: promise.clone(),
+            });
+            step.release(self, valid, returns, pending)
         });
         self.finish();
-        left.is_some()
+        left == Some(true)
     }
 
     /// The result is the number of units that are free afterwards. If this process hands the lock on, it is known at
     /// once.
-    pub(crate) fn unlock(self: &Arc<Self>) -> Unlocked {
+    pub(crate) fn unlock(self: &Arc<Self>) -> Confirmed {
         self.leave_confirmed(false, self.local().store_timeout())
     }
 
     /// The promise completes within a [`moment`](LockQueue::moment).
-    pub(crate) fn give_back_confirmed(self: &Arc<Self>) -> Unlocked {
+    pub(crate) fn give_back_confirmed(self: &Arc<Self>) -> Confirmed {
         self.leave_confirmed(true, self.local().moment())
     }
 
-    fn leave_confirmed(self: &Arc<Self>, returns: bool, limit: Duration) -> Unlocked {
+    fn leave_confirmed(self: &Arc<Self>, returns: bool, limit: Duration) -> Confirmed {
         let promise = Arc::new(Promise::new());
         if !self.leave(returns, Some((limit, &promise))) {
             let _ = promise.complete(Ok(None), &mut DeferredWakes::default());
@@ -62,8 +67,8 @@ impl Hold {
         let over = self.local().step(|step| {
             let index = step.find_hold(self)?;
             let ended = self.end(step.now, step.wakes);
-            if ended && let Some(held) = step.state.tickets.remove(index).held_mut() {
-                held.fail_refreshers(step.wakes);
+            if ended {
+                step.state.tickets.remove(index).fail_renewals(step.wakes);
             }
             Some(ended)
         });
@@ -73,19 +78,11 @@ impl Hold {
 
     /// Asks the store to renew the lease now. `None` if the hold is lost or released, like in the next functions.
     pub(crate) fn renew(self: &Arc<Self>) -> Option<Confirmed> {
-        let promise = Arc::new(Promise::new());
         self.local().step(|step| {
             let index = step.find_hold(self)?;
             step.send(index);
             let deadline = step.now.after(step.queue.store_timeout());
-            let ticket = &mut step.state.tickets[index];
-            let counter = u64::from(ticket.log.count());
-            ticket.held_mut()?.refreshers.push(Refresher {
-                counter,
-                deadline,
-                promise: promise.clone(),
-            });
-            Some(promise)
+            Some(step.state.tickets[index].promise(deadline))
         })?
     }
 
@@ -147,51 +144,47 @@ impl Transition<'_> {
         tickets.position(|ticket| ticket.held().is_some_and(is_of))
     }
 
-    pub(super) fn answer_unlocker(
-        &mut self,
-        unlocker: Option<Unlocker>,
-        answer: Result<Option<u64>, LockError>,
-    ) {
-        if let Some((_, promise)) = unlocker {
-            let _ = promise.complete(answer, self.wakes);
-        }
-    }
-
-    /// `valid`: the hold was not lost before. `returns`: the holder did not use its grant.
+    /// `valid`: the hold was not lost before. `returns`: the holder did not use its grant. `false`: there is no such
+    /// hold.
     fn release(
         &mut self,
         hold: &Arc<Hold>,
         valid: bool,
         returns: bool,
-        unlocker: Option<Unlocker>,
-    ) {
+        pending: Option<Pending>,
+    ) -> bool {
         let Some(index) = self.find_hold(hold) else {
-            return self.answer_unlocker(unlocker, Ok(None));
+            return false;
         };
-        if let Some(held) = self.state.tickets[index].held_mut() {
-            held.fail_refreshers(self.wakes);
-        }
+        let ticket = &mut self.state.tickets[index];
+        ticket.fail_renewals(self.wakes);
         let park_until = match valid {
             true => self.now.after(hold.park(self.now)),
             false => self.now,
         };
         if valid && park_until == self.now && self.local_handoff(index, hold) {
-            // No unit is free now, because the next holder has all of them.
-            return self.answer_unlocker(unlocker, Ok(Some(0)));
+            if let Some(pending) = pending {
+                // No unit is free now, because the next holder has all of them.
+                let _ = pending.promise.complete(Ok(Some(0)), self.wakes);
+            }
+            return true;
         }
         let Some(index) = self.find_hold(hold) else {
-            return;
+            return false;
         };
         // The store may have granted the ticket again since, with another signal, which was not used.
         let used = valid && !returns && hold.grant().signal.is_some();
         let leaving = Leaving {
             held: valid,
             used: used.then(|| hold.grant().token / TOKENS_OF_A_GRANT),
-            ..self.unused(park_until, unlocker)
+            ..self.unused(park_until)
         };
-        self.state.tickets[index].state = TicketState::Leaving(leaving);
+        let ticket = &mut self.state.tickets[index];
+        ticket.pending.extend(pending);
+        ticket.state = TicketState::Leaving(leaving);
         self.withdraw_spare();
         self.send(index);
+        true
     }
 
     /// The store does not have the ticket. But a copy of its acquire may still arrive.
@@ -205,7 +198,11 @@ impl Transition<'_> {
 
     /// No caller needs the ticket: removes it, as soon as the store has answered a release if it may know the ticket.
     pub(super) fn withdraw(&mut self, index: usize) {
-        self.withdraw_for(index, None);
+        if self.state.tickets[index].is_resting() {
+            self.state.tickets.remove(index);
+        } else {
+            self.leave(index, self.unused(self.now));
+        }
     }
 
     pub(super) fn withdraw_by_id(&mut self, id: TicketId) {
@@ -215,29 +212,20 @@ impl Transition<'_> {
     }
 
     /// The caller waits no longer for the promise than it would have waited for the answer to the attempt.
-    pub(super) fn withdraw_attempt(&mut self, index: usize, confirmed: bool) -> Option<Unlocked> {
-        let ticket = &self.state.tickets[index];
+    pub(super) fn withdraw_attempt(&mut self, index: usize, confirmed: bool) -> Option<Confirmed> {
+        let ticket = &mut self.state.tickets[index];
         let until = ticket.log.since.after(self.queue.moment());
         let confirmed = confirmed && !ticket.is_resting();
-        let promise = confirmed.then(|| Arc::new(Promise::new()));
-        self.withdraw_for(index, promise.clone().map(|promise| (until, promise)));
+        let promise = confirmed.then(|| ticket.promise(until));
+        self.withdraw(index);
         promise
     }
 
-    fn withdraw_for(&mut self, index: usize, unlocker: Option<Unlocker>) {
-        if self.state.tickets[index].is_resting() {
-            self.state.tickets.remove(index);
-        } else {
-            self.leave(index, self.unused(self.now, unlocker));
-        }
-    }
-
-    fn unused(&self, park_until: Instant, unlocker: Option<Unlocker>) -> Leaving {
+    fn unused(&self, park_until: Instant) -> Leaving {
         Leaving {
             park_until,
             over: self.now.after(self.queue.lease()),
             sent: self.now,
-            unlocker,
             ..Leaving::default()
         }
     }
@@ -265,11 +253,12 @@ impl Transition<'_> {
     }
 
     pub(super) fn lose_but_keep(&mut self, index: usize, cause: LossCause, park: Duration) {
-        if let Some(held) = self.state.tickets[index].held_mut() {
+        let ticket = &mut self.state.tickets[index];
+        if let Some(held) = ticket.held() {
             held.hold.lose(cause, self.wakes);
-            held.fail_refreshers(self.wakes);
         }
-        self.leave(index, self.unused(self.now.after(park), None));
+        ticket.fail_renewals(self.wakes);
+        self.leave(index, self.unused(self.now.after(park)));
     }
 
     pub(super) fn answer_release(
@@ -297,9 +286,8 @@ impl Transition<'_> {
     }
 
     fn left(&mut self, index: usize, answer: Result<Option<u64>, LockError>) {
-        if let TicketState::Leaving(leaving) = self.state.tickets.remove(index).state {
-            self.answer_unlocker(leaving.unlocker, answer);
-        }
+        let mut ticket = self.state.tickets.remove(index);
+        ticket.answer(|_| true, || answer.clone(), self.wakes);
     }
 
     fn release_failed(&mut self, index: usize, error: StoreError) {
@@ -311,14 +299,16 @@ impl Transition<'_> {
             StoreErrorKind::Disconnected => leaving.unanswered = true,
             // The caller gets the error. But the hold may still exist beside the foreign data until its lease ends, so
             // the release is sent again.
-            StoreErrorKind::Foreign
-                if self.now < leaving.over && self.queue.member().check().is_ok() =>
-            {
+            StoreErrorKind::Foreign => {
+                let is_over = self.now >= leaving.over || self.queue.member().check().is_err();
                 ticket.again = self.now.after(FOREIGN);
-                let unlocker = leaving.unlocker.take();
-                self.answer_unlocker(unlocker, Err(self.lock_error(error)));
+                let error = self.lock_error(error);
+                let ticket = &mut self.state.tickets[index];
+                ticket.answer(|_| true, || Err(error.clone()), self.wakes);
+                if is_over {
+                    self.state.tickets.remove(index);
+                }
             }
-            StoreErrorKind::Foreign => self.left(index, Err(self.lock_error(error))),
             _ => {
                 ticket.again = self.now.after(RETRY);
                 let name = self.queue.name().clone();

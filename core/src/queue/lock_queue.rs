@@ -59,20 +59,16 @@ pub(super) struct State {
 
 impl State {
     pub(super) fn is_idle(&self) -> bool {
-        self.tickets.is_empty() && self.has_no_demand()
+        self.is_over(Instant::START)
     }
 
-    fn has_no_demand(&self) -> bool {
-        self.waiters.is_empty() && self.queries.is_empty()
-    }
-
-    /// No holds and no waiters, and the leases of the pending releases have ended.
+    /// No holds and no waiters, and no pending releases but those whose leases had ended at `now`.
     pub(super) fn is_over(&self, now: Instant) -> bool {
         let over = |ticket: &Ticket| match &ticket.state {
-            TicketState::Leaving(leaving) => leaving.unlocker.is_none() && leaving.over <= now,
+            TicketState::Leaving(leaving) => ticket.pending.is_empty() && leaving.over <= now,
             _ => false,
         };
-        self.has_no_demand() && self.tickets.iter().all(over)
+        self.waiters.is_empty() && self.queries.is_empty() && self.tickets.iter().all(over)
     }
 
     pub(super) fn find(&self, id: TicketId) -> Option<usize> {

@@ -33,5 +33,5 @@ pub(crate) use acquire::Acquire;
 pub(crate) use hold::Hold;
 pub(crate) use holds::{Holds, Stay, held_by_hand};
 pub(crate) use lock_queue::{Answered, LockQueue, Member, OpenClient};
-pub(crate) use ticket::{Confirmed, Unlocked};
+pub(crate) use ticket::Confirmed;
 pub(crate) use waiter::{Patience, Requester, Want};

@@ -20,8 +20,21 @@ pub(super) struct Ticket {
     pub(super) lease: Duration,
     pub(super) again: Instant,
     pub(super) trouble: Option<StoreError>,
+    pub(super) pending: Vec<Pending>,
     pub(super) state: TicketState,
 }
+
+/// A call that waits for the store's answer to a renewal or a release.
+#[derive(Debug)]
+pub(super) struct Pending {
+    /// Of a renewal: the answer to this request or a later one confirms the hold.
+    pub(super) counter: u64,
+    pub(super) deadline: Instant,
+    pub(super) promise: Confirmed,
+}
+
+/// After a release: the number of units that are free, or `None` if the lock was lost before it.
+pub(crate) type Confirmed = Arc<Promise<Result<Option<u64>, LockError>>>;
 
 #[derive(Debug)]
 pub(super) enum TicketState {
@@ -70,7 +83,6 @@ pub(super) struct Held {
     pub(super) owned: bool,
     /// The store reported that `force_unlock` took the lock away. The answer to the next renewal decides.
     pub(super) forced: bool,
-    pub(super) refreshers: Vec<Refresher>,
     /// The bounds of nested calls whose end a listener waits for.
     pub(super) bounds: Vec<Weak<Bound>>,
 }
@@ -85,7 +97,6 @@ pub(super) struct Leaving {
     /// When the store drops the ticket even if no release arrives.
     pub(super) over: Instant,
     pub(super) sent: Instant,
-    pub(super) unlocker: Option<Unlocker>,
 }
 
 pub(super) struct Granted {
@@ -101,19 +112,6 @@ pub(super) struct Granted {
     pub(super) signal: Option<Arc<str>>,
 }
 
-pub(crate) type Confirmed = Arc<Promise<Result<(), LockError>>>;
-/// The number of units that are free after the release; `None` if the lock was lost before it.
-pub(crate) type Unlocked = Arc<Promise<Result<Option<u64>, LockError>>>;
-pub(super) type Unlocker = (Instant, Unlocked);
-
-#[derive(Debug)]
-pub(super) struct Refresher {
-    /// The answer to this request or a later one confirms the hold.
-    pub(super) counter: u64,
-    pub(super) deadline: Instant,
-    pub(super) promise: Confirmed,
-}
-
 impl Ticket {
     pub(super) fn new(now: Instant, lease: Duration, state: TicketState) -> Self {
         Self {
@@ -121,6 +119,7 @@ impl Ticket {
             lease,
             again: Instant::NEVER,
             trouble: None,
+            pending: Vec::new(),
             state,
         }
     }
@@ -248,6 +247,34 @@ impl Ticket {
         }
     }
 
+    pub(super) fn promise(&mut self, deadline: Instant) -> Confirmed {
+        let promise = Arc::new(Promise::new());
+        self.pending.push(Pending {
+            counter: u64::from(self.log.count()),
+            deadline,
+            promise: promise.clone(),
+        });
+        promise
+    }
+
+    pub(super) fn answer(
+        &mut self,
+        which: impl Fn(&Pending) -> bool,
+        answer: impl Fn() -> Result<Option<u64>, LockError>,
+        wakes: &mut DeferredWakes,
+    ) {
+        for pending in self.pending.extract_if(.., |pending| which(pending)) {
+            let _ = pending.promise.complete(answer(), wakes);
+        }
+    }
+
+    pub(super) fn fail_renewals(&mut self, wakes: &mut DeferredWakes) {
+        if let TicketState::Held(Held { hold, .. }) = &self.state {
+            let hold = hold.clone();
+            self.answer(|_| true, || Err(hold.lost_error()), wakes);
+        }
+    }
+
     pub(super) fn touch_waiting(&mut self, now: Instant, place: Duration) -> Op {
         let lease = self.log.lease(now, self.lease, place);
         Op::Touch { lease, units: 0 }
@@ -262,20 +289,5 @@ impl Held {
             .max(Duration::from_millis(1));
         self.leased = now.after(hold);
         hold
-    }
-
-    pub(super) fn answer_refreshers(
-        &mut self,
-        which: impl Fn(&Refresher) -> bool,
-        result: impl Fn(&Hold) -> Result<(), LockError>,
-        wakes: &mut DeferredWakes,
-    ) {
-        for refresher in self.refreshers.extract_if(.., |asked| which(asked)) {
-            let _ = refresher.promise.complete(result(&self.hold), wakes);
-        }
-    }
-
-    pub(super) fn fail_refreshers(&mut self, wakes: &mut DeferredWakes) {
-        self.answer_refreshers(|_| true, |hold| Err(hold.lost_error()), wakes);
     }
 }

@@ -77,7 +77,7 @@ impl Cluster {
         for process in &self.processes {
             let done = process
                 .member
-                .with_queue(&process.name, |local| Some(local.is_done()));
+                .with_queue(&process.name, |local| Some(local.is_over(Instant::START)));
             assert!(
                 !matches!(done, Ok(false)),
                 "something stayed behind in the queue"

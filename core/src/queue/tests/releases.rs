@@ -1,6 +1,7 @@
 //! Requests that end a hold or a part of it: releases, also those that meet foreign data, handoffs, and downgrades.
 
 use super::{Rig, SECOND, granted};
+use crate::base::clock::Instant;
 use crate::base::clock::by_hand;
 use crate::base::error::{LockError, StoreErrorKind};
 use crate::member::NameQueue;
@@ -49,7 +50,7 @@ fn a_shutdown_does_not_wait_for_a_foreign_key_to_go() {
     hold.release();
     rig.member.start_closing();
     rig.fail(rig.next(), StoreErrorKind::Foreign);
-    assert!(hold.local().is_done());
+    assert!(hold.local().is_over(Instant::START));
 }
 
 #[test]
@@ -81,5 +82,5 @@ fn the_store_is_told_what_is_given_back() {
     hold.release();
     rig.answer(rig.next(), Reply::Released { free: 5 });
     assert!(hold.downgrade(1).is_none());
-    assert!(hold.local().is_done());
+    assert!(hold.local().is_over(Instant::START));
 }
