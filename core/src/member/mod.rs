@@ -36,7 +36,9 @@ use crate::member::deadlock::Detector;
 use crate::member::exit::EndsWithProcess;
 use crate::member::order::LockOrder;
 use crate::observer::{Metric, SharedObserver};
-use crate::store::{Answer, Events, GrantBlock, Message, Meta, Node, RequestId, SharedStr, Store};
+use crate::store::{
+    Answer, Events, GrantBlock, Message, Meta, Node, NodeChange, RequestId, SharedStr, Store,
+};
 
 const OPEN: u8 = 0;
 /// The client takes no new locks. Bodies continue, and may take nested locks.
@@ -427,34 +429,30 @@ impl<Q: NameQueue> Events for ClientCore<Q> {
         }
     }
 
-    fn connected(&self, node: Node, again: bool) {
-        self.note_servers(self.links.up(node));
-        self.warn_later();
-        if again {
-            for local in self.living_at(node) {
-                local.reconnected();
+    fn node_changed(&self, node: Node, change: NodeChange) {
+        match change {
+            NodeChange::Connected { again } => {
+                self.note_servers(self.links.up(node));
+                self.warn_later();
+                if again {
+                    for local in self.living_at(node) {
+                        local.reconnected();
+                    }
+                }
+            }
+            NodeChange::Disconnected(error) => {
+                self.note_servers(self.links.down(node, error));
+                for local in self.living_at(node) {
+                    local.disconnected();
+                }
+            }
+            NodeChange::StillDisconnected(error) => self.links.still_down(node, error),
+            NodeChange::Closed(closing) => self.links.closed(node, closing),
+            NodeChange::Gone => {
+                self.note_servers(self.links.gone(node));
+                self.links.closed(node, None);
             }
         }
-    }
-
-    fn disconnected(&self, node: Node, error: StoreError) {
-        self.note_servers(self.links.down(node, error));
-        for local in self.living_at(node) {
-            local.disconnected();
-        }
-    }
-
-    fn closed(&self, node: Node, closing: Option<GrantBlock>) {
-        self.links.closed(node, closing);
-    }
-
-    fn still_disconnected(&self, node: Node, error: StoreError) {
-        self.links.still_down(node, error);
-    }
-
-    fn gone(&self, node: Node) {
-        self.note_servers(self.links.gone(node));
-        self.links.closed(node, None);
     }
 }
 

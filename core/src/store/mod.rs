@@ -124,22 +124,28 @@ pub trait Events: Send + Sync + 'static {
     /// A message about `name` came on the member's channel.
     fn told(&self, name: &Name, message: Message);
 
-    /// `node` is connected, and subscribed to the member's channel: the member must touch every ticket of the node.
-    /// Called for each connection, including the first. `again`: the node had a connection or requests before.
-    fn connected(&self, node: Node, again: bool);
+    /// The state of `node` has changed.
+    fn node_changed(&self, node: Node, change: NodeChange);
+}
 
-    /// The connection to `node` is lost; requests for its names fail until `connected`.
-    fn disconnected(&self, node: Node, error: StoreError);
-
-    /// `node` is connected. It grants nothing while `closing` lasts; `None`: it grants. Called before `connected`, and on
-    /// every change.
-    fn closed(&self, node: Node, closing: Option<GrantBlock>);
-
-    /// Another attempt to connect failed; `error` is the latest cause.
-    fn still_disconnected(&self, node: Node, error: StoreError);
-
-    /// `node` serves no names any longer, and never will.
-    fn gone(&self, _node: Node) {}
+/// A change of the state of a [`Node`].
+#[derive(Debug)]
+pub enum NodeChange {
+    /// It is connected, and subscribed to the member's channel: the member must touch every ticket of the node. Reported
+    /// for each connection, including the first.
+    Connected {
+        /// Whether the node had a connection or requests before.
+        again: bool,
+    },
+    /// The connection is lost; requests for its names fail until it is connected.
+    Disconnected(StoreError),
+    /// Another attempt to connect failed; this is the latest cause.
+    StillDisconnected(StoreError),
+    /// It is connected, and grants nothing for this time; `None`: it grants. Reported before `Connected`, and on every
+    /// change.
+    Closed(Option<GrantBlock>),
+    /// It serves no names any longer, and never will.
+    Gone,
 }
 
 /// An implementation of the lock operations.

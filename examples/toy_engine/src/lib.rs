@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use auto_mutex_core::store::{
-    Answer, Boxed, Driver, Engine, Events, Layout, MemberId, Node, Parsed, Reader, Request, Scheme,
-    Store, StoreOptions, Unconnected, invalid, lock, not_yet, same_kind,
+    Answer, Boxed, Driver, Engine, Events, Layout, MemberId, Node, NodeChange, Parsed, Reader,
+    Request, Scheme, Store, StoreOptions, Unconnected, invalid, lock, not_yet, same_kind,
 };
 use auto_mutex_core::{Guarantees, SetupError};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
@@ -122,11 +122,11 @@ impl Driver for ToyDriver {
     fn run(mut self: Box<Self>, events: Arc<dyn Events>) -> Boxed<'static, ()> {
         // `Config::connect_lazily`: nobody has called `open`.
         if self.2.is_none() {
-            events.disconnected(Node::ONLY, not_yet());
+            events.node_changed(Node::ONLY, NodeChange::Disconnected(not_yet()));
             self.connect();
         }
         Box::pin(async move {
-            events.connected(Node::ONLY, false);
+            events.node_changed(Node::ONLY, NodeChange::Connected { again: false });
             let mut inbox = self.2.take().expect("connected above");
             while let Some(said) = inbox.recv().await {
                 match said {

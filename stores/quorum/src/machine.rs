@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{
-    Answer, Events, GrantBlock, Instant, Message, Name, NameMap, Node, Op, Reply, Request, Ticket,
-    TicketMap,
+    Answer, Events, GrantBlock, Instant, Message, Name, NameMap, Node, NodeChange, Op, Reply,
+    Request, Ticket, TicketMap,
 };
 
 use super::backoff::Jitter;
@@ -97,12 +97,7 @@ pub(super) struct Quorum {
 impl Quorum {
     pub(super) fn new(nodes: Nodes, events: Arc<dyn Events>) -> Self {
         let connected = nodes.are_connected();
-        if connected {
-            events.connected(Node::ONLY, false);
-        } else {
-            events.disconnected(Node::ONLY, nodes.disconnected());
-        }
-        Self {
+        let quorum = Self {
             was_reached: nodes.up() > 0,
             nodes,
             tickets: TicketMap::default(),
@@ -116,7 +111,12 @@ impl Quorum {
             connected,
             closing: None,
             sweep_at: SWEEP,
-        }
+        };
+        quorum.report(match connected {
+            true => NodeChange::Connected { again: false },
+            false => NodeChange::Disconnected(quorum.nodes.disconnected()),
+        });
+        quorum
     }
 
     pub(super) fn take(&mut self, input: Input) {
@@ -134,25 +134,14 @@ impl Quorum {
             },
             Input::Answered(node, answer) => self.answered(node, answer),
             Input::Told(node, name, message) => self.told(node, &name, message),
-            Input::Up(node) => {
-                self.was_reached = true;
-                self.nodes.note_up(node);
-                self.look_after_places(node);
-                if self.nodes.are_connected() && !self.connected {
-                    self.connected = true;
-                    self.events.connected(Node::ONLY, true);
+            Input::Changed(node, change) => match change {
+                NodeChange::Connected { .. } => self.up(node),
+                NodeChange::Closed(closing) => self.nodes.all[node].closing = closing,
+                NodeChange::Disconnected(error) | NodeChange::StillDisconnected(error) => {
+                    self.down(node, error);
                 }
-                self.listen_again(node);
-            }
-            Input::Closed(node, closing) => self.nodes.all[node].closing = closing,
-            Input::Down(node, error) => self.down(node, error),
-            Input::StillDown(node, error) => {
-                self.nodes.all[node].down = Some(error);
-                if !self.connected {
-                    let error = self.nodes.disconnected();
-                    self.events.still_disconnected(Node::ONLY, error);
-                }
-            }
+                NodeChange::Gone => {}
+            },
         }
         while let Some((node, answer)) = self.nodes.refused.pop() {
             self.answered(node, answer);
@@ -160,17 +149,35 @@ impl Quorum {
         let closing = self.nodes.closing();
         if closing != self.closing {
             self.closing = closing;
-            self.events.closed(Node::ONLY, closing);
+            self.report(NodeChange::Closed(closing));
         }
+    }
+
+    fn up(&mut self, node: usize) {
+        self.was_reached = true;
+        self.nodes.note_up(node);
+        self.look_after_places(node);
+        if self.nodes.are_connected() && !self.connected {
+            self.connected = true;
+            self.report(NodeChange::Connected { again: true });
+        }
+        self.listen_again(node);
     }
 
     fn down(&mut self, node: usize, error: StoreError) {
         self.nodes.all[node].down = Some(error);
-        if self.connected && !self.nodes.are_connected() {
-            self.connected = false;
+        if !self.nodes.are_connected() {
+            let was_connected = std::mem::replace(&mut self.connected, false);
             let error = self.nodes.disconnected();
-            self.events.disconnected(Node::ONLY, error);
+            self.report(match was_connected {
+                true => NodeChange::Disconnected(error),
+                false => NodeChange::StillDisconnected(error),
+            });
         }
+    }
+
+    fn report(&self, change: NodeChange) {
+        self.events.node_changed(Node::ONLY, change);
     }
 
     fn answered(&mut self, node: usize, answer: Answer) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::Mutex;
 
 use auto_mutex_core::store::{
-    Answer, Events, GrantBlock, Message, Name, Node, Request, ServerHealth, Store, lock,
+    Answer, Events, Message, Name, Node, NodeChange, Request, ServerHealth, Store, lock,
 };
 use auto_mutex_core::{Guarantees, StoreError};
 use tokio::sync::Notify;
@@ -17,10 +17,7 @@ pub(super) enum Input {
     Asked(Request),
     Answered(usize, Answer),
     Told(usize, Name, Message),
-    Up(usize),
-    Closed(usize, Option<GrantBlock>),
-    Down(usize, StoreError),
-    StillDown(usize, StoreError),
+    Changed(usize, NodeChange),
 }
 
 pub(crate) struct QuorumStore {
@@ -112,19 +109,7 @@ impl Events for Listener {
         self.push(Input::Told(self.node, name.clone(), message));
     }
 
-    fn connected(&self, _: Node, _: bool) {
-        self.push(Input::Up(self.node));
-    }
-
-    fn disconnected(&self, _: Node, error: StoreError) {
-        self.push(Input::Down(self.node, error));
-    }
-
-    fn closed(&self, _: Node, closing: Option<GrantBlock>) {
-        self.push(Input::Closed(self.node, closing));
-    }
-
-    fn still_disconnected(&self, _: Node, error: StoreError) {
-        self.push(Input::StillDown(self.node, error));
+    fn node_changed(&self, _: Node, change: NodeChange) {
+        self.push(Input::Changed(self.node, change));
     }
 }

@@ -7,7 +7,7 @@ use auto_mutex_core::StoreError;
 use auto_mutex_core::store::State;
 use auto_mutex_core::store::{
     Answer, Cause, Events, GrantBlock, Instant, Lease, MemberId, Message, Mode, Name, NameRecord,
-    Node, Op, Reply, Request, RequestId, Share, Signal, Store, StoreErrorKind, Ticket,
+    Node, NodeChange, Op, Reply, Request, RequestId, Share, Signal, Store, StoreErrorKind, Ticket,
 };
 
 use super::machine::Quorum;
@@ -67,20 +67,12 @@ impl Events for Recorder {
         self.push(Event::Told(message));
     }
 
-    fn connected(&self, _: Node, again: bool) {
-        self.push(Event::Connected(again));
-    }
-
-    fn disconnected(&self, _: Node, _: StoreError) {
-        self.push(Event::Disconnected);
-    }
-
-    fn closed(&self, _: Node, closing: Option<GrantBlock>) {
-        self.push(Event::Closed(closing));
-    }
-
-    fn still_disconnected(&self, _: Node, _: StoreError) {
-        self.push(Event::Disconnected);
+    fn node_changed(&self, _: Node, change: NodeChange) {
+        self.push(match change {
+            NodeChange::Connected { again } => Event::Connected(again),
+            NodeChange::Closed(closing) => Event::Closed(closing),
+            _ => Event::Disconnected,
+        });
     }
 }
 
@@ -210,12 +202,15 @@ impl Rig {
     }
 
     fn down(&mut self, node: usize) {
-        self.take(Input::Down(node, StoreError::disconnected("cut")));
+        self.take(Input::Changed(
+            node,
+            NodeChange::Disconnected(StoreError::disconnected("cut")),
+        ));
     }
 
     fn up(&mut self, node: usize) {
         self.ways[node] = Way::Answers;
-        self.take(Input::Up(node));
+        self.take(Input::Changed(node, NodeChange::Connected { again: true }));
     }
 
     /// Returns the state of the name on `node`.
@@ -474,7 +469,7 @@ fn nodes_that_are_down_are_not_open() {
         .next()
         .flatten()
     };
-    rig.take(Input::Closed(0, Some(closing)));
+    rig.take(Input::Changed(0, NodeChange::Closed(Some(closing))));
     assert_eq!(closed(&rig), None);
     rig.down(1);
     rig.down(2);

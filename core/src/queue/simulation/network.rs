@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::world::World;
 use crate::base::error::StoreError;
 use crate::base::wait::lock;
-use crate::store::{Answer, Events, MemberId, Message, Request};
+use crate::store::{Answer, Events, MemberId, Message, NodeChange, Request};
 
 impl World {
     /// The server runs one request of node `index`.
@@ -79,7 +79,10 @@ impl World {
         ));
         let error = StoreError::disconnected("cut");
         let member = node.member.clone();
-        member.disconnected(crate::store::Node::ONLY, error.clone());
+        member.node_changed(
+            crate::store::Node::ONLY,
+            NodeChange::Disconnected(error.clone()),
+        );
         for request in unanswered {
             member.answered(Answer {
                 request,
@@ -105,7 +108,10 @@ impl World {
         node.connected = true;
         let member = node.member.clone();
         self.note(format!("{index} connects"));
-        member.connected(crate::store::Node::ONLY, true);
+        member.node_changed(
+            crate::store::Node::ONLY,
+            NodeChange::Connected { again: true },
+        );
     }
 
     pub(super) fn one_step_of_the_network(&mut self, index: usize) {

@@ -17,7 +17,7 @@ use crate::lease::Terms;
 use crate::queue::{Hold, Member};
 use crate::queue::{Patience, Requester, Want};
 use crate::store::memory::state::State;
-use crate::store::{Events, Lease, MemberId, Op, Ticket};
+use crate::store::{Events, Lease, MemberId, NodeChange, Op, Ticket};
 use crate::testing::Dice;
 
 pub(super) struct World {
@@ -81,7 +81,10 @@ impl World {
         let settings = config.local_handoff(times, time).validate().unwrap();
         let wire = Arc::new(Wire::default());
         let member = Member::new(settings, wire.clone());
-        member.connected(crate::store::Node::ONLY, false);
+        member.node_changed(
+            crate::store::Node::ONLY,
+            NodeChange::Connected { again: false },
+        );
         self.nodes.push(Node {
             id: MemberId::random(),
             member,

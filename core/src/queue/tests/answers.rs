@@ -8,7 +8,7 @@ use crate::base::error::{LockError, LockKind, StoreErrorKind};
 use crate::member::NameQueue;
 use crate::queue::send_log::SendLog;
 use crate::queue::{Patience, Want};
-use crate::store::{Cause, Events, GrantBlock, HolderRecord, Lease, Node, Op, Reply, Share};
+use crate::store::{Cause, Events, GrantBlock, HolderRecord, Lease, NodeChange, Op, Reply, Share};
 
 const UNREPLICATED: StoreErrorKind = StoreErrorKind::Unreplicated {
     wanted: 2,
@@ -209,7 +209,7 @@ fn an_attempt_whose_copy_was_refused_is_made_anew_and_a_first_one_is_not() {
         let (mut asked, ticket, _) = rig.asked();
         if copies == 2 {
             rig.lose(asked);
-            rig.member.connected(Node::ONLY, true);
+            rig.reconnect();
             asked = rig.next();
         }
         rig.answer(asked, reply);
@@ -265,7 +265,7 @@ fn who_tries_in_vain_is_told_who_holds_or_that_nobody_is_let_in() {
             until: rig.now.after(SECOND),
             cause: Cause::Restart,
         };
-        rig.member.closed(Node::ONLY, closed.then_some(closing));
+        rig.changed(NodeChange::Closed(closed.then_some(closing)));
         let mut waits = rig.enter(&Want {
             patience: Patience::Poll {
                 retries: 0,

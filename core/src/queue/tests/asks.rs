@@ -6,7 +6,9 @@ use crate::base::task::Home;
 use crate::base::wait::lock;
 use crate::queue::waiter::Patience;
 use crate::queue::{Requester, Want};
-use crate::store::{Cause, Events, GrantBlock, HolderRecord, Lease, Node, Op, Owner, Reply, Share};
+use crate::store::{
+    Cause, Events, GrantBlock, HolderRecord, Lease, NodeChange, Op, Owner, Reply, Share,
+};
 
 fn owned(owner: &'static str) -> Want {
     Want {
@@ -67,14 +69,14 @@ fn a_message_of_a_node_that_grants_nothing_is_not_believed() {
         until: rig.now.after(SECOND),
         cause: Cause::Failover,
     };
-    rig.member.closed(Node::ONLY, Some(closing));
+    rig.changed(NodeChange::Closed(Some(closing)));
     let grants = || grant(ticket, counter, SECOND);
     rig.member.told(&rig.name, grants());
     assert!(poll(&mut waits).is_none());
     let touch = rig.next();
     assert!(matches!(touch.op, Op::Touch { .. }), "{touch:?}");
     // Once the node grants again, the queue accepts the same message.
-    rig.member.closed(Node::ONLY, None);
+    rig.changed(NodeChange::Closed(None));
     rig.member.told(&rig.name, grants());
     assert!(poll(&mut waits).is_some_and(|granted| granted.is_ok()));
 }
@@ -89,7 +91,7 @@ fn who_relies_on_a_place_that_the_store_has_lost_is_woken() {
             ..Rig::want()
         });
         rig.answer(rig.next(), queued());
-        rig.member.connected(Node::ONLY, true);
+        rig.reconnect();
         rig.answer(rig.next(), Reply::Gone);
         match poll(&mut waits) {
             Some(Err(LockError::Unavailable { .. })) => assert!(relies),

@@ -7,7 +7,8 @@ use super::{Acquire, Pin, Rig, SECOND, TOKEN, lock, poll, queued};
 use crate::base::clock::Instant;
 use crate::queue::Want;
 use crate::store::{
-    Cause, Events, GrantBlock, HolderRecord, Lease, Message, Node, Op, Owner, Reply, Share, Ticket,
+    Cause, Events, GrantBlock, HolderRecord, Lease, Message, NodeChange, Op, Owner, Reply, Share,
+    Ticket,
 };
 
 /// Makes a waiter in the queue, behind a holder with the token [`TOKEN`].
@@ -118,7 +119,7 @@ fn nothing_is_believed_before_the_store_opens() {
             until: rig.now.after(Duration::from_nanos(until)),
             cause: Cause::Restart,
         };
-        rig.member.closed(Node::ONLY, Some(closing));
+        rig.changed(NodeChange::Closed(Some(closing)));
         tell(&rig, ticket, TOKEN + 1, SECOND);
         assert_eq!(poll(&mut waiter).is_some(), believed);
     }

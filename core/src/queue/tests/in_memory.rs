@@ -11,7 +11,7 @@ use crate::config::Config;
 use crate::lease::Terms;
 use crate::queue::{Acquire, Hold, LockQueue, Member, Want};
 use crate::store::memory::{Driver, MemoryStore};
-use crate::store::{Events, MemberId, NameRecord, Node, Op, Owner, Reply, Share};
+use crate::store::{Events, MemberId, NameRecord, Node, NodeChange, Op, Owner, Reply, Share};
 
 pub(super) struct Free {
     pub(super) member: Arc<Member>,
@@ -30,7 +30,7 @@ impl Free {
             .store_timeout("30s");
         let (store, driver) = MemoryStore::open(None, MemberId::random());
         let member = Member::new(settings.validate().unwrap(), store);
-        member.connected(Node::ONLY, false);
+        member.node_changed(Node::ONLY, NodeChange::Connected { again: false });
         Self {
             member,
             name: Name::from_escaped("queue:free"),

@@ -4,12 +4,12 @@
 use super::{Rig, SECOND, grant, granted, poll, queued};
 use crate::queue::Want;
 use crate::queue::waiter::Patience;
-use crate::store::{Events, Node, Op, Reply, Request, Share, Ticket};
+use crate::store::{Events, Op, Reply, Request, Share, Ticket};
 
 /// The connection breaks, and the member connects again.
 fn breaks(rig: &Rig, unanswered: Request) {
     rig.lose(unanswered);
-    rig.member.connected(Node::ONLY, true);
+    rig.reconnect();
 }
 
 #[track_caller]

@@ -34,7 +34,7 @@ use crate::config::Config;
 use crate::lease::{ListenerKey, Terms};
 use crate::queue::{Hold, Member};
 use crate::store::{
-    Answer, Events, Lease, Message, Node, Op, Reply, Request, Share, Store, Ticket,
+    Answer, Events, Lease, Message, Node, NodeChange, Op, Reply, Request, Share, Store, Ticket,
 };
 
 const TOKEN: u64 = 1_700_000_000_000_000;
@@ -83,13 +83,21 @@ impl Rig {
         by_hand::set(now);
         let wire = Arc::new(Wire::default());
         let member = Member::new(config.lease("10s").validate().unwrap(), wire.clone());
-        member.connected(Node::ONLY, false);
+        member.node_changed(Node::ONLY, NodeChange::Connected { again: false });
         Self {
             member,
             wire,
             name: Name::from_escaped("queue:name"),
             now,
         }
+    }
+
+    fn changed(&self, change: NodeChange) {
+        self.member.node_changed(Node::ONLY, change);
+    }
+
+    fn reconnect(&self) {
+        self.changed(NodeChange::Connected { again: true });
     }
 
     fn want() -> Want {
@@ -348,7 +356,7 @@ fn unlock_tells_the_truth_when_the_answer_was_lost() {
     let unlocked = hold.unlock();
     // The store executes the release, but the connection breaks before the answer.
     rig.lose(rig.next());
-    rig.member.connected(Node::ONLY, true);
+    rig.reconnect();
     rig.answer(rig.next(), Reply::Gone);
     assert!(
         unlocked.blocking_wait().unwrap().is_some(),
@@ -446,8 +454,7 @@ fn a_client_that_is_gone_does_not_wait_for_a_server_that_is() {
     let mut rig = Rig::new();
     let hold = rig.take(&Rig::want());
     rig.member.orphan();
-    rig.member
-        .disconnected(Node::ONLY, StoreError::disconnected("cut"));
+    rig.changed(NodeChange::Disconnected(StoreError::disconnected("cut")));
     hold.release();
     rig.lose(rig.next());
     rig.pass(SECOND);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{Rig, SECOND, granted, lock, poll, queued};
 use crate::base::error::{LockError, StoreError, StoreErrorKind};
 use crate::queue::{Patience, Want};
-use crate::store::{Events, Node, Op, Reply, Share};
+use crate::store::{NodeChange, Op, Reply, Share};
 
 /// A reply for a waiter far back in the queue, which asks again only after nine seconds.
 fn far_away() -> Reply {
@@ -24,8 +24,7 @@ fn who_waits_is_told_when_patience_with_the_connection_ends() {
     rig.answer(rig.next(), far_away());
     // The waiter has nothing to do for a while.
     rig.run(SECOND + SECOND / 2);
-    rig.member
-        .disconnected(Node::ONLY, StoreError::disconnected("cut"));
+    rig.changed(NodeChange::Disconnected(StoreError::disconnected("cut")));
     rig.run(SECOND - SECOND / 100);
     assert!(poll(&mut waits).is_none());
     rig.run(SECOND / 100);

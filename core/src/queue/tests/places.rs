@@ -9,7 +9,7 @@ use super::{Acquire, Pin, Rig, SECOND, TOKEN, grant, lock, poll, queued};
 use crate::base::error::kind::RW_LOCK;
 use crate::queue::Want;
 use crate::queue::lock_queue::Transition;
-use crate::store::{Events, Lease, Message, Node, Op, Owner, Reply, Request, Share, Ticket};
+use crate::store::{Events, Lease, Message, Op, Owner, Reply, Request, Share, Ticket};
 
 fn of(units: u32, capacity: u32) -> Want {
     Want {
@@ -162,7 +162,7 @@ fn behind_a_break_what_was_not_answered_is_asked_again_and_a_known_place_is_touc
             true => rig.answer(asked, queued()),
             false => rig.lose(asked),
         }
-        rig.member.connected(Node::ONLY, true);
+        rig.reconnect();
         match rig.next().op {
             Op::Acquire {
                 lease: Lease { ticket, .. },
@@ -242,7 +242,7 @@ fn a_gone_place_is_asked_for_anew() {
     let rig = Rig::new();
     let (waits, asked, place) = asks(&rig, &Rig::want());
     rig.answer(asked, queued());
-    rig.member.connected(Node::ONLY, true);
+    rig.reconnect();
     rig.answer(rig.next(), Reply::Gone);
     match rig.next().op {
         Op::Acquire {

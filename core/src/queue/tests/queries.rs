@@ -6,7 +6,7 @@ use super::{Rig, SECOND, lock};
 use crate::base::clock::by_hand;
 use crate::base::error::{LockError, StoreErrorKind};
 use crate::queue::Answered;
-use crate::store::{Events, NameRecord, Node, Op, Reply, Signal, Ticket};
+use crate::store::{NameRecord, Op, Reply, Signal, Ticket};
 
 fn signal() -> Op {
     Op::Signal {
@@ -34,7 +34,7 @@ fn a_signal_is_not_sent_again_when_the_store_may_have_forgotten_it() {
     // The store executes the signal, but the connection breaks before the answer.
     rig.lose(rig.next());
     rig.pass(29 * SECOND);
-    rig.member.connected(Node::ONLY, true);
+    rig.reconnect();
     assert!(rig.is_silent(), "it would be signalled twice");
     assert!(matches!(
         told(&asked),
@@ -51,7 +51,7 @@ fn a_signal_that_was_refused_is_not_sent_again_after_a_long_suspension() {
         rig.refuse(rig.next());
         if reconnects {
             by_hand::set(rig.now.after(29 * SECOND));
-            rig.member.connected(Node::ONLY, true);
+            rig.reconnect();
             assert!(rig.is_silent(), "it would be signalled twice");
         }
         rig.pass(29 * SECOND);
@@ -94,7 +94,7 @@ fn what_is_harmless_twice_is_sent_again_behind_a_break_and_nothing_else_is() {
         let asked = ask(&rig, &op);
         rig.lose(rig.next());
         assert_eq!(told(&asked).is_none(), again, "{op:?}");
-        rig.member.connected(Node::ONLY, true);
+        rig.reconnect();
         let sent = lock(&rig.wire.0).pop_front();
         assert_eq!(sent.is_some(), again, "{op:?}");
         if let Some(request) = sent {
@@ -105,7 +105,7 @@ fn what_is_harmless_twice_is_sent_again_behind_a_break_and_nothing_else_is() {
             ));
         }
         // A request that was answered is not resent.
-        rig.member.connected(Node::ONLY, true);
+        rig.reconnect();
         assert!(rig.is_silent(), "{op:?}");
     }
 }

@@ -15,7 +15,7 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::mpsc;
 
 use self::state::State;
-use super::{Answer, Events, MemberId, Message, Node, Request, Store};
+use super::{Answer, Events, MemberId, Message, Node, NodeChange, Request, Store};
 use crate::base::Boxed;
 use crate::base::clock::Instant;
 use crate::base::error::SetupError;
@@ -184,7 +184,7 @@ impl super::engine::Driver for Driver {
 
     fn run(mut self: Box<Self>, events: Arc<dyn Events>) -> Boxed<'static, ()> {
         Box::pin(async move {
-            events.connected(Node::ONLY, false);
+            events.node_changed(Node::ONLY, NodeChange::Connected { again: false });
             while let Some((name, message)) = self.recv().await {
                 events.told(&name, message);
             }

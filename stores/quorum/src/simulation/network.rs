@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{Answer, Instant, MemberId, Message, Request};
+use auto_mutex_core::store::{Answer, Instant, MemberId, Message, NodeChange, Request};
 
 use super::world::{Event, MEMBERS, NODES, World};
 use crate::store::Input;
@@ -105,7 +105,10 @@ impl World {
                     return self.later(frozen, Event::Up { member, node });
                 }
                 self.members[member].links[node].down = false;
-                self.feed(member, Some(Input::Up(node)));
+                self.feed(
+                    member,
+                    Some(Input::Changed(node, NodeChange::Connected { again: true })),
+                );
             }
             Event::Cut { member, node } => self.cut(member, node),
         }
@@ -220,7 +223,10 @@ impl World {
             };
             self.feed(member, Some(Input::Answered(node, answer)));
         }
-        self.feed(member, Some(Input::Down(node, error)));
+        self.feed(
+            member,
+            Some(Input::Changed(node, NodeChange::Disconnected(error))),
+        );
         let back = self
             .now
             .after(Duration::from_micros(1000 + self.dice.below(600_000)));

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{
-    Address, Answer, Events, GrantBlock, Message, Name, Node, Request, Store as _,
+    Address, Answer, Events, Message, Name, Node, NodeChange, Request, Store as _,
 };
 
 use super::primary::Primary;
@@ -77,7 +77,8 @@ impl Redirector {
         if Code::of_error(&error) == Code::ClusterDown
             && !self.primary.refuses.swap(true, Ordering::AcqRel)
         {
-            self.events.disconnected(self.primary.node, error.clone());
+            let change = NodeChange::Disconnected(error.clone());
+            self.events.node_changed(self.primary.node, change);
             self.store.schedule(|work| work.refresh = true);
         }
         let name = error.is_disconnected().then(|| request.name.clone());
@@ -119,37 +120,32 @@ impl Events for Redirector {
         }
     }
 
-    fn connected(&self, _: Node, _: bool) {
-        self.primary.refuses.store(false, Ordering::Release);
-        self.primary.set_up(true);
-        self.store.schedule(|work| work.changed = true);
-        self.store.note_guarantees(self.primary.store.guarantees());
-        let again = self.primary.connects_again();
-        self.events.connected(self.primary.node, again);
-    }
-
-    fn disconnected(&self, _: Node, error: StoreError) {
-        // Otherwise it stays `NEW`: the node may or may not be reachable.
-        if self.primary.is_up() {
-            self.primary.set_up(false);
+    fn node_changed(&self, _: Node, mut change: NodeChange) {
+        match &mut change {
+            NodeChange::Connected { again } => {
+                self.primary.refuses.store(false, Ordering::Release);
+                self.primary.set_up(true);
+                self.store.schedule(|work| work.changed = true);
+                self.store.note_guarantees(self.primary.store.guarantees());
+                *again = self.primary.connects_again();
+            }
+            NodeChange::Disconnected(_) => {
+                // Otherwise it stays `NEW`: the node may or may not be reachable.
+                if self.primary.is_up() {
+                    self.primary.set_up(false);
+                }
+                self.store.schedule(|work| {
+                    work.changed = true;
+                    work.refresh = true;
+                });
+            }
+            NodeChange::StillDisconnected(_) if self.primary.is_new() => {
+                self.primary.set_up(false);
+                self.store.schedule(|work| work.changed = true);
+            }
+            _ => {}
         }
-        self.store.schedule(|work| {
-            work.changed = true;
-            work.refresh = true;
-        });
-        self.events.disconnected(self.primary.node, error);
-    }
-
-    fn closed(&self, _: Node, closing: Option<GrantBlock>) {
-        self.events.closed(self.primary.node, closing);
-    }
-
-    fn still_disconnected(&self, _: Node, error: StoreError) {
-        if self.primary.is_new() {
-            self.primary.set_up(false);
-            self.store.schedule(|work| work.changed = true);
-        }
-        self.events.still_disconnected(self.primary.node, error);
+        self.events.node_changed(self.primary.node, change);
     }
 }
 

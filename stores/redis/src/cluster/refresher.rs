@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use auto_mutex_core::store::{
-    Address, Backoff, Boxed, Driver, Events, Instant, Node, Store as _, Trouble, jittered, lock,
-    not_yet, tell,
+    Address, Backoff, Boxed, Driver, Events, Instant, Node, NodeChange, Store as _, Trouble,
+    jittered, lock, not_yet, tell,
 };
 use auto_mutex_core::{SetupError, StoreError};
 use tokio::task::JoinSet;
@@ -140,7 +140,7 @@ impl Refresher {
             // Now every name belongs to a node, whose driver has reported its state.
             if is_lost && !self.is_lost() {
                 is_lost = false;
-                events.gone(NOWHERE);
+                events.node_changed(NOWHERE, NodeChange::Gone);
             }
             if self.store.closed.load(Ordering::Acquire) {
                 break;
@@ -225,7 +225,10 @@ impl Refresher {
                 let is_lost = self.is_lost();
                 let text = self.warnings.failed(&error, is_lost);
                 if is_lost {
-                    events.still_disconnected(NOWHERE, StoreError::disconnected(text));
+                    events.node_changed(
+                        NOWHERE,
+                        NodeChange::StillDisconnected(StoreError::disconnected(text)),
+                    );
                 }
             }
         }
@@ -277,7 +280,7 @@ impl Refresher {
                 tracing::info!(%address, "a node of the lock store no longer serves any slot");
             });
             primary.store.cut();
-            events.gone(primary.node);
+            events.node_changed(primary.node, NodeChange::Gone);
         }
         for node in map.taken_over(&old) {
             self.ask_again(node, events);
@@ -289,7 +292,8 @@ impl Refresher {
         let map = self.store.map();
         let primary = map.primaries().iter().find(|primary| primary.node == node);
         if let Some(primary) = primary.filter(|primary| primary.is_up()) {
-            events.connected(node, primary.connects_again());
+            let again = primary.connects_again();
+            events.node_changed(node, NodeChange::Connected { again });
         }
     }
 }
@@ -301,7 +305,7 @@ impl Driver for Refresher {
 
     fn run(self: Box<Self>, events: Arc<dyn Events>) -> Boxed<'static, ()> {
         if self.is_lost() {
-            events.disconnected(NOWHERE, not_yet());
+            events.node_changed(NOWHERE, NodeChange::Disconnected(not_yet()));
         }
         Box::pin(self.drive(events))
     }

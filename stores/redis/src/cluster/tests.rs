@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{
-    Address, Answer, Driver, Events, GrantBlock, Lease, MemberId, Message, Mode, Name, Node, Op,
+    Address, Answer, Driver, Events, Lease, MemberId, Message, Mode, Name, Node, NodeChange, Op,
     Request, RequestId, Share, Store, StoreErrorKind, StoreOptions, Ticket, lock,
 };
 
@@ -29,10 +29,7 @@ impl Events for Answers {
     }
 
     fn told(&self, _: &Name, _: Message) {}
-    fn connected(&self, _: Node, _: bool) {}
-    fn disconnected(&self, _: Node, _: StoreError) {}
-    fn closed(&self, _: Node, _: Option<GrantBlock>) {}
-    fn still_disconnected(&self, _: Node, _: StoreError) {}
+    fn node_changed(&self, _: Node, _: NodeChange) {}
 }
 
 /// Makes a node without a server: submitted requests wait there, in order.

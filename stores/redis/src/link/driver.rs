@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use auto_mutex_core::store::{self, Backoff, Boxed, Events, Node, first, not_yet, tell};
+use auto_mutex_core::store::{
+    self, Backoff, Boxed, Events, Node, NodeChange, first, not_yet, tell,
+};
 use auto_mutex_core::{SetupError, StoreError};
 use tokio::time::sleep;
 
@@ -46,7 +48,7 @@ impl store::Driver for Driver {
 
     fn run(self: Box<Self>, events: Arc<dyn Events>) -> Boxed<'static, ()> {
         if self.ready.is_none() {
-            events.disconnected(Node::ONLY, not_yet());
+            events.node_changed(Node::ONLY, NodeChange::Disconnected(not_yet()));
         }
         Box::pin(self.drive(events))
     }
@@ -82,8 +84,8 @@ impl Driver {
         loop {
             let error = match serving.take() {
                 Some(ready) => {
-                    events.closed(Node::ONLY, ready.term.closing);
-                    events.connected(Node::ONLY, again);
+                    events.node_changed(Node::ONLY, NodeChange::Closed(ready.term.closing));
+                    events.node_changed(Node::ONLY, NodeChange::Connected { again });
                     let server = ready.server.clone();
                     let link = Link::new(pipeline, &*events, ready);
                     let Some(error) = link.serve(connector.route.replaced(&server)).await else {
@@ -96,7 +98,7 @@ impl Driver {
                     tell(move || {
                         tracing::warn!(address, error = %why, "the lock store is lost; reconnecting");
                     });
-                    events.disconnected(Node::ONLY, error.clone());
+                    events.node_changed(Node::ONLY, NodeChange::Disconnected(error.clone()));
                     error
                 }
                 None => not_yet(),
@@ -136,7 +138,7 @@ async fn reconnect(pipeline: &Pipeline, events: &dyn Events, was_connected: bool
                     let text = warnings.failed(&error, warns);
                     let error = StoreError::disconnected(text);
                     pipeline.still_disconnected(error.clone());
-                    events.still_disconnected(Node::ONLY, error);
+                    events.node_changed(Node::ONLY, NodeChange::StillDisconnected(error));
                 }
             }
             sleep(backoff.pause()).await;

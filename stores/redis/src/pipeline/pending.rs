@@ -3,7 +3,9 @@
 use std::collections::VecDeque;
 
 use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{Answer, Events, Node, Op, Reply, Request, StoreErrorKind, tell};
+use auto_mutex_core::store::{
+    Answer, Events, Node, NodeChange, Op, Reply, Request, StoreErrorKind, tell,
+};
 
 use crate::error::{self, Code};
 use crate::login::error::accepted;
@@ -103,7 +105,9 @@ impl<'a> Pending<'a> {
                 self.answer(second, &to_second);
             }
             Awaited::Term(key) => match self.pipeline.term_is(key, value) {
-                Ok(Some(closing)) => self.events.closed(Node::ONLY, Some(closing)),
+                Ok(Some(closing)) => self
+                    .events
+                    .node_changed(Node::ONLY, NodeChange::Closed(Some(closing))),
                 Ok(None) => {}
                 Err(error) => result = result.and(Err(error)),
             },

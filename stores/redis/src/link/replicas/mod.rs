@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{
-    Answer, Events, GrantBlock, Instant, LONGEST_LEASE, Message, Name, Node, Op, Replicas, Reply,
+    Answer, Events, Instant, LONGEST_LEASE, Message, Name, Node, NodeChange, Op, Replicas, Reply,
     StoreErrorKind, Ticket, TicketMap, first, lock,
 };
 use tokio::sync::mpsc::{self, UnboundedSender};
@@ -98,22 +98,11 @@ impl Events for Confirming {
         self.events.told(name, message);
     }
 
-    fn connected(&self, node: Node, again: bool) {
-        self.generation.fetch_add(1, Ordering::AcqRel);
-        self.events.connected(node, again);
-    }
-
-    fn disconnected(&self, node: Node, error: StoreError) {
-        self.generation.fetch_add(1, Ordering::AcqRel);
-        self.events.disconnected(node, error);
-    }
-
-    fn closed(&self, node: Node, closing: Option<GrantBlock>) {
-        self.events.closed(node, closing);
-    }
-
-    fn still_disconnected(&self, node: Node, error: StoreError) {
-        self.events.still_disconnected(node, error);
+    fn node_changed(&self, node: Node, change: NodeChange) {
+        if let NodeChange::Connected { .. } | NodeChange::Disconnected(_) = change {
+            self.generation.fetch_add(1, Ordering::AcqRel);
+        }
+        self.events.node_changed(node, change);
     }
 }
 

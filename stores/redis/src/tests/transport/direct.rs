@@ -84,17 +84,9 @@ impl Events for Asking {
         self.recorder.told(name, message);
     }
 
-    fn connected(&self, node: Node, again: bool) {
-        self.recorder.connected(node, again);
+    fn node_changed(&self, node: Node, change: NodeChange) {
+        self.recorder.node_changed(node, change);
     }
-
-    fn disconnected(&self, node: Node, error: StoreError) {
-        self.recorder.disconnected(node, error);
-    }
-
-    fn closed(&self, _: Node, _: Option<GrantBlock>) {}
-
-    fn still_disconnected(&self, _: Node, _error: StoreError) {}
 }
 
 #[tokio::test]

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{
-    Answer, Events, GrantBlock, MemberId, Message, Mode, Name, Node, Op, Reply, Request, RequestId,
+    Answer, Events, MemberId, Message, Mode, Name, Node, NodeChange, Op, Reply, Request, RequestId,
     Store as _, StoreErrorKind, Ticket,
 };
 use redis::Connection;
@@ -57,17 +57,13 @@ impl Events for Recorder {
         self.note(Event::Told(name.clone(), message));
     }
 
-    fn connected(&self, _: Node, again: bool) {
-        self.note(Event::Connected(again));
+    fn node_changed(&self, _: Node, change: NodeChange) {
+        match change {
+            NodeChange::Connected { again } => self.note(Event::Connected(again)),
+            NodeChange::Disconnected(error) => self.note(Event::Disconnected(error)),
+            _ => {}
+        }
     }
-
-    fn disconnected(&self, _: Node, error: StoreError) {
-        self.note(Event::Disconnected(error));
-    }
-
-    fn closed(&self, _: Node, _: Option<GrantBlock>) {}
-
-    fn still_disconnected(&self, _: Node, _error: StoreError) {}
 }
 
 /// A member with its connection, and all events that it got.
