@@ -14,9 +14,8 @@ use crate::base::clock::Instant;
 use crate::base::error::SetupError;
 use crate::base::wait::{self, DeferredWakes, Promise};
 use crate::config::Settings;
-use crate::member::NAP;
 use crate::member::exit;
-use crate::queue::Member;
+use crate::queue::{Member, NAP};
 use crate::store::{self, MemberId, Store};
 
 /// For the answers to the last releases of a process that ends. Its thread waits for a little longer.

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::client::Member;
 use super::ticket::{Ticket, TicketState};
 use super::waiter::Waiter;
 use crate::base::clock::Instant;
@@ -12,12 +13,9 @@ use crate::base::name::Name;
 use crate::base::sync::{Mutex, MutexGuard};
 use crate::base::wait::{DeferredWakes, Promise, lock};
 use crate::lease::Terms;
-use crate::member::ClientCore;
 use crate::observe::LockLabels;
 use crate::observer::Metric;
 use crate::store::{Answer, Op, Reply, Request, RequestId, Ticket as TicketId};
-
-pub(crate) type Member = ClientCore<LockQueue>;
 
 /// Keeps a client open: it ends when this value and the last guard are dropped.
 pub(crate) struct OpenClient(pub(crate) Arc<Member>);
@@ -106,7 +104,7 @@ pub(super) struct Transition<'a> {
 }
 
 impl LockQueue {
-    pub(super) fn of(name: Name, member: Arc<Member>) -> Arc<Self> {
+    pub(super) fn new(name: Name, member: Arc<Member>) -> Arc<Self> {
         Arc::new(Self {
             name,
             beat: member.settings().lease() / 3,

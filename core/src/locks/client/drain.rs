@@ -11,8 +11,8 @@ use crate::base::duration::{IntoDuration, argument};
 use crate::base::error::LockError;
 use crate::base::sync::atomic::{AtomicBool, Ordering};
 use crate::base::wait::{first, on_thread};
-use crate::member::HeldName;
 use crate::observe::HOLD;
+use crate::queue::HeldName;
 
 /// The result of [`Client::drain`]: how the client ended.
 ///

@@ -9,7 +9,6 @@ use crate::base::clock::by_hand;
 use crate::base::error::LockKind;
 use crate::config::Config;
 use crate::lease::Terms;
-use crate::member::NameQueue;
 use crate::queue::{Holds, Member, Patience, Requester};
 use crate::store::memory::MemoryStore;
 use crate::store::{Share, Ticket};

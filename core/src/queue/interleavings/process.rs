@@ -11,7 +11,6 @@ use super::witness::Witness;
 use crate::base::clock::{Instant, by_hand};
 use crate::base::name::Name;
 use crate::config::Config;
-use crate::member::NameQueue;
 use crate::queue::Member;
 use crate::store::engine::Driver as _;
 use crate::store::memory::{Driver, MemoryStore};

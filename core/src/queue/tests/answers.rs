@@ -5,7 +5,6 @@ use std::time::Duration;
 use super::{Rig, SECOND, TOKEN, grant, granted, lock, poll, queued};
 use crate::base::clock::Instant;
 use crate::base::error::{LockError, LockKind, StoreErrorKind};
-use crate::member::NameQueue;
 use crate::queue::send_log::SendLog;
 use crate::queue::{Patience, Want};
 use crate::store::{Cause, Events, GrantBlock, HolderRecord, Lease, NodeChange, Op, Reply, Share};

@@ -4,7 +4,6 @@ use super::{Rig, SECOND, granted};
 use crate::base::clock::Instant;
 use crate::base::clock::by_hand;
 use crate::base::error::{LockError, StoreErrorKind};
-use crate::member::NameQueue;
 use crate::queue::Want;
 use crate::store::{Op, Reply, Share};
 

@@ -8,20 +8,21 @@ use crate::base::clock::Instant;
 use crate::base::sync::Mutex;
 use crate::base::sync::atomic::{AtomicU64, Ordering};
 use crate::base::wait::lock;
+use crate::queue::lock_queue::LockQueue;
 
 /// After a suspend, the system's timers are late by its length. So the engine reads the clock at least this often.
 pub(crate) const NAP: Duration = Duration::from_secs(1);
 
 /// When the engine must run each queue next. Entries are never removed early: a queue that was armed again ignores
 /// them.
-pub(crate) struct Timers<Q> {
-    entries: Mutex<BTreeMap<(Instant, u64), Arc<Q>>>,
+pub(crate) struct Timers {
+    entries: Mutex<BTreeMap<(Instant, u64), Arc<LockQueue>>>,
     /// Distinguishes entries with the same time.
     count: AtomicU64,
     changed: Notify,
 }
 
-impl<Q> Default for Timers<Q> {
+impl Default for Timers {
     fn default() -> Self {
         Self {
             entries: Mutex::default(),
@@ -31,8 +32,8 @@ impl<Q> Default for Timers<Q> {
     }
 }
 
-impl<Q> Timers<Q> {
-    pub(crate) fn arm(&self, at: Instant, local: &Arc<Q>) {
+impl Timers {
+    pub(crate) fn arm(&self, at: Instant, local: &Arc<LockQueue>) {
         if at == Instant::NEVER {
             return;
         }
@@ -46,7 +47,7 @@ impl<Q> Timers<Q> {
         }
     }
 
-    pub(crate) fn pop(&self, now: Instant) -> Option<(Instant, Arc<Q>)> {
+    pub(crate) fn pop(&self, now: Instant) -> Option<(Instant, Arc<LockQueue>)> {
         let mut entries = lock(&self.entries);
         let entry = entries.first_entry().filter(|entry| entry.key().0 <= now)?;
         let ((at, _), local) = entry.remove_entry();

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{ClientCore, NameQueue};
+use super::Member;
 use crate::base::clock::Instant;
 use crate::base::error::{DeadlockHop, LockError};
 use crate::base::name::Name;
@@ -13,7 +13,7 @@ use crate::member::deadlock::{Probe, TaskWait, Todo};
 use crate::observe::ACQUIRE;
 use crate::store::{Answer, MemberId, Op, Reply, Request};
 
-impl<Q: NameQueue> ClientCore<Q> {
+impl Member {
     pub(crate) fn look_for_deadlock(&self, wait: &Arc<TaskWait>) {
         let after = self.settings.deadlock_after;
         let due = self.detector.add(wait, Instant::now(), after);
