@@ -188,7 +188,7 @@ impl Member {
     ) -> Result<T, LockError> {
         loop {
             self.check()?;
-            let local = self.register.get(name, self).ok_or(LockError::ShutDown)?;
+            let local = self.register.get(name, self)?;
             if let Some(result) = run(&local) {
                 return Ok(result);
             }
@@ -336,12 +336,12 @@ impl Member {
 
     pub(crate) fn abandon(&self) {
         self.phase.store(CLOSED, Ordering::Release);
-        for local in self.register.close() {
+        for local in self.register.take() {
             local.abandon();
         }
         self.timers.clear();
         self.timers.interrupt();
-        self.note_servers(self.links.all_gone());
+        self.note_servers(-self.links.all_gone());
     }
 
     /// The client was shut down, or its last clone was dropped and no lock is held.
@@ -425,28 +425,23 @@ impl Events for Member {
     }
 
     fn node_changed(&self, node: Node, change: NodeChange) {
-        match change {
-            NodeChange::Connected { again } => {
-                self.note_servers(self.links.up(node));
-                self.warn_later();
-                if again {
-                    for local in self.living_at(node) {
-                        local.step(|step| step.reconnected());
+        let (connected, again) = match change {
+            NodeChange::Connected { again } => (true, again),
+            _ => (false, false),
+        };
+        let lost = matches!(change, NodeChange::Disconnected(_));
+        self.note_servers(self.links.note(node, change));
+        if connected {
+            self.warn_later();
+        }
+        if again || lost {
+            for local in self.living_at(node) {
+                local.step(|step| {
+                    // Otherwise the store timeout of the waiters counts from now.
+                    if again {
+                        step.reconnected();
                     }
-                }
-            }
-            NodeChange::Disconnected(error) => {
-                self.note_servers(self.links.down(node, error));
-                // The store timeout of the waiters counts from now.
-                for local in self.living_at(node) {
-                    local.step(|_| {});
-                }
-            }
-            NodeChange::StillDisconnected(error) => self.links.still_down(node, error),
-            NodeChange::Closed(closing) => self.links.closed(node, closing),
-            NodeChange::Gone => {
-                self.note_servers(self.links.gone(node));
-                self.links.closed(node, None);
+                });
             }
         }
     }

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use super::Member;
+use crate::base::error::LockError;
 use crate::base::name::{Name, NameMap};
 use crate::base::sync::Mutex;
 use crate::base::wait::lock;
@@ -8,43 +9,38 @@ use crate::queue::lock_queue::LockQueue;
 
 const SHARDS: usize = 16;
 
-/// The names in use, in shards, so that threads rarely wait for each other. A closed shard is `None`.
-pub(crate) struct Registry([Mutex<Option<NameMap<Arc<LockQueue>>>>; SHARDS]);
-
-impl Default for Registry {
-    fn default() -> Self {
-        Self(std::array::from_fn(|_| {
-            Mutex::new(Some(NameMap::default()))
-        }))
-    }
-}
+/// The names in use, in shards, so that threads rarely wait for each other.
+#[derive(Default)]
+pub(crate) struct Registry([Mutex<NameMap<Arc<LockQueue>>>; SHARDS]);
 
 impl Registry {
-    fn shard(&self, name: &Name) -> &Mutex<Option<NameMap<Arc<LockQueue>>>> {
+    fn shard(&self, name: &Name) -> &Mutex<NameMap<Arc<LockQueue>>> {
         &self.0[(name.hashed() >> 32) as usize % SHARDS]
     }
 
     pub(crate) fn find(&self, name: &Name) -> Option<Arc<LockQueue>> {
-        lock(self.shard(name)).as_ref()?.get(name).cloned()
+        lock(self.shard(name)).get(name).cloned()
     }
 
-    /// `None` if the registry is closed.
-    pub(crate) fn get(&self, name: &Name, member: &Arc<Member>) -> Option<Arc<LockQueue>> {
-        let mut shard = lock(self.shard(name));
-        let names = shard.as_mut()?;
+    /// Fails if the client is closed: that is checked under the mutex, so that [`take`](Self::take) misses none.
+    pub(crate) fn get(
+        &self,
+        name: &Name,
+        member: &Arc<Member>,
+    ) -> Result<Arc<LockQueue>, LockError> {
+        let mut names = lock(self.shard(name));
         if let Some(local) = names.get(name) {
-            return Some(local.clone());
+            return Ok(local.clone());
         }
+        member.check()?;
         let local = LockQueue::new(name.clone(), member.clone());
         names.insert(name.clone(), local.clone());
-        Some(local)
+        Ok(local)
     }
 
     pub(crate) fn retire(&self, local: &LockQueue) {
-        let mut shard = lock(self.shard(local.name()));
-        if local.retire()
-            && let Some(names) = &mut *shard
-        {
+        let mut names = lock(self.shard(local.name()));
+        if local.retire() {
             names.remove(local.name());
         }
     }
@@ -53,14 +49,14 @@ impl Registry {
     pub(crate) fn all(&self) -> Vec<Arc<LockQueue>> {
         let mut all = Vec::new();
         for shard in &self.0 {
-            all.extend(lock(shard).iter().flat_map(|names| names.values().cloned()));
+            all.extend(lock(shard).values().cloned());
         }
         all
     }
 
-    /// Accepts none from now on.
-    pub(crate) fn close(&self) -> Vec<Arc<LockQueue>> {
-        let shards = self.0.iter().filter_map(|shard| lock(shard).take());
+    /// Of a client that is closed.
+    pub(crate) fn take(&self) -> Vec<Arc<LockQueue>> {
+        let shards = self.0.iter().map(|shard| std::mem::take(&mut *lock(shard)));
         shards.flat_map(NameMap::into_values).collect()
     }
 }

@@ -6,7 +6,6 @@ use tokio::sync::Notify;
 
 use crate::base::clock::Instant;
 use crate::base::sync::Mutex;
-use crate::base::sync::atomic::{AtomicU64, Ordering};
 use crate::base::wait::lock;
 use crate::queue::lock_queue::LockQueue;
 
@@ -15,21 +14,11 @@ pub(crate) const NAP: Duration = Duration::from_secs(1);
 
 /// When the engine must run each queue next. Entries are never removed early: a queue that was armed again ignores
 /// them.
+#[derive(Default)]
 pub(crate) struct Timers {
-    entries: Mutex<BTreeMap<(Instant, u64), Arc<LockQueue>>>,
-    /// Distinguishes entries with the same time.
-    count: AtomicU64,
+    /// By their times and the addresses of their queues.
+    entries: Mutex<BTreeMap<(Instant, usize), Arc<LockQueue>>>,
     changed: Notify,
-}
-
-impl Default for Timers {
-    fn default() -> Self {
-        Self {
-            entries: Mutex::default(),
-            count: AtomicU64::new(0),
-            changed: Notify::new(),
-        }
-    }
 }
 
 impl Timers {
@@ -37,7 +26,7 @@ impl Timers {
         if at == Instant::NEVER {
             return;
         }
-        let key = (at, self.count.fetch_add(1, Ordering::Relaxed));
+        let key = (at, Arc::as_ptr(local).addr());
         let mut entries = lock(&self.entries);
         let first = entries.first_key_value().is_none_or(|(key, _)| at < key.0);
         entries.insert(key, local.clone());
