@@ -124,14 +124,7 @@ impl Acquire {
     #[inline]
     pub(crate) fn blocking(mut self) -> Result<Arc<Hold>, LockError> {
         let Some(mut watch) = self.watch.take() else {
-            // If the lock was granted at once, no future is needed.
-            return match self.leave() {
-                Stage::Obtained(hold) => Ok(hold),
-                stage => {
-                    self.stage = stage;
-                    block_on(self)
-                }
-            };
+            return block_on(self);
         };
         // The span stays entered while the thread sleeps.
         let result = {
@@ -145,13 +138,15 @@ impl Acquire {
     /// A missed grant starts a new wait.
     fn advance(&mut self, cx: &mut Context<'_>) -> Poll<Result<Arc<Hold>, LockError>> {
         loop {
-            let result = match &self.stage {
-                Stage::Waiting(_, waiter, _) => ready!(waiter.promise.poll(cx)),
-                Stage::Obtained(hold) => Ok(hold.clone()),
-                Stage::Over => return Poll::Pending,
+            let Stage::Waiting(_, waiter, _) = &self.stage else {
+                return match self.leave() {
+                    Stage::Obtained(hold) => Poll::Ready(Ok(hold)),
+                    _ => Poll::Pending,
+                };
             };
+            let result = ready!(waiter.promise.poll(cx));
             let Stage::Waiting(queue, waiter, _) = self.leave() else {
-                return Poll::Ready(result);
+                return Poll::Pending;
             };
             match result {
                 Ok(hold) if !waiter.want.relies && !hold.is_valid() => {
@@ -181,7 +176,7 @@ impl Acquire {
         }
         self.misses = self.misses.checked_sub(1).ok_or(lost)?;
         // The grant counts the attempts of the requests before, too.
-        let attempts = hold.grant().attempts.saturating_sub(waiter.want.attempts);
+        let attempts = hold.grant.attempts.saturating_sub(waiter.want.attempts);
         let mut want = waiter.again(attempts, Instant::now());
         let mut next = Self::enter(queue.member(), queue.name(), &mut want)?;
         self.stage = next.leave();

@@ -37,11 +37,14 @@ impl Transition<'_> {
         match &ticket.state {
             TicketState::Attempting(attempt) if tries => {
                 let attempt = attempt.clone();
-                self.answer_attempt(index, &attempt, lease, result);
+                match result {
+                    Ok(reply) => self.answer_attempt(index, &attempt, lease, reply),
+                    Err(error) => self.request_failed(index, error),
+                }
             }
             TicketState::Waiting(_) if !tries => match result {
                 Ok(reply) => self.answer_waiting(index, lease, reply),
-                Err(error) => self.waiting_failed(index, error),
+                Err(error) => self.request_failed(index, error),
             },
             // Messages may overtake replies: an answer to a request from before the grant does not concern the hold.
             TicketState::Held(held) if !tries && lease.counter > held.granted => {
@@ -89,10 +92,6 @@ impl Transition<'_> {
         match reply {
             Reply::Granted { token, signal } => {
                 let granted = ticket.granted(lease, token, signal);
-                ticket.log.executed(lease.counter);
-                if self.now >= granted.valid {
-                    return self.granted_too_late(index);
-                }
                 self.granted(index, &granted);
             }
             Reply::Queued {
@@ -128,31 +127,33 @@ impl Transition<'_> {
         }
     }
 
-    fn waiting_failed(&mut self, index: usize, error: StoreError) {
-        let is_queued = self.state.tickets[index].is_queued();
+    /// A ticket that waits or is being attempted.
+    fn request_failed(&mut self, index: usize, error: StoreError) {
+        let ticket = &mut self.state.tickets[index];
+        let is_waiting = ticket.waiting().is_some();
         match error.kind() {
             // Sent again after the reconnect. `due` ends the wait when the store timeout is over.
             StoreErrorKind::Disconnected => {}
-            StoreErrorKind::Busy => self.retry(index, error),
-            // The ticket has a place in the queue, so the waiter need not fail.
-            StoreErrorKind::Refused if is_queued => self.retry(index, error),
+            // If the ticket has a place in the queue, its waiter need not fail.
+            kind if kind == StoreErrorKind::Busy
+                || kind == StoreErrorKind::Refused && ticket.is_queued() =>
+            {
+                ticket.trouble = Some(error);
+                ticket.again = self.now.after(RETRY);
+            }
             // Every other request would fail the same way.
-            StoreErrorKind::Foreign | StoreErrorKind::Forbidden => {
+            StoreErrorKind::Foreign | StoreErrorKind::Forbidden if is_waiting => {
                 self.withdraw(index);
                 self.fail(&self.lock_error(error), |_| true);
             }
             // Other tickets may have places, or may reach a server that has memory again.
-            _ => {
-                self.refuse(index, self.lock_error(error));
-                self.withdraw(index);
-            }
+            _ => self.fail_ticket(index, self.lock_error(error)),
         }
     }
 
-    pub(super) fn retry(&mut self, index: usize, error: StoreError) {
-        let ticket = &mut self.state.tickets[index];
-        ticket.trouble = Some(error);
-        ticket.again = self.now.after(RETRY);
+    pub(super) fn fail_ticket(&mut self, index: usize, error: LockError) {
+        self.refuse(index, error);
+        self.withdraw(index);
     }
 
     /// A waiter that relies on its place fails, because it may have missed a signal.
@@ -180,7 +181,7 @@ impl Transition<'_> {
         match result {
             // If the token differs, the store passed the lock on, and granted this ticket again later.
             Ok(Reply::Granted { token, .. })
-                if token == held.hold.grant().token / TOKENS_OF_A_GRANT =>
+                if token == held.hold.grant.token / TOKENS_OF_A_GRANT =>
             {
                 if let Some(sent) = ticket.log.at(lease.counter) {
                     held.hold.renewed(sent.validity(lease.hold));
@@ -236,7 +237,7 @@ impl Transition<'_> {
                     lease: hold,
                     signal: signal.clone(),
                 };
-                self.told_grant(index, &granted);
+                self.granted(index, &granted);
             }
             (TicketState::Waiting(_), Message::Ask { .. }) => self.send(index),
             (TicketState::Waiting(_), Message::Near { .. }) => {

@@ -98,9 +98,7 @@ impl Transition<'_> {
             }
             TicketState::Attempting(attempt) if self.is_late(ticket, attempt) => {
                 let error = self.unavailable(self.silence(ticket.trouble.as_ref()));
-                let waiter = attempt.waiter.clone();
-                self.withdraw(index);
-                waiter.fail(error, self.wakes);
+                self.fail_ticket(index, error);
             }
             _ if ticket.again <= self.now => {
                 if ticket.is_resting() {

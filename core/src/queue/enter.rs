@@ -227,15 +227,15 @@ impl HeldLock for Hold {
     }
 
     fn is_at(&self, engine: &dyn Engine) -> bool {
-        self.local().is_at(engine)
+        self.queue.is_at(engine)
     }
 
     fn ticket(&self) -> TicketId {
-        self.grant().ticket
+        self.grant.ticket
     }
 
     fn view(&self) -> Option<WaitingHold> {
-        let grant = self.grant();
+        let grant = &self.grant;
         self.is_valid().then(|| WaitingHold {
             ticket: grant.ticket,
             token: grant.token,

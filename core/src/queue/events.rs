@@ -73,7 +73,7 @@ impl LockQueue {
         let named = held.map(|held| HeldName {
             name: self.name().clone(),
             meta: held.hold.want().meta.clone(),
-            held: held.hold.since().until(now),
+            held: held.hold.since.until(now),
             taken_by: held.hold.taken(),
         });
         named.collect()

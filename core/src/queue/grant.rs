@@ -10,7 +10,6 @@ use super::hold::Hold;
 use super::lock_queue::Transition;
 use super::ticket::{Granted, Held, TicketState, Waiting};
 use super::waiter::Waiter;
-use super::warnings::Warned;
 use crate::base::clock::Instant;
 use crate::observe::spans_are_on;
 use crate::observer::Metric;
@@ -44,15 +43,35 @@ pub(crate) struct Grant {
 }
 
 impl Transition<'_> {
-    /// Delivers the grant to the ticket's waiter, or to the first other one that the ticket may serve.
+    /// A grant has arrived: in a reply, or in a message during another client's operation. Delivers it to the ticket's
+    /// waiter, or to the first other one that the ticket may serve.
     pub(super) fn granted(&mut self, index: usize, granted: &Granted) {
-        let ticket = &self.state.tickets[index];
-        let (id, attempts) = (ticket.log.id, ticket.log.count());
+        let closing = self.closing();
+        let closed = closing.is_some_and(|closing| self.now < closing.until);
+        let ticket = &mut self.state.tickets[index];
+        let attempt = ticket.attempting().map(|attempt| attempt.number);
+        let waiting = ticket.waiting();
+        let plausible = waiting.is_some_and(|waiting| is_plausible(waiting, granted));
+        let too_late = self.now >= granted.valid;
+        if granted.provisional && (too_late || closed || !plausible) {
+            // Too late to be proved valid, or a correct store would not send it now. So a touch asks the store.
+            ticket.again = Instant::NEVER;
+            let op = ticket.touch_waiting(self.now, self.queue.lease());
+            return self.submit(op);
+        }
+        ticket.log.executed(granted.counter);
+        if too_late {
+            return self.granted_too_late(index);
+        }
+        let (id, attempts) = (ticket.log.id, attempt.unwrap_or(ticket.log.count()));
         while let Some(index) = self.state.find(id)
             && let Some(waiter) = self.take_waiter_of(index)
         {
             if self.deliver(id, &waiter, granted, attempts) {
                 return;
+            }
+            if attempt.is_some() {
+                break;
             }
         }
         self.withdraw_by_id(id);
@@ -63,7 +82,7 @@ impl Transition<'_> {
         self.now.after(CLAIM_WITHIN.min(self.now.until(valid) / 4))
     }
 
-    pub(super) fn deliver(
+    fn deliver(
         &mut self,
         id: TicketId,
         waiter: &Arc<Waiter>,
@@ -73,6 +92,7 @@ impl Transition<'_> {
         let want = &waiter.want;
         let ticket = self.state.find(id).map(|index| &self.state.tickets[index]);
         let holder = ticket.and_then(|ticket| ticket.waiting()?.holder.as_ref());
+        let adopts = ticket.and_then(|ticket| ticket.attempting()?.adopts);
         let behind = holder.filter(|_| spans_are_on());
         let lasts = |expire| expire <= granted.lease;
         let grant = Grant {
@@ -106,9 +126,9 @@ impl Transition<'_> {
                 granted: granted.counter,
                 since: self.now,
                 leased: self.now.after(ticket.lease),
-                warned: Warned::default(),
                 handed: 0,
-                owned: !want.share.owner.is_empty(),
+                // An adopted hold may have an owner in the store.
+                owned: !want.share.owner.is_empty() || adopts.is_some(),
                 forced: false,
                 bounds: Vec::new(),
             });
@@ -124,35 +144,16 @@ impl Transition<'_> {
         (!has_left).then_some(hold)
     }
 
-    /// During another client's operation, the store has granted the waiting ticket at `index`.
-    pub(super) fn told_grant(&mut self, index: usize, granted: &Granted) {
-        let closing = self.closing();
-        let closed = closing.is_some_and(|closing| self.now < closing.until);
-        let ticket = &mut self.state.tickets[index];
-        let waiting = ticket.waiting();
-        let plausible = waiting.is_some_and(|waiting| is_plausible(waiting, granted));
-        if self.now >= granted.valid || closed || !plausible {
-            // Too late to be proved valid, or a correct store would not send it now. So a touch asks the store.
-            ticket.again = Instant::NEVER;
-            let op = ticket.touch_waiting(self.now, self.queue.lease());
-            return self.submit(op);
+    /// An attempt fails at once.
+    fn granted_too_late(&mut self, index: usize) {
+        if let Some(waiting) = self.state.tickets[index].waiting_mut() {
+            waiting.queued = true;
+            waiting.stale += 1;
+            if waiting.stale < STALE {
+                return self.send(index);
+            }
         }
-        ticket.log.executed(granted.counter);
-        self.granted(index, granted);
-    }
-
-    pub(super) fn granted_too_late(&mut self, index: usize) {
-        let Some(waiting) = self.state.tickets[index].waiting_mut() else {
-            return;
-        };
-        waiting.queued = true;
-        waiting.stale += 1;
-        if waiting.stale >= STALE {
-            self.refuse(index, self.too_slow());
-            self.withdraw(index);
-        } else {
-            self.send(index);
-        }
+        self.fail_ticket(index, self.too_slow());
     }
 
     /// The caller must have a guard of its own. Otherwise the last guard could be dropped before all waiters are
@@ -166,9 +167,8 @@ impl Transition<'_> {
         let (mut others, rest) = waiters.partition::<VecDeque<_>, _>(|waiter| same(waiter));
         self.state.waiters = rest;
         // The attempt whose grant is `hold` stays.
-        let attempts = self.withdraw_attempts(|ticket, waiter| {
-            ticket.log.id != hold.grant().ticket && same(waiter)
-        });
+        let attempts = self
+            .withdraw_attempts(|ticket, waiter| ticket.log.id != hold.grant.ticket && same(waiter));
         others.extend(attempts);
         for waiter in others {
             if hold.share() && !waiter.obtain(hold.clone(), self.wakes) {
@@ -188,7 +188,7 @@ impl Transition<'_> {
         if !self.may_hand_on(held, before) {
             return false;
         }
-        let last = before.grant();
+        let last = &before.grant;
         while let Some(waiter) = self.take_next_of(before) {
             let grant = Grant {
                 ticket: id,
@@ -215,7 +215,6 @@ impl Transition<'_> {
                 }
                 if let Some(held) = ticket.held_mut() {
                     held.hold = hold;
-                    held.warned = Warned::default();
                     held.handed = number;
                     held.bounds.clear();
                 }
@@ -230,7 +229,7 @@ impl Transition<'_> {
         held.handed < times
             && self.now < held.since.after(time)
             && self.now.after(SHORTEST) < before.valid()
-            && before.grant().signal.is_none()
+            && before.grant.signal.is_none()
             && before.given_back().is_none()
             && !held.owned
     }

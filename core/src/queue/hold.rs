@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::grant::Grant;
 use super::lock_queue::LockQueue;
 use super::waiter::{Waiter, Want};
+use super::warnings::Warned;
 use crate::base::clock::{Instant, drift};
 use crate::base::error::{LockError, LossCause};
 use crate::base::name::Name;
@@ -30,11 +31,12 @@ const OVER: u8 = 2;
 
 /// One grant of a name to this process. The guards share it with the queue of its name, which renews its lease.
 pub(crate) struct Hold {
-    queue: Arc<LockQueue>,
+    pub(crate) queue: Arc<LockQueue>,
     /// Whose request was granted. Its promise no longer has this hold when the caller has it.
     waiter: Arc<Waiter>,
-    grant: Grant,
-    since: Instant,
+    pub(crate) grant: Grant,
+    pub(crate) since: Instant,
+    pub(super) warned: Warned,
     valid: AtomicU64,
     /// Of the holder, with `expire`.
     expires: AtomicU64,
@@ -65,6 +67,7 @@ impl Hold {
             queue,
             waiter,
             since: now,
+            warned: Warned::default(),
             valid: AtomicU64::new(grant.valid.as_nanos()),
             units: AtomicU32::new(units),
             grant,
@@ -123,10 +126,6 @@ impl Hold {
         }
     }
 
-    pub(crate) fn local(&self) -> &Arc<LockQueue> {
-        &self.queue
-    }
-
     /// The hold, as the lock order sees it.
     #[inline]
     pub(crate) fn in_order(&self) -> Taken<'_> {
@@ -165,10 +164,6 @@ impl Hold {
 
     pub(crate) fn waited(&self) -> Duration {
         self.waiter.waited(self.since)
-    }
-
-    pub(crate) fn grant(&self) -> &Grant {
-        &self.grant
     }
 
     pub(crate) fn units(&self) -> u32 {
@@ -334,10 +329,6 @@ impl Hold {
             true => Poll::Ready(()),
             false => Poll::Pending,
         }
-    }
-
-    pub(crate) fn since(&self) -> Instant {
-        self.since
     }
 
     pub(crate) fn held(&self) -> Duration {

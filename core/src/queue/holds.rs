@@ -48,7 +48,7 @@ impl Holds {
     }
 
     pub(crate) fn token(&self) -> u64 {
-        let tokens = self.all().iter().map(|hold| hold.grant().token);
+        let tokens = self.all().iter().map(|hold| hold.grant.token);
         tokens.max().unwrap_or(0)
     }
 

@@ -30,7 +30,7 @@ impl Hold {
 
     /// Returns `false` if the hold had been released or lost before, and nobody answers the promise.
     fn leave(self: &Arc<Self>, returns: bool, confirm: Option<(Duration, &Confirmed)>) -> bool {
-        let left = self.local().step(|step| {
+        let left = self.queue.step(|step| {
             let valid = self.end(step.now, step.wakes);
             let pending = confirm.map(|(time, promise)| Pending {
                 counter: 0,
@@ -46,12 +46,12 @@ impl Hold {
     /// The result is the number of units that are free afterwards. If this process hands the lock on, it is known at
     /// once.
     pub(crate) fn unlock(self: &Arc<Self>) -> Confirmed {
-        self.leave_confirmed(false, self.local().store_timeout())
+        self.leave_confirmed(false, self.queue.store_timeout())
     }
 
     /// The promise completes within a [`moment`](LockQueue::moment).
     pub(crate) fn give_back_confirmed(self: &Arc<Self>) -> Confirmed {
-        self.leave_confirmed(true, self.local().moment())
+        self.leave_confirmed(true, self.queue.moment())
     }
 
     fn leave_confirmed(self: &Arc<Self>, returns: bool, limit: Duration) -> Confirmed {
@@ -64,7 +64,7 @@ impl Hold {
 
     /// Keeps the hold in the store, so that another client can adopt it. Returns `false` if the hold has already ended.
     pub(crate) fn export(self: &Arc<Self>) -> bool {
-        let over = self.local().step(|step| {
+        let over = self.queue.step(|step| {
             let index = step.find_hold(self)?;
             let ended = self.end(step.now, step.wakes);
             if ended {
@@ -78,7 +78,7 @@ impl Hold {
 
     /// Asks the store to renew the lease now. `None` if the hold is lost or released, like in the next functions.
     pub(crate) fn renew(self: &Arc<Self>) -> Option<Confirmed> {
-        self.local().step(|step| {
+        self.queue.step(|step| {
             let index = step.find_hold(self)?;
             step.send(index);
             let deadline = step.now.after(step.queue.store_timeout());
@@ -104,19 +104,19 @@ impl Hold {
         let now = Instant::now();
         self.expire_after(terms.expire, now);
         self.keep(terms.at_least, now);
-        let (expires, renewal) = (self.expires(), self.local().next_renewal_after(now));
+        let (expires, renewal) = (self.expires(), self.queue.next_renewal_after(now));
         if self.valid() < renewal.min(expires) {
             // The lease was requested only up to the old `expire`: the store must extend it before the next renewal.
             self.renew();
         } else if expires < renewal {
             // An empty transition makes the engine run at the end of the hold, to report the loss.
-            self.local().step(|_| {});
+            self.queue.step(|_| {});
         }
     }
 
     /// Makes the engine wake the listeners also when one of `bounds` ends.
     pub(crate) fn watch(self: &Arc<Self>, bounds: &Bounds) {
-        self.local().step(|step| {
+        self.queue.step(|step| {
             let index = step.find_hold(self)?;
             let watched = &mut step.state.tickets[index].held_mut()?.bounds;
             watched.retain(|known| known.strong_count() > 0);
@@ -173,10 +173,10 @@ impl Transition<'_> {
             return false;
         };
         // The store may have granted the ticket again since, with another signal, which was not used.
-        let used = valid && !returns && hold.grant().signal.is_some();
+        let used = valid && !returns && hold.grant.signal.is_some();
         let leaving = Leaving {
             held: valid,
-            used: used.then(|| hold.grant().token / TOKENS_OF_A_GRANT),
+            used: used.then(|| hold.grant.token / TOKENS_OF_A_GRANT),
             ..self.unused(park_until)
         };
         let ticket = &mut self.state.tickets[index];

@@ -7,7 +7,6 @@ use std::time::Duration;
 use super::hold::Hold;
 use super::send_log::SendLog;
 use super::waiter::Waiter;
-use super::warnings::Warned;
 use crate::base::clock::Instant;
 use crate::base::error::{LockError, StoreError};
 use crate::base::wait::{DeferredWakes, Promise};
@@ -77,7 +76,6 @@ pub(super) struct Held {
     /// The latest end of all leases that were asked for. No later request asks for an earlier end, because answers in
     /// flight and the next holder in this process rely on this one.
     pub(super) leased: Instant,
-    pub(super) warned: Warned,
     /// The number of local handoffs.
     pub(super) handed: u32,
     pub(super) owned: bool,

@@ -41,8 +41,8 @@ impl Transition<'_> {
     }
 
     pub(super) fn slow_holder(&self, held: &Held) -> Option<Instant> {
-        let next = held.warned.next(self.slow()?);
-        Some(held.hold.since().after(next))
+        let next = held.hold.warned.next(self.slow()?);
+        Some(held.hold.since.after(next))
     }
 
     pub(super) fn warn_of_slow(&mut self) {
@@ -52,13 +52,13 @@ impl Transition<'_> {
         self.warn_of_waiters(slow);
         for held in self.state.tickets.iter().filter_map(Ticket::held) {
             let hold = &held.hold;
-            let long = hold.since().until(self.now);
-            if !held.warned.is_due(long, slow) {
+            let long = hold.since.until(self.now);
+            if !hold.warned.is_due(long, slow) {
                 continue;
             }
             let name = self.queue.name().clone();
             let (meta, waiters) = (hold.want().meta.clone(), self.state.waiters.len());
-            let (token, left) = (hold.grant().token, hold.expires_in(self.now));
+            let (token, left) = (hold.grant.token, hold.expires_in(self.now));
             self.wakes.report(move || {
                 let holder = CallerPlace(&meta);
                 let expires_in = (left < Duration::MAX).then_some(left);
@@ -166,7 +166,7 @@ impl Transition<'_> {
             return;
         };
         // Warns once for each hold.
-        let token = hold.grant().token;
+        let token = hold.grant.token;
         if std::mem::replace(&mut self.state.warned_of, token) != token {
             let (name, meta) = (self.queue.name().clone(), waiter.want.meta.clone());
             self.wakes.report(move || {

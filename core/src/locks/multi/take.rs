@@ -264,7 +264,7 @@ impl<'a> Call<'a> {
         }
         let acquire = self.enter(index, patience)?;
         let hold = acquire.await.map_err(|error| self.of_call(error))?;
-        let attempts = hold.grant().attempts;
+        let attempts = hold.grant.attempts;
         self.attempts = self.attempts.saturating_add(attempts);
         self.retried = self.retried.saturating_add(attempts);
         self.slots[index] = Slot::Own(Holding::unused(hold));

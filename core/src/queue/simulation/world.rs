@@ -155,7 +155,7 @@ impl World {
             match acquire.as_mut().poll(&mut cx) {
                 Poll::Pending => self.nodes[index].waiting.push((before, acquire)),
                 Poll::Ready(Ok(hold)) => {
-                    let token = hold.grant().token;
+                    let token = hold.grant.token;
                     self.note(format!("{index} obtains {token}"));
                     if hold.is_valid() {
                         self.obtained(&hold, before);
@@ -183,7 +183,7 @@ impl World {
     /// Records that a caller certainly has `hold`. `before` is the greatest token at the time when the caller asked for
     /// the lock.
     fn obtained(&mut self, hold: &Hold, before: u64) {
-        let token = hold.grant().token;
+        let token = hold.grant.token;
         let handed = token % 1024;
         assert!(handed <= u64::from(self.handoff.0), "handed on too often");
         // If several callers get the lock at the same time, a later grant may be noticed first.
@@ -240,7 +240,7 @@ impl World {
                     let expire = Duration::from_millis(self.dice.roll(8000) as u64 + 10);
                     self.note(format!(
                         "{index} refreshes {} for {expire:?}",
-                        hold.grant().token
+                        hold.grant.token
                     ));
                     hold.refresh(expire)
                 };
@@ -289,7 +289,7 @@ impl World {
 
     /// Releases the hold, or unlocks it and waits for the store's answer.
     fn release(&mut self, index: usize, hold: &Arc<Hold>) {
-        self.note(format!("{index} releases {}", hold.grant().token));
+        self.note(format!("{index} releases {}", hold.grant.token));
         let held = hold.is_valid();
         if held {
             // Durations are sent in whole milliseconds.

@@ -372,7 +372,7 @@ fn a_release_that_fails_is_sent_again_soon() {
         let again = rig.next();
         assert!(matches!(again.op, Op::Release { .. }), "{again:?}");
         rig.answer(again, Reply::Released { free: 1 });
-        assert!(hold.local().is_over(Instant::START));
+        assert!(hold.queue.is_over(Instant::START));
     }
 }
 

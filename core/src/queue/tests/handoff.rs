@@ -38,8 +38,8 @@ fn the_next_waiter_gets_the_ticket_without_a_word_to_the_store() {
     first.release();
     let second = poll(&mut second).expect("handed on").unwrap();
     assert!(poll(&mut third).is_none(), "one after another");
-    assert_eq!(second.grant().token, TOKEN * 1024 + 1);
-    assert_eq!(second.grant().ticket, first.grant().ticket);
+    assert_eq!(second.grant.token, TOKEN * 1024 + 1);
+    assert_eq!(second.grant.ticket, first.grant.ticket);
     assert!(second.is_valid() && !first.is_valid());
     assert!(rig.is_silent());
     // A second release by the former holder does not end the new holder's hold.
@@ -210,7 +210,7 @@ fn an_unlock_hands_on_and_says_at_once_that_the_lock_was_held() {
     rig.answer(rig.next(), queued());
     let unlocked = first.unlock();
     let second = poll(&mut second).expect("handed on").unwrap();
-    assert_eq!(second.grant().token, TOKEN * 1024 + 1);
+    assert_eq!(second.grant.token, TOKEN * 1024 + 1);
     assert_eq!(unlocked.blocking_wait().unwrap(), Some(0));
     assert!(rig.is_silent());
     // A second unlock of the same hold reports that the hold is over.
@@ -382,7 +382,7 @@ fn the_ticket_that_nobody_wants_leaves_before_the_one_that_holds() {
     drop(gives_up);
     assert!(rig.is_silent(), "it keeps the place of this process");
     hold.release();
-    for ticket in [waiting, hold.grant().ticket] {
+    for ticket in [waiting, hold.grant.ticket] {
         let release = rig.next();
         assert!(
             matches!(release.op, Op::Release { ticket: it, .. } if it == ticket),

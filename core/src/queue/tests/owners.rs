@@ -29,7 +29,7 @@ fn the_same_owner_enters_what_it_holds_and_another_one_waits() {
     for other in [owned("b"), Rig::want()] {
         assert!(poll(&mut rig.enter(&other)).is_none());
     }
-    let local = hold.local();
+    let local = hold.queue.clone();
     assert!(local.held_by(&owner("a")).is_some());
     assert!(local.held_by(&owner("b")).is_none());
     // A hold that is over belongs to no owner.
@@ -119,7 +119,7 @@ fn who_still_waits_for_an_answer_when_the_engine_ends_is_told() {
     rig.member.abandon();
     assert!(matches!(unlocked.blocking_wait(), Err(LockError::ShutDown)));
     assert!(matches!(poll(&mut waits), Some(Err(LockError::ShutDown))));
-    assert!(hold.local().enter(&Rig::want()).is_none(), "out of use");
+    assert!(hold.queue.enter(&Rig::want()).is_none(), "out of use");
 }
 
 #[test]

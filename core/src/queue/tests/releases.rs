@@ -49,7 +49,7 @@ fn a_shutdown_does_not_wait_for_a_foreign_key_to_go() {
     hold.release();
     rig.member.start_closing();
     rig.fail(rig.next(), StoreErrorKind::Foreign);
-    assert!(hold.local().is_over(Instant::START));
+    assert!(hold.queue.is_over(Instant::START));
 }
 
 #[test]
@@ -81,5 +81,5 @@ fn the_store_is_told_what_is_given_back() {
     hold.release();
     rig.answer(rig.next(), Reply::Released { free: 5 });
     assert!(hold.downgrade(1).is_none());
-    assert!(hold.local().is_over(Instant::START));
+    assert!(hold.queue.is_over(Instant::START));
 }
