@@ -91,7 +91,7 @@ impl Transition<'_> {
         let ticket = &mut self.state.tickets[index];
         match reply {
             Reply::Granted { token, signal } => {
-                let granted = ticket.granted(lease, token, signal);
+                let granted = ticket.granted(lease.counter, lease.hold, token, signal);
                 self.granted(index, &granted);
             }
             Reply::Queued {
@@ -230,12 +230,8 @@ impl Transition<'_> {
                 },
             ) => {
                 let granted = Granted {
-                    token,
-                    counter,
-                    valid: ticket.log.validity(counter, hold.min(ticket.lease)),
                     provisional: true,
-                    lease: hold,
-                    signal: signal.clone(),
+                    ..ticket.granted(counter, hold, token, signal.clone())
                 };
                 self.granted(index, &granted);
             }

@@ -23,7 +23,7 @@ impl Transition<'_> {
         let waiter = &attempt.waiter;
         match reply {
             Reply::Granted { token, signal } => {
-                let granted = ticket.granted(lease, token, signal);
+                let granted = ticket.granted(lease.counter, lease.hold, token, signal);
                 self.granted(index, &granted);
             }
             // To an adoption, only while the store grants nothing. By then the old lease will have ended, so the next
@@ -100,14 +100,12 @@ impl Transition<'_> {
         self.begin(lease, TicketState::Attempting(attempt));
     }
 
-    pub(super) fn attempt_ends(&self, since: Instant, attempt: &Attempting) -> Instant {
+    /// When the attempt fails for want of an answer.
+    pub(super) fn attempt_ends(&self, ticket: &Ticket) -> Option<Instant> {
+        let attempt = ticket.attempting().filter(|_| !ticket.is_resting())?;
         let store_timeout = self.queue.store_timeout();
         let silence = attempt.waiter.want.patience.silence();
         let silence = store_timeout.min(silence.unwrap_or(store_timeout).max(BRIEF));
-        since.after(silence).max(self.state.spared)
-    }
-
-    pub(super) fn is_late(&self, ticket: &Ticket, attempt: &Attempting) -> bool {
-        !ticket.is_resting() && self.attempt_ends(ticket.log.since, attempt) <= self.now
+        Some(ticket.log.since.after(silence).max(self.state.spared))
     }
 }

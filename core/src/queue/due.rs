@@ -4,7 +4,7 @@ use std::sync::Weak;
 use std::time::Duration;
 
 use super::lock_queue::Transition;
-use super::ticket::{Pending, Ticket, TicketState, Waiting};
+use super::ticket::{Pending, Ticket, Waiting};
 use super::waiter::Waiter;
 use crate::base::clock::Instant;
 use crate::base::error::{LockError, LossCause, StoreError};
@@ -28,7 +28,21 @@ impl Transition<'_> {
         let mut at = |when: Instant| due = due.min(when);
         for ticket in &state.tickets {
             at(ticket.again);
-            self.add_deadlines(ticket, &mut at);
+            if let Some(ends) = self.attempt_ends(ticket) {
+                at(ends);
+            }
+            if let Some(held) = ticket.held() {
+                at(held.hold.deadline());
+                if let Some(warning) = self.slow_holder(held) {
+                    at(warning);
+                }
+                for bound in held.bounds.iter().filter_map(Weak::upgrade) {
+                    at(bound.expires());
+                }
+            }
+            for pending in &ticket.pending {
+                at(pending.deadline.max(state.spared));
+            }
         }
         let warning = self.first_slow_waiter();
         let times = [state.first_deadline, state.look_at_workers, warning];
@@ -39,36 +53,12 @@ impl Transition<'_> {
         {
             let store_timeout = self.queue.store_timeout();
             let ends = first.started.max(since).after(store_timeout);
-            at(ends.max(self.state.spared));
+            at(ends.max(state.spared));
         }
         for query in &state.queries {
-            at(query.ends(self.state.spared).min(query.again));
+            at(query.ends(state.spared).min(query.again));
         }
         due
-    }
-
-    fn add_deadlines(&self, ticket: &Ticket, at: &mut impl FnMut(Instant)) {
-        match &ticket.state {
-            TicketState::Waiting(_) => {}
-            TicketState::Attempting(attempt) => {
-                if !ticket.is_resting() {
-                    at(self.attempt_ends(ticket.log.since, attempt));
-                }
-            }
-            TicketState::Held(held) => {
-                at(held.hold.deadline());
-                if let Some(warning) = self.slow_holder(held) {
-                    at(warning);
-                }
-                for bound in held.bounds.iter().filter_map(Weak::upgrade) {
-                    at(bound.expires());
-                }
-            }
-            TicketState::Leaving(_) => {}
-        }
-        for pending in &ticket.pending {
-            at(pending.deadline.max(self.state.spared));
-        }
     }
 
     pub(super) fn spare(&mut self) {
@@ -90,23 +80,18 @@ impl Transition<'_> {
     }
 
     fn due_ticket(&mut self, index: usize) {
-        let ticket = &self.state.tickets[index];
-        match &ticket.state {
+        let (ticket, now) = (&self.state.tickets[index], self.now);
+        if ticket.held().is_some_and(|held| held.hold.is_lost()) {
             // The hold has already marked itself as lost, with the true cause.
-            TicketState::Held(held) if held.hold.is_lost() => {
-                self.lose(index, LossCause::NotRenewed);
+            self.lose(index, LossCause::NotRenewed);
+        } else if self.attempt_ends(ticket).is_some_and(|ends| ends <= now) {
+            let error = self.unavailable(self.silence(ticket.trouble.as_ref()));
+            self.fail_ticket(index, error);
+        } else if ticket.again <= now {
+            if ticket.is_resting() {
+                self.state.tickets[index].log.since = now;
             }
-            TicketState::Attempting(attempt) if self.is_late(ticket, attempt) => {
-                let error = self.unavailable(self.silence(ticket.trouble.as_ref()));
-                self.fail_ticket(index, error);
-            }
-            _ if ticket.again <= self.now => {
-                if ticket.is_resting() {
-                    self.state.tickets[index].log.since = self.now;
-                }
-                self.send(index);
-            }
-            _ => {}
+            self.send(index);
         }
     }
 
@@ -120,7 +105,7 @@ impl Transition<'_> {
                 |bound: &Weak<Bound>| bound.upgrade().is_some_and(|bound| !bound.is_over(now));
             held.bounds.retain(goes_on);
             if held.bounds.len() < watched {
-                held.hold.wake(self.wakes);
+                held.hold.listeners.wake(self.wakes);
             }
         }
         let is_late = |pending: &Pending| pending.deadline.max(spared) <= now;

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use super::grant::Grant;
@@ -15,7 +14,7 @@ use crate::base::name::Name;
 use crate::base::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use crate::base::task::TaskId;
 use crate::base::wait::DeferredWakes;
-use crate::lease::{ListenerKey, Listeners};
+use crate::lease::Listeners;
 use crate::member::order::Taken;
 use crate::observe::{CallerPlace, HOLD, LockLabels};
 use crate::observer::{Metric, SharedObserver};
@@ -46,7 +45,7 @@ pub(crate) struct Hold {
     units: AtomicU32,
     guards: AtomicU32,
     seen: AtomicU8,
-    listeners: Listeners,
+    pub(super) listeners: Listeners,
     taken: OnceLock<TaskId>,
 }
 
@@ -282,14 +281,6 @@ impl Hold {
         self.finish_later(wakes);
     }
 
-    pub(super) fn forget_listener(&self, key: ListenerKey) {
-        self.listeners.remove(key);
-    }
-
-    pub(crate) fn wake(&self, wakes: &mut DeferredWakes) {
-        self.listeners.wake(wakes);
-    }
-
     fn mark_lost(&self, cause: LossCause) -> bool {
         change(&self.state, HELD, LOST + cause.number()) || self.state() >= LOST
     }
@@ -312,23 +303,6 @@ impl Hold {
         let ended = !self.is_lost_at(now) && change(&self.state, HELD, RELEASED);
         self.listeners.wake(wakes);
         ended
-    }
-
-    pub(super) fn poll_until(
-        &self,
-        cx: &mut Context<'_>,
-        key: ListenerKey,
-        over: impl Fn(&Self) -> bool,
-    ) -> Poll<()> {
-        if over(self) {
-            return Poll::Ready(());
-        }
-        self.listeners.register(cx, key);
-        // Checked again, because the hold may have ended between the first check and the registration.
-        match over(self) {
-            true => Poll::Ready(()),
-            false => Poll::Pending,
-        }
     }
 
     pub(crate) fn held(&self) -> Duration {

@@ -119,8 +119,14 @@ impl Holds {
         key: ListenerKey,
         over: impl Fn(&Hold) -> bool,
     ) -> Poll<LockError> {
-        let mut all = self.all().iter();
-        if let Some(hold) = all.find(|hold| hold.poll_until(cx, key, &over).is_ready()) {
+        let is_over = |hold: &&Arc<Hold>| {
+            over(hold) || {
+                hold.listeners.register(cx, key);
+                // Checked again, because the hold may have ended between the first check and the registration.
+                over(hold)
+            }
+        };
+        if let Some(hold) = self.all().iter().find(is_over) {
             return Poll::Ready(hold.lost_error());
         }
         self.watch();
@@ -156,7 +162,7 @@ impl Future for Ended<'_> {
 impl Drop for Ended<'_> {
     fn drop(&mut self) {
         for hold in self.holds.all() {
-            hold.forget_listener(self.key);
+            hold.listeners.remove(self.key);
         }
     }
 }

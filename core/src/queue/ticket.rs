@@ -11,7 +11,7 @@ use crate::base::clock::Instant;
 use crate::base::error::{LockError, StoreError};
 use crate::base::wait::{DeferredWakes, Promise};
 use crate::lease::Bound;
-use crate::store::{HolderRecord, Lease, Mode, Op, Share, Ticket as TicketId};
+use crate::store::{HolderRecord, Mode, Op, Share, Ticket as TicketId};
 
 #[derive(Debug)]
 pub(super) struct Ticket {
@@ -122,13 +122,19 @@ impl Ticket {
         }
     }
 
-    pub(super) fn granted(&self, lease: Lease, token: u64, signal: Option<Arc<str>>) -> Granted {
+    pub(super) fn granted(
+        &self,
+        counter: u64,
+        lease: Duration,
+        token: u64,
+        signal: Option<Arc<str>>,
+    ) -> Granted {
         Granted {
             token,
-            counter: lease.counter,
-            valid: self.log.validity(lease.counter, lease.hold),
+            counter,
+            valid: self.log.validity(counter, lease.min(self.lease)),
             provisional: false,
-            lease: lease.hold,
+            lease,
             signal,
         }
     }

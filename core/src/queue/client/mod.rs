@@ -23,7 +23,7 @@ use crate::base::error::{LockError, StoreError};
 use crate::base::name::Name;
 use crate::base::process;
 use crate::base::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
-use crate::base::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use crate::base::sync::{Condvar, Mutex, PoisonError};
 use crate::base::task::TaskId;
 use crate::base::wait::{self, Limit, lock};
 use crate::config::Settings;
@@ -251,30 +251,16 @@ impl Member {
     /// locks that are still held.
     pub(crate) fn drain(&self, ends: Instant, stop: &AtomicBool) -> Vec<HeldName> {
         self.start_draining();
-        let mut guard = lock(&self.emptied.0);
-        loop {
-            let now = Instant::now();
-            let left = match self.check() {
+        let mut left = Vec::new();
+        self.wait_until(ends, || {
+            left = match self.check() {
                 Ok(()) => self.held(),
                 // The client was shut down during the drain.
                 Err(_) => Vec::new(),
             };
-            if left.is_empty() || ends <= now || stop.load(Ordering::Acquire) {
-                return left;
-            }
-            // With very many names, a check takes long, so the pause grows with it.
-            let looked = now.until(Instant::now());
-            guard = self.nap(guard, LOOK.max(looked * 4).min(now.until(ends)));
-        }
-    }
-
-    fn nap<'a>(&'a self, guard: MutexGuard<'a, ()>, time: Duration) -> MutexGuard<'a, ()> {
-        let woken = self.emptied.1.wait_timeout(guard, time);
-        woken.unwrap_or_else(PoisonError::into_inner).0
-    }
-
-    pub(crate) fn look(&self) {
-        self.emptied.1.notify_all();
+            left.is_empty() || stop.load(Ordering::Acquire)
+        });
+        left
     }
 
     /// Returns `false` if a release was not answered within `limit`; that hold ends with its lease.
@@ -283,22 +269,34 @@ impl Member {
             return true;
         }
         self.start_closing();
-        let ends = Instant::now().after(limit);
-        let mut guard = lock(&self.emptied.0);
-        let flushed = loop {
-            if self.is_flushed() {
-                break true;
-            }
-            let left = Instant::now().until(ends);
-            if left.is_zero() || self.phase() == CLOSED {
-                break false;
-            }
-            // Checks periodically as well, because an answer may come between the check and the wait.
-            guard = self.nap(guard, left.min(LOOK));
-        };
-        drop(guard);
+        let mut flushed = false;
+        self.wait_until(Instant::now().after(limit), || {
+            flushed = self.is_flushed();
+            flushed || self.phase() == CLOSED
+        });
         self.close();
         flushed
+    }
+
+    /// Until `done` returns `true`, or `ends` has come. Checks periodically, because the last change may come between
+    /// the check and the wait.
+    fn wait_until(&self, ends: Instant, mut done: impl FnMut() -> bool) {
+        let mut guard = lock(&self.emptied.0);
+        loop {
+            let now = Instant::now();
+            if done() || ends <= now {
+                return;
+            }
+            // With very many names, a check takes long, so the pause grows with it.
+            let looked = now.until(Instant::now());
+            let pause = LOOK.max(looked * 4).min(now.until(ends));
+            let woken = self.emptied.1.wait_timeout(guard, pause);
+            guard = woken.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    pub(crate) fn look(&self) {
+        self.emptied.1.notify_all();
     }
 
     pub(crate) fn start_closing(&self) {

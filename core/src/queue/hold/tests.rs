@@ -1,13 +1,14 @@
 //! Unit tests of [`Hold`] and [`Holds`].
 
 use std::sync::atomic::AtomicUsize;
-use std::task::{Wake, Waker};
+use std::task::{Context, Wake, Waker};
 use std::thread;
 
 use super::*;
 use crate::base::clock::by_hand;
 use crate::base::error::LockKind;
 use crate::config::Config;
+use crate::lease::ListenerKey;
 use crate::lease::Terms;
 use crate::queue::{Holds, Member, Patience, Requester};
 use crate::store::memory::MemoryStore;

@@ -31,8 +31,8 @@ use crate::base::name::Name;
 use crate::base::sync::Mutex;
 use crate::base::wait::lock;
 use crate::config::Config;
-use crate::lease::{ListenerKey, Terms};
-use crate::queue::{Hold, Member};
+use crate::lease::Terms;
+use crate::queue::{Hold, Holds, Member};
 use crate::store::{
     Answer, Events, Lease, Message, Node, NodeChange, Op, Reply, Request, Share, Store, Ticket,
 };
@@ -311,10 +311,7 @@ fn a_nested_expire_that_is_shorter_is_noticed_in_time() {
         at_least: Duration::ZERO,
     });
     let mut cx = Context::from_waker(Waker::noop());
-    assert!(
-        hold.poll_until(&mut cx, ListenerKey::Pinned(0), Hold::is_lost)
-            .is_pending()
-    );
+    assert!(Holds::from(hold.clone()).poll_lost(&mut cx).is_pending());
     let told = rig.member.timers.next().unwrap();
     assert!(
         told <= rig.now.after(SECOND),
