@@ -15,7 +15,7 @@ use crate::store::{GrantBlock, HolderRecord, Meta};
 pub(super) const BRIEF: Duration = Duration::from_secs(1);
 /// For a waiter whose `block` is over while an answer of the store is missing.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
-/// If the engine runs this late, the process was suspended.
+/// If the background thread runs this late, the process was suspended.
 pub(super) const STOOD_STILL: Duration = Duration::from_millis(100);
 /// Two suspensions in a row give extra time only once.
 const NOT_AGAIN: Duration = Duration::from_secs(2);

@@ -101,7 +101,7 @@ impl LockQueue {
         });
     }
 
-    /// The engine has ended: fails everything that waits for an answer.
+    /// The background thread has ended: fails everything that waits for an answer.
     pub(super) fn abandon(self: &Arc<Self>) {
         self.close();
         self.step(|step| {

@@ -231,7 +231,7 @@ impl Hold {
             return true;
         }
         match self.state() {
-            // The engine checks this deadline too, and wakes the listeners.
+            // The background thread checks this deadline too, and wakes the listeners.
             HELD if now >= self.deadline() => self.mark_lost(self.cause_of_end()),
             state => state >= LOST,
         }

@@ -1,5 +1,5 @@
-//! [`Holds`]: the holds of one guard. [`Stay`]: a guard of a reentrant handle, which stays with the task that took it. Any
-//! other guard that was taken by hand counts for no task, because nothing notices if it is passed to another one.
+//! [`Holds`]: the holds of one guard. [`Stay`]: a guard of a reentrant handle, which stays with the task that took it.
+//! Any other guard that was taken by hand counts for no task, because nothing notices if it is passed to another one.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -133,8 +133,8 @@ impl Holds {
         self.over().map_or(Poll::Pending, Poll::Ready)
     }
 
-    /// Makes the engine wake the tasks when a bound ends. Call this after their wakers are registered, and check the
-    /// bounds afterwards, so that no end is missed.
+    /// Makes the background thread wake the tasks when a bound ends. Call this after their wakers are registered, and
+    /// check the bounds afterwards, so that no end is missed.
     fn watch(&self) {
         if self.bounds.start_watching() {
             let hold = self.first();

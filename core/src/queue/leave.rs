@@ -109,12 +109,12 @@ impl Hold {
             // The lease was requested only up to the old `expire`: the store must extend it before the next renewal.
             self.renew();
         } else if expires < renewal {
-            // An empty transition makes the engine run at the end of the hold, to report the loss.
+            // An empty transition makes the background thread run at the end of the hold, to report the loss.
             self.queue.step(|_| {});
         }
     }
 
-    /// Makes the engine wake the listeners also when one of `bounds` ends.
+    /// Makes the background thread wake the listeners also when one of `bounds` ends.
     pub(crate) fn watch(self: &Arc<Self>, bounds: &Bounds) {
         self.queue.step(|step| {
             let index = step.find_hold(self)?;

@@ -1,5 +1,5 @@
 //! Warnings about long waits and holds, and about waiters that block all workers of their holder's runtime, so that it
-//! can't release its lock. The engine checks whenever it runs a queue, so an uncontended call pays nothing.
+//! can't release its lock. The background thread checks whenever it runs a queue, so an uncontended call pays nothing.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! The client's part in the search for deadlocks: carries out what its [`Detector`](crate::member::deadlock::Detector) asks
-//! for.
+//! The client's part in the search for deadlocks: carries out what its [`Detector`](crate::member::deadlock::Detector)
+//! asks for.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ impl Member {
     pub(crate) fn look_for_deadlock(&self, wait: &Arc<TaskWait>) {
         let after = self.settings.deadlock_after;
         let due = self.detector.add(wait, Instant::now(), after);
-        // If it is due later, the engine notices it by itself.
+        // If it is due later, the background thread notices it by itself.
         if due < Instant::now().after(super::NAP) {
             self.timers.interrupt();
         }

@@ -1,4 +1,4 @@
-//! [`Member`]: the part of a client that all its locks share. The engine owns the thread that runs it.
+//! [`Member`]: the part of a client that all its locks share. The background thread runs it.
 
 mod deadlocks;
 mod links;
@@ -64,7 +64,7 @@ pub(crate) struct Member {
     orphaned: AtomicBool,
     /// The process is ending.
     ending: AtomicBool,
-    engine: Mutex<Option<Waker>>,
+    background: Mutex<Option<Waker>>,
     requests: AtomicU64,
     forks: u32,
     machine: String,
@@ -95,7 +95,7 @@ impl Member {
             phase: AtomicU8::new(OPEN),
             orphaned: AtomicBool::new(false),
             ending: AtomicBool::new(false),
-            engine: Mutex::default(),
+            background: Mutex::default(),
             requests: AtomicU64::new(1),
             forks: process::forks(),
             machine: machine::machine(),
@@ -141,7 +141,7 @@ impl Member {
         RequestId(self.requests.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// The engine's thread and the connection exist only in the process that made the client.
+    /// The background thread and the connection exist only in the process that made the client.
     pub(crate) fn is_forked(&self) -> bool {
         self.forks != process::forks()
     }
@@ -202,8 +202,8 @@ impl Member {
     }
 
     pub(crate) fn tick(&self) -> Option<Instant> {
-        // Read once: a timer that is armed during this round waits for the next, so that the engine can do its other
-        // work.
+        // Read once: a timer that is armed during this round waits for the next, so that the background thread can do
+        // its other work.
         let now = Instant::now();
         while let Some((armed, local)) = self.timers.pop(now) {
             if !local.due(armed) {
@@ -326,10 +326,10 @@ impl Member {
         self.ending.load(Ordering::SeqCst)
     }
 
-    /// Sets the waker of the engine; `None`: the engine has ended. An engine that starts checks
+    /// Sets the waker of the background thread; `None`: it has ended. A thread that starts checks
     /// [`is_ending`](Self::is_ending) after this call.
-    pub(crate) fn set_engine(&self, engine: Option<Waker>) {
-        *lock(&self.engine) = engine;
+    pub(crate) fn set_background(&self, waker: Option<Waker>) {
+        *lock(&self.background) = waker;
     }
 
     pub(crate) fn abandon(&self) {
@@ -348,7 +348,7 @@ impl Member {
         self.phase() == CLOSED || orphaned && self.are_over(Instant::now())
     }
 
-    /// The last clone of the `Client` was dropped. The holds stay; once none is left, the engine ends.
+    /// The last clone of the `Client` was dropped. The holds stay; once none is left, the background thread ends.
     pub(crate) fn orphan(&self) {
         if !self.is_forked() {
             self.orphaned.store(true, Ordering::Release);
@@ -374,12 +374,12 @@ impl EndsWithProcess for Member {
             return;
         }
         self.ending.store(true, Ordering::SeqCst);
-        // If the mutex is locked, the engine is in `set_engine`. An engine that starts checks the flag after that call,
-        // and an engine that has ended needs no waking.
-        if let Ok(engine) = self.engine.try_lock()
-            && let Some(engine) = &*engine
+        // If the mutex is locked, the background thread is in `set_background`. A thread that starts checks the flag
+        // after that call, and one that has ended needs no waking.
+        if let Ok(background) = self.background.try_lock()
+            && let Some(waker) = &*background
         {
-            engine.wake_by_ref();
+            waker.wake_by_ref();
         }
     }
 

@@ -9,11 +9,12 @@ use crate::base::sync::Mutex;
 use crate::base::wait::lock;
 use crate::queue::lock_queue::LockQueue;
 
-/// After a suspend, the system's timers are late by its length. So the engine reads the clock at least this often.
+/// After a suspend, the system's timers are late by its length. So the background thread reads the clock at least this
+/// often.
 pub(crate) const NAP: Duration = Duration::from_secs(1);
 
-/// When the engine must run each queue next. Entries are never removed early: a queue that was armed again ignores
-/// them.
+/// When the background thread must run each queue next. Entries are never removed early: a queue that was armed again
+/// ignores them.
 #[derive(Default)]
 pub(crate) struct Timers {
     /// By their times and the addresses of their queues.
@@ -59,7 +60,7 @@ impl Timers {
         drop(entries);
     }
 
-    /// Makes the engine check the client now.
+    /// Makes the background thread check the client now.
     pub(crate) fn interrupt(&self) {
         self.changed.notify_one();
     }

@@ -115,7 +115,7 @@ fn at_least_keeps_it_in_the_store() {
 fn what_was_lost_is_not_released_as_if_it_were_held() {
     let mut free = Free::new();
     let hold = free.take(&Rig::want());
-    // The engine was suspended meanwhile.
+    // The background thread was suspended meanwhile.
     free.pass(60 * SECOND);
     free.release(&hold);
     assert!(hold.is_lost() && !hold.is_released());

@@ -194,7 +194,7 @@ impl Rig {
         self.member.tick();
     }
 
-    /// Like [`pass`](Self::pass), but the engine checks its timers all the time.
+    /// Like [`pass`](Self::pass), but the background thread checks its timers all the time.
     fn run(&mut self, time: Duration) {
         let ends = self.now.after(time);
         while self.now < ends {
@@ -370,7 +370,7 @@ fn unlock_tells_the_truth_when_the_answer_was_lost() {
 fn unlock_of_what_was_lost_is_false_whatever_the_store_has_left() {
     let rig = Rig::new();
     let hold = rig.take(&Rig::want());
-    // The local deadline is earlier than the store's, and the engine has not noticed it yet.
+    // The local deadline is earlier than the store's, and the background thread has not noticed it yet.
     by_hand::set(rig.now.after(10 * SECOND - SECOND / 20));
     assert!(hold.is_lost());
     let unlocked = hold.unlock();

@@ -1,4 +1,4 @@
-//! The engine: one background thread per client, with a runtime of its own. So locks work under any executor or none,
+//! The background thread: one per client, with a runtime of its own. So locks work under any executor or none,
 //! and while the program's runtime shuts down. No code of users runs on this thread (`wait/aside`).
 
 use std::future::{Future, poll_fn};
@@ -42,7 +42,7 @@ async fn run(
 
 async fn tick(member: &Member) {
     poll_fn(|cx| {
-        member.set_engine(Some(cx.waker().clone()));
+        member.set_background(Some(cx.waker().clone()));
         Poll::Ready(())
     })
     .await;
@@ -59,7 +59,7 @@ async fn tick(member: &Member) {
     if member.is_ending() {
         end(member).await;
     }
-    member.set_engine(None);
+    member.set_background(None);
 }
 
 async fn end(member: &Member) {
@@ -104,7 +104,7 @@ impl Drop for Ending {
     }
 }
 
-/// If it's dropped before the end of [`wait`](Self::wait), the engine gives up.
+/// If it's dropped before the end of [`wait`](Self::wait), the background thread gives up.
 #[must_use = "dropped, it gives up"]
 pub(crate) struct Starting {
     result: Arc<Promise<Started>>,
