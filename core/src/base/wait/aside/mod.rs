@@ -76,10 +76,7 @@ fn use_up(waker: Waker, action: impl FnOnce(Waker) + Send + 'static) {
 /// Logs an event: at once, or on a thread of its own if this is a client's background thread, which must not wait
 /// for a subscriber.
 pub fn tell(event: impl FnOnce() + Send + 'static) {
-    match IS_BACKGROUND.get() {
-        true => tell_boxed(Box::new(event)),
-        false => event(),
-    }
+    tell_boxed(Box::new(event));
 }
 
 pub(super) fn tell_boxed(event: Job) {
