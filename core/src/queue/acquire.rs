@@ -114,10 +114,14 @@ impl Acquire {
 
     /// Like a drop. The promise completes when the store has released the ticket, if there is one to release.
     pub(crate) fn give_back(mut self) -> Option<Confirmed> {
+        self.end(true)
+    }
+
+    fn end(&mut self, confirmed: bool) -> Option<Confirmed> {
         match self.leave() {
-            Stage::Waiting(queue, waiter, _) => queue.give_up(&waiter, true),
-            Stage::Obtained(hold) if hold.unshare() => Some(hold.give_back_confirmed()),
-            Stage::Obtained(_) | Stage::Over => None,
+            Stage::Waiting(queue, waiter, _) => queue.give_up(&waiter, confirmed),
+            Stage::Obtained(hold) => hold.give_back(confirmed),
+            Stage::Over => None,
         }
     }
 
@@ -154,7 +158,7 @@ impl Acquire {
                 }
                 Err(error) => {
                     if self.is_call && error.is_timeout() && waiter.want.patience.waits() {
-                        warn_of_timeout(queue.member(), &waiter.want.meta, &error);
+                        warn_of_timeout(&queue.member, &waiter.want.meta, &error);
                     }
                     return Poll::Ready(Err(error));
                 }
@@ -171,14 +175,12 @@ impl Acquire {
         hold: &Arc<Hold>,
     ) -> Result<(), LockError> {
         let lost = hold.lost_error();
-        if hold.unshare() {
-            hold.give_back();
-        }
+        hold.give_back(false);
         self.misses = self.misses.checked_sub(1).ok_or(lost)?;
         // The grant counts the attempts of the requests before, too.
         let attempts = hold.grant.attempts.saturating_sub(waiter.want.attempts);
         let mut want = waiter.again(attempts, Instant::now());
-        let mut next = Self::enter(queue.member(), queue.name(), &mut want)?;
+        let mut next = Self::enter(&queue.member, &queue.name, &mut want)?;
         self.stage = next.leave();
         Ok(())
     }
@@ -211,10 +213,6 @@ impl Future for Acquire {
 impl Drop for Acquire {
     #[inline]
     fn drop(&mut self) {
-        match self.leave() {
-            Stage::Waiting(queue, waiter, _) => drop(queue.give_up(&waiter, false)),
-            Stage::Obtained(hold) if hold.unshare() => hold.give_back(),
-            Stage::Obtained(_) | Stage::Over => {}
-        }
+        self.end(false);
     }
 }

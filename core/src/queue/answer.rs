@@ -56,13 +56,13 @@ impl Transition<'_> {
     }
 
     pub(super) fn lock_error(&self, error: StoreError) -> LockError {
-        let settings = self.queue.member().settings();
-        settings.lock_error(self.queue.name(), error)
+        let settings = self.queue.member.settings();
+        settings.lock_error(&self.queue.name, error)
     }
 
     pub(super) fn unavailable(&self, source: StoreError) -> LockError {
-        let settings = self.queue.member().settings();
-        settings.unavailable(self.queue.name(), source)
+        let settings = self.queue.member.settings();
+        settings.unavailable(&self.queue.name, source)
     }
 
     /// The error of a request for `share` that the store did not grant.
@@ -71,7 +71,7 @@ impl Transition<'_> {
             Reply::Mismatch { capacity, takes } => {
                 let expected = (share.kind, share.capacity);
                 let found = (LockKind::of(capacity, takes), capacity);
-                LockError::mismatch(self.queue.name().to_string(), expected, found)
+                LockError::mismatch(self.queue.name.to_string(), expected, found)
             }
             Reply::TooMany => LockError::too_many_permits(),
             _ => self.unavailable(StoreError::new(
@@ -203,8 +203,8 @@ impl Transition<'_> {
                 ticket.again = ticket.again.min(self.now.after(RETRY));
                 let labels = held.hold.labels();
                 self.count(Metric::RenewalFailures, labels);
-                let name = self.queue.name().clone();
-                if let Some(others) = self.queue.member().failed_renewals.pass(self.now) {
+                let name = self.queue.name.clone();
+                if let Some(others) = self.queue.member.failed_renewals.pass(self.now) {
                     self.wakes.report(move || {
                         tracing::warn!(target: HOLD, %name, %error, others, "renewal failed, trying again");
                     });

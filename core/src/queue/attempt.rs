@@ -38,7 +38,7 @@ impl Transition<'_> {
                 self.forget(index);
                 let error = match attempt.adopts {
                     Some(_) => LockError::Lost {
-                        name: self.queue.name().to_string(),
+                        name: self.queue.name.to_string(),
                         held: Duration::ZERO,
                         cause: LossCause::Forgotten,
                     },
@@ -80,7 +80,7 @@ impl Transition<'_> {
         }
         let error = if is_over && (holder.is_some() || self.closing().is_none()) {
             LockError::TooManyAttempts {
-                name: self.queue.name().to_string(),
+                name: self.queue.name.to_string(),
                 attempts: waiter.want.attempts.saturating_add(number),
                 holder: holder.and_then(Meta::read).map(Box::new),
             }

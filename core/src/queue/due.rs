@@ -178,7 +178,7 @@ impl Transition<'_> {
         match self.closing().filter(|_| holder.is_none()) {
             Some(closing) => self.unavailable(closing.error(self.now)),
             None => LockError::Timeout {
-                name: self.queue.name().to_string(),
+                name: self.queue.name.to_string(),
                 waited: waiter.waited(self.now),
                 holder: holder.and_then(Meta::read).map(Box::new),
             },
@@ -186,11 +186,11 @@ impl Transition<'_> {
     }
 
     pub(super) fn closing(&self) -> Option<GrantBlock> {
-        self.queue.member().closing(self.queue.name())
+        self.queue.member.closing(&self.queue.name)
     }
 
     fn unreachable(&self) -> Option<(Instant, StoreError)> {
-        self.queue.member().outage(self.queue.name())
+        self.queue.member.outage(&self.queue.name)
     }
 
     pub(super) fn waiting(&self) -> impl Iterator<Item = (&Ticket, &Waiting)> + Clone {

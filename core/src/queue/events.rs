@@ -71,7 +71,7 @@ impl LockQueue {
         let (state, now) = (self.lock(), Instant::now());
         let held = state.tickets.iter().filter_map(Ticket::held);
         let named = held.map(|held| HeldName {
-            name: self.name().clone(),
+            name: self.name.clone(),
             meta: held.hold.want().meta.clone(),
             held: held.hold.since.until(now),
             taken_by: held.hold.taken(),
@@ -119,7 +119,7 @@ impl LockQueue {
     pub(crate) fn query(self: &Arc<Self>, op: &Op) -> Option<Answered> {
         self.step(|step| {
             let promise = Arc::new(Promise::new());
-            let member = step.queue.member();
+            let member = &step.queue.member;
             let store_timeout = member.settings().store_timeout();
             let limit = match op {
                 Op::Signal { .. } => SIGNALLED_WITHIN,

@@ -67,7 +67,7 @@ impl Transition<'_> {
         while let Some(index) = self.state.find(id)
             && let Some(waiter) = self.take_waiter_of(index)
         {
-            if self.deliver(id, &waiter, granted, attempts) {
+            if self.deliver(index, &waiter, granted, attempts) {
                 return;
             }
             if attempt.is_some() {
@@ -84,19 +84,19 @@ impl Transition<'_> {
 
     fn deliver(
         &mut self,
-        id: TicketId,
+        index: usize,
         waiter: &Arc<Waiter>,
         granted: &Granted,
         attempts: u32,
     ) -> bool {
         let want = &waiter.want;
-        let ticket = self.state.find(id).map(|index| &self.state.tickets[index]);
-        let holder = ticket.and_then(|ticket| ticket.waiting()?.holder.as_ref());
-        let adopts = ticket.and_then(|ticket| ticket.attempting()?.adopts);
+        let ticket = &self.state.tickets[index];
+        let holder = ticket.waiting().and_then(|it| it.holder.as_ref());
+        let adopts = ticket.attempting().and_then(|it| it.adopts);
         let behind = holder.filter(|_| spans_are_on());
         let lasts = |expire| expire <= granted.lease;
         let grant = Grant {
-            ticket: id,
+            ticket: ticket.log.id,
             token: granted.token.saturating_mul(TOKENS_OF_A_GRANT),
             valid: granted.valid,
             whole: !granted.provisional && want.terms.expire.is_some_and(lasts),
@@ -105,43 +105,39 @@ impl Transition<'_> {
             signal: granted.signal.clone(),
             behind: behind.map(|holder| holder.meta.clone()),
         };
-        let Some(hold) = self.give(waiter, grant) else {
+        let Some((hold, index)) = self.give(waiter, grant) else {
             return false;
         };
-        if let Some(index) = self.state.find(id) {
-            let (claim, renew) = (
-                self.claim_at(granted.valid),
-                self.queue.next_renewal_after(self.now),
-            );
-            let ticket = &mut self.state.tickets[index];
-            // The ticket may have been requested for an earlier waiter, with a shorter lease.
-            let cut = ticket.lease < self.queue.lease_of(want.terms);
-            ticket.again = if granted.provisional || cut {
-                claim
-            } else {
-                renew
-            };
-            ticket.state = TicketState::Held(Held {
-                hold,
-                granted: granted.counter,
-                since: self.now,
-                leased: self.now.after(ticket.lease),
-                handed: 0,
-                // An adopted hold may have an owner in the store.
-                owned: !want.share.owner.is_empty() || adopts.is_some(),
-                forced: false,
-                bounds: Vec::new(),
-            });
-        }
+        let claim = self.claim_at(granted.valid);
+        let ticket = &mut self.state.tickets[index];
+        // The ticket may have been requested for an earlier waiter, with a shorter lease.
+        let cut = ticket.lease < self.queue.lease_of(want.terms);
+        ticket.again = match granted.provisional || cut {
+            true => claim,
+            false => self.queue.next_renewal_after(self.now),
+        };
+        ticket.state = TicketState::Held(Held {
+            hold,
+            granted: granted.counter,
+            since: self.now,
+            leased: self.now.after(ticket.lease),
+            handed: 0,
+            // An adopted hold may have an owner in the store.
+            owned: !want.share.owner.is_empty() || adopts.is_some(),
+            forced: false,
+            bounds: Vec::new(),
+        });
         true
     }
 
+    /// With the index of the ticket, which may have changed. `None` if the waiter has left.
     #[inline(always)]
-    fn give(&mut self, waiter: &Arc<Waiter>, grant: Grant) -> Option<Arc<Hold>> {
+    fn give(&mut self, waiter: &Arc<Waiter>, grant: Grant) -> Option<(Arc<Hold>, usize)> {
         let hold = Hold::new(self.queue.clone(), waiter.clone(), grant, self.now);
         self.share_with_owner(&hold);
         let has_left = !waiter.obtain(hold.clone(), self.wakes) && hold.unshare();
-        (!has_left).then_some(hold)
+        let index = self.state.find(hold.grant.ticket)?;
+        (!has_left).then_some((hold, index))
     }
 
     /// An attempt fails at once.
@@ -200,7 +196,7 @@ impl Transition<'_> {
                 signal: None,
                 behind: spans_are_on().then(|| before.want().meta.clone()),
             };
-            let Some(hold) = self.give(&waiter, grant) else {
+            let Some((hold, index)) = self.give(&waiter, grant) else {
                 continue;
             };
             self.count(Metric::Handoff, hold.labels());
@@ -208,16 +204,14 @@ impl Transition<'_> {
             let lease_of = |terms| self.queue.lease_of(terms);
             let cut = lease_of(before.want().terms) < lease_of(waiter.want.terms);
             let claim = self.claim_at(before.valid());
-            if let Some(index) = self.state.find(id) {
-                let ticket = &mut self.state.tickets[index];
-                if cut {
-                    ticket.again = ticket.again.min(claim);
-                }
-                if let Some(held) = ticket.held_mut() {
-                    held.hold = hold;
-                    held.handed = number;
-                    held.bounds.clear();
-                }
+            let ticket = &mut self.state.tickets[index];
+            if cut {
+                ticket.again = ticket.again.min(claim);
+            }
+            if let Some(held) = ticket.held_mut() {
+                held.hold = hold;
+                held.handed = number;
+                held.bounds.clear();
             }
             return true;
         }
@@ -225,7 +219,7 @@ impl Transition<'_> {
     }
 
     fn may_hand_on(&self, held: &Held, before: &Hold) -> bool {
-        let (times, time) = self.queue.member().settings().handoff;
+        let (times, time) = self.queue.member.settings().handoff;
         held.handed < times
             && self.now < held.since.after(time)
             && self.now.after(SHORTEST) < before.valid()
@@ -253,8 +247,8 @@ impl Transition<'_> {
         let only = (waiting.next(), waiting.next());
         matches!(only, (Some((_, spare)), None) if spare.share.excludes_all())
             && self.holds().any(is_whole)
-            && self.queue.member().settings().handoff.0 > 0
-            && self.queue.member().is_open()
+            && self.queue.member.settings().handoff.0 > 0
+            && self.queue.member.is_open()
     }
 
     /// Called before the last release is sent; otherwise the store would grant the spare ticket.

@@ -81,12 +81,12 @@ impl Hold {
     }
 
     pub(crate) fn name(&self) -> &Name {
-        self.queue.name()
+        &self.queue.name
     }
 
     #[inline]
     fn observer(&self) -> Option<&SharedObserver> {
-        self.queue.member().observer()
+        self.queue.member.observer()
     }
 
     /// A caller has the hold now: it counts as active. Call this and [`finish`](Self::finish) while no mutex is locked.
@@ -138,7 +138,7 @@ impl Hold {
     }
 
     pub(crate) fn client_id(&self) -> u64 {
-        self.queue.member().id()
+        self.queue.member.id()
     }
 
     pub(crate) fn taken_by(&self, task: Option<TaskId>) {
@@ -227,7 +227,7 @@ impl Hold {
 
     fn is_lost_at(&self, now: Instant) -> bool {
         // The child of a fork has only a copy: the parent keeps the hold.
-        if self.queue.member().is_forked() {
+        if self.queue.member.is_forked() {
             return true;
         }
         match self.state() {
@@ -291,7 +291,7 @@ impl Hold {
     }
 
     fn cause(&self) -> LossCause {
-        match self.queue.member().is_forked() {
+        match self.queue.member.is_forked() {
             true => LossCause::Forked,
             false => self.lost_for().unwrap_or(LossCause::Released),
         }

@@ -19,13 +19,22 @@ use crate::store::{Reply, Ticket as TicketId};
 const FOREIGN: Duration = Duration::from_secs(1);
 
 impl Hold {
-    pub(crate) fn release(self: &Arc<Self>) {
-        self.leave(false, None);
+    /// `returns`: the holder did not use its grant, so a granted signal is passed to the next waiter.
+    pub(crate) fn release(self: &Arc<Self>, returns: bool) {
+        self.leave(returns, None);
     }
 
-    /// For a holder that did not use its grant: a granted signal is passed to the next waiter.
-    pub(crate) fn give_back(self: &Arc<Self>) {
-        self.leave(true, None);
+    /// Drops a guard that was not used. If the last one's release is to be `confirmed`, the promise completes within a
+    /// [`moment`](LockQueue::moment).
+    pub(crate) fn give_back(self: &Arc<Self>, confirmed: bool) -> Option<Confirmed> {
+        if !self.unshare() {
+            return None;
+        }
+        if confirmed {
+            return Some(self.leave_confirmed(true, self.queue.moment()));
+        }
+        self.release(true);
+        None
     }
 
     /// Returns `false` if the hold had been released or lost before, and nobody answers the promise.
@@ -47,11 +56,6 @@ impl Hold {
     /// once.
     pub(crate) fn unlock(self: &Arc<Self>) -> Confirmed {
         self.leave_confirmed(false, self.queue.store_timeout())
-    }
-
-    /// The promise completes within a [`moment`](LockQueue::moment).
-    pub(crate) fn give_back_confirmed(self: &Arc<Self>) -> Confirmed {
-        self.leave_confirmed(true, self.queue.moment())
     }
 
     fn leave_confirmed(self: &Arc<Self>, returns: bool, limit: Duration) -> Confirmed {
@@ -300,7 +304,7 @@ impl Transition<'_> {
             // The caller gets the error. But the hold may still exist beside the foreign data until its lease ends, so
             // the release is sent again.
             StoreErrorKind::Foreign => {
-                let is_over = self.now >= leaving.over || self.queue.member().check().is_err();
+                let is_over = self.now >= leaving.over || self.queue.member.check().is_err();
                 ticket.again = self.now.after(FOREIGN);
                 let error = self.lock_error(error);
                 let ticket = &mut self.state.tickets[index];
@@ -311,8 +315,8 @@ impl Transition<'_> {
             }
             _ => {
                 ticket.again = self.now.after(RETRY);
-                let name = self.queue.name().clone();
-                if let Some(others) = self.queue.member().failed_releases.pass(self.now) {
+                let name = self.queue.name.clone();
+                if let Some(others) = self.queue.member.failed_releases.pass(self.now) {
                     self.wakes.report(move || {
                         tracing::warn!(target: HOLD, %name, %error, others, "release failed, trying again");
                     });

@@ -27,8 +27,8 @@ impl Drop for OpenClient {
 }
 
 pub(crate) struct LockQueue {
-    name: Name,
-    member: Arc<Member>,
+    pub(crate) name: Name,
+    pub(crate) member: Arc<Member>,
     /// All holds of a client are renewed at multiples of this time, so that the renewals leave in one batch.
     beat: Duration,
     state: Mutex<State>,
@@ -111,14 +111,6 @@ impl LockQueue {
             member,
             state: Mutex::default(),
         })
-    }
-
-    pub(crate) fn name(&self) -> &Name {
-        &self.name
-    }
-
-    pub(crate) fn member(&self) -> &Arc<Member> {
-        &self.member
     }
 
     pub(super) fn lease(&self) -> Duration {

@@ -273,9 +273,11 @@ impl Ticket {
     }
 
     pub(super) fn fail_renewals(&mut self, wakes: &mut DeferredWakes) {
-        if let TicketState::Held(Held { hold, .. }) = &self.state {
-            let hold = hold.clone();
-            self.answer(|_| true, || Err(hold.lost_error()), wakes);
+        if let TicketState::Held(held) = &self.state
+            && !self.pending.is_empty()
+        {
+            let error = held.hold.lost_error();
+            self.answer(|_| true, || Err(error.clone()), wakes);
         }
     }
 

@@ -30,7 +30,7 @@ struct SlowWaiters {
 
 impl Transition<'_> {
     fn slow(&self) -> Option<Duration> {
-        self.queue.member().settings().slow
+        self.queue.member.settings().slow
     }
 
     /// The other waiters are checked whenever the queue runs.
@@ -56,7 +56,7 @@ impl Transition<'_> {
             if !hold.warned.is_due(long, slow) {
                 continue;
             }
-            let name = self.queue.name().clone();
+            let name = self.queue.name.clone();
             let (meta, waiters) = (hold.want().meta.clone(), self.state.waiters.len());
             let (token, left) = (hold.grant.token, hold.expires_in(self.now));
             self.wakes.report(move || {
@@ -115,7 +115,7 @@ impl Transition<'_> {
         let holder = holder.and_then(Meta::read);
         let holder = holder.map_or_else(|| "unknown".to_owned(), |holder| holder.to_string());
         for slow in found {
-            let (name, holder) = (self.queue.name().clone(), holder.clone());
+            let (name, holder) = (self.queue.name.clone(), holder.clone());
             self.wakes.report(move || {
                 let (waited, place, calls) = (slow.waited, slow.place, slow.count);
                 let (site, hint) = (CallerPlace(&slow.meta), slow.own.then_some(OWN));
@@ -131,7 +131,7 @@ impl Transition<'_> {
     }
 
     pub(super) fn note_blocked(&mut self, waiter: &Waiter) {
-        let settings = self.queue.member().settings();
+        let settings = self.queue.member.settings();
         if waiter.want.by.blocks.is_some() && settings.deadlock != Deadlock::Off {
             let look = self.now.after(settings.deadlock_after);
             let first = self.state.look_at_workers.get_or_insert(look);
@@ -144,7 +144,7 @@ impl Transition<'_> {
         if look.is_none_or(|look| look > self.now) {
             return;
         }
-        let after = self.queue.member().settings().deadlock_after;
+        let after = self.queue.member.settings().deadlock_after;
         let mut next = None;
         let mut stuck = None;
         for waiter in &self.state.waiters {
@@ -168,7 +168,7 @@ impl Transition<'_> {
         // Warns once for each hold.
         let token = hold.grant.token;
         if std::mem::replace(&mut self.state.warned_of, token) != token {
-            let (name, meta) = (self.queue.name().clone(), waiter.want.meta.clone());
+            let (name, meta) = (self.queue.name.clone(), waiter.want.meta.clone());
             self.wakes.report(move || {
                 let (holder, site) = (CallerPlace(&hold.want().meta), CallerPlace(&meta));
                 tracing::warn!(target: ACQUIRE, %name, %holder, %site, workers, "a lock may never be released: all worker threads of its holder's runtime are blocked by calls that wait for locks; use the async methods in async code, or `spawn_blocking`");

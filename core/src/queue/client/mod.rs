@@ -197,7 +197,7 @@ impl Member {
 
     fn living_at(&self, node: Node) -> Vec<Arc<LockQueue>> {
         let mut all = self.register.all();
-        all.retain(|local| self.store.node(local.name()) == node);
+        all.retain(|local| self.store.node(&local.name) == node);
         all
     }
 

@@ -39,9 +39,9 @@ impl Registry {
     }
 
     pub(crate) fn retire(&self, local: &LockQueue) {
-        let mut names = lock(self.shard(local.name()));
+        let mut names = lock(self.shard(&local.name));
         if local.retire() {
-            names.remove(local.name());
+            names.remove(&local.name);
         }
     }
 

@@ -197,7 +197,7 @@ fn the_store_keeps_it_for_the_longest_that_was_asked_for() {
 #[test]
 fn it_belongs_to_one_client() {
     let (one, two) = (held(), held());
-    assert_eq!(one.client_id(), one.queue.member().id());
+    assert_eq!(one.client_id(), one.queue.member.id());
     assert_ne!(one.client_id(), two.client_id());
 }
 

@@ -249,7 +249,7 @@ impl World {
             57 if !self.nodes[index].old.is_empty() => {
                 // Another caller may have the ticket of this hold by now.
                 let old = self.nodes[index].old.swap_remove(0);
-                old.release();
+                old.release(false);
                 assert!(old.renew().is_none());
             }
             50..=51 if !self.nodes[index].holds.is_empty() => {
@@ -298,14 +298,14 @@ impl World {
         }
         self.nodes[index].old.push(hold.clone());
         if held && self.dice.chance(20) {
-            hold.give_back();
+            hold.release(true);
             return;
         }
         if held {
             self.consume(hold);
         }
         if self.dice.chance(50) {
-            hold.release();
+            hold.release(false);
         } else {
             let unlocked = hold.unlock();
             self.nodes[index].unlocks.push((unlocked, held));

@@ -364,7 +364,7 @@ fn a_release_that_fails_is_sent_again_soon() {
     for kind in [StoreErrorKind::Busy, StoreErrorKind::Refused, UNREPLICATED] {
         let mut rig = Rig::new();
         let hold = rig.take(&Rig::want());
-        hold.release();
+        hold.release(false);
         rig.fail(rig.next(), kind);
         rig.run(SOON - SOON / 100);
         assert!(rig.is_silent(), "{kind:?}");

@@ -53,7 +53,7 @@ impl Free {
 
     pub(super) fn release(&self, hold: &Arc<Hold>) {
         assert!(hold.unshare());
-        hold.release();
+        hold.release(false);
     }
 
     pub(super) fn pass(&mut self, time: Duration) {

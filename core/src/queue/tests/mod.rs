@@ -247,7 +247,7 @@ fn a_long_block_leaves_no_timers_behind() {
     };
     for _ in 0..50 {
         let hold = rig.take(&want);
-        hold.release();
+        hold.release(false);
         rig.answer(rig.next(), Reply::Released { free: 1 });
     }
     let waiting = rig.enter(&want);
@@ -425,7 +425,7 @@ impl Wake for Task {
 
 impl Drop for Task {
     fn drop(&mut self) {
-        self.0.release();
+        self.0.release(false);
     }
 }
 
@@ -452,7 +452,7 @@ fn a_client_that_is_gone_does_not_wait_for_a_server_that_is() {
     let hold = rig.take(&Rig::want());
     rig.member.orphan();
     rig.changed(NodeChange::Disconnected(StoreError::disconnected("cut")));
-    hold.release();
+    hold.release(false);
     rig.lose(rig.next());
     rig.pass(SECOND);
     assert!(!rig.member.is_closed(), "the release may still be of use");

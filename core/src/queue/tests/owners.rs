@@ -34,7 +34,7 @@ fn the_same_owner_enters_what_it_holds_and_another_one_waits() {
     assert!(local.held_by(&owner("b")).is_none());
     // A hold that is over belongs to no owner.
     assert!(!hold.unshare() && hold.unshare());
-    hold.release();
+    hold.release(false);
     assert!(local.held_by(&owner("a")).is_none());
 }
 
@@ -82,7 +82,7 @@ fn a_grant_serves_all_that_wait_for_their_owner() {
     drop(left);
     // The lock is held until the last of the three callers releases it.
     assert!(!holds[0].unshare() && !holds[0].unshare() && holds[0].unshare());
-    holds[0].release();
+    holds[0].release(false);
     let next = poll(&mut other).expect("its turn has come").unwrap();
     assert!(!Arc::ptr_eq(&next, &holds[0]));
 }

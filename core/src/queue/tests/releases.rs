@@ -32,7 +32,7 @@ fn a_release_beside_a_foreign_key_is_tried_until_its_lease_has_ended() {
 
     // If the foreign key stays, the attempts stop when the lease is over.
     let hold = rig.take(&Rig::want());
-    hold.release();
+    hold.release(false);
     for _ in 0..10 {
         rig.fail(rig.next(), StoreErrorKind::Foreign);
         rig.pass(SECOND);
@@ -46,7 +46,7 @@ fn a_release_beside_a_foreign_key_is_tried_until_its_lease_has_ended() {
 fn a_shutdown_does_not_wait_for_a_foreign_key_to_go() {
     let rig = Rig::new();
     let hold = rig.take(&Rig::want());
-    hold.release();
+    hold.release(false);
     rig.member.start_closing();
     rig.fail(rig.next(), StoreErrorKind::Foreign);
     assert!(hold.queue.is_over(Instant::START));
@@ -78,7 +78,7 @@ fn the_store_is_told_what_is_given_back() {
     assert!(matches!(touch.op, Op::Touch { units: 2, .. }), "{touch:?}");
     rig.answer(touch, granted());
     told.blocking_wait().unwrap();
-    hold.release();
+    hold.release(false);
     rig.answer(rig.next(), Reply::Released { free: 5 });
     assert!(hold.downgrade(1).is_none());
     assert!(hold.queue.is_over(Instant::START));
