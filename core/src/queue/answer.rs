@@ -193,7 +193,7 @@ impl Transition<'_> {
                     ticket.answer(is_done, || Ok(None), self.wakes);
                 } else {
                     // The hold has already marked itself as lost, with the true cause.
-                    self.lose(index, LossCause::NotRenewed);
+                    self.lose(index, LossCause::NotRenewed, Duration::ZERO);
                 }
             }
             Ok(_) => self.lose_unknown(index),

@@ -83,7 +83,7 @@ impl Transition<'_> {
         let (ticket, now) = (&self.state.tickets[index], self.now);
         if ticket.held().is_some_and(|held| held.hold.is_lost()) {
             // The hold has already marked itself as lost, with the true cause.
-            self.lose(index, LossCause::NotRenewed);
+            self.lose(index, LossCause::NotRenewed, Duration::ZERO);
         } else if self.attempt_ends(ticket).is_some_and(|ends| ends <= now) {
             let error = self.unavailable(self.silence(ticket.trouble.as_ref()));
             self.fail_ticket(index, error);

@@ -95,7 +95,7 @@ impl LockQueue {
                 if let Some(held) = step.state.tickets[index].held() {
                     let valid = held.hold.is_valid();
                     let park = valid.then(|| held.hold.park(step.now));
-                    step.lose_but_keep(index, LossCause::ShutDown, park.unwrap_or_default());
+                    step.lose(index, LossCause::ShutDown, park.unwrap_or_default());
                 }
             }
         });

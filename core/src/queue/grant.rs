@@ -74,7 +74,9 @@ impl Transition<'_> {
                 break;
             }
         }
-        self.withdraw_by_id(id);
+        if let Some(index) = self.state.find(id) {
+            self.withdraw(index);
+        }
     }
 
     /// A claim, or the renewal of a short lease, cannot wait for the common renewal.

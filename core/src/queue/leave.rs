@@ -209,12 +209,6 @@ impl Transition<'_> {
         }
     }
 
-    pub(super) fn withdraw_by_id(&mut self, id: TicketId) {
-        if let Some(index) = self.state.find(id) {
-            self.withdraw(index);
-        }
-    }
-
     /// The caller waits no longer for the promise than it would have waited for the answer to the attempt.
     pub(super) fn withdraw_attempt(&mut self, index: usize, confirmed: bool) -> Option<Confirmed> {
         let ticket = &mut self.state.tickets[index];
@@ -239,10 +233,6 @@ impl Transition<'_> {
         self.send(index);
     }
 
-    pub(super) fn lose(&mut self, index: usize, cause: LossCause) {
-        self.lose_but_keep(index, cause, Duration::ZERO);
-    }
-
     pub(super) fn lose_unknown(&mut self, index: usize) {
         let Some(held) = self.state.tickets[index].held() else {
             return;
@@ -253,10 +243,11 @@ impl Transition<'_> {
             true => LossCause::Forced,
             false => LossCause::Forgotten,
         };
-        self.lose(index, cause);
+        self.lose(index, cause, Duration::ZERO);
     }
 
-    pub(super) fn lose_but_keep(&mut self, index: usize, cause: LossCause, park: Duration) {
+    /// `park`: how long the store keeps the ticket.
+    pub(super) fn lose(&mut self, index: usize, cause: LossCause, park: Duration) {
         let ticket = &mut self.state.tickets[index];
         if let Some(held) = ticket.held() {
             held.hold.lose(cause, self.wakes);

@@ -13,20 +13,9 @@ use crate::base::sync::atomic::{AtomicU32, Ordering};
 use crate::base::task::{Home, all_blocked};
 use crate::config::Deadlock;
 use crate::observe::{ACQUIRE, CallerPlace, HOLD};
-use crate::store::{Meta, SharedStr};
+use crate::store::Meta;
 
 const OWN: &str = "the same task took this lock by hand and may be waiting for itself";
-
-/// From the same place in the source: they share one warning.
-struct SlowWaiters {
-    meta: SharedStr,
-    count: usize,
-    waited: Duration,
-    /// Of the first of these waiters in the store's queue.
-    place: Option<u64>,
-    /// The first of them took the lock itself, by hand. Its guard may be with another task by now.
-    own: bool,
-}
 
 impl Transition<'_> {
     fn slow(&self) -> Option<Duration> {
@@ -68,24 +57,18 @@ impl Transition<'_> {
     }
 
     fn warn_of_waiters(&mut self, slow: Duration) {
-        let mut found: Vec<SlowWaiters> = Vec::new();
-        let mut note = |waiter: &Waiter, place: Option<u64>| {
+        // Waiters from the same place in the source share one warning: the first of them, its place in the store's
+        // queue, and their number.
+        let mut found: Vec<(Arc<Waiter>, Option<u64>, u64)> = Vec::new();
+        let mut note = |waiter: &Arc<Waiter>, place: Option<u64>| {
             let waited = waiter.waited(self.now);
             // A wait for a signal may take any time, so it is never slow.
             if waiter.want.share.capacity == 0 || !waiter.warned.is_due(waited, slow) {
                 return;
             }
-            let meta = &waiter.want.meta;
-            let same = |other: &&mut SlowWaiters| Meta::place(&other.meta) == Meta::place(meta);
-            match found.iter_mut().find(same) {
-                Some(other) => other.count += 1,
-                None => found.push(SlowWaiters {
-                    meta: meta.clone(),
-                    count: 1,
-                    waited,
-                    place,
-                    own: self.has_taken(waiter),
-                }),
+            match found.iter_mut().find(|it| site(&it.0) == site(waiter)) {
+                Some((_, _, calls)) => *calls += 1,
+                None => found.push((waiter.clone(), place, 1)),
             }
         };
         // In order of arrival. Only a waiter that missed a grant may have waited longer than those before it.
@@ -114,16 +97,18 @@ impl Transition<'_> {
             .find_map(|(_, waiting)| waiting.holder.as_ref());
         let holder = holder.and_then(Meta::read);
         let holder = holder.map_or_else(|| "unknown".to_owned(), |holder| holder.to_string());
-        for slow in found {
+        for (waiter, place, calls) in found {
             let (name, holder) = (self.queue.name.clone(), holder.clone());
+            let (meta, waited) = (waiter.want.meta.clone(), waiter.waited(self.now));
+            let hint = self.has_taken(&waiter).then_some(OWN);
             self.wakes.report(move || {
-                let (waited, place, calls) = (slow.waited, slow.place, slow.count);
-                let (site, hint) = (CallerPlace(&slow.meta), slow.own.then_some(OWN));
+                let site = CallerPlace(&meta);
                 tracing::warn!(target: ACQUIRE, %name, ?waited, place, %holder, %site, calls, hint, "a call has been waiting for a lock for a long time");
             });
         }
     }
 
+    /// Its guard may be with another task by now.
     fn has_taken(&self, waiter: &Waiter) -> bool {
         let task = waiter.want.by.task;
         let by_task = |hold: &Arc<Hold>| hold.taken() == task && hold.is_valid();
@@ -175,6 +160,10 @@ impl Transition<'_> {
             });
         }
     }
+}
+
+fn site(waiter: &Waiter) -> &str {
+    Meta::place(&waiter.want.meta)
 }
 
 /// How often `Config::slow` was doubled for the next warning.
