@@ -49,7 +49,7 @@ impl Witness {
     /// Records that a caller has `hold` and begins its section.
     pub(super) fn enters(&self, hold: &Arc<Hold>) {
         self.check_calm(hold);
-        let (grant, want) = (hold.grant, hold.want());
+        let (grant, want) = (&hold.grant, hold.want());
         let (others, grown) = {
             let mut seen = self.seen.lock().unwrap();
             let others = seen.inside.clone();
