@@ -75,7 +75,16 @@ impl DeferredWakes {
         self.reports.len()
     }
 
-    pub(crate) fn wake(mut self) {
+    #[inline]
+    pub(crate) fn wake(self) {
+        let later = self.forgotten.len() + self.reports.len() + self.metrics.len();
+        if self.first.is_none() && later == 0 {
+            return std::mem::forget(self);
+        }
+        self.wake_some();
+    }
+
+    fn wake_some(mut self) {
         self.wake_all();
         self.forgotten.drain(..).for_each(aside::forget);
         self.reports.drain(..).for_each(aside::tell_boxed);
