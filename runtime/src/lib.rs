@@ -66,52 +66,8 @@ use auto_mutex_quorum as _;
 
 pub use auto_mutex_macros::{auto_mutex, auto_read, auto_semaphore, auto_write, no_auto_mutex};
 
-#[cfg(feature = "metrics")]
 #[doc(inline)]
-pub use auto_mutex_core::MetricsObserver;
-#[cfg(feature = "otel")]
-#[doc(inline)]
-pub use auto_mutex_core::OtelObserver;
-#[doc(inline)]
-pub use auto_mutex_core::{AfterFailover, AfterRestart, Eviction, Guarantees, Weakness};
-#[doc(inline)]
-pub use auto_mutex_core::{Client, Drained, Health, LastError, ServerHealth, Unfinished};
-#[doc(inline)]
-pub use auto_mutex_core::{Condvar, WaitTimeoutResult};
-#[doc(inline)]
-pub use auto_mutex_core::{Config, Deadlock, IntoDuration};
-#[doc(inline)]
-pub use auto_mutex_core::{Credentials, CredentialsProvider, ServerAddress, ServerKind};
-#[doc(inline)]
-pub use auto_mutex_core::{DeadlockHop, HoldKind, Holder, LockError, LockKind, LossCause};
-#[doc(inline)]
-pub use auto_mutex_core::{LockInfo, Waiter};
-#[doc(inline)]
-pub use auto_mutex_core::{Metric, MetricKind, Observer};
-#[doc(inline)]
-pub use auto_mutex_core::{MultiGuard, MultiLock};
-#[doc(inline)]
-pub use auto_mutex_core::{Mutex, MutexGuard, Ticket};
-#[doc(inline)]
-pub use auto_mutex_core::{OrderClass, OrderEdge};
-#[doc(inline)]
-pub use auto_mutex_core::{Permit, Semaphore};
-#[doc(inline)]
-pub use auto_mutex_core::{RwLock, RwLockReadGuard, RwLockWriteGuard};
-#[doc(inline)]
-pub use auto_mutex_core::{SetupError, StoreError, TlsError};
-#[doc(inline)]
-pub use auto_mutex_core::{Site, sites};
-#[doc(inline)]
-pub use auto_mutex_core::{assert_lock_order, lock_order};
-#[doc(inline)]
-pub use auto_mutex_core::{blocking_drain, drain, drain_until};
-#[doc(inline)]
-pub use auto_mutex_core::{blocking_ping, health, is_connected, ping};
-#[doc(inline)]
-pub use auto_mutex_core::{blocking_shutdown, client, setup, setup_async, shutdown};
-#[doc(inline)]
-pub use auto_mutex_core::{release_on_termination, release_on_termination_within};
+pub use auto_mutex_core::public::*;
 #[doc(inline)]
 #[cfg(feature = "operator")]
 pub use auto_mutex_operator as operator;
@@ -128,9 +84,7 @@ pub mod _guide;
 
 /// The functions that expansions of the attributes call. Not for direct use.
 #[doc(hidden)]
-pub mod __private {
-    pub use auto_mutex_core::__private::*;
-}
+pub use auto_mutex_core::__private;
 
 /// For the fuzzers.
 #[cfg(fuzzing)]

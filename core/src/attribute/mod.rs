@@ -32,8 +32,8 @@ pub use carry::{ErrorFromLockError, FromLockError, FromOtherError, FromTimeout};
 pub use kind::{Done, IsFuture, Otherwise, Probe, Value, make, never, require_done, require_value};
 pub use lock::{Call, Lock};
 pub use request::Request;
-pub use value::{IsClient, IsDuration, KeyList, KeyPart, KeyPlace, Nothing, OwnerName};
+pub use value::{IsClient, IsDuration, KeyList, KeyPart, KeyPlace, Nothing};
 
 pub use crate::base::error::HoldKind;
-pub use crate::site::{Listed, Owner, Site, SiteData};
+pub use crate::site::{Owner, Site, SiteData};
 pub use inventory::submit;

@@ -1,10 +1,11 @@
 //! [`Request`]: the options of one call of an annotated function.
 
 use std::borrow::Cow;
+use std::iter;
 use std::marker::PhantomData;
 
-use super::value::{IsClient, IsDuration, KeyList, KeyPart, KeyPlace, OwnerName};
-use crate::base::duration::{self, length};
+use super::value::{IsClient, IsDuration, KeyList, KeyPart, KeyPlace};
+use crate::base::duration::doubt_block;
 use crate::base::error::LockError;
 use crate::base::name::{Name, NameBuilder};
 use crate::caller::Caller;
@@ -37,30 +38,26 @@ pub struct Request<L> {
 #[derive(Debug)]
 struct Given {
     options: Options,
-    was: Option<Was>,
-    owner: Option<String>,
+    owner: Option<Owner>,
+    /// Whether the name of the option `was` is in the namespace, and its fixed beginning.
+    was: Option<(bool, &'static str)>,
+    /// If there are none, the parts of the key complete the name of `was`.
+    was_parts: Vec<String>,
 }
 
-#[derive(Debug)]
-struct Was {
-    in_namespace: bool,
-    fixed: &'static str,
-    /// If there are none, the parts of the key complete the name.
-    parts: Vec<String>,
-}
-
-impl Was {
-    fn name(&self, namespace: Option<&str>, key: &[String]) -> NameBuilder {
-        let namespace = namespace.filter(|_| self.in_namespace);
-        let parts = match self.parts.is_empty() {
+impl Given {
+    fn old_name(&self, namespace: Option<&str>, key: &[String]) -> Option<NameBuilder> {
+        let (in_namespace, fixed) = self.was?;
+        let namespace = namespace.filter(|_| in_namespace);
+        let parts = match self.was_parts.is_empty() {
             true => key,
-            false => &self.parts,
+            false => &self.was_parts,
         };
-        match (namespace, self.fixed, parts) {
+        Some(match (namespace, fixed, parts) {
             (None, "", [first, rest @ ..]) => NameBuilder::new(first).parts(rest),
             (Some(namespace), "", parts) => NameBuilder::new(namespace).parts(parts),
             (namespace, fixed, parts) => NameBuilder::verbatim_in(namespace, fixed).parts(parts),
-        }
+        })
     }
 }
 
@@ -72,10 +69,6 @@ fn options_of(site: &'static Site, self_type: &'static str) -> Options {
         block,
         interval,
         at_least: at_least.unwrap_or_default(),
-        reentry: site
-            .data
-            .reentrant
-            .map_or(Reentry::AsConfigured, Reentry::of_attribute),
         label: Some(site.label_of(self_type)),
         ..Options::default()
     }
@@ -104,8 +97,9 @@ impl<L> Request<L> {
         self.given.get_or_insert_with(|| {
             Box::new(Given {
                 options: options_of(self.site, self.self_type),
-                was: None,
                 owner: None,
+                was: None,
+                was_parts: Vec::new(),
             })
         })
     }
@@ -116,17 +110,18 @@ impl<L> Request<L> {
 
     pub fn expire<D: IsDuration>(&mut self, expire: D) {
         let options = &mut self.given().options;
-        options.expire = options.length("expire", length(expire));
+        options.expire = options.length("expire", expire);
     }
 
     pub fn block<D: IsDuration>(&mut self, block: D) {
         let options = &mut self.given().options;
-        options.block = options.length("block", duration::block(block));
+        options.block = options.length("block", block);
+        doubt_block::<D>(options.block.unwrap_or_default());
     }
 
     pub fn at_least<D: IsDuration>(&mut self, at_least: D) {
         let options = &mut self.given().options;
-        let at_least = options.length("at_least", length(at_least));
+        let at_least = options.length("at_least", at_least);
         options.at_least = at_least.unwrap_or_default();
     }
 
@@ -136,7 +131,7 @@ impl<L> Request<L> {
 
     pub fn interval<D: IsDuration>(&mut self, interval: D) {
         let options = &mut self.given().options;
-        options.interval = options.length("interval", length(interval));
+        options.interval = options.length("interval", interval);
     }
 
     pub fn part<M, P: KeyPart<M> + ?Sized>(&mut self, before: &str, part: &P, after: &str) {
@@ -160,9 +155,14 @@ impl<L> Request<L> {
             Some(client) => Cow::Owned(client.clone()),
             None => Client::in_force(caller)?,
         };
-        let options = match &self.given {
+        let mut options = match &self.given {
             Some(given) => given.options,
             None => options_of(self.site, self.self_type),
+        };
+        let as_configured = client.member().settings().reentrant;
+        options.reentry = match self.site.data.reentrant.unwrap_or(as_configured) {
+            true => Reentry::Enters,
+            false => Reentry::Deadlock,
         };
         Ok((client, options))
     }
@@ -185,10 +185,9 @@ impl<L> Request<L> {
             Some(name) if self.keys.is_empty() => Cow::Borrowed(name),
             _ => Cow::Owned(self.keyed(known, &client)?),
         };
-        let owner = self.given.as_ref().and_then(|given| given.owner.as_deref());
-        let owner = owner.map(|owner| Owner::Here(owner.into()));
+        let owner = self.given.as_ref().and_then(|given| given.owner.as_ref());
         let meta = self.meta(known, &client);
-        let target = AcquireTarget::new(Cow::Borrowed(&*client), name, meta, owner.as_ref());
+        let target = AcquireTarget::new(Cow::Borrowed(&*client), name, meta, owner);
         target.start(&caller, &options, share, None)
     }
 
@@ -243,30 +242,24 @@ impl<L> Request<L> {
 }
 
 impl Request<MutexGuard> {
-    pub fn owner<M, N: OwnerName<M> + ?Sized>(&mut self, owner: &N) {
+    pub fn owner<M, N: KeyPart<M> + ?Sized>(&mut self, owner: &N) {
         let mut name = String::new();
         if !owner.write(&mut name) {
             // Refused like an empty one.
             name.clear();
         }
-        self.given().owner = Some(name);
+        self.given().owner = Some(Owner::Here(name.into()));
     }
 }
 
 impl Request<MultiGuard> {
     pub fn was(&mut self, in_namespace: bool, fixed: &'static str) {
-        self.given().was = Some(Was {
-            in_namespace,
-            fixed,
-            parts: Vec::new(),
-        });
+        self.given().was = Some((in_namespace, fixed));
     }
 
     pub fn was_part<M, P: KeyPart<M> + ?Sized>(&mut self, before: &str, part: &P, after: &str) {
         let text = self.shown(before, part, after);
-        if let Some(was) = &mut self.given().was {
-            was.parts.push(text);
-        }
+        self.given().was_parts.push(text);
     }
 
     pub fn another(&mut self) {
@@ -309,13 +302,13 @@ impl Request<MultiGuard> {
         }
         let known = self.known(&client);
         let (scope, meta) = (self.scope(known, &client), self.meta(known, &client));
-        let was = self.given.as_ref().and_then(|given| given.was.as_ref());
         let namespace = self.site.namespace_for(client.namespace());
         let mut targets = Vec::new();
         for key in &self.keys {
             let new = self.site.keyed(scope.clone(), key);
-            let old = was.map(|was| was.name(namespace, key));
-            for name in [Some(new), old].into_iter().flatten() {
+            let given = self.given.as_ref();
+            let old = given.and_then(|given| given.old_name(namespace, key));
+            for name in iter::once(new).chain(old) {
                 let name = Cow::Owned(self.finish(name)?);
                 targets.push(AcquireTarget::new(client.clone(), name, meta.clone(), None));
             }

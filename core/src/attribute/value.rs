@@ -12,9 +12,9 @@ use crate::locks::client::Client;
 pub trait Nothing {}
 
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be part of a lock's key: it does not implement `Display`",
+    message = "`{Self}` cannot be part of a lock's key, or name its owner: it does not implement `Display`",
     label = "needs `Display`",
-    note = "use a field or a method that can be displayed (`key = order.id`), or implement `Display` (a type parameter needs the bound)"
+    note = "use a field or a method that can be displayed (`key = order.id`, `owner = session.id`), or implement `Display` (a type parameter needs the bound)"
 )]
 pub trait KeyPart<M> {
     /// Returns `false` if the `Display` failed; then `text` is incomplete.
@@ -124,19 +124,6 @@ impl<'p, T: Nothing + 'p> KeyPlace<'p, ()> for T {
         std::iter::empty()
     }
 }
-
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot name the owner of a lock: it does not implement `Display`",
-    label = "needs `Display`",
-    note = "use a field or a method that can be displayed (`owner = session.id`), or implement `Display` (a type parameter needs the bound)"
-)]
-pub trait OwnerName<M>: KeyPart<M> {}
-
-#[diagnostic::do_not_recommend]
-impl<T: Display + ?Sized> OwnerName<AtOnce> for T {}
-
-#[diagnostic::do_not_recommend]
-impl<T: Nothing + ?Sized> OwnerName<Inside> for T {}
 
 /// A `Client`, or a type that dereferences to one in any number of steps: `M` counts the steps.
 #[diagnostic::on_unimplemented(

@@ -1,8 +1,9 @@
 //! [`OtelObserver`]: passes the metrics to OpenTelemetry.
 
+use std::fmt;
 use std::time::Duration;
 
-use opentelemetry::metrics::{Counter, Histogram, Meter, UpDownCounter};
+use opentelemetry::metrics::Meter;
 use opentelemetry::{KeyValue, global};
 
 use super::{Metric, MetricKind, Observer};
@@ -20,18 +21,13 @@ use super::{Metric, MetricKind, Observer};
 /// auto_mutex::setup(Config::new("redis://127.0.0.1:6379")?.observer(OtelObserver::new()))?;
 /// # Ok(()) }
 /// ```
-#[derive(Debug)]
 pub struct OtelObserver {
     /// In the order of [`Metric::ALL`].
     instruments: Vec<Instrument>,
 }
 
-#[derive(Debug)]
-enum Instrument {
-    Histogram(Histogram<f64>),
-    Counter(Counter<u64>),
-    UpDownCounter(UpDownCounter<i64>),
-}
+/// Adds a change, or records a number of seconds.
+type Instrument = Box<dyn Fn(f64, &[KeyValue]) + Send + Sync>;
 
 impl OtelObserver {
     /// Makes the instruments with the global meter provider.
@@ -44,9 +40,13 @@ impl OtelObserver {
         }
     }
 
-    fn instrument(&self, metric: Metric) -> Option<&Instrument> {
-        let index = Metric::ALL.iter().position(|other| *other == metric)?;
-        self.instruments.get(index)
+    fn report(&self, metric: Metric, labels: &[(&'static str, &'static str)], value: f64) {
+        let index = Metric::ALL.iter().position(|other| *other == metric);
+        if let Some(instrument) = index.and_then(|index| self.instruments.get(index)) {
+            let labels = labels.iter();
+            let attributes = labels.map(|(name, value)| KeyValue::new(*name, *value));
+            instrument(value, &attributes.collect::<Vec<_>>());
+        }
     }
 }
 
@@ -60,45 +60,36 @@ fn instrument(meter: &Meter, metric: Metric) -> Instrument {
     let (name, unit, text) = (metric.name(), metric.unit(), metric.description());
     match metric.kind() {
         MetricKind::Histogram => {
-            let histogram = meter
-                .f64_histogram(name)
-                .with_unit(unit)
-                .with_description(text);
-            Instrument::Histogram(histogram.with_boundaries(Metric::BUCKETS.to_vec()).build())
+            let histogram = meter.f64_histogram(name).with_unit(unit);
+            let histogram = histogram.with_description(text);
+            let histogram = histogram.with_boundaries(Metric::BUCKETS.to_vec()).build();
+            Box::new(move |value, labels| histogram.record(value, labels))
         }
         MetricKind::Counter => {
-            let counter = meter
-                .u64_counter(name)
-                .with_unit(unit)
-                .with_description(text);
-            Instrument::Counter(counter.build())
+            let counter = meter.u64_counter(name).with_unit(unit);
+            let counter = counter.with_description(text).build();
+            Box::new(move |change, labels| counter.add(change as u64, labels))
         }
         MetricKind::UpDownCounter => {
             let counter = meter.i64_up_down_counter(name).with_unit(unit);
-            Instrument::UpDownCounter(counter.with_description(text).build())
+            let counter = counter.with_description(text).build();
+            Box::new(move |change, labels| counter.add(change as i64, labels))
         }
     }
-}
-
-fn attributes(labels: &[(&'static str, &'static str)]) -> Vec<KeyValue> {
-    let pair = |&(name, value): &(&'static str, &'static str)| KeyValue::new(name, value);
-    labels.iter().map(pair).collect()
 }
 
 impl Observer for OtelObserver {
     fn add(&self, metric: Metric, labels: &[(&'static str, &'static str)], change: i64) {
-        match self.instrument(metric) {
-            Some(Instrument::Counter(counter)) => {
-                counter.add(u64::try_from(change).unwrap_or(0), &attributes(labels));
-            }
-            Some(Instrument::UpDownCounter(counter)) => counter.add(change, &attributes(labels)),
-            Some(Instrument::Histogram(_)) | None => {}
-        }
+        self.report(metric, labels, change as f64);
     }
 
     fn record(&self, metric: Metric, labels: &[(&'static str, &'static str)], value: Duration) {
-        if let Some(Instrument::Histogram(histogram)) = self.instrument(metric) {
-            histogram.record(value.as_secs_f64(), &attributes(labels));
-        }
+        self.report(metric, labels, value.as_secs_f64());
+    }
+}
+
+impl fmt::Debug for OtelObserver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OtelObserver")
     }
 }

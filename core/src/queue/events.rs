@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::answer::RETRY;
-use super::client::{HeldName, Load};
+use super::client::{Load, Unfinished};
 use super::due::STOOD_STILL;
 use super::lock_queue::{Answered, LockQueue, Query, Transition};
 use super::ticket::Ticket;
@@ -67,14 +67,13 @@ impl LockQueue {
         Some(state.tickets[index].waiting().is_some())
     }
 
-    pub(super) fn held(&self) -> Vec<HeldName> {
+    pub(super) fn held(&self) -> Vec<Unfinished> {
         let (state, now) = (self.lock(), Instant::now());
         let held = state.tickets.iter().filter_map(Ticket::held);
-        let named = held.map(|held| HeldName {
-            name: self.name.clone(),
-            meta: held.hold.want().meta.clone(),
-            held: held.hold.since.until(now),
-            taken_by: held.hold.taken(),
+        let named = held.map(|held| {
+            let hold = &held.hold;
+            let (meta, since) = (&hold.want().meta, hold.since);
+            Unfinished::new(&self.name, meta, since.until(now), hold.taken())
         });
         named.collect()
     }

@@ -2,12 +2,8 @@
 
 use super::Site;
 
-/// Each expansion submits one.
-#[doc(hidden)]
-#[derive(Debug)]
-pub struct Listed(pub &'static Site);
-
-inventory::collect!(Listed);
+// Each expansion submits one.
+inventory::collect!(&'static Site);
 
 /// All annotated functions of this program, sorted by the names of their locks. The list includes functions that are
 /// never called, generic functions, and those of linked libraries.
@@ -55,5 +51,5 @@ pub fn sites() -> Vec<&'static Site> {
 }
 
 pub(super) fn all() -> impl Iterator<Item = &'static Site> {
-    inventory::iter::<Listed>().map(|Listed(site)| *site)
+    inventory::iter::<&'static Site>().copied()
 }

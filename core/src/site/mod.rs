@@ -15,8 +15,6 @@ use crate::base::name::{Name, NameBuilder};
 
 use class::Class;
 pub(crate) use duplicates::find_duplicates;
-#[doc(hidden)]
-pub use list::Listed;
 pub use list::sites;
 
 /// An annotated function of this program, as listed by [`sites`].
@@ -176,14 +174,7 @@ impl fmt::Display for Site {
 
 impl fmt::Debug for Site {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Site")
-            .field("name", &self.name())
-            .field("attribute", &self.attribute())
-            .field("options", &self.data.options)
-            .field("function", &self.data.function)
-            .field("file", &self.data.file)
-            .field("line", &self.data.line)
-            .finish_non_exhaustive()
+        write!(f, "{self} at {}:{}", self.data.file, self.data.line)
     }
 }
 

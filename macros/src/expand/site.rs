@@ -16,7 +16,7 @@ use crate::tokens::private;
 ///
 /// ```text
 /// static __SITE: Site = Site::new(SiteData { owner: Owner::Type("Ledger"), function: "close", key: &["{month}"], … });
-/// submit! { Listed(&__SITE) }
+/// submit! { &__SITE }
 /// ```
 pub(super) fn site(function: &Function, options: &Options, owner: Option<&str>) -> TokenStream {
     let span = Span::mixed_site();
@@ -68,7 +68,7 @@ pub(super) fn site(function: &Function, options: &Options, owner: Option<&str>) 
             #(#fields,)*
             lengths: [#(#lengths),*],
         });
-        #private::submit! { #private::Listed(&__SITE) }
+        #private::submit! { &__SITE }
     }
 }
 

@@ -1,18 +1,9 @@
-//! [`Access`]: the login and the options of the connection to a server.
+//! [`Login`]: who logs in to a server.
 
 use std::time::Duration;
 
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{Address, Granted, Secret, Source};
-
-use crate::wire::Transport;
-
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Access {
-    pub(crate) login: Login,
-    pub(crate) db: u32,
-    pub(crate) transport: Transport,
-}
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Login {

@@ -8,10 +8,14 @@ use auto_mutex_core::store::{
     Unconnected, same_kind,
 };
 
-use crate::access::{Access, Login};
+use crate::access::Login;
 #[cfg(feature = "cluster")]
 use crate::cluster;
-use crate::{Connector, Inspector, Route, unconnected, url};
+use crate::connect::Connector;
+use crate::inspector::Inspector;
+use crate::link::driver::unconnected;
+use crate::url;
+use crate::wire::Transport;
 
 inventory::submit! {
     Scheme {
@@ -27,22 +31,30 @@ pub(crate) struct RedisEndpoint {
     pub(crate) layout: Layout,
     /// The one server, the sentinels, or some nodes of the cluster, which name the others.
     pub(crate) servers: Vec<Address>,
+    pub(crate) login: Login,
+    pub(crate) db: u32,
     /// What the sentinels monitor, and the login on them; empty without sentinels.
     pub(crate) service: String,
     pub(crate) sentinel_login: Login,
-    /// The options for the servers. The transport (TLS, dialer) is also used for the sentinels.
-    pub(crate) access: Access,
+    /// For the servers and the sentinels.
+    pub(crate) transport: Transport,
 }
 
 impl RedisEndpoint {
-    pub(crate) fn new(layout: Layout, servers: Vec<Address>, access: Access) -> Self {
+    pub(crate) fn new(layout: Layout, servers: Vec<Address>) -> Self {
         Self {
             layout,
             servers,
+            login: Login::default(),
+            db: 0,
             service: String::new(),
             sentinel_login: Login::default(),
-            access,
+            transport: Transport::default(),
         }
+    }
+
+    pub(crate) fn is_cluster(&self) -> bool {
+        self.layout == Layout::Sharded
     }
 }
 
@@ -69,13 +81,11 @@ impl Engine for RedisEndpoint {
 
     fn is_same_store(&self, other: &dyn Engine) -> bool {
         same_kind::<Self>(other).is_some_and(|it| {
+            let mut servers = it.servers.iter();
             it.layout == self.layout
                 && it.service == self.service
-                && it.access.db == self.access.db
-                && it
-                    .servers
-                    .iter()
-                    .any(|server| self.servers.contains(server))
+                && it.db == self.db
+                && servers.any(|server| self.servers.contains(server))
         })
     }
 
@@ -84,7 +94,7 @@ impl Engine for RedisEndpoint {
             return None;
         }
         let mut dialed = self.clone();
-        dialed.access.transport.dialer = Some(dialer.clone());
+        dialed.transport.dialer = Some(dialer.clone());
         Some(Arc::new(dialed))
     }
 
@@ -94,7 +104,7 @@ impl Engine for RedisEndpoint {
             Layout::Sharded => source.of_kind(ServerKind::ClusterNode),
             _ => source.clone(),
         };
-        asking.access.login.ask(of_server)?;
+        asking.login.ask(of_server)?;
         if self.layout == Layout::Failover {
             asking
                 .sentinel_login
@@ -116,27 +126,25 @@ impl Engine for RedisEndpoint {
 
     fn unconnected(&self, options: &StoreOptions, member: MemberId) -> Unconnected {
         #[cfg(feature = "cluster")]
-        if self.layout == Layout::Sharded {
+        if self.is_cluster() {
             return cluster::unconnected(self, options, member);
         }
-        let connector = Connector::new(Route::of(self), &self.access, options, member);
-        let (store, driver) = unconnected(connector);
+        let (store, driver) = unconnected(Connector::new(self.clone(), options, member));
         (store, driver)
     }
 
     fn reader(&self, options: &StoreOptions) -> Box<dyn Reader> {
         #[cfg(feature = "cluster")]
-        if self.layout == Layout::Sharded {
+        if self.is_cluster() {
             return Box::new(cluster::Inspector::new(self, options));
         }
-        let member = MemberId::random();
-        let connector = Connector::new(Route::of(self), &self.access, options, member);
+        let connector = Connector::new(self.clone(), options, MemberId::random());
         Box::new(Inspector::new(connector))
     }
 }
 
 pub(crate) fn uses_database(engine: &dyn Engine) -> bool {
-    same_kind::<RedisEndpoint>(engine).is_some_and(|it| it.access.db != 0)
+    same_kind::<RedisEndpoint>(engine).is_some_and(|it| it.db != 0)
         || engine.parts().iter().any(|part| uses_database(&**part))
 }
 

@@ -8,7 +8,7 @@ use auto_mutex_core::store::StoreErrorKind;
 use crate::wire::ErrorReply;
 
 macro_rules! codes {
-    ($($code:ident = $word:literal,)*) => {
+    ($($code:ident = $word:literal $kind:ident,)*) => {
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum Code {
             $($code,)*
@@ -22,30 +22,38 @@ macro_rules! codes {
                     _ => Self::Other,
                 }
             }
+
+            fn kind(self) -> StoreErrorKind {
+                match self {
+                    $(Self::$code => StoreErrorKind::$kind,)*
+                    Self::Other => StoreErrorKind::Refused,
+                }
+            }
         }
     };
 }
 
 codes! {
-    ReadOnly = "READONLY",
-    MasterDown = "MASTERDOWN",
-    Loading = "LOADING",
-    Unblocked = "UNBLOCKED",
-    NoPerm = "NOPERM",
-    NoAuth = "NOAUTH",
-    WrongPass = "WRONGPASS",
-    Busy = "BUSY",
-    TryAgain = "TRYAGAIN",
-    ClusterDown = "CLUSTERDOWN",
-    NoReplicas = "NOREPLICAS",
-    Foreign = "FOREIGN",
-    WrongType = "WRONGTYPE",
-    Moved = "MOVED",
-    Ask = "ASK",
-    NoScript = "NOSCRIPT",
-    NoProto = "NOPROTO",
-    Oom = "OOM",
-    Misconf = "MISCONF",
+    // The server cannot be used at present: the client closes the connection, and checks the server on a new one.
+    ReadOnly = "READONLY" Disconnected,
+    MasterDown = "MASTERDOWN" Disconnected,
+    Loading = "LOADING" Disconnected,
+    Unblocked = "UNBLOCKED" Disconnected,
+    NoPerm = "NOPERM" Forbidden,
+    NoAuth = "NOAUTH" Forbidden,
+    WrongPass = "WRONGPASS" Forbidden,
+    Busy = "BUSY" Busy,
+    TryAgain = "TRYAGAIN" Busy,
+    ClusterDown = "CLUSTERDOWN" Busy,
+    NoReplicas = "NOREPLICAS" Busy,
+    Foreign = "FOREIGN" Foreign,
+    WrongType = "WRONGTYPE" Foreign,
+    Moved = "MOVED" Refused,
+    Ask = "ASK" Refused,
+    NoScript = "NOSCRIPT" Refused,
+    NoProto = "NOPROTO" Refused,
+    Oom = "OOM" Refused,
+    Misconf = "MISCONF" Refused,
 }
 
 impl Code {
@@ -57,38 +65,8 @@ impl Code {
         error.code().map_or(Self::Other, Self::of_word)
     }
 
-    fn kind(self) -> StoreErrorKind {
-        match self {
-            // The server cannot be used at present: the client closes the connection, and checks the server on a new one.
-            Self::ReadOnly | Self::MasterDown | Self::Loading | Self::Unblocked => {
-                StoreErrorKind::Disconnected
-            }
-            Self::NoPerm | Self::NoAuth | Self::WrongPass => StoreErrorKind::Forbidden,
-            Self::Busy | Self::TryAgain | Self::ClusterDown | Self::NoReplicas => {
-                StoreErrorKind::Busy
-            }
-            Self::Foreign | Self::WrongType => StoreErrorKind::Foreign,
-            _ => StoreErrorKind::Refused,
-        }
-    }
-
     pub(crate) fn is_elsewhere(self) -> bool {
         matches!(self, Self::Moved | Self::Ask | Self::TryAgain)
-    }
-
-    fn is_nested(self) -> bool {
-        matches!(
-            self,
-            Self::ReadOnly
-                | Self::MasterDown
-                | Self::Loading
-                | Self::NoPerm
-                | Self::Foreign
-                | Self::WrongType
-                | Self::Oom
-                | Self::Misconf
-                | Self::NoReplicas
-        )
     }
 
     pub(super) fn ends_connection(self) -> bool {
@@ -134,7 +112,7 @@ fn meaning<'a>(code: &'a str, details: &'a str) -> &'a str {
     }
     if caught || details.contains("Error running script") || details.contains("user_script") {
         let mut words = details.split(|c: char| !c.is_ascii_uppercase());
-        if let Some(nested) = words.find(|word| Code::of_word(word).is_nested()) {
+        if let Some(nested) = words.find(|word| Code::of_word(word) != Code::Other) {
             return nested;
         }
         if details.contains("Write against a read only replica") {

@@ -3,7 +3,6 @@
 use std::time::{Duration, SystemTime};
 
 use crate::connect::facts::{Facts, number};
-use crate::connect::term;
 use crate::connect::{Connector, Ready};
 use crate::error::Code;
 use crate::login::error::{ConnectError, accept};
@@ -47,7 +46,7 @@ impl Inspector {
             let mut ready = match opened {
                 Some(ready) => ready,
                 None => {
-                    let opening = connector.unsubscribed(connector.connect_timeout);
+                    let opening = connector.unsubscribed(connector.guard.options.connect_timeout);
                     opening.await.map_err(failed)?
                 }
             };
@@ -108,7 +107,7 @@ impl Reader for Inspector {
             let mut questions = redis::pipe();
             questions.cmd("TIME");
             for name in names {
-                questions.add_command(connector.evaluation(name, &Op::Inspect, 0));
+                questions.add_command(connector.evaluation(name, None, &Op::Inspect));
             }
             connection.send(&questions.get_packed_pipeline()).await?;
             let now = micros(&accept(connection.reply().await?)?);
@@ -131,11 +130,7 @@ impl Reader for Inspector {
 
 async fn describe(connector: &Connector, opened: &mut Ready) -> Result<Server, ConnectError> {
     let connection = &mut opened.connection;
-    let mut question = redis::pipe();
-    term::ask_lag(&mut question);
-    connection.send(&question.get_packed_pipeline()).await?;
-    let lag = term::lag(&connection.reply().await?);
-    let facts = Facts::ask(connection, lag).await?;
+    let facts = Facts::ask(connection, opened.term.lag).await?;
     let asked = SystemTime::now();
     let now = micros(&connection.ask(&redis::cmd("TIME")).await?);
     let round_trip = asked.elapsed().unwrap_or_default();
@@ -143,7 +138,7 @@ async fn describe(connector: &Connector, opened: &mut Ready) -> Result<Server, C
     let here = i64::try_from(here.unwrap_or_default().as_micros()).unwrap_or(i64::MAX);
     let ahead = |now: u64| i64::try_from(now).unwrap_or(i64::MAX).saturating_sub(here) / 1000;
     let address = opened.server.address.to_string();
-    let mut server = Server::new(address, connector.guarantees_by(&facts));
+    let mut server = Server::new(address, facts.guarantees(&connector.guard));
     server.version = facts.field("redis_version").map(str::to_owned);
     server.clock_ahead_ms = now.map(ahead);
     server.round_trip = round_trip;

@@ -36,19 +36,7 @@ mod tests;
 mod url;
 mod wire;
 
-pub(crate) use self::access::Access;
 pub use self::acl::{AclRule, acl_rule};
-pub(crate) use self::connect::Connector;
-pub(crate) use self::connect::probe::name as probe_name;
-pub(crate) use self::connect::term::EPOCH;
 pub(crate) use self::engine::RedisEndpoint;
-pub(crate) use self::engine::uses_database;
-pub(crate) use self::error::Code;
-pub(crate) use self::inspector::Inspector;
-pub(crate) use self::link::driver::unconnected;
-pub(crate) use self::login::throttle::Throttle;
-pub(crate) use self::pipeline::Pipeline;
 #[cfg(feature = "redis-1")]
 pub use self::redis_1::Redis1Credentials;
-pub(crate) use self::route::Route;
-pub(crate) use self::script::Scripts;

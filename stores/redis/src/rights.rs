@@ -30,7 +30,7 @@ pub(crate) const OPTIONAL: &[&str] = &["config|get"];
 pub(crate) const INTRODUCTION: &[&str] = &["client|setinfo"];
 
 pub(crate) fn of_scripts() -> BTreeSet<String> {
-    let scripts = Scripts::of_server();
+    let scripts = Scripts::of(false);
     let all = scripts.texts().flat_map(called);
     all.filter(|command| command != "cluster").collect()
 }
@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn those_of_a_cluster_call_one_more() {
-        let scripts = Scripts::of_cluster();
+        let scripts = Scripts::of(true);
         let of_cluster: BTreeSet<_> = scripts.texts().flat_map(called).collect();
         let more: Vec<_> = of_cluster.difference(&of_scripts()).cloned().collect();
         assert_eq!(more, ["cluster", "spublish"]);
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn scripts_name_every_command_that_they_call() {
-        for text in Scripts::of_server().texts() {
+        for text in Scripts::of(false).texts() {
             for (at, _) in text.match_indices("call(") {
                 let line = text[at..].lines().next().unwrap();
                 // `pcall(run)` and `pcall(cut)` are protected calls of Lua functions, not of commands.

@@ -94,15 +94,13 @@ pub(crate) fn check_expire(option: &'static str, expire: Duration) -> Result<Dur
 }
 
 /// For the option `block` of an attribute. Warns once of a long time without a unit: a program may have computed it.
-pub(crate) fn block<T: ToDuration>(value: T) -> Span {
+pub(crate) fn doubt_block<T: ToDuration>(block: Duration) {
     static WARNINGS: Limit = Limit::once();
-    let block = length(value)?;
     let seconds = block.as_secs_f64();
     if !T::HAS_UNIT && seconds > unit::LONG && WARNINGS.pass(Instant::now()).is_some() {
         let doubt = unit::doubt(seconds);
         tracing::warn!("`block`: {doubt} If not, give it a unit or a `Duration`");
     }
-    Ok(block)
 }
 
 /// The values that attributes accept: numbers of seconds too.

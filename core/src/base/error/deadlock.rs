@@ -36,10 +36,6 @@ impl DeadlockHop {
             waited: Duration::ZERO,
         }
     }
-
-    fn is_alone(&self) -> bool {
-        self.holder.is_none() && self.holds == self.waits_for
-    }
 }
 
 /// `7@host (billing::Ledger::close, src/ledger.rs:41) holds A since 12 s, waits for B since 3.0 s`
@@ -82,13 +78,15 @@ fn since(time: Duration) -> String {
 
 /// The text of [`LockError::Deadlock`](super::LockError::Deadlock).
 pub(super) fn described(cycle: &[DeadlockHop]) -> String {
-    let Some(first) = cycle.first() else {
-        return "the call would wait for ever".to_owned();
-    };
-    if cycle.len() == 1 && first.is_alone() {
-        let name = &first.waits_for;
-        return format!("waiting for {name} would never end: its holder waits for this call");
+    match cycle {
+        [] => "the call would wait for ever".to_owned(),
+        [hop] if hop.holder.is_none() && hop.holds == hop.waits_for => {
+            let name = &hop.holds;
+            format!("waiting for {name} would never end: its holder waits for this call")
+        }
+        hops => {
+            let hops: Vec<String> = hops.iter().map(DeadlockHop::to_string).collect();
+            format!("deadlock: {}", hops.join("; held by "))
+        }
     }
-    let hops: Vec<String> = cycle.iter().map(DeadlockHop::to_string).collect();
-    format!("deadlock: {}", hops.join("; held by "))
 }

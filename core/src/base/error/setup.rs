@@ -243,12 +243,7 @@ impl SetupError {
         Self::UnsupportedServer { address, found }
     }
 
-    pub fn unsuitable(
-        address: String,
-        reason: impl Into<Cow<'static, str>>,
-        source: StoreError,
-    ) -> Self {
-        let reason = reason.into();
+    pub fn unsuitable(address: String, reason: Cow<'static, str>, source: StoreError) -> Self {
         Self::Unsuitable {
             address,
             reason,

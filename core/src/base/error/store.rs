@@ -7,11 +7,11 @@ use std::sync::Arc;
 ///
 /// Found as the `source` of [`LockError::Unavailable`](crate::LockError::Unavailable) and of some
 /// [`SetupError`](crate::SetupError)s. Its text says what to do and never shows a secret.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct StoreError {
     kind: StoreErrorKind,
     /// The length of the server's code, which the message begins with; 0 if the error did not come from the server.
-    code: u8,
+    code_len: u8,
     message: Arc<str>,
 }
 
@@ -48,7 +48,7 @@ impl StoreError {
     pub fn new(kind: StoreErrorKind, message: impl Into<Arc<str>>) -> Self {
         Self {
             kind,
-            code: 0,
+            code_len: 0,
             message: message.into(),
         }
     }
@@ -57,7 +57,7 @@ impl StoreError {
     pub fn of_server(kind: StoreErrorKind, code: &str, rest: &str) -> Self {
         Self {
             kind,
-            code: u8::try_from(code.len()).unwrap_or(0),
+            code_len: u8::try_from(code.len()).unwrap_or(0),
             message: format!("{code} {rest}").into(),
         }
     }
@@ -72,7 +72,7 @@ impl StoreError {
 
     #[doc(hidden)]
     pub fn details(&self) -> &str {
-        let rest = self.message.get(usize::from(self.code)..);
+        let rest = self.message.get(usize::from(self.code_len)..);
         rest.unwrap_or_default().trim_start()
     }
 
@@ -95,7 +95,7 @@ impl StoreError {
     /// ```
     #[must_use]
     pub fn code(&self) -> Option<&str> {
-        let code = self.message.get(..usize::from(self.code))?;
+        let code = self.message.get(..usize::from(self.code_len))?;
         (!code.is_empty()).then_some(code)
     }
 
@@ -120,15 +120,6 @@ impl StoreError {
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
-    }
-}
-
-impl fmt::Debug for StoreError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StoreError")
-            .field("kind", &self.kind)
-            .field("message", &self.message)
-            .finish()
     }
 }
 

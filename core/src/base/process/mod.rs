@@ -18,45 +18,42 @@ pub(crate) fn forked() {
     FORKS.fetch_add(1, Ordering::Relaxed);
 }
 
-const VALUES: usize = 8;
-
 /// Not shared with forked children: a thread of the parent may have locked the parent's value at the fork. For the same
 /// reason no lock guards the making: of two threads' values, one is dropped.
 pub(crate) struct PerProcess<T: 'static> {
     make: fn() -> T,
-    values: [OnceBox<T>; VALUES],
-    /// The values after more forks.
-    rest: OnceBox<Self>,
+    value: OnceBox<T>,
+    /// The value after another fork.
+    next: OnceBox<Self>,
 }
 
 impl<T> PerProcess<T> {
     pub(crate) const fn new(make: fn() -> T) -> Self {
         Self {
             make,
-            values: [const { OnceBox::new() }; _],
-            rest: OnceBox::new(),
+            value: OnceBox::new(),
+            next: OnceBox::new(),
         }
     }
 
     #[inline]
     pub(crate) fn get(&self) -> &T {
-        self.after(forks() as usize)
+        self.after(forks())
     }
 
     #[inline]
-    fn after(&self, forks: usize) -> &T {
-        match self.values.get(forks) {
-            Some(value) => value.get_or_init(|| Box::new((self.make)())),
-            None => {
-                let rest = self.rest.get_or_init(|| Box::new(Self::new(self.make)));
-                rest.after(forks - VALUES)
-            }
+    fn after(&self, forks: u32) -> &T {
+        let mut place = self;
+        for _ in 0..forks {
+            let next = || Box::new(Self::new(self.make));
+            place = place.next.get_or_init(next);
         }
+        place.value.get_or_init(|| Box::new((self.make)()))
     }
 
     /// Of the process's ancestors, the last one first.
     pub(crate) fn inherited(&self) -> impl Iterator<Item = &T> {
-        (0..forks() as usize).rev().map(|forks| self.after(forks))
+        (0..forks()).rev().map(|forks| self.after(forks))
     }
 }
 
@@ -72,7 +69,7 @@ mod tests {
 
     #[test]
     fn each_process_has_its_own_value_however_often_it_was_forked() {
-        let values = PerProcess::new(OnceBox::<usize>::new);
+        let values = PerProcess::new(OnceBox::<u32>::new);
         for forks in 0..100 {
             assert!(values.after(forks).set(Box::new(forks)).is_ok(), "{forks}");
         }

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::future::{Future, pending};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
 
 use super::Client;
 use crate::base::clock::Instant;
@@ -12,7 +11,7 @@ use crate::base::error::LockError;
 use crate::base::sync::atomic::{AtomicBool, Ordering};
 use crate::base::wait::{first, on_thread};
 use crate::observe::HOLD;
-use crate::queue::HeldName;
+use crate::queue::Unfinished;
 
 /// The result of [`Client::drain`]: how the client ended.
 ///
@@ -27,20 +26,6 @@ pub struct Drained {
     /// Whether the store has confirmed every release. If not, the locks without confirmation are free when their leases
     /// end.
     pub confirmed: bool,
-}
-
-/// A lock that was still held when the time limit of the drain was over.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Unfinished {
-    /// The complete name of the lock.
-    pub name: String,
-    /// The place in the code; see [`Holder::site`](crate::Holder::site).
-    pub site: String,
-    /// Since when the lock was held, by the local clock.
-    pub since: SystemTime,
-    /// For how long the lock was held.
-    pub held: Duration,
 }
 
 impl Drained {
@@ -59,19 +44,6 @@ impl Drained {
     }
 }
 
-impl Unfinished {
-    fn new(held: &HeldName) -> Self {
-        Self {
-            name: held.name.to_string(),
-            site: held.site(),
-            since: SystemTime::now()
-                .checked_sub(held.held)
-                .unwrap_or(SystemTime::UNIX_EPOCH),
-            held: held.held,
-        }
-    }
-}
-
 impl fmt::Display for Drained {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.left.len() {
@@ -86,12 +58,6 @@ impl fmt::Display for Drained {
             write!(f, "\n{left}")?;
         }
         Ok(())
-    }
-}
-
-impl fmt::Display for Unfinished {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` for {:?}, by {}", self.name, self.held, self.site)
     }
 }
 
@@ -168,9 +134,9 @@ impl Client {
     pub async fn drain_until(&self, end: impl Future<Output = ()>) -> Drained {
         let stopped = Arc::new(AtomicBool::new(false));
         let stop = Stop(self, stopped.clone());
-        let stopping = async {
+        let stopping = async move {
             end.await;
-            stop.stop();
+            drop(stop);
             pending().await
         };
         first(stopping, self.draining(Instant::NEVER, stopped)).await
@@ -194,15 +160,14 @@ impl Client {
         // If the new thread cannot be started, the drain does not wait for bodies: they may need this thread.
         drain
             .await
-            .unwrap_or_else(|_| self.ended(&self.member().held()))
+            .unwrap_or_else(|_| self.ended(self.member().held()))
     }
 
     fn drain_here(&self, end: Instant, stop: &AtomicBool) -> Drained {
-        self.ended(&self.member().drain(end, stop))
+        self.ended(self.member().drain(end, stop))
     }
 
-    fn ended(&self, left: &[HeldName]) -> Drained {
-        let left: Vec<_> = left.iter().map(Unfinished::new).collect();
+    fn ended(&self, left: Vec<Unfinished>) -> Drained {
         for left in &left {
             let (name, site, held) = (&left.name, &left.site, left.held);
             tracing::warn!(target: HOLD, %name, %site, ?held, "a body did not end in time: its lock is released");
@@ -220,30 +185,25 @@ fn end_of(limit: impl IntoDuration) -> Result<Instant, LockError> {
 /// Ends a drain when it is dropped.
 struct Stop<'a>(&'a Client, Arc<AtomicBool>);
 
-impl Stop<'_> {
-    fn stop(&self) {
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
         self.1.store(true, Ordering::Release);
         self.0.member().look();
     }
 }
 
-impl Drop for Stop<'_> {
-    fn drop(&mut self) {
-        self.stop();
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use crate::base::name::Name;
 
     #[test]
     fn what_is_left_is_said_line_by_line() {
-        let unfinished = |name: &str| Unfinished {
-            name: name.to_owned(),
+        let unfinished = |name| Unfinished {
             site: "books::close at src/main.rs:12".to_owned(),
-            since: SystemTime::UNIX_EPOCH,
-            held: Duration::from_secs(3),
+            ..Unfinished::new(&Name::from_escaped(name), "", Duration::from_secs(3), None)
         };
         let mut drained = Drained::nothing();
         assert_eq!(drained.to_string(), "every lock was released");

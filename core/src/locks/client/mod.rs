@@ -8,7 +8,7 @@ mod order;
 use std::future::Future;
 use std::sync::Arc;
 
-pub use drain::{Drained, Unfinished};
+pub use drain::Drained;
 pub use global::{blocking_drain, drain, drain_until};
 pub use global::{blocking_ping, health, is_connected, ping};
 pub use global::{blocking_shutdown, client, setup, setup_async, shutdown};
@@ -107,7 +107,6 @@ impl Client {
 
     fn started(member: Arc<Member>) -> Self {
         exit::watch(&member);
-        order::watch(&member);
         if let Some(observer) = member.observer() {
             observe::begin(observer);
         }

@@ -1,24 +1,8 @@
 //! The lock order of clients.
 
-use std::sync::{Arc, Mutex, Weak};
-
 use super::Client;
-use crate::base::process::PerProcess;
+use crate::member::exit;
 use crate::member::order::{OrderEdge, check};
-use crate::queue::Member;
-
-/// Clients that no longer exist are removed when another client is made.
-static CLIENTS: PerProcess<Mutex<Vec<Weak<Member>>>> = PerProcess::new(Mutex::default);
-
-pub(super) fn watch(member: &Arc<Member>) {
-    let mut clients = CLIENTS.lock();
-    clients.retain(|client| client.strong_count() > 0);
-    clients.push(Arc::downgrade(member));
-}
-
-fn members() -> Vec<Arc<Member>> {
-    CLIENTS.lock().iter().filter_map(Weak::upgrade).collect()
-}
 
 impl Client {
     /// The orders in which the locks of this client are taken: an edge from one class of locks to another if a lock of
@@ -83,8 +67,11 @@ impl Client {
 /// The lock order of all clients of this process that still exist: see [`Client::lock_order`].
 #[must_use]
 pub fn lock_order() -> Vec<OrderEdge> {
-    let edges = |member: Arc<Member>| member.order.edges();
-    members().into_iter().flat_map(edges).collect()
+    let clients = exit::clients();
+    clients
+        .iter()
+        .flat_map(|client| client.order().edges())
+        .collect()
 }
 
 /// Fails a test if any client of this process that still exists knows locks that are taken in opposite orders: see
@@ -106,7 +93,7 @@ pub fn lock_order() -> Vec<OrderEdge> {
 /// ```
 #[track_caller]
 pub fn assert_lock_order() {
-    let members = members();
-    let circles = members.iter().flat_map(|member| member.order.circles());
+    let clients = exit::clients();
+    let circles = clients.iter().flat_map(|client| client.order().circles());
     check(circles.collect());
 }

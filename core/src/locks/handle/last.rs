@@ -1,6 +1,5 @@
 //! [`Last`]: the name of a handle, and the hold that was last taken through the handle or its clones.
 
-use std::fmt;
 use std::sync::{Arc, Weak};
 
 use crate::base::sync::Mutex;
@@ -8,6 +7,7 @@ use crate::base::wait::lock;
 use crate::lease::{Bounds, Limits};
 use crate::queue::{Hold, Holds};
 
+#[derive(Debug)]
 pub(crate) struct Last {
     name: Box<str>,
     hold: Mutex<(Weak<Hold>, Weak<Limits>)>,
@@ -34,13 +34,5 @@ impl Last {
         let (hold, bounds) = lock(&self.hold).clone();
         let hold = hold.upgrade().filter(|hold| hold.is_valid())?;
         Some(Holds::from(hold).within(Bounds::upgrade(&bounds)))
-    }
-}
-
-impl fmt::Debug for Last {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let held: Vec<_> = self.holds().into_iter().collect();
-        let mut tuple = f.debug_tuple("Last");
-        tuple.field(&self.name).field(&held).finish()
     }
 }

@@ -40,8 +40,9 @@ pub(crate) struct Handle {
     /// `None`: the client that is in force where the handle is used.
     client: Option<Client>,
     at: &'static Location<'static>,
-    /// The id, complete name and meta of the first client that uses the handle. Most programs have only one.
-    first: OnceLock<(u64, Name, SharedStr)>,
+    /// The id, complete name and meta of the first client that uses the handle; `None` for an invalid name. Most programs
+    /// have only one client.
+    first: OnceLock<(u64, Option<(Name, SharedStr)>)>,
     /// `None`: the calling task.
     pub(crate) owner: Option<Owner>,
     pub(crate) options: Options,
@@ -68,17 +69,12 @@ impl Handle {
             None => Client::in_force(caller)?,
         };
         client.member().check()?;
-        let (first, name, meta) = match self.first.get() {
-            Some(first) => first,
-            None => {
-                let (name, meta) = self.complete(&client)?;
-                self.first.get_or_init(|| (client.id(), name, meta))
-            }
-        };
-        let (name, meta) = match *first == client.id() {
-            true => (Cow::Borrowed(name), meta.clone()),
-            false => {
-                let (name, meta) = self.complete(&client)?;
+        let complete = || self.complete(&client);
+        let first = || (client.id(), complete().ok());
+        let (name, meta) = match self.first.get_or_init(first) {
+            (id, Some((name, meta))) if *id == client.id() => (Cow::Borrowed(name), meta.clone()),
+            _ => {
+                let (name, meta) = complete()?;
                 (Cow::Owned(name), meta)
             }
         };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::base::duration::{FOREVER, Span, check_expire};
+use crate::base::duration::{FOREVER, ToDuration, check_expire, length};
 use crate::base::error::LockError;
 use crate::config::Settings;
 use crate::lease::Terms;
@@ -20,24 +20,6 @@ pub(crate) enum Reentry {
     Enters,
     /// Fails with [`LockError::Deadlock`].
     Deadlock,
-    /// Shares the hold, unless [`Config::reentrant`](crate::Config::reentrant) is off.
-    AsConfigured,
-}
-
-impl Reentry {
-    pub(crate) fn of_attribute(reentrant: bool) -> Self {
-        match reentrant {
-            true => Self::Enters,
-            false => Self::Deadlock,
-        }
-    }
-
-    pub(crate) fn of(self, settings: &Settings) -> Self {
-        match self {
-            Self::AsConfigured => Self::of_attribute(settings.reentrant),
-            chosen => chosen,
-        }
-    }
 }
 
 /// See the methods of a handle. If `expire` or `block` is `None`, the client's setting applies.
@@ -58,9 +40,13 @@ pub(crate) struct Options {
 
 impl Options {
     /// The value `given` for `option`, or a note that it can't be used.
-    pub(crate) fn length(&mut self, option: &'static str, given: Span) -> Option<Duration> {
+    pub(crate) fn length(
+        &mut self,
+        option: &'static str,
+        given: impl ToDuration,
+    ) -> Option<Duration> {
         self.unusable.take_if(|unusable| unusable.0 == option);
-        let given = given.inspect_err(|reason| self.unusable = Some((option, reason)));
+        let given = length(given).inspect_err(|reason| self.unusable = Some((option, reason)));
         given.ok()
     }
 
@@ -105,6 +91,23 @@ impl Options {
 macro_rules! option_methods {
     ($handle:ty, $($options:ident).+) => {
         impl $handle {
+            /// Allows a task that holds the lock to take the lock again; the guards share one hold. The `expire` of the
+            /// inner call limits only the inner call, and does not change the `expire` of the outer call.
+            ///
+            /// - A reader of a [`RwLock`](crate::RwLock) may read again, and a writer may do both. A task that holds
+            ///   the lock for reading, and asks to write, gets [`LockError::Deadlock`](crate::LockError::Deadlock).
+            /// - A task that holds at least as many permits of a [`Semaphore`](crate::Semaphore) as it asks for shares
+            ///   them. If the handle is not re-entrant, every call takes permits of its own.
+            /// - A call of a [`MultiLock`](crate::MultiLock) shares those of its locks that its task holds.
+            ///
+            /// A guard of a re-entrant handle counts as held by the task that took it, so don't move it to another
+            /// task. The guide has
+            /// [the whole rule](https://docs.rs/auto-mutex/latest/auto_mutex/_guide/handles#which-task-holds-a-lock).
+            pub fn reentrant(mut self) -> Self {
+                self.$($options).+.reentry = $crate::locks::handle::Reentry::Enters;
+                self
+            }
+
             /// Sets the longest time that a holder may hold the lock; `refresh` restarts this time. The default is the
             /// client's setting (24 hours).
             ///
@@ -119,7 +122,6 @@ macro_rules! option_methods {
             /// be used, the call returns
             /// [`LockError::InvalidOption`](crate::LockError::InvalidOption).
             pub fn expire(mut self, expire: impl $crate::base::duration::IntoDuration) -> Self {
-                let expire = $crate::base::duration::length(expire);
                 self.$($options).+.expire = self.$($options).+.length("expire", expire);
                 self
             }
@@ -133,7 +135,6 @@ macro_rules! option_methods {
             /// Sets how long a call waits for the lock, in the same forms as [`expire`](Self::expire). With zero, a
             /// call does not wait. The default is the client's setting (no limit).
             pub fn block(mut self, block: impl $crate::base::duration::IntoDuration) -> Self {
-                let block = $crate::base::duration::length(block);
                 self.$($options).+.block = self.$($options).+.length("block", block);
                 self
             }
@@ -143,7 +144,6 @@ macro_rules! option_methods {
             /// sooner. Off by default. A nested call (see `reentrant`) may extend this time. While the holder waits on
             /// a [`Condvar`](crate::Condvar), no other caller gets the lock until this time is over.
             pub fn at_least(mut self, at_least: impl $crate::base::duration::IntoDuration) -> Self {
-                let at_least = $crate::base::duration::length(at_least);
                 let at_least = self.$($options).+.length("at_least", at_least);
                 self.$($options).+.at_least = at_least.unwrap_or_default();
                 self
@@ -154,7 +154,6 @@ macro_rules! option_methods {
             /// [`LockError::TooManyAttempts`](crate::LockError::TooManyAttempts). The queue is fair and costs less;
             /// this option is for code that was written for a library that polls.
             pub fn retries(mut self, n: u32, interval: impl $crate::base::duration::IntoDuration) -> Self {
-                let interval = $crate::base::duration::length(interval);
                 self.$($options).+.retries = Some(n);
                 self.$($options).+.interval = self.$($options).+.length("interval", interval);
                 self

@@ -49,9 +49,8 @@ impl Handle {
     }
 
     pub(crate) fn not_held(&self) -> Result<LockError, LockError> {
-        let target = self.resolve(&Caller::current(false))?;
         Ok(LockError::Lost {
-            name: target.name.to_string(),
+            name: self.complete_name()?,
             held: Duration::ZERO,
             cause: LossCause::Released,
         })

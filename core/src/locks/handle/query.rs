@@ -1,6 +1,6 @@
 //! Asks the store about a lock, and takes a lock away from its holders.
 
-use super::{Handle, LockInfo};
+use super::Handle;
 use crate::base::error::LockError;
 use crate::caller::Caller;
 use crate::queue::Answered;
@@ -15,8 +15,9 @@ impl Handle {
         Ok(self.ask(&Op::Inspect)?.wait().await?.into_record())
     }
 
-    pub(crate) async fn info(&self) -> Result<LockInfo, LockError> {
-        Ok(LockInfo::new(&self.inspect().await?))
+    pub(crate) fn complete_name(&self) -> Result<String, LockError> {
+        let target = self.resolve(&Caller::current(false))?;
+        Ok(target.name.to_string())
     }
 
     pub(crate) fn ask_force(&self) -> Result<Answered, LockError> {
@@ -62,14 +63,15 @@ macro_rules! query_methods {
             pub async fn info(
                 &self,
             ) -> Result<$crate::locks::handle::LockInfo, $crate::base::error::LockError> {
-                self.handle.info().await
+                let record = self.handle.inspect().await?;
+                Ok($crate::locks::handle::LockInfo::new(&record))
             }
 
             /// Like [`info`](Self::info), but blocks the thread. The errors are the same.
             pub fn blocking_info(
                 &self,
             ) -> Result<$crate::locks::handle::LockInfo, $crate::base::error::LockError> {
-                $crate::base::wait::block_on(self.handle.info())
+                $crate::base::wait::block_on(self.info())
             }
 
             /// Takes the lock away from all its holders; returns whether there was a holder. The holders are

@@ -105,7 +105,6 @@ impl<'a> AcquireTarget<'a> {
         reentry: Reentry,
         share: &Share,
     ) -> Result<Option<Holding>, LockError> {
-        let reentry = reentry.of(self.client.member().settings());
         let hold = holds.first();
         let found = &hold.want().share;
         if found.capacity != share.capacity {

@@ -11,7 +11,7 @@ use crate::base::name::Name;
 use crate::base::wait::block_on;
 use crate::caller::Caller;
 use crate::locks::client::Client;
-use crate::locks::handle::{Handle, Options, Reentry, option_methods, unless_taken};
+use crate::locks::handle::{Handle, Options, option_methods, unless_taken};
 use crate::queue::Patience;
 
 /// Several locks that are taken together, all or none.
@@ -73,16 +73,6 @@ impl MultiLock {
             handles,
             options: Options::default(),
         }
-    }
-
-    /// Allows a task that holds some of these locks, or all, to take them again; the guards share the holds. The
-    /// `expire` of the inner call limits only the inner call, and does not change the `expire` of the outer call.
-    ///
-    /// A guard of a re-entrant handle counts as held by the task that took it, so don't move it to another task. The
-    /// guide has [the whole rule](https://docs.rs/auto-mutex/latest/auto_mutex/_guide/handles#which-task-holds-a-lock).
-    pub fn reentrant(mut self) -> Self {
-        self.options.reentry = Reentry::Enters;
-        self
     }
 
     /// Takes all the locks. `block` limits the whole wait for all the locks together.

@@ -8,7 +8,7 @@ use crate::base::duration::{IntoDuration, refreshed};
 use crate::base::error::LockError;
 use crate::base::wait::block_on;
 use crate::locks::client::Client;
-use crate::locks::handle::{Handle, Holding, Reentry, owned};
+use crate::locks::handle::{Handle, Holding, owned};
 use crate::locks::handle::{guard_methods, option_methods, query_methods};
 use crate::locks::handle::{single_guard_methods, unlock_methods};
 use crate::store::{Op, Owner, Share};
@@ -58,16 +58,6 @@ impl Mutex {
     pub fn new(name: impl Into<String>) -> Self {
         let handle = Handle::new(None, name);
         Self { handle }
-    }
-
-    /// Allows a task that holds this lock to take the lock again; the guards share one hold. The `expire` of the inner
-    /// call limits only the inner call, and does not change the `expire` of the outer call.
-    ///
-    /// A guard of a re-entrant handle counts as held by the task that took it, so don't move it to another task. The
-    /// guide has [the whole rule](https://docs.rs/auto-mutex/latest/auto_mutex/_guide/handles#which-task-holds-a-lock).
-    pub fn reentrant(mut self) -> Self {
-        self.handle.options.reentry = Reentry::Enters;
-        self
     }
 
     /// Names an owner of the lock. All handles of this client with the same owner share the lock, in any task or thread.

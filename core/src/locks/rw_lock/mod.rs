@@ -3,7 +3,7 @@
 use crate::base::error::LockError;
 use crate::base::wait::block_on;
 use crate::locks::client::Client;
-use crate::locks::handle::{Handle, Holding, Reentry, option_methods, query_methods};
+use crate::locks::handle::{Handle, Holding, option_methods, query_methods};
 use crate::locks::handle::{guard_methods, single_guard_methods, unlock_methods};
 use crate::store::Share;
 
@@ -54,18 +54,6 @@ impl RwLock {
     pub fn new(name: impl Into<String>) -> Self {
         let handle = Handle::new(None, name);
         Self { handle }
-    }
-
-    /// Allows a task that holds the lock to take the lock again: a reader for reading, a writer for reading or for
-    /// writing. The guards share one hold. The `expire` of the inner call limits only the inner call, and does not
-    /// change the `expire` of the outer call. A task that holds the lock for reading, and asks to write, gets
-    /// [`LockError::Deadlock`](crate::LockError::Deadlock).
-    ///
-    /// A guard of a re-entrant handle counts as held by the task that took it, so don't move it to another task. The
-    /// guide has [the whole rule](https://docs.rs/auto-mutex/latest/auto_mutex/_guide/handles#which-task-holds-a-lock).
-    pub fn reentrant(mut self) -> Self {
-        self.handle.options.reentry = Reentry::Enters;
-        self
     }
 
     /// Takes the lock for reading; waits for `block` at most.

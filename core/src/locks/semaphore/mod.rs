@@ -6,9 +6,8 @@ pub use permit::Permit;
 
 use crate::base::error::{LockError, LockKind, kind};
 use crate::base::wait::block_on;
-use crate::caller::Caller;
 use crate::locks::client::Client;
-use crate::locks::handle::{Handle, Reentry, option_methods, query_methods};
+use crate::locks::handle::{Handle, option_methods, query_methods};
 use crate::store::{NameRecord, Op, Reply, Share, Signal, Ticket};
 
 const MAX_TOKEN_BYTES: usize = 64 * 1024;
@@ -62,17 +61,6 @@ impl Semaphore {
     pub fn new(name: impl Into<String>, permits: u32) -> Self {
         let handle = Handle::new(None, name);
         Self { handle, permits }
-    }
-
-    /// If a task already holds at least as many permits as it asks for, the inner call shares them instead of taking
-    /// more. The `expire` of the inner call limits only the inner call, and does not change the `expire` of the outer
-    /// call. If the handle is not re-entrant, every call takes permits of its own.
-    ///
-    /// A guard of a re-entrant handle counts as held by the task that took it, so don't move it to another task. The
-    /// guide has [the whole rule](https://docs.rs/auto-mutex/latest/auto_mutex/_guide/handles#which-task-holds-a-lock).
-    pub fn reentrant(mut self) -> Self {
-        self.handle.options.reentry = Reentry::Enters;
-        self
     }
 
     /// Takes a permit; waits for `block` at most.
@@ -267,7 +255,11 @@ impl Semaphore {
         if let Some(found) = record.capacity.filter(|found| *found != self.permits) {
             let found = (LockKind::of(found, record.takes()), found);
             let expected = (LockKind::Semaphore, self.permits);
-            return Err(LockError::mismatch(self.name()?, expected, found));
+            return Err(LockError::mismatch(
+                self.handle.complete_name()?,
+                expected,
+                found,
+            ));
         }
         Ok(free(&record, self.permits))
     }
@@ -310,7 +302,7 @@ impl Semaphore {
         check(self.permits)?;
         match self.handle.ask(&Op::Delete)?.wait().await? {
             Reply::InUse { holders, waiters } => Err(LockError::InUse {
-                name: self.name()?,
+                name: self.handle.complete_name()?,
                 holders,
                 waiters,
             }),
@@ -326,11 +318,6 @@ impl Semaphore {
     async fn inspect(&self) -> Result<NameRecord, LockError> {
         check(self.permits)?;
         self.handle.inspect().await
-    }
-
-    fn name(&self) -> Result<String, LockError> {
-        let target = self.handle.resolve(&Caller::current(false))?;
-        Ok(target.name.to_string())
     }
 }
 

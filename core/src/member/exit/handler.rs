@@ -1,4 +1,6 @@
-//! The signal handler: writes each signal's number to a pipe, and a thread does the rest. A forked child has no such
+//! The calls of the C library that no maintained crate wraps safely: `atexit`, `pthread_atfork` and `sigaction`.
+//!
+//! The signal handler writes each signal's number to a pipe, and a thread does the rest. A forked child has no such
 //! thread and shares the pipe, so it gets back the former actions.
 
 #![allow(unsafe_code)]
@@ -11,6 +13,10 @@ use std::ptr;
 use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 
 use libc::{SIGINT, SIGTERM, c_int, c_void, sigaction, siginfo_t};
+use once_cell::race::OnceBool;
+
+use super::WATCHED;
+use crate::base::process::forked;
 
 const SIGNALS: [c_int; 2] = [SIGTERM, SIGINT];
 const NONE: c_int = -1;
@@ -24,6 +30,24 @@ static BEFORE: [AtomicPtr<sigaction>; SIGNALS.len()] =
 
 type Plain = extern "C" fn(c_int);
 type Detailed = extern "C" fn(c_int, *mut siginfo_t, *mut c_void);
+
+extern "C" fn at_exit() {
+    // A panic must not cross into C.
+    let _ = std::panic::catch_unwind(|| WATCHED.get().flush());
+}
+
+/// Notices forks and the end of the process from now on. Returns `false` if the system refuses.
+pub(crate) fn register() -> bool {
+    // Without a lock, which a fork could leave taken: two threads may both register, which is harmless.
+    static AGREED: OnceBool = OnceBool::new();
+    AGREED.get_or_init(|| {
+        // SAFETY: both functions take pointers to functions that live as long as the program, have the
+        // C calling convention and take no arguments; `in_child` only calls async-signal-safe functions.
+        let refused =
+            unsafe { libc::atexit(at_exit) | libc::pthread_atfork(None, None, Some(in_child)) };
+        refused == 0
+    })
+}
 
 /// Must be called once in a process.
 pub(super) fn install(pipe: UnixStream) -> io::Result<()> {
@@ -54,7 +78,8 @@ pub(super) fn install(pipe: UnixStream) -> io::Result<()> {
 }
 
 /// Only async-signal-safe functions may be called here.
-pub(super) fn in_child() {
+extern "C" fn in_child() {
+    forked();
     PIPE.store(NONE, Ordering::SeqCst);
     for index in 0..SIGNALS.len() {
         uninstall(index);

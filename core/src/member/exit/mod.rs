@@ -1,11 +1,10 @@
-//! The end of the process, by itself or by a signal. Only [`os`] and [`handler`] have `unsafe`.
+//! The end of the process, by itself or by a signal. Only [`handler`] has `unsafe`.
 //!
 //! This file releases all locks when the process ends, or lets bodies end before that. The background threads release
 //! them: the ending thread may have lost its thread-locals, or a signal may have interrupted it while it held a mutex.
 //! So it waits for them up to [`LIMIT`], allocates nothing, runs no user code, and never blocks on a mutex.
 
 mod handler;
-mod os;
 mod signals;
 
 use std::mem::ManuallyDrop;
@@ -14,10 +13,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 use std::thread;
 use std::time::Duration;
 
-pub(crate) use self::os::register;
+pub(crate) use self::handler::register;
 pub use self::signals::{release_on_termination, release_on_termination_within};
 use crate::base::clock::Instant;
 use crate::base::process::PerProcess;
+use crate::member::order::LockOrder;
 
 /// Of the end of the process.
 const LIMIT: Duration = Duration::from_millis(500);
@@ -28,7 +28,8 @@ const LAST_PAUSE: Duration = Duration::from_millis(5);
 
 static WATCHED: PerProcess<Watched> = PerProcess::new(Watched::default);
 
-pub(crate) trait EndsWithProcess: Send + Sync {
+/// A client of this process, whatever its queues are.
+pub(crate) trait LiveClient: Send + Sync {
     /// Starts to release everything. The calling thread may hold any mutex, and its thread-locals may be gone.
     fn end(&self);
 
@@ -39,9 +40,11 @@ pub(crate) trait EndsWithProcess: Send + Sync {
 
     /// A text for each held lock.
     fn bodies(&self) -> Vec<String>;
+
+    fn order(&self) -> &LockOrder;
 }
 
-pub(crate) fn watch(member: &Arc<impl EndsWithProcess + 'static>) {
+pub(crate) fn watch(member: &Arc<impl LiveClient + 'static>) {
     if !register() {
         tracing::warn!(
             "cannot watch the end of the process: locks that are held at that time are free when their lease ends"
@@ -50,15 +53,20 @@ pub(crate) fn watch(member: &Arc<impl EndsWithProcess + 'static>) {
     WATCHED.get().add(member.clone());
 }
 
+/// The clients of this process that still exist.
+pub(crate) fn clients() -> Vec<Arc<dyn LiveClient>> {
+    WATCHED.get().members()
+}
+
 #[derive(Default)]
 struct Watched {
-    members: Mutex<Vec<Weak<dyn EndsWithProcess>>>,
+    members: Mutex<Vec<Weak<dyn LiveClient>>>,
     draining: AtomicBool,
     ending: AtomicBool,
 }
 
 impl Watched {
-    fn add(&self, member: Arc<dyn EndsWithProcess>) {
+    fn add(&self, member: Arc<dyn LiveClient>) {
         let mut members = self.lock();
         members.retain(|member| member.strong_count() > 0);
         members.push(Arc::downgrade(&member));
@@ -75,11 +83,16 @@ impl Watched {
     fn drain(&self, limit: Duration) -> Vec<String> {
         let ends = Instant::now().after(limit);
         self.draining.store(true, Ordering::SeqCst);
-        let all = || -> Vec<_> { self.lock().iter().filter_map(Weak::upgrade).collect() };
-        all().iter().for_each(|member| member.let_bodies_end());
+        self.members()
+            .iter()
+            .for_each(|member| member.let_bodies_end());
         loop {
             let now = Instant::now();
-            let held: Vec<_> = all().iter().flat_map(|member| member.bodies()).collect();
+            let held: Vec<_> = self
+                .members()
+                .iter()
+                .flat_map(|member| member.bodies())
+                .collect();
             if held.is_empty() || ends <= now {
                 return held;
             }
@@ -110,7 +123,11 @@ impl Watched {
         while !all().all(|member| member.has_ended()) && pause() {}
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Weak<dyn EndsWithProcess>>> {
+    fn members(&self) -> Vec<Arc<dyn LiveClient>> {
+        self.lock().iter().filter_map(Weak::upgrade).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Weak<dyn LiveClient>>> {
         self.members.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,12 +1,12 @@
 //! What the queues of a client hold, for reports.
 
 use std::fmt;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use crate::base::clock::Instant;
 use crate::base::name::Name;
 use crate::base::task::TaskId;
-use crate::store::{Meta, SharedStr};
+use crate::store::Meta;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Load {
@@ -27,25 +27,37 @@ impl Load {
     }
 }
 
-/// For reports: the `Display` output names the lock, the time and the place in the code.
+/// A lock that was still held when the time limit of the drain was over.
 #[derive(Clone, Debug)]
-pub(crate) struct HeldName {
-    pub(crate) name: Name,
-    pub(crate) meta: SharedStr,
-    pub(crate) held: Duration,
+#[non_exhaustive]
+pub struct Unfinished {
+    /// The complete name of the lock.
+    pub name: String,
+    /// The place in the code; see [`Holder::site`](crate::Holder::site).
+    pub site: String,
+    /// Since when the lock was held, by the local clock.
+    pub since: SystemTime,
+    /// For how long the lock was held.
+    pub held: Duration,
     /// If it took the lock by hand, and is known.
     pub(crate) taken_by: Option<TaskId>,
 }
 
-impl HeldName {
-    pub(crate) fn site(&self) -> String {
-        Meta::caller(&self.meta).map_or_else(String::new, |caller| caller.site)
+impl Unfinished {
+    pub(crate) fn new(name: &Name, meta: &str, held: Duration, taken_by: Option<TaskId>) -> Self {
+        let since = SystemTime::now().checked_sub(held);
+        Self {
+            name: name.to_string(),
+            site: Meta::caller(meta).map_or_else(String::new, |caller| caller.site),
+            since: since.unwrap_or(SystemTime::UNIX_EPOCH),
+            held,
+            taken_by,
+        }
     }
 }
 
-impl fmt::Display for HeldName {
+impl fmt::Display for Unfinished {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (name, held, site) = (&self.name, self.held, self.site());
-        write!(f, "`{name}` for {held:?}, by {site}")
+        write!(f, "`{}` for {:?}, by {}", self.name, self.held, self.site)
     }
 }

@@ -13,7 +13,8 @@ use std::task::Waker;
 use std::time::Duration;
 
 use self::links::Links;
-pub(crate) use self::load::{HeldName, Load};
+pub(crate) use self::load::Load;
+pub use self::load::Unfinished;
 use self::registry::Registry;
 pub(crate) use self::timers::NAP;
 use self::timers::Timers;
@@ -28,7 +29,7 @@ use crate::base::task::TaskId;
 use crate::base::wait::{self, Limit, lock};
 use crate::config::Settings;
 use crate::member::deadlock::Detector;
-use crate::member::exit::EndsWithProcess;
+use crate::member::exit::LiveClient;
 use crate::member::order::LockOrder;
 use crate::observer::{Metric, SharedObserver};
 use crate::store::{
@@ -220,7 +221,7 @@ impl Member {
         loads.fold(Load::default(), Load::and)
     }
 
-    pub(crate) fn held(&self) -> Vec<HeldName> {
+    pub(crate) fn held(&self) -> Vec<Unfinished> {
         let names = self.register.all();
         names.iter().flat_map(|local| local.held()).collect()
     }
@@ -249,18 +250,16 @@ impl Member {
 
     /// Until no lock is held, `ends` has come, or `stop` is set, which [`look`](Self::look) makes it check. Returns the
     /// locks that are still held.
-    pub(crate) fn drain(&self, ends: Instant, stop: &AtomicBool) -> Vec<HeldName> {
+    pub(crate) fn drain(&self, ends: Instant, stop: &AtomicBool) -> Vec<Unfinished> {
         self.start_draining();
-        let mut left = Vec::new();
         self.wait_until(ends, || {
-            left = match self.check() {
-                Ok(()) => self.held(),
-                // The client was shut down during the drain.
-                Err(_) => Vec::new(),
-            };
-            left.is_empty() || stop.load(Ordering::Acquire)
+            // The client may be shut down during the drain.
+            stop.load(Ordering::Acquire) || self.check().is_err() || self.load().held == 0
         });
-        left
+        match self.check() {
+            Ok(()) => self.held(),
+            Err(_) => Vec::new(),
+        }
     }
 
     /// Returns `false` if a release was not answered within `limit`; that hold ends with its lease.
@@ -368,7 +367,7 @@ impl Member {
     }
 }
 
-impl EndsWithProcess for Member {
+impl LiveClient for Member {
     fn end(&self) {
         if self.is_forked() {
             return;
@@ -390,12 +389,16 @@ impl EndsWithProcess for Member {
     fn bodies(&self) -> Vec<String> {
         match self.is_forked() {
             true => Vec::new(),
-            false => self.held().iter().map(HeldName::to_string).collect(),
+            false => self.held().iter().map(Unfinished::to_string).collect(),
         }
     }
 
     fn let_bodies_end(&self) {
         self.start_draining();
+    }
+
+    fn order(&self) -> &LockOrder {
+        &self.order
     }
 }
 

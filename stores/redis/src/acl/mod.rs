@@ -6,7 +6,8 @@ use std::fmt;
 use auto_mutex_core::store::Layout;
 use auto_mutex_core::{Config, Settings, SetupError};
 
-use crate::{rights, uses_database};
+use crate::engine::uses_database;
+use crate::rights;
 
 /// The ACL rule of a user that has, on each server, only the rights that this library needs with this [`Config`] or
 /// URL. [`AclRule::sentinels`] is the rule for sentinels. This function does not connect.

@@ -8,11 +8,12 @@ use super::epoch::epoch_keys;
 use super::primary::Primary;
 use super::slot::Slot;
 use super::topology::{Topology, shuffle};
-use crate::{Access, RedisEndpoint, Route, Scripts, probe_name, unconnected};
+use crate::RedisEndpoint;
+use crate::connect::{self, probe};
+use crate::link::driver::unconnected;
 
 pub(super) struct Connector {
-    seeds: Vec<Address>,
-    pub(super) access: Access,
+    pub(super) endpoint: RedisEndpoint,
     pub(super) options: StoreOptions,
     member: MemberId,
     next: u32,
@@ -21,8 +22,7 @@ pub(super) struct Connector {
 impl Connector {
     pub(super) fn new(endpoint: &RedisEndpoint, options: &StoreOptions, member: MemberId) -> Self {
         Self {
-            seeds: endpoint.servers.clone(),
-            access: endpoint.access.clone(),
+            endpoint: endpoint.clone(),
             options: *options,
             member,
             next: 0,
@@ -54,16 +54,16 @@ impl Connector {
     ) -> Vec<Address> {
         let address = |primary: &Arc<Primary>| primary.address.clone();
         let (up, down): (Vec<_>, Vec<_>) = primaries.iter().partition(|primary| primary.is_up());
-        let mut groups = [
+        let groups = [
             up.into_iter().map(address).collect(),
             replicas.to_vec(),
-            self.seeds.clone(),
+            self.endpoint.servers.clone(),
             down.into_iter().map(address).collect(),
         ];
         let mut all: Vec<Address> = Vec::new();
-        for group in &mut groups {
-            shuffle(group);
-            for address in group.drain(..) {
+        for mut group in groups {
+            shuffle(&mut group);
+            for address in group {
                 if !all.contains(&address) {
                     all.push(address);
                 }
@@ -72,16 +72,17 @@ impl Connector {
         all
     }
 
-    pub(super) fn of_node(&self, address: &Address) -> crate::Connector {
-        let route = Route::Fixed(address.clone());
-        let mut connector = crate::Connector::new(route, &self.access, &self.options, self.member);
-        connector.scripts = Scripts::of_cluster();
-        connector
+    pub(super) fn of_node(&self, address: &Address) -> connect::Connector {
+        let node = RedisEndpoint {
+            servers: vec![address.clone()],
+            ..self.endpoint.clone()
+        };
+        connect::Connector::new(node, &self.options, self.member)
     }
 
     fn probe(&self, topology: &Topology, address: &Address) -> Name {
-        let mut names = (0..1 << 20).map(|number| probe_name(self.member, number));
+        let mut names = (0..1 << 20).map(|number| probe::name(self.member, number));
         let name = names.find(|name| topology.serves(address, Slot::of(name)));
-        name.unwrap_or_else(|| probe_name(self.member, 0))
+        name.unwrap_or_else(|| probe::name(self.member, 0))
     }
 }

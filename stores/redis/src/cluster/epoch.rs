@@ -7,7 +7,7 @@ use auto_mutex_core::store::Address;
 
 use super::slot::Slot;
 use super::topology::Topology;
-use crate::EPOCH;
+use crate::connect::term::EPOCH;
 
 /// One key is not enough, because a key whose slot is being migrated cannot be used.
 const SPARE: usize = 3;
@@ -16,11 +16,8 @@ const SPARE: usize = 3;
 /// changes when a few slots move.
 pub(super) fn epoch_keys(topology: &Topology, address: &Address) -> Vec<String> {
     let mut slots: Vec<Slot> = topology.slots_of(address).collect();
-    if slots.len() > SPARE {
-        slots.select_nth_unstable_by_key(SPARE, rank);
-        slots.truncate(SPARE);
-    }
-    slots.sort_by_key(rank);
+    slots.sort_unstable_by_key(rank);
+    slots.truncate(SPARE);
     slots.into_iter().map(key).collect()
 }
 

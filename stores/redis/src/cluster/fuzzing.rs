@@ -22,10 +22,9 @@ pub fn errors(bytes: &[u8]) {
 /// A cluster's description of its slots.
 pub fn slots(bytes: &[u8]) {
     let mut topology = Topology::default();
-    let mut index = 0;
     fuzzing::each(bytes, |value| {
-        topology.read(index % Topology::QUESTIONS.len(), value, &asked());
-        index += 1;
+        topology.read_slots(value, &asked());
+        topology.read_info(value);
     });
     for (first, last, _) in &topology.ranges {
         assert!(first.0 < Slot::COUNT && last.0 < Slot::COUNT);

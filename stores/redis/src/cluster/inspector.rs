@@ -8,13 +8,15 @@ use auto_mutex_core::{SetupError, StoreError};
 use super::connector::Connector;
 use super::slot::Slot;
 use super::topology::{Topology, concerns_one_node, survey};
+use crate::RedisEndpoint;
+use crate::error::Code;
+use crate::inspector;
 use crate::wire::{Limits, USUAL_SILENCE};
-use crate::{Code, RedisEndpoint};
 
 pub(crate) struct Inspector {
     connector: Connector,
     topology: Topology,
-    nodes: Vec<(Address, crate::Inspector)>,
+    nodes: Vec<(Address, inspector::Inspector)>,
 }
 
 impl Inspector {
@@ -31,21 +33,19 @@ impl Inspector {
         let candidates = self.connector.candidates(&[], &known);
         let timeout = self.connector.options.connect_timeout;
         let limits = move || Limits::new(timeout, USUAL_SILENCE);
-        self.topology = survey(candidates, &self.connector.access, 0, limits).await?;
+        self.topology = survey(candidates, &self.connector.endpoint, 0, limits).await?;
         let mut before = std::mem::take(&mut self.nodes);
-        for address in self.topology.primaries() {
-            if self.nodes.iter().any(|node| node.0 == *address) {
-                continue;
-            }
+        let nodes = self.topology.primaries().map(|address| {
             let known = before.iter().position(|node| node.0 == *address);
-            self.nodes.push(match known {
+            match known {
                 Some(index) => before.swap_remove(index),
                 None => {
                     let connector = self.connector.of_node(address);
-                    (address.clone(), crate::Inspector::new(connector))
+                    (address.clone(), inspector::Inspector::new(connector))
                 }
-            });
-        }
+            }
+        });
+        self.nodes = nodes.collect();
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{Address, Instant, Node, ServerHealth, Store as _, lock};
 
-use crate::Pipeline;
+use crate::pipeline::Pipeline;
 
 const NEW: u8 = 0;
 const UP: u8 = 1;

@@ -12,7 +12,7 @@ use super::primary::Primary;
 use super::slot::Slot;
 use super::store::{ClusterStore, busy};
 use super::topology::address;
-use crate::Code;
+use crate::error::Code;
 
 /// Reads `MOVED 3999 127.0.0.1:6381` or `ASK 3999 127.0.0.1:6381`, from the node at `asked`: the slot has moved to this
 /// address, or it is being migrated there and the name of the request is there already. The request was not executed.

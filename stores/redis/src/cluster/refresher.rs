@@ -19,7 +19,7 @@ use super::primary::Primary;
 use super::redirector::Redirector;
 use super::store::{ClusterStore, NOWHERE};
 use super::topology::{Topology, concerns_one_node, share, shuffle, slow, survey};
-use crate::Throttle;
+use crate::login::throttle::Throttle;
 use crate::wire::Limits;
 
 const CALM: Duration = Duration::from_secs(60);
@@ -74,10 +74,9 @@ impl Refresher {
         let candidates = self.connector.candidates(&[], &[]);
         let share = share(limit, candidates.len());
         let limits = || Limits::new(share.min(Instant::now().until(ends)), share);
-        let topology = survey(candidates, &self.connector.access, 0, limits).await?;
+        let topology = survey(candidates, &self.connector.endpoint, 0, limits).await?;
         let mut opening = JoinSet::new();
-        let addresses: HashSet<_> = topology.primaries().collect();
-        for address in addresses {
+        for address in topology.primaries() {
             let (primary, mut driver) =
                 self.connector
                     .primary(address.clone(), &topology, true, true);
@@ -166,10 +165,10 @@ impl Refresher {
         let limit = self.connector.options.connect_timeout;
         let silence = self.backoff.silence();
         let limits = move || Limits::new(limit, silence);
-        let (access, epoch) = (self.connector.access.clone(), self.topology.epoch);
+        let (endpoint, epoch) = (self.connector.endpoint.clone(), self.topology.epoch);
         let store = self.store.clone();
         self.surveys.spawn(async move {
-            let result = survey(candidates, &access, epoch, limits).await;
+            let result = survey(candidates, &endpoint, epoch, limits).await;
             store.schedule(|work| work.surveyed = Some(result));
         });
         self.stale = false;
@@ -225,10 +224,8 @@ impl Refresher {
                 let is_lost = self.is_lost();
                 let text = self.warnings.failed(&error, is_lost);
                 if is_lost {
-                    events.node_changed(
-                        NOWHERE,
-                        NodeChange::StillDisconnected(StoreError::disconnected(text)),
-                    );
+                    let error = StoreError::disconnected(text);
+                    events.node_changed(NOWHERE, NodeChange::StillDisconnected(error));
                 }
             }
         }

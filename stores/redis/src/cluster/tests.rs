@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{
-    Address, Answer, Driver, Events, Lease, MemberId, Message, Mode, Name, Node, NodeChange, Op,
-    Request, RequestId, Share, Store, StoreErrorKind, StoreOptions, Ticket, lock,
+    Address, Answer, Driver, Events, Layout, Lease, MemberId, Message, Mode, Name, Node,
+    NodeChange, Op, Request, RequestId, Share, Store, StoreErrorKind, StoreOptions, Ticket, lock,
 };
 
 use super::primary::Primary;
@@ -16,8 +16,9 @@ use super::redirector::Redirector;
 use super::slot::Slot;
 use super::slot_map::SlotMap;
 use super::store::ClusterStore;
-use crate::Access;
-use crate::{Connector, Route, Scripts, unconnected};
+use crate::RedisEndpoint;
+use crate::connect::Connector;
+use crate::link::driver::unconnected;
 
 /// The answers, in the order in which they came.
 #[derive(Default)]
@@ -44,9 +45,8 @@ fn node(number: u16) -> (Arc<Primary>, Box<dyn Driver>) {
         replicas: None,
         is_voter: false,
     };
-    let route = Route::Fixed(address.clone());
-    let mut connector = Connector::new(route, &Access::default(), &options, MemberId::random());
-    connector.scripts = Scripts::of_cluster();
+    let endpoint = RedisEndpoint::new(Layout::Sharded, vec![address.clone()]);
+    let mut connector = Connector::new(endpoint, &options, MemberId::random());
     lock(&connector.guard.keys).keys.clear();
     connector.is_new = false;
     let (store, driver) = unconnected(connector);

@@ -1,14 +1,15 @@
 //! [`Topology`]: the slots and primaries, as one node reports them; and [`survey`], which asks the nodes.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
+use auto_mutex_core::SetupError;
 use auto_mutex_core::store::{Address, invalid, random_number};
-use auto_mutex_core::{SetupError, StoreError};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::slot::Slot;
-use crate::Access;
+use crate::RedisEndpoint;
 use crate::login::error::{ConnectError, accept};
 use crate::login::hello;
 use crate::wire::{Limits, Value};
@@ -27,27 +28,23 @@ pub(super) struct Topology {
 }
 
 impl Topology {
-    pub(super) const QUESTIONS: [&str; 2] = ["SLOTS", "INFO"];
+    /// Reads the reply to CLUSTER SLOTS of the node at `asked`.
+    pub(super) fn read_slots(&mut self, reply: &Value<'_>, asked: &Address) {
+        for range in reply.as_list().unwrap_or_default() {
+            self.range(range, asked);
+        }
+    }
 
-    pub(super) fn read(&mut self, index: usize, reply: &Value<'_>, asked: &Address) {
-        match (index, reply) {
-            (0, Value::List(ranges)) => {
-                for range in ranges {
-                    self.range(range, asked);
+    /// Reads the reply to CLUSTER INFO.
+    pub(super) fn read_info(&mut self, reply: &Value<'_>) {
+        for line in reply.as_text().unwrap_or_default().lines() {
+            match line.split_once(':') {
+                Some(("cluster_state", state)) => self.works = state == "ok",
+                Some(("cluster_current_epoch", epoch)) => {
+                    self.epoch = epoch.parse().unwrap_or_default();
                 }
+                _ => {}
             }
-            (1, Value::Text(info)) => {
-                for line in String::from_utf8_lossy(info).lines() {
-                    match line.split_once(':') {
-                        Some(("cluster_state", state)) => self.works = state == "ok",
-                        Some(("cluster_current_epoch", epoch)) => {
-                            self.epoch = epoch.parse().unwrap_or_default();
-                        }
-                        _ => {}
-                    }
-                }
-            }
-            _ => {}
         }
     }
 
@@ -61,9 +58,11 @@ impl Topology {
         ranges.any(|(first, last, at)| (first.0..=last.0).contains(&slot.0) && at == address)
     }
 
-    /// The primaries, each once for every range of its slots.
+    /// Each primary once.
     pub(super) fn primaries(&self) -> impl Iterator<Item = &Address> {
-        self.ranges.iter().map(|range| &range.2)
+        let mut seen = HashSet::new();
+        let all = self.ranges.iter().map(|range| &range.2);
+        all.filter(move |address| seen.insert(*address))
     }
 
     /// Ignores malformed ranges.
@@ -96,25 +95,14 @@ fn node(value: &Value<'_>, asked: &Address) -> Option<Address> {
     };
     let host = match host {
         // The host name is unknown; the metadata may have the address.
-        Value::Text(b"?") => words.get(3).and_then(ip).unwrap_or_default(),
+        Value::Text(b"?") => words
+            .get(3)
+            .and_then(|more| more.field("ip"))
+            .unwrap_or_default(),
         Value::Text(host) => std::str::from_utf8(host).ok()?,
         _ => "",
     };
     address(host, (*port).try_into().ok()?, asked)
-}
-
-fn ip<'a>(more: &Value<'a>) -> Option<&'a str> {
-    let of = |key: &Value<'a>, value: &Value<'a>| match (key, value) {
-        (Value::Text(b"ip"), Value::Text(ip)) => std::str::from_utf8(ip).ok(),
-        _ => None,
-    };
-    match more {
-        Value::Map(fields) => fields.iter().find_map(|(key, value)| of(key, value)),
-        Value::List(words) => words
-            .chunks_exact(2)
-            .find_map(|pair| of(&pair[0], &pair[1])),
-        _ => None,
-    }
 }
 
 /// `host`: as the node at `asked` has named it; empty if both have the same host.
@@ -133,7 +121,7 @@ pub(super) fn address(host: &str, port: u16, asked: &Address) -> Option<Address>
 /// clients may start together.
 pub(super) async fn survey(
     candidates: Vec<Address>,
-    access: &Access,
+    endpoint: &RedisEndpoint,
     epoch: u64,
     limits: impl Fn() -> Limits,
 ) -> Result<Topology, SetupError> {
@@ -147,7 +135,7 @@ pub(super) async fn survey(
         if asked.len() < ABREAST
             && let Some(candidate) = left.next()
         {
-            asked.spawn(ask(candidate, access.clone(), limits()));
+            asked.spawn(ask(candidate, endpoint.clone(), limits()));
         }
         let Ok(answer) = timeout(pause, asked.join_next()).await else {
             continue;
@@ -194,36 +182,33 @@ pub(super) fn concerns_one_node(error: &SetupError) -> bool {
     )
 }
 
-async fn ask(address: Address, access: Access, limits: Limits) -> Result<Topology, SetupError> {
+async fn ask(
+    address: Address,
+    endpoint: RedisEndpoint,
+    limits: Limits,
+) -> Result<Topology, SetupError> {
     let asked = limits.within(async {
         // Any role is accepted, because replicas know the topology too.
-        let (mut connection, ..) = hello::open(&address, &access, true, None, limits).await?;
+        let (mut connection, ..) = hello::open(&address, &endpoint, None, limits).await?;
         let mut questions = redis::pipe();
-        for question in Topology::QUESTIONS {
-            questions.cmd("CLUSTER").arg(question);
-        }
+        questions.cmd("CLUSTER").arg("SLOTS");
+        questions.cmd("CLUSTER").arg("INFO");
         connection.send(&questions.get_packed_pipeline()).await?;
         let mut topology = Topology::default();
-        for index in 0..Topology::QUESTIONS.len() {
-            topology.read(index, &accept(connection.reply().await?)?, &address);
+        topology.read_slots(&accept(connection.reply().await?)?, &address);
+        topology.read_info(&accept(connection.reply().await?)?);
+        if topology.ranges.is_empty() {
+            let unserved = "the node knows of no slot that is served";
+            return Err(ConnectError::unreachable(unserved));
         }
-        let unserved = "the node knows of no slot that is served";
-        match topology.ranges.is_empty() {
-            true => Err(ConnectError::Unreachable(StoreError::disconnected(
-                unserved,
-            ))),
-            false => Ok(topology),
-        }
+        Ok(topology)
     });
     asked.await.map_err(|error| error.at(&address.to_string()))
 }
 
 /// Keeps the members of a cluster from all asking the same node.
 pub(super) fn shuffle<T>(items: &mut [T]) {
-    for last in (1..items.len()).rev() {
-        let chosen = random_number() as usize % (last + 1);
-        items.swap(last, chosen);
-    }
+    items.sort_by_cached_key(|_| random_number());
 }
 
 #[cfg(test)]
@@ -247,21 +232,19 @@ mod tests {
 
     fn slots(reply: Value<'_>) -> Topology {
         let mut topology = Topology::default();
-        topology.read(0, &reply, &at("seed", 7000));
+        topology.read_slots(&reply, &at("seed", 7000));
         topology
     }
 
     #[test]
     fn hosts_that_are_not_told_are_the_one_that_was_asked() {
         let node = |host| Value::List(vec![host, Value::Integer(7001), text("id")]);
-        let ip = Value::Map(vec![(text("ip"), text("10.0.0.1"))]);
         let unnamed = |more| Value::List(vec![text("?"), Value::Integer(7001), text("id"), more]);
         for (host, expected) in [
             (node(text("h")), "h"),
             (node(text("")), "seed"),
             (node(Value::Nil), "seed"),
             (node(text("?")), "seed"),
-            (unnamed(ip.clone()), "10.0.0.1"),
             (
                 unnamed(Value::List(vec![text("ip"), text("10.0.0.2")])),
                 "10.0.0.2",
@@ -304,9 +287,9 @@ mod tests {
     fn a_node_says_whether_its_cluster_works() {
         let mut topology = Topology::default();
         let info = "cluster_state:ok\r\ncluster_slots_ok:16384\r\ncluster_current_epoch:17\r\n";
-        topology.read(1, &text(info), &at("seed", 7000));
+        topology.read_info(&text(info));
         assert!(topology.works && topology.epoch == 17);
-        topology.read(1, &text("cluster_state:fail\r\n"), &at("seed", 7000));
+        topology.read_info(&text("cluster_state:fail\r\n"));
         assert!(!topology.works);
     }
 }

@@ -11,6 +11,8 @@ use crate::error::Code;
 use crate::wire::{Connection, Value};
 
 const SETTINGS: [&str; 3] = ["appendfsync", "save", "min-replicas-to-write"];
+/// Those to INFO and to CONFIG GET, in this order.
+type Answers = [Answer; 1 + SETTINGS.len()];
 
 /// Without the right to ask, the error is [`Code::NoPerm`]. Otherwise the command is disabled or renamed for every user, for
 /// example CONFIG on managed services.
@@ -20,28 +22,22 @@ pub(crate) fn ask_setting(question: &mut redis::Pipeline, name: &str) {
     question.cmd("CONFIG").arg("GET").arg(name);
 }
 
-/// Some servers reply with a list although RESP3 has maps.
-pub(crate) fn setting(reply: &Value<'_>) -> Answer {
+/// The text in the reply to INFO or CONFIG GET.
+pub(crate) fn text(reply: &Value<'_>) -> Answer {
     let value = match reply {
-        Value::Map(pairs) => pairs.first().map(|(_, value)| value),
         Value::List(words) => words.get(1),
         other => Some(other),
     };
-    value.map_or(Err(Code::Other), text)
-}
-
-fn text(reply: &Value<'_>) -> Answer {
-    match reply {
-        Value::Text(bytes) => Ok(String::from_utf8_lossy(bytes).into_owned()),
-        Value::Error(refused) => Err(Code::of(refused)),
+    match value {
+        Some(Value::Text(bytes)) => Ok(String::from_utf8_lossy(bytes).into_owned()),
+        Some(Value::Error(refused)) => Err(Code::of(refused)),
         _ => Err(Code::Other),
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Facts {
-    info: Answer,
-    settings: [Answer; SETTINGS.len()],
+    answers: Answers,
     lag: Duration,
 }
 
@@ -53,53 +49,45 @@ impl Facts {
             ask_setting(&mut question, name);
         }
         connection.send(&question.get_packed_pipeline()).await?;
-        let info = text(&connection.reply().await?);
-        let mut settings = [const { Err(Code::Other) }; SETTINGS.len()];
-        for answer in &mut settings {
-            *answer = setting(&connection.reply().await?);
+        let mut answers: Answers = [const { Err(Code::Other) }; _];
+        for answer in &mut answers {
+            *answer = text(&connection.reply().await?);
         }
-        Ok(Self {
-            info,
-            settings,
-            lag,
-        })
+        Ok(Self { answers, lag })
     }
 
     #[cfg(any(test, fuzzing))]
     pub(crate) fn of(said: &[Value<'_>], lag: Duration) -> Self {
-        let said = |index| said.get(index).unwrap_or(&Value::Nil);
-        Self {
-            info: text(said(0)),
-            settings: std::array::from_fn(|index| setting(said(index + 1))),
-            lag,
-        }
+        let said = |index| text(said.get(index).unwrap_or(&Value::Nil));
+        let answers = std::array::from_fn(said);
+        Self { answers, lag }
     }
 
     pub(crate) fn field(&self, name: &str) -> Option<&str> {
-        let mut lines = self.info.as_deref().ok()?.lines();
+        let mut lines = self.answers[0].as_deref().ok()?.lines();
         lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':').map(str::trim))
     }
 
     fn setting(&self, name: &str) -> Option<&str> {
         let index = SETTINGS.iter().position(|known| *known == name)?;
-        self.settings[index].as_deref().ok()
+        self.answers[1 + index].as_deref().ok()
     }
 
-    pub(crate) fn guarantees(&self, guard: &Guard, replicas: u32) -> Guarantees {
+    pub(crate) fn guarantees(&self, guard: &Guard) -> Guarantees {
         let withheld = |by_right| {
-            let is = |answer: &Answer| {
-                let code = answer.as_ref().err();
-                code.is_some_and(|code| (*code == Code::NoPerm) == by_right)
-            };
-            let info = is(&self.info).then_some("info");
-            let config = self.settings.iter().any(is).then_some("config|get");
-            BTreeSet::from_iter(info.into_iter().chain(config))
+            let commands = ["info"].into_iter().chain(["config|get"; SETTINGS.len()]);
+            let answers = self.answers.iter().zip(commands);
+            let refused = answers.filter_map(|(answer, command)| {
+                let code = answer.as_ref().err()?;
+                ((*code == Code::NoPerm) == by_right).then_some(command)
+            });
+            BTreeSet::from_iter(refused)
         };
         let mut guarantees = Guarantees::unknown();
         guarantees.restart = self.restart(guard);
         guarantees.failover = self.failover(guard);
         guarantees.eviction = self.eviction();
-        guarantees.replicas = replicas;
+        guarantees.replicas = guard.options.replicas.map_or(0, |replicas| replicas.count);
         guarantees.missing_rights = withheld(true);
         guarantees.disabled_commands = withheld(false);
         guarantees
@@ -115,7 +103,7 @@ impl Facts {
             (Some(false), _) => AfterRestart::Forgotten,
             (Some(true), None) | (None, _) => AfterRestart::Unknown,
         };
-        if guard.restart && data != AfterRestart::Kept {
+        if guard.options.restart_guard && data != AfterRestart::Kept {
             let time = guard.after_restart(self.lag);
             return AfterRestart::Closed { time };
         }
@@ -128,7 +116,7 @@ impl Facts {
             return AfterFailover::NoReplicas;
         }
         // The term script recognizes a promotion by this field: see `scripts/term.lua`.
-        if self.info.is_ok() && self.field("master_replid2").is_none() {
+        if self.answers[0].is_ok() && self.field("master_replid2").is_none() {
             return AfterFailover::Unnoticed;
         }
         let time = guard.after_failover(self.lag);
@@ -161,23 +149,18 @@ mod tests {
     use super::*;
     use crate::wire::ErrorReply;
     use auto_mutex_core::Weakness;
-    use std::sync::Mutex;
 
     fn found(info: &str, setting: Value<'_>) -> Guarantees {
-        let guard = Guard {
-            keys: Mutex::default(),
-            restart: false,
-            replicated: true,
-            failover: true,
-            longest_lease: Duration::from_secs(30),
-        };
+        let mut guard = crate::fuzzing::guard();
+        guard.options.restart_guard = false;
+        guard.options.longest_lease = Duration::from_secs(30);
         let said = [
             Value::Text(info.as_bytes()),
             setting.clone(),
             setting.clone(),
             setting,
         ];
-        Facts::of(&said, Duration::from_secs(10)).guarantees(&guard, 0)
+        Facts::of(&said, Duration::from_secs(10)).guarantees(&guard)
     }
 
     /// The reply of Dragonfly to INFO (`server_family.cc`, 2025), shortened.
@@ -187,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_server_that_does_not_say_when_it_was_promoted_is_known() {
-        let empty = || Value::Map(Vec::new());
+        let empty = || Value::List(Vec::new());
         let found_there = found(DRAGONFLY, empty());
         assert_eq!(found_there.failover, AfterFailover::Unnoticed);
         assert!(

@@ -9,20 +9,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use auto_mutex_core::store::{Backoff, MemberId, Name, Op, Replicas, StoreOptions, lock};
-use auto_mutex_core::{Guarantees, SetupError, StoreError, TlsError};
+use auto_mutex_core::store::{Address, Backoff, MemberId, Name, Op, StoreOptions, Trouble, lock};
+use auto_mutex_core::{Guarantees, SetupError, TlsError};
 use redis::Cmd;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use self::facts::Facts;
 use self::term::{Guard, Term};
-use crate::access::Access;
+use crate::RedisEndpoint;
 use crate::login::error::{ConnectError, accept};
 use crate::login::renewal::Renewal;
 use crate::login::{FIRST_PAUSE, hello};
 use crate::route::{Primary, Route};
 use crate::script::{Scripts, command};
-use crate::wire::{self, Connection, Limits, USUAL_SILENCE, Value};
+use crate::wire::{Connection, Limits, USUAL_SILENCE, Value};
 
 const PAUSE: Duration = Duration::from_millis(50);
 const LOADING: Duration = Duration::from_secs(2);
@@ -34,14 +34,15 @@ const INTRODUCTION: [[&str; 2]; 2] = [
     ["LIB-VER", env!("CARGO_PKG_VERSION")],
 ];
 
+/// A malformed TLS handshake: a server that uses TLS answers with an alert.
+const HANDSHAKE: &[u8] = &[0x16, 3, 1, 0, 5, 1, 0, 0, 1, 0];
+
 pub(crate) struct Connector {
     pub(crate) route: Route,
-    pub(crate) access: Access,
-    pub(crate) replicas: Option<Replicas>,
+    pub(crate) endpoint: RedisEndpoint,
     pub(crate) member: MemberId,
     pub(crate) scripts: Arc<Scripts>,
     pub(crate) guard: Guard,
-    pub(crate) connect_timeout: Duration,
     /// Reserved for the checks of the first connection. `None`: another node of the cluster is checked.
     pub(crate) probe: Option<Name>,
     /// For an operator, who writes no key: notes no term, and keeps no other client from loading missing scripts too.
@@ -62,20 +63,13 @@ pub(super) struct Ready {
 }
 
 impl Connector {
-    pub(crate) fn new(
-        route: Route,
-        access: &Access,
-        options: &StoreOptions,
-        member: MemberId,
-    ) -> Self {
+    pub(crate) fn new(endpoint: RedisEndpoint, options: &StoreOptions, member: MemberId) -> Self {
         Self {
-            route,
-            access: access.clone(),
-            replicas: options.replicas,
+            route: Route::of(&endpoint),
+            scripts: Scripts::of(endpoint.is_cluster()),
+            endpoint,
             member,
-            scripts: Scripts::of_server(),
             guard: Guard::of(options),
-            connect_timeout: options.connect_timeout,
             probe: Some(probe::name(member, 0)),
             reads: false,
             is_new: true,
@@ -90,12 +84,7 @@ impl Connector {
 
     pub(super) fn guarantees(&self) -> Guarantees {
         let facts = self.facts.get();
-        facts.map_or_else(Guarantees::unknown, |facts| self.guarantees_by(facts))
-    }
-
-    pub(super) fn guarantees_by(&self, facts: &Facts) -> Guarantees {
-        let replicas = self.replicas.map_or(0, |replicas| replicas.count);
-        facts.guarantees(&self.guard, replicas)
+        facts.map_or_else(Guarantees::unknown, |facts| facts.guarantees(&self.guard))
     }
 
     pub(super) async fn first(&self, left: Duration) -> Result<Ready, SetupError> {
@@ -129,7 +118,7 @@ impl Connector {
 
     pub(super) async fn attempt(&self, silence: Duration) -> Result<Ready, ConnectError> {
         // A busy server that gets more time for each reply also needs more time for all replies together.
-        let whole = self.connect_timeout.max(silence * 2);
+        let whole = self.guard.options.connect_timeout.max(silence * 2);
         let limits = Limits::new(whole, silence.min(whole));
         match limits.within(self.open(limits)).await {
             Err(error) if self.is_unchecked() => Err(self.explained(error).await),
@@ -137,9 +126,9 @@ impl Connector {
         }
     }
 
-    pub(super) fn evaluation(&self, name: &Name, op: &Op, opens: u64) -> Cmd {
+    pub(super) fn evaluation(&self, name: &Name, first: Option<(u8, u64)>, op: &Op) -> Cmd {
         let (scripts, member) = (&self.scripts, self.member);
-        command::evaluate(&mut Cmd::new(), scripts, member, name, &[op], opens).take()
+        command::evaluate(&mut Cmd::new(), scripts, member, name, first, &[op]).take()
     }
 
     fn is_unchecked(&self) -> bool {
@@ -151,34 +140,31 @@ impl Connector {
             return Ok(());
         };
         let connection = &mut ready.connection;
-        probe::run(connection, &self.scripts, self.member, probe).await?;
-        if self.replicas.is_some() {
-            probe::wait(connection).await?;
-        }
+        probe::run(connection, self, probe).await?;
         let facts = Facts::ask(connection, ready.term.lag).await?;
         self.facts.get_or_init(|| facts);
         Ok(())
     }
 
     pub(super) async fn unsubscribed(&self, silence: Duration) -> Result<Ready, ConnectError> {
-        let limits = Limits::new(self.connect_timeout, silence);
+        let limits = Limits::new(self.guard.options.connect_timeout, silence);
         limits.within(Box::pin(self.prepared(limits))).await
     }
 
     fn too_late(&self) -> ConnectError {
-        let dialer = match self.access.transport.dialer {
+        let dialer = match self.endpoint.transport.dialer {
             Some(_) => "the dialer has not returned, ",
             None => "",
         };
-        ConnectError::Unreachable(StoreError::disconnected(format!(
-            "not connected within {:?}: {dialer}the server says nothing, or the link is slow",
-            self.connect_timeout
-        )))
+        let limit = self.guard.options.connect_timeout;
+        ConnectError::unreachable(format!(
+            "not connected within {limit:?}: {dialer}the server says nothing, or the link is slow"
+        ))
     }
 
     async fn explained(&self, error: ConnectError) -> ConnectError {
         match error {
-            ConnectError::Unreachable(_) | ConnectError::Silent(_) => {
+            ConnectError::Unreachable(Trouble::Unreachable | Trouble::Silent, _) => {
                 self.fault_of_tls().await.map_or(error, ConnectError::Tls)
             }
             error => error,
@@ -187,35 +173,39 @@ impl Connector {
 
     /// Connects again for the cause: a server just closes a plain connection, and an alert may be lost with unread bytes.
     async fn fault_of_tls(&self) -> Option<TlsError> {
-        let Route::Fixed(address) = &self.route else {
+        let Route::Fixed(address @ Address::Tcp { .. }) = &self.route else {
             return None;
         };
-        let transport = &self.access.transport;
-        if transport.tls.is_none() {
-            return wire::speaks_tls(address, transport.dialer.as_ref())
-                .await
-                .then_some(TlsError::Required);
-        }
+        let transport = &self.endpoint.transport;
         let limits = Limits::new(USUAL_SILENCE, USUAL_SILENCE);
-        let opened = Connection::open(address, transport, limits).await;
-        let error = match opened {
-            Ok(mut connection) => connection.next().await.err()?,
+        let error = match Connection::open(address, transport, limits).await {
+            Ok(mut connection) => {
+                if transport.tls.is_none() {
+                    connection.send(HANDSHAKE).await.ok()?;
+                }
+                connection.next().await.err()?
+            }
             Err(error) => error,
         };
         TlsError::of_io(&error).cloned()
     }
 
     async fn prepared(&self, limits: Limits) -> Result<Ready, ConnectError> {
-        let (access, scripts, reads) = (&self.access, &*self.scripts, self.reads);
+        let (endpoint, scripts, reads) = (&self.endpoint, &*self.scripts, self.reads);
         let name = match reads {
             true => READER.to_owned(),
             false => format!("auto_mutex:{}", self.member),
         };
         let server = self.route.resolve(limits).await?;
         let (address, name) = (&server.address, Some(name.as_str()));
-        let opened = hello::open(address, access, scripts.are_of_cluster(), name, limits).await?;
+        let opened = hello::open(address, endpoint, name, limits).await?;
         let (mut connection, granted, takes_introductions) = opened;
-        let renewal = Renewal::new(&access.login, address, self.connect_timeout, granted);
+        let renewal = Renewal::new(
+            &endpoint.login,
+            address,
+            self.guard.options.connect_timeout,
+            granted,
+        );
         let introduces = takes_introductions && !reads;
         let (missing, lag) = self.loaded(&mut connection, introduces, limits).await?;
         let knew_scripts = missing.is_empty();
@@ -231,7 +221,10 @@ impl Connector {
             .await?;
         }
         let term = match reads {
-            true => Term::default(),
+            true => Term {
+                lag,
+                ..Term::default()
+            },
             false => Term::ask(&mut connection, scripts, &self.guard, lag).await?,
         };
         Ok(Ready {
@@ -252,13 +245,11 @@ impl Connector {
         let until = limits.at_most(LOADING).end;
         let mut backoff = Backoff::new(FIRST_PAUSE, USUAL_SILENCE);
         loop {
-            let error = match self.known(connection, introduces).await {
-                Err(error @ ConnectError::Passing(_)) => error,
-                known => return known,
-            };
+            let known = self.known(connection, introduces).await;
             let pause = backoff.pause();
-            if Instant::now() + pause >= until {
-                return Err(error);
+            let passes = matches!(known, Err(ConnectError::Unreachable(Trouble::Busy, _)));
+            if !passes || Instant::now() + pause >= until {
+                return known;
             }
             sleep(pause).await;
         }
@@ -278,12 +269,12 @@ impl Connector {
             let introduce = question.cmd("CLIENT").arg("SETINFO");
             introduce.arg(field).arg(value);
         }
-        let db = self.access.db;
+        let db = self.endpoint.db;
         if db != 0 {
             question.cmd("SELECT").arg(db);
         }
         loading::ask(&mut question, &self.scripts);
-        term::ask_lag(&mut question);
+        facts::ask_setting(&mut question, term::LAG);
         connection.send(&question.get_packed_pipeline()).await?;
         for _ in introduction {
             if let Value::Error(_) = connection.reply().await? {
@@ -296,7 +287,8 @@ impl Connector {
             db => {
                 let reply = accept(connection.reply().await?);
                 reply.map(drop).map_err(|error| match error {
-                    ConnectError::Unreachable(error) | ConnectError::Unsuitable(_, error) => {
+                    ConnectError::Unreachable(Trouble::Unreachable, error)
+                    | ConnectError::Unsuitable(_, error) => {
                         let reason =
                             format!("it has no database {db}: leave out the number in the URL");
                         ConnectError::Unsuitable(reason.into(), error)

@@ -3,14 +3,16 @@
 use std::time::Duration;
 
 use auto_mutex_core::store::{Lease, MemberId, Mode, Name, Op, Share, Signal, Ticket};
-use redis::Cmd;
 
+use super::Connector;
 use crate::login::error::{ConnectError, accept};
 use crate::login::unsuitable;
-use crate::script::Scripts;
-use crate::script::command;
 use crate::script::reply;
+use crate::script::{code, command};
 use crate::wire::Connection;
+
+/// Also moves tickets out of the name's first key: see `script/head.lua`.
+const SPREAD: Option<(u8, u64)> = Some((code::SPREAD, 0));
 
 /// Reserved, because names of users never begin with a colon. It's short, because its keys are sent often.
 pub(crate) fn name(member: MemberId, number: u32) -> Name {
@@ -21,16 +23,13 @@ pub(crate) fn name(member: MemberId, number: u32) -> Name {
 
 pub(super) async fn run(
     connection: &mut Connection,
-    scripts: &Scripts,
-    member: MemberId,
+    connector: &Connector,
     name: &Name,
 ) -> Result<(), ConnectError> {
     let operations = operations();
     let mut questions = redis::pipe();
     for op in &operations {
-        let mut evaluate = Cmd::new();
-        command::evaluate_spread(&mut evaluate, scripts, member, name, op);
-        questions.add_command(evaluate);
+        questions.add_command(connector.evaluation(name, SPREAD, op));
     }
     questions.cmd("PING");
     questions.cmd("SCRIPT").arg("LOAD").arg("return 1");
@@ -40,6 +39,10 @@ pub(super) async fn run(
         command::key_of(&mut delete, name, suffix);
     }
     questions.add_command(delete);
+    let replicas = connector.guard.options.replicas;
+    if replicas.is_some() {
+        questions.cmd("WAIT").arg(0).arg(1);
+    }
     connection.send(&questions.get_packed_pipeline()).await?;
     let mut result = Ok(());
     for op in &operations {
@@ -50,18 +53,16 @@ pub(super) async fn run(
         result = result.and(accept(connection.reply().await?).map(drop));
     }
     connection.reply().await?;
+    if replicas.is_some() {
+        let waited = accept(connection.reply().await?).map(drop);
+        result = result.and(waited.map_err(|error| match error {
+            ConnectError::Unsuitable(_, error) => {
+                ConnectError::Unsuitable(unsuitable::NO_WAIT.into(), error)
+            }
+            error => error,
+        }));
+    }
     result
-}
-
-pub(super) async fn wait(connection: &mut Connection) -> Result<(), ConnectError> {
-    let wait = redis::cmd("WAIT").arg(0).arg(1).take();
-    let accepted = accept(connection.ask(&wait).await?);
-    accepted.map(drop).map_err(|error| match error {
-        ConnectError::Unsuitable(_, error) => {
-            ConnectError::Unsuitable(unsuitable::NO_WAIT.into(), error)
-        }
-        error => error,
-    })
 }
 
 /// These run every command of the scripts: with two holders, a grant by message, a tombstone, and a deleted signal.

@@ -12,7 +12,8 @@ use crate::script::Scripts;
 use crate::wire::{Connection, Value};
 
 pub(crate) const EPOCH: &str = "auto_mutex:epoch";
-/// The default of `min-replicas-max-lag`, for a server that does not report its setting.
+pub(super) const LAG: &str = "min-replicas-max-lag";
+/// The default of [`LAG`], for a server that does not report its setting.
 const USUAL_LAG: Duration = Duration::from_secs(10);
 
 /// An old primary accepts writes for longer than its lag: it checks its replicas once a second, in whole seconds.
@@ -21,12 +22,7 @@ const SLACK: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub(crate) struct Guard {
     pub(crate) keys: Mutex<TermKeys>,
-    pub(crate) restart: bool,
-    /// Whether the server may have been promoted a moment before a restart.
-    pub(crate) replicated: bool,
-    /// Whether a promoted server grants nothing for a while: always, except in tests that show why.
-    pub(crate) failover: bool,
-    pub(crate) longest_lease: Duration,
+    pub(crate) options: StoreOptions,
 }
 
 /// The epoch keys of a server, and its last note. In a cluster, the slot of a key may move: then the next key is used.
@@ -35,11 +31,9 @@ pub(crate) struct TermKeys {
     pub(crate) keys: Vec<String>,
     /// Whether the server was asked without a key, so that its reply ignored the notes of other clients.
     unnamed: bool,
-    /// The note in the last reply: see `scripts/term.lua`. Passed to the next key, which may have no note.
-    term: String,
-    since: u64,
-    lease_ms: u64,
-    turn: u64,
+    /// The note in the last reply: term, since, lease_ms and turn (see `scripts/term.lua`). Passed to the next key, which
+    /// may have no note.
+    note: (String, u64, u64, u64),
 }
 
 impl TermKeys {
@@ -69,24 +63,22 @@ impl Guard {
     pub(crate) fn of(options: &StoreOptions) -> Self {
         Self {
             keys: Mutex::new(TermKeys::new(vec![EPOCH.to_owned()])),
-            restart: options.restart_guard,
-            replicated: !options.is_voter,
-            failover: options.failover_guard,
-            longest_lease: options.longest_lease,
+            options: *options,
         }
     }
 
     pub(crate) fn after_restart(&self, lag: Duration) -> Duration {
-        match self.replicated {
-            true => self.after_failover(lag),
-            false => self.longest_lease + Duration::from_secs(1),
+        match self.options.is_voter {
+            true => self.options.longest_lease + Duration::from_secs(1),
+            // The server may have been promoted a moment before the restart.
+            false => self.after_failover(lag),
         }
     }
 
     pub(crate) fn after_failover(&self, lag: Duration) -> Duration {
         // Saturates, because the lag comes from the server and may be any number.
         let goes_on = lag.saturating_add(SLACK);
-        self.longest_lease.saturating_add(goes_on)
+        self.options.longest_lease.saturating_add(goes_on)
     }
 }
 
@@ -145,9 +137,7 @@ impl Term {
         };
         let (term, since) = (term.as_text()?.to_owned(), since.as_number()?);
         let (lease_ms, turn) = (lease_ms.as_number()?, turn.as_number()?);
-        let mut notes = lock(&guard.keys);
-        (notes.term, notes.since) = (term, since);
-        (notes.lease_ms, notes.turn) = (lease_ms, turn);
+        lock(&guard.keys).note = (term, since, lease_ms, turn);
         let until = now.surely_after(left);
         Some(Self {
             lag,
@@ -163,12 +153,8 @@ impl Term {
     }
 }
 
-pub(crate) fn ask_lag(question: &mut redis::Pipeline) {
-    facts::ask_setting(question, "min-replicas-max-lag");
-}
-
 pub(crate) fn lag(reply: &Value<'_>) -> Duration {
-    let seconds = facts::setting(reply)
+    let seconds = facts::text(reply)
         .ok()
         .and_then(|digits| digits.parse().ok());
     seconds.map_or(USUAL_LAG, Duration::from_secs)
@@ -190,20 +176,20 @@ pub(crate) fn ask(
         (_, None) => return false,
         (_, Some(_)) => {}
     }
-    let restart = match (guard.restart, guard.replicated) {
+    let options = &guard.options;
+    let restart = match (options.restart_guard, options.is_voter) {
         (false, _) => 0,
-        (true, false) => 1,
-        (true, true) => 2,
+        (true, true) => 1,
+        (true, false) => 2,
     };
     let [_, digest] = scripts.digests();
     let mut evaluate = redis::cmd("EVALSHA");
     evaluate.arg(digest);
     evaluate.arg(usize::from(key.is_some())).arg(&key);
-    evaluate.arg(millis(guard.longest_lease));
+    evaluate.arg(millis(options.longest_lease));
     evaluate.arg(millis(lag.saturating_add(SLACK)));
-    evaluate.arg(restart).arg(u8::from(guard.failover));
-    evaluate.arg(&notes.term).arg(notes.since);
-    evaluate.arg(notes.lease_ms).arg(notes.turn);
+    evaluate.arg(restart).arg(u8::from(options.failover_guard));
+    evaluate.arg(&notes.note);
     evaluate.write_packed_command(out);
     true
 }

@@ -7,6 +7,8 @@
 mod server;
 mod urls;
 
+#[cfg(test)]
+pub(crate) use self::server::guard;
 pub(crate) use self::server::{each, each_error};
 #[cfg(feature = "cluster")]
 pub use self::server::{errors, slots};

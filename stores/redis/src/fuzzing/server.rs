@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{Instant, Lease, Meta, Mode, Op, Reply, Share, Ticket};
+use auto_mutex_core::store::{Instant, Lease, Meta, Mode, Op, Reply, Share, StoreOptions, Ticket};
 
 #[cfg(feature = "cluster")]
 pub use crate::cluster::fuzzing::{errors, slots};
@@ -53,7 +53,7 @@ pub fn replies(bytes: &[u8]) {
             let _ = format!("{} {term:?}", term.opens());
         }
         if let Value::List(said) = value {
-            let _ = Facts::of(said, lag).guarantees(&guard, 1).to_string();
+            let _ = Facts::of(said, lag).guarantees(&guard).to_string();
         }
     });
 }
@@ -85,13 +85,17 @@ fn understood(value: &Value<'_>, op: &Op) {
     }
 }
 
-fn guard() -> Guard {
+pub(crate) fn guard() -> Guard {
     Guard {
         keys: Mutex::new(TermKeys::new(vec!["key".to_owned()])),
-        restart: true,
-        replicated: true,
-        failover: true,
-        longest_lease: Duration::from_secs(10),
+        options: StoreOptions {
+            connect_timeout: Duration::from_secs(10),
+            restart_guard: true,
+            failover_guard: true,
+            longest_lease: Duration::from_secs(10),
+            replicas: None,
+            is_voter: false,
+        },
     }
 }
 

@@ -1,7 +1,6 @@
 //! [`Driver`]: makes the first connection, unless set-up did, and replaces a lost one, until `Store::close` is called.
 
 use std::future::{Future, poll_fn};
-use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
@@ -13,7 +12,7 @@ use auto_mutex_core::{SetupError, StoreError};
 use tokio::time::sleep;
 
 use crate::connect::{Connector, Ready};
-use crate::link::Link;
+use crate::link;
 #[cfg(feature = "replicas")]
 use crate::link::replicas;
 use crate::login::FIRST_PAUSE;
@@ -65,7 +64,7 @@ impl Driver {
         let pipeline = self.pipeline.clone();
         let serving = async {
             #[cfg(feature = "replicas")]
-            if let Some(replicas) = pipeline.connector.replicas {
+            if let Some(replicas) = pipeline.connector.guard.options.replicas {
                 let serve = |events| self.serve(events);
                 replicas::confirmed(pipeline.clone(), replicas, events, serve).await;
                 return;
@@ -76,49 +75,50 @@ impl Driver {
     }
 
     async fn serve(mut self: Box<Self>, events: Arc<dyn Events>) {
-        let mut serving = self.ready.take();
+        let mut opened = self.ready.take();
         let pipeline = &*self.pipeline;
         let connector = &pipeline.connector;
-        let mut was_connected = serving.is_some();
-        let mut again = !was_connected;
+        let mut lost = not_yet();
+        let mut was_connected = opened.is_some();
         loop {
-            let error = match serving.take() {
-                Some(ready) => {
-                    events.node_changed(Node::ONLY, NodeChange::Closed(ready.term.closing));
-                    events.node_changed(Node::ONLY, NodeChange::Connected { again });
-                    let server = ready.server.clone();
-                    let link = Link::new(pipeline, &*events, ready);
-                    let Some(error) = link.serve(connector.route.replaced(&server)).await else {
+            let again = opened.is_none();
+            let ready = match opened.take() {
+                Some(ready) => ready,
+                None => {
+                    let connecting = reconnect(pipeline, &*events, was_connected);
+                    let answering = answering(connecting, pipeline, &*events, &lost);
+                    let Some(ready) = answering.await else {
                         return;
                     };
-                    if pipeline.is_done() {
-                        return;
+                    // These requests were submitted before the new connection, and must not run on it.
+                    for request in pipeline.connect(&ready) {
+                        events.answered(request.failed(lost.clone()));
                     }
-                    let (address, why) = (connector.place(), error.clone());
-                    tell(move || {
-                        tracing::warn!(address, error = %why, "the lock store is lost; reconnecting");
+                    let address = connector.place();
+                    tell(move || match was_connected {
+                        true => tracing::info!(address, "the lock store is back"),
+                        false => tracing::info!(address, "the lock store is connected"),
                     });
-                    events.node_changed(Node::ONLY, NodeChange::Disconnected(error.clone()));
-                    error
+                    ready
                 }
-                None => not_yet(),
             };
-            let connecting = reconnect(pipeline, &*events, was_connected);
-            let Some(ready) = answering(connecting, pipeline, &*events, &error).await else {
+            was_connected = true;
+            events.node_changed(Node::ONLY, NodeChange::Closed(ready.term.closing));
+            events.node_changed(Node::ONLY, NodeChange::Connected { again });
+            let server = ready.server.clone();
+            let replaced = connector.route.replaced(&server);
+            let Some(error) = link::serve(pipeline, &*events, ready, replaced).await else {
                 return;
             };
-            // These requests were submitted before the new connection, and must not run on it.
-            for request in pipeline.connect(&ready) {
-                events.answered(request.failed(error.clone()));
+            if pipeline.is_done() {
+                return;
             }
-            serving = Some(ready);
-            again = true;
-            let address = connector.place();
-            tell(move || match was_connected {
-                true => tracing::info!(address, "the lock store is back"),
-                false => tracing::info!(address, "the lock store is connected"),
+            let (address, why) = (connector.place(), error.clone());
+            tell(move || {
+                tracing::warn!(address, error = %why, "the lock store is lost; reconnecting");
             });
-            was_connected = true;
+            events.node_changed(Node::ONLY, NodeChange::Disconnected(error.clone()));
+            lost = error;
         }
     }
 }
@@ -161,15 +161,14 @@ async fn answering(
     events: &dyn Events,
     error: &StoreError,
 ) -> Option<Ready> {
-    let mut connecting = pin!(connecting);
-    poll_fn(|cx| {
+    let refusing = poll_fn(|cx| {
         let Some(refused) = pipeline.refused(cx) else {
             return Poll::Ready(None);
         };
         for request in refused {
             events.answered(request.failed(error.clone()));
         }
-        connecting.as_mut().poll(cx).map(Some)
-    })
-    .await
+        Poll::Pending
+    });
+    first(refusing, async { Some(connecting.await) }).await
 }

@@ -3,22 +3,25 @@
 pub(crate) mod driver;
 #[cfg(feature = "replicas")]
 mod replicas;
+mod replies;
 
+use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use auto_mutex_core::store::{Events, Message, StoreErrorKind, lock};
+use auto_mutex_core::store::{Events, Message, StoreErrorKind, first, lock};
 use auto_mutex_core::{StoreError, store};
 use tokio::time::{Instant, Sleep, sleep};
 
 use crate::connect::Ready;
 use crate::error;
+use crate::login::renewal::Renewal;
 use crate::pipeline::Pipeline;
-use crate::pipeline::pending::Pending;
+use crate::pipeline::pending::{Awaited, Sending};
 use crate::script::push;
-use crate::wire::{Connection, Value};
+use crate::wire::{Connection, Inbox, Value};
 
 /// The watchdog's interval. It counts intervals, not time: a suspended process would take its own sleep for silence.
 const BEAT: Duration = Duration::from_millis(500);
@@ -34,9 +37,13 @@ const TERM: Duration = Duration::from_secs(10);
 /// If one read brings at most this many answers, they are for one or two tasks, which are about to submit more requests.
 const A_FEW: u32 = 2;
 
-pub(crate) struct Link<'a> {
-    connection: Connection,
-    pending: Pending<'a>,
+struct Link<'a> {
+    pipeline: &'a Pipeline,
+    events: &'a dyn Events,
+    renewal: Renewal,
+    awaited: VecDeque<Awaited>,
+    /// The requests that must be written again.
+    again: Vec<Sending>,
     /// In beats, like the next two.
     idle: u32,
     silent: u32,
@@ -45,61 +52,59 @@ pub(crate) struct Link<'a> {
     beat: Pin<Box<Sleep>>,
 }
 
-impl<'a> Link<'a> {
-    pub(crate) fn new(pipeline: &'a Pipeline, events: &'a dyn Events, ready: Ready) -> Self {
-        let Ready {
-            connection,
-            renewal,
-            ..
-        } = ready;
-        let slowest = connection.slowest;
-        Self {
-            connection,
-            pending: Pending::new(pipeline, events, renewal),
-            idle: 0,
-            silent: 0,
-            slowest: (slowest.as_millis() / BEAT.as_millis()).min(MOST_PATIENCE.into()) as u32,
-            term: store::Instant::now().after(TERM),
-            beat: Box::pin(sleep(BEAT)),
+/// `None`: closed, and all requests are answered. An error is the answer to all requests in flight.
+pub(crate) async fn serve(
+    pipeline: &Pipeline,
+    events: &dyn Events,
+    ready: Ready,
+    replaced: impl Future<Output = StoreError>,
+) -> Option<StoreError> {
+    let mut connection = ready.connection;
+    let slowest = connection.slowest.as_millis() / BEAT.as_millis();
+    let mut link = Link {
+        pipeline,
+        events,
+        renewal: ready.renewal,
+        awaited: VecDeque::new(),
+        again: Vec::new(),
+        idle: 0,
+        silent: 0,
+        slowest: slowest.min(MOST_PATIENCE.into()) as u32,
+        term: store::Instant::now().after(TERM),
+        beat: Box::pin(sleep(BEAT)),
+    };
+    // Replies may have arrived together with those of the set-up.
+    let lost = match link.take(&mut connection.inbox) {
+        Ok(()) => {
+            let served = poll_fn(|cx| link.poll(cx, &mut connection));
+            first(async { Err(replaced.await) }, served).await.err()?
         }
-    }
+        Err(error) => error,
+    };
+    let lost = lost.as_kind(StoreErrorKind::Disconnected);
+    link.lose(&lost);
+    Some(lost)
+}
 
-    /// `None`: closed, and all requests are answered. An error is the answer to all requests in flight.
-    pub(crate) async fn serve(
-        mut self,
-        replaced: impl Future<Output = StoreError>,
-    ) -> Option<StoreError> {
-        let mut replaced = pin!(replaced);
-        // Replies may have arrived together with those of the set-up.
-        let lost = match self.take() {
-            Ok(()) => {
-                let served = poll_fn(|cx| match replaced.as_mut().poll(cx) {
-                    Poll::Ready(error) => Poll::Ready(Err(error)),
-                    Poll::Pending => self.poll(cx),
-                });
-                served.await.err()?
-            }
-            Err(error) => error,
-        };
-        let lost = lost.as_kind(StoreErrorKind::Disconnected);
-        self.pending.lose(&lost);
-        Some(lost)
-    }
-
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), StoreError>> {
-        while let Poll::Ready(read) = self.connection.poll_fill(cx) {
+impl Link<'_> {
+    fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        connection: &mut Connection,
+    ) -> Poll<Result<(), StoreError>> {
+        while let Poll::Ready(read) = connection.poll_fill(cx) {
             match read {
                 Ok(0) => {
                     let closed = StoreError::disconnected("the server closed the connection");
                     return Poll::Ready(Err(closed));
                 }
                 Ok(_) => {
-                    self.take()?;
+                    self.take(&mut connection.inbox)?;
                     // A part of a long reply also proves that the server is alive.
                     self.silent = 0;
-                    self.pending.write_again();
+                    self.write_again();
                     // A write must not wait for the next read.
-                    if self.pending.pipeline.poll_write(cx)?.is_ready() {
+                    if self.pipeline.poll_write(cx)?.is_ready() {
                         return Poll::Ready(Ok(()));
                     }
                 }
@@ -110,32 +115,30 @@ impl<'a> Link<'a> {
             self.beat.as_mut().reset(Instant::now() + BEAT);
             self.beat()?;
         }
-        while let Poll::Ready(granted) = self.pending.renewal.poll(cx) {
-            self.pending.pipeline.authenticate(&granted);
+        while let Poll::Ready(granted) = self.renewal.poll(cx) {
+            self.pipeline.authenticate(&granted);
         }
-        self.pending.pipeline.poll_write(cx)
+        self.pipeline.poll_write(cx)
     }
 
-    fn take(&mut self) -> Result<(), StoreError> {
+    fn take(&mut self, inbox: &mut Inbox) -> Result<(), StoreError> {
         // `awake` is called before any task is woken, so that the requests of the woken tasks share one write.
-        self.pending.pipeline.awake();
+        self.pipeline.awake();
         let mut result = Ok(());
         let mut replied = false;
         let mut answered = 0;
-        while let Some(value) = self
-            .connection
-            .inbox
+        while let Some(value) = inbox
             .next()
             .map_err(|garbage| StoreError::disconnected(garbage.to_string()))?
         {
             if let Value::Push(words) = &value {
-                replied |= self.pending.confirm(words);
-                answered += u32::from(tell(self.pending.events, words));
+                replied |= self.confirm(words);
+                answered += u32::from(tell(self.events, words));
                 continue;
             }
             replied = true;
             answered += 1;
-            result = result.and(self.pending.land(&value));
+            result = result.and(self.land(&value));
         }
         if replied {
             self.slowest = self.slowest.max(self.silent);
@@ -150,7 +153,7 @@ impl<'a> Link<'a> {
 
     fn beat(&mut self) -> Result<(), StoreError> {
         let now = store::Instant::now();
-        let pipeline = self.pending.pipeline;
+        let pipeline = self.pipeline;
         if self.term <= now || lock(&pipeline.connector.guard.keys).are_new() {
             self.term = now.after(TERM);
             self.slowest /= 2;

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::io;
+use std::sync::Arc;
 
 use auto_mutex_core::store::{StoreErrorKind, Trouble};
 use auto_mutex_core::{SetupError, StoreError, TlsError};
@@ -13,10 +14,9 @@ use crate::wire::Value;
 
 #[derive(Debug)]
 pub(crate) enum ConnectError {
-    Unreachable(StoreError),
+    /// It can't be used now: out of reach, silent, or busy.
+    Unreachable(Trouble, StoreError),
     Tls(TlsError),
-    Silent(StoreError),
-    Passing(StoreError),
     Authentication(StoreError),
     Credentials(StoreError),
     Permission(StoreError),
@@ -26,18 +26,15 @@ pub(crate) enum ConnectError {
     Role(String),
     /// The URL's scheme doesn't fit: a node of a cluster needs `redis-cluster`, no other server does. Contains the remedy.
     Scheme(&'static str, &'static str),
-    NoSentinel(StoreError),
-    SilentSentinels(StoreError),
+    NoSentinel(Trouble, StoreError),
     UnknownService(String),
     NoPrimary(String, StoreError),
     At(String, Box<ConnectError>),
 }
 
 pub(crate) fn accept(reply: Value<'_>) -> Result<Value<'_>, ConnectError> {
-    match reply {
-        Value::Error(error) => Err(ConnectError::of(error::of_server(&error))),
-        reply => Ok(reply),
-    }
+    accepted(&reply).map_err(ConnectError::of)?;
+    Ok(reply)
 }
 
 pub(crate) fn accepted(reply: &Value<'_>) -> Result<(), StoreError> {
@@ -55,19 +52,23 @@ impl ConnectError {
             | Code::ClusterDown
             | Code::TryAgain
             | Code::NoReplicas
-            | Code::NoScript => Self::Passing(error),
+            | Code::NoScript => Self::Unreachable(Trouble::Busy, error),
             Code::ReadOnly | Code::MasterDown => Self::Role("replica".to_owned()),
             Code::NoPerm => Self::Permission(error),
             _ if error.kind() == StoreErrorKind::Forbidden => Self::Authentication(error),
             _ => match unsuitable::advice(&error) {
                 Some(advice) => Self::Unsuitable(advice.into(), error),
-                None => Self::Unreachable(error),
+                None => Self::Unreachable(Trouble::Unreachable, error),
             },
         }
     }
 
+    pub(crate) fn unreachable(message: impl Into<Arc<str>>) -> Self {
+        Self::Unreachable(Trouble::Unreachable, StoreError::disconnected(message))
+    }
+
     pub(crate) fn nonsense() -> Self {
-        Self::Unreachable(reply::nonsense())
+        Self::Unreachable(Trouble::Unreachable, reply::nonsense())
     }
 
     pub(crate) fn of_provider(&self) -> Option<&StoreError> {
@@ -81,12 +82,10 @@ impl ConnectError {
     pub(crate) fn trouble(&self) -> Trouble {
         match self {
             Self::At(_, error) => error.trouble(),
-            Self::Silent(_) => Trouble::Silent,
-            Self::Passing(_) | Self::Credentials(_) => Trouble::Busy,
-            Self::Unreachable(_)
-            | Self::Role(_)
-            | Self::NoSentinel(_)
-            | Self::SilentSentinels(_)
+            Self::Unreachable(trouble, _) => *trouble,
+            Self::Credentials(_) => Trouble::Busy,
+            Self::Role(_)
+            | Self::NoSentinel(..)
             | Self::UnknownService(_)
             | Self::NoPrimary(..) => Trouble::Unreachable,
             _ => Trouble::Refused,
@@ -97,14 +96,10 @@ impl ConnectError {
         let address = place.to_owned();
         match self {
             Self::At(place, error) => error.at(&place),
-            Self::NoSentinel(source) | Self::SilentSentinels(source) => {
-                SetupError::no_sentinel(address, source)
-            }
+            Self::NoSentinel(_, source) => SetupError::no_sentinel(address, source),
             Self::UnknownService(service) => SetupError::unknown_service(service, address),
             Self::NoPrimary(service, source) => SetupError::no_primary(service, source),
-            Self::Unreachable(source) | Self::Silent(source) | Self::Passing(source) => {
-                SetupError::unreachable(address, source)
-            }
+            Self::Unreachable(_, source) => SetupError::unreachable(address, source),
             Self::Tls(source) => SetupError::tls(address, source),
             Self::Authentication(source) => SetupError::authentication(address, source),
             Self::Credentials(source) => SetupError::credentials(address, source),
@@ -119,12 +114,13 @@ impl ConnectError {
 
 impl From<io::Error> for ConnectError {
     fn from(error: io::Error) -> Self {
-        match TlsError::of_io(&error) {
-            Some(error) => Self::Tls(error.clone()),
-            None if error.kind() == io::ErrorKind::TimedOut => {
-                Self::Silent(error::of_socket(&error))
-            }
-            None => Self::Unreachable(error::of_socket(&error)),
+        if let Some(error) = TlsError::of_io(&error) {
+            return Self::Tls(error.clone());
         }
+        let trouble = match error.kind() {
+            io::ErrorKind::TimedOut => Trouble::Silent,
+            _ => Trouble::Unreachable,
+        };
+        Self::Unreachable(trouble, error::of_socket(&error))
     }
 }

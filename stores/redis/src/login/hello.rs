@@ -1,12 +1,13 @@
 //! HELLO: logs in, and checks version, mode and role of the server.
 
-use auto_mutex_core::store::{Address, Granted};
+use auto_mutex_core::store::{Address, Granted, Trouble};
 use redis::Cmd;
 use tokio::time::Instant;
 
 use super::error::ConnectError;
 use super::unsuitable;
-use crate::access::{Access, Login};
+use crate::RedisEndpoint;
+use crate::access::Login;
 use crate::error;
 use crate::wire::Transport;
 use crate::wire::{Connection, ErrorReply, Limits, Value};
@@ -17,12 +18,12 @@ const INTRODUCTIONS: (u32, u32) = (7, 2);
 /// With a `name` for `CLIENT LIST`, only a primary will do. Returns also whether the server has CLIENT SETINFO.
 pub(crate) async fn open(
     address: &Address,
-    access: &Access,
-    in_cluster: bool,
+    endpoint: &RedisEndpoint,
     name: Option<&str>,
     limits: Limits,
 ) -> Result<(Connection, Granted, bool), ConnectError> {
-    let (mut connection, granted) = dial(address, &access.login, &access.transport, limits).await?;
+    let (login, transport) = (&endpoint.login, &endpoint.transport);
+    let (mut connection, granted) = dial(address, login, transport, limits).await?;
     let mut hello = command(&granted);
     if let Some(name) = name {
         hello.arg("SETNAME").arg(name);
@@ -30,10 +31,10 @@ pub(crate) async fn open(
     connection.send(&hello.get_packed_command()).await?;
     let reply = connection.reply().await;
     let reply = reply.map_err(|error| match unsuitable::of_end(&error) {
-        Some(error) => ConnectError::Unreachable(error),
+        Some(error) => ConnectError::Unreachable(Trouble::Unreachable, error),
         None => error.into(),
     })?;
-    let role = role(&reply, in_cluster)?;
+    let role = role(&reply, endpoint.is_cluster())?;
     if name.is_some() {
         accept_primary(role)?;
     }
@@ -64,9 +65,7 @@ pub(crate) fn command(who: &Granted) -> Cmd {
 }
 
 pub(crate) fn auth(who: &Granted) -> Cmd {
-    let mut auth = Cmd::new();
-    log_in(&mut auth, who);
-    auth
+    log_in(&mut Cmd::new(), who).take()
 }
 
 pub(crate) fn log_in<'a>(cmd: &'a mut Cmd, who: &Granted) -> &'a mut Cmd {
@@ -132,16 +131,16 @@ mod tests {
     use super::*;
 
     fn hello<'a>(version: &'a str, mode: &'a str, role: &'a str) -> Value<'a> {
-        fn pair<'a>(key: &'a str, value: &'a str) -> (Value<'a>, Value<'a>) {
-            (Value::Text(key.as_bytes()), Value::Text(value.as_bytes()))
-        }
-        Value::Map(vec![
+        let text = |text: &'a str| Value::Text(text.as_bytes());
+        let pair = |key, value| [text(key), text(value)];
+        let pairs = [
             pair("server", "redis"),
             pair("version", version),
-            (Value::Text(b"proto"), Value::Integer(3)),
+            [Value::Text(b"proto"), Value::Integer(3)],
             pair("mode", mode),
             pair("role", role),
-        ])
+        ];
+        Value::List(pairs.concat())
     }
 
     /// Like [`role`], for a primary.

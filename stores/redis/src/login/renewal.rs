@@ -90,14 +90,13 @@ impl Renewal {
                 }
             };
             let on_recall = async {
-                let is_recalled = match recalled {
-                    Some(recalled) => recalled.await.is_ok(),
-                    None => false,
-                };
-                if !is_recalled {
-                    pending::<()>().await;
+                if let Some(recalled) = recalled
+                    && recalled.await.is_ok()
+                {
+                    sleep_until(now.after(LEAST)).await;
+                } else {
+                    pending().await
                 }
-                sleep_until(now.after(LEAST)).await;
             };
             first(on_time, on_recall).await;
             login.granted(&address, limit).await

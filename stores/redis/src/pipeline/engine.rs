@@ -155,21 +155,22 @@ impl Pipeline {
     ) -> Result<Option<GrantBlock>, StoreError> {
         let mut state = lock(&self.state);
         if let Value::Error(error) = reply {
-            let code = Code::of(error);
-            let elsewhere = code.is_elsewhere();
-            if code == Code::NoScript {
-                self.load_scripts(&mut state);
-            } else if code != Code::Busy
-                && !(elsewhere && self.ask_term_by(&mut state, key + 1))
-                // ASK and TRYAGAIN do not end the connection: the slot of the key is only being migrated.
-                && (!elsewhere || code == Code::Moved)
-            {
-                // Without the server's code: for requests in flight, it would mean that they weren't executed.
-                let error = error::of_server(error);
-                let text = format!("the server does not say from when on it grants: {error}");
-                return Err(StoreError::disconnected(text));
-            }
-            return Ok(None);
+            return match Code::of(error) {
+                Code::NoScript => {
+                    self.load_scripts(&mut state);
+                    Ok(None)
+                }
+                Code::Busy => Ok(None),
+                code if code.is_elsewhere() && self.ask_term_by(&mut state, key + 1) => Ok(None),
+                // The slot of the key is only being migrated.
+                Code::Ask | Code::TryAgain => Ok(None),
+                _ => {
+                    // Without the server's code: for requests in flight, it would mean that they weren't executed.
+                    let error = error::of_server(error);
+                    let text = format!("the server does not say from when on it grants: {error}");
+                    Err(StoreError::disconnected(text))
+                }
+            };
         }
         let term = Term::read(reply, &self.connector.guard, state.term.lag, Instant::now());
         let closed = term.filter(|term| term.closing.is_some());

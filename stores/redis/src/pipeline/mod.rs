@@ -118,11 +118,11 @@ impl Pipeline {
     }
 
     fn evaluate(&self, state: &mut State, name: &Name, ops: &[&Op]) {
-        let opens = state.term.opens();
+        let first = command::until(state.term.opens());
         let (scripts, member) = (&self.connector.scripts, self.connector.member);
         state
             .out
-            .encode(|cmd| command::evaluate(cmd, scripts, member, name, ops, opens));
+            .encode(|cmd| command::evaluate(cmd, scripts, member, name, first, ops));
     }
 
     fn expect(&self, state: &mut State, awaited: Awaited) {

@@ -7,7 +7,7 @@ mod watch;
 use std::future::pending;
 
 use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{Address, Layout};
+use auto_mutex_core::store::{Address, Layout, Trouble};
 
 pub(super) use self::sentinel::Primary;
 use self::sentinels::Sentinels;
@@ -48,7 +48,7 @@ impl Route {
     /// `Ok`: the error is temporary, and another attempt may succeed.
     pub(super) fn judge(&self, error: ConnectError) -> Result<ConnectError, ConnectError> {
         match (self, error) {
-            (_, error @ ConnectError::Passing(_)) => Ok(error),
+            (_, error @ ConnectError::Unreachable(Trouble::Busy, _)) => Ok(error),
             (Self::Sentinel(sentinels), error) => sentinels.judge(error),
             (Self::Fixed(_), error) => Err(error),
         }

@@ -1,6 +1,5 @@
 //! One sentinel: the requests on a connection to it, and its replies.
 
-use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{Address, Granted};
 use redis::Cmd;
 
@@ -35,12 +34,16 @@ pub(super) async fn open(
     address: &Address,
     limits: Limits,
 ) -> Result<(Connection, Granted), ConnectError> {
-    let (login, transport) = (&endpoint.sentinel_login, &endpoint.access.transport);
+    let (login, transport) = (&endpoint.sentinel_login, &endpoint.transport);
     let (mut sentinel, granted) = hello::dial(address, login, transport, limits).await?;
     match sentinel.ask(&hello::command(&granted)).await? {
         Value::Error(error) => return Err(hello::refusal(&error)),
         reply if reply.field("mode") == Some("sentinel") => {}
-        _ => return Err(unreachable("it is a Redis server, not a sentinel")),
+        _ => {
+            return Err(ConnectError::unreachable(
+                "it is a Redis server, not a sentinel",
+            ));
+        }
     }
     Ok((sentinel, granted))
 }
@@ -55,7 +58,9 @@ pub(super) async fn primary(
         Value::Error(error) if error.details.contains("No such master") => Ok(None),
         reply => match Primary::read(&accept(reply)?) {
             Some(primary) => Ok(Some(primary)),
-            None => Err(unreachable("the sentinel's answer makes no sense")),
+            None => Err(ConnectError::unreachable(
+                "the sentinel's answer makes no sense",
+            )),
         },
     }
 }
@@ -89,10 +94,6 @@ fn sentinel_command(subcommand: &str, service: &str) -> Cmd {
     redis::cmd("SENTINEL").arg(subcommand).arg(service).take()
 }
 
-fn unreachable(message: &'static str) -> ConnectError {
-    ConnectError::Unreachable(StoreError::disconnected(message))
-}
-
 pub(super) fn addresses(reply: &Value<'_>) -> Vec<Address> {
     let all = reply.as_list().unwrap_or_default();
     all.iter().filter_map(address).collect()
@@ -111,8 +112,8 @@ mod tests {
 
     fn instance<'a>(pairs: &[(&'a str, &'a str)]) -> Value<'a> {
         let text = |text: &'a str| Value::Text(text.as_bytes());
-        let pairs = pairs.iter().map(|pair| (text(pair.0), text(pair.1)));
-        Value::Map(pairs.collect())
+        let pairs = pairs.iter().flat_map(|pair| [text(pair.0), text(pair.1)]);
+        Value::List(pairs.collect())
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{Address, StoreErrorKind, lock, tell};
+use auto_mutex_core::store::{Address, StoreErrorKind, Trouble, lock, tell};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
@@ -75,10 +75,14 @@ impl Sentinels {
         }
         let failed = failed.into_iter().max_by_key(|(_, error)| worth(error));
         Err(match failed {
-            Some((_, ConnectError::Unreachable(error))) => ConnectError::NoSentinel(error),
-            Some((_, ConnectError::Silent(error))) => ConnectError::SilentSentinels(error),
+            Some((_, ConnectError::Unreachable(trouble, error))) => {
+                ConnectError::NoSentinel(trouble, error)
+            }
             Some((address, error)) => ConnectError::At(address.to_string(), Box::new(error)),
-            None => ConnectError::SilentSentinels(StoreError::disconnected("no sentinel answers")),
+            None => {
+                let silent = StoreError::disconnected("no sentinel answers");
+                ConnectError::NoSentinel(Trouble::Silent, silent)
+            }
         })
     }
 
@@ -149,11 +153,9 @@ impl Sentinels {
 
     pub(super) fn judge(&self, error: ConnectError) -> Result<ConnectError, ConnectError> {
         let what = match &error {
-            ConnectError::SilentSentinels(_) => return Ok(error),
+            ConnectError::NoSentinel(Trouble::Silent, _) => return Ok(error),
             ConnectError::Role(role) => format!("{} is a {role}", self.place()),
-            ConnectError::Unreachable(source) | ConnectError::Silent(source) => {
-                format!("{}: {source}", self.place())
-            }
+            ConnectError::Unreachable(_, source) => format!("{}: {source}", self.place()),
             _ => return Err(error),
         };
         let source = StoreError::new(StoreErrorKind::Disconnected, what);
@@ -188,8 +190,8 @@ async fn ask(endpoint: &RedisEndpoint, address: &Address, limits: Limits) -> Ans
 /// Errors that a person must fix rank highest, then timeouts.
 fn worth(error: &ConnectError) -> u8 {
     match error {
-        ConnectError::Unreachable(_) => 0,
-        ConnectError::Silent(_) => 1,
+        ConnectError::Unreachable(Trouble::Unreachable, _) => 0,
+        ConnectError::Unreachable(..) => 1,
         _ => 2,
     }
 }

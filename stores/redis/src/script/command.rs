@@ -20,51 +20,38 @@ pub(crate) fn shard_channel(name: &Name, member: MemberId) -> String {
     format!("{KEY}{name}}}{SHARD_CHANNEL}{member}")
 }
 
-/// Nothing is granted before the server time `opens`; 0: the server grants.
+/// What a command begins with if nothing is granted before the server time `opens`; 0: the server grants.
+pub(crate) fn until(opens: u64) -> Option<(u8, u64)> {
+    (opens > 0).then_some((code::UNTIL, opens))
+}
+
+/// `first`: comes before the operations, with its parameter.
 pub(crate) fn evaluate<'a>(
     cmd: &'a mut Cmd,
     scripts: &Scripts,
     member: MemberId,
     name: &Name,
+    first: Option<(u8, u64)>,
     ops: &[&Op],
-    opens: u64,
 ) -> &'a mut Cmd {
-    begin(cmd, scripts, name);
+    let [digest, _] = scripts.digests();
+    cmd.arg("EVALSHA").arg(digest).arg("1");
+    key_of(cmd, name, "");
     let mut codes = cmd.writer_for_next_arg();
-    if opens > 0 {
-        put(&mut codes, &[code::UNTIL]);
+    if let Some((code, _)) = first {
+        put(&mut codes, &[code]);
     }
     for op in ops {
         put(&mut codes, &[code_of(op)]);
     }
     drop(codes);
-    if opens > 0 {
-        number(&mut cmd.writer_for_next_arg(), opens);
+    if let Some((_, parameter)) = first {
+        number(&mut cmd.writer_for_next_arg(), parameter);
     }
     for op in ops {
         write(&mut cmd.writer_for_next_arg(), member, op);
     }
     cmd
-}
-
-/// For the checks of set-up: also moves tickets out of the name's first key (SPREAD in `script/head.lua`).
-pub(crate) fn evaluate_spread<'a>(
-    cmd: &'a mut Cmd,
-    scripts: &Scripts,
-    member: MemberId,
-    name: &Name,
-    op: &Op,
-) -> &'a mut Cmd {
-    begin(cmd, scripts, name);
-    cmd.arg(&[code::SPREAD, code_of(op)]).arg("");
-    write(&mut cmd.writer_for_next_arg(), member, op);
-    cmd
-}
-
-fn begin(cmd: &mut Cmd, scripts: &Scripts, name: &Name) {
-    let [digest, _] = scripts.digests();
-    cmd.arg("EVALSHA").arg(digest).arg("1");
-    key_of(cmd, name, "");
 }
 
 pub(crate) fn key_of(cmd: &mut Cmd, name: &Name, suffix: &str) {

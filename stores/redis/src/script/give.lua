@@ -98,13 +98,8 @@
   end
 
   local function text_of(r)
-    local text = r[TEXT]
-    if not text then
-      return pack('<IIBddddB', #r[REQUEST], 0, r[FLAG], r[PLACE], r[HEARD], r[WHEN], r[TOKEN], 31) .. r[REQUEST]
-    end
-    local size = 8 + #text
-    return pack('<IIBddddB', #r[REQUEST] + size, size, r[FLAG], r[PLACE], r[HEARD], r[WHEN], r[TOKEN], 31) .. r[REQUEST]
-      .. pack('<d', r[NUMBER]) .. text
+    local signal = r[TEXT] and pack('<d', r[NUMBER]) .. r[TEXT] or ''
+    return pack('<IIBddddB', #r[REQUEST] + #signal, #signal, r[FLAG], r[PLACE], r[HEARD], r[WHEN], r[TOKEN], 31) .. r[REQUEST] .. signal
   end
 
   local function ask(r, counter, hold, wait, units)

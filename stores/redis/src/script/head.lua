@@ -17,7 +17,7 @@
 --     REFRESH       EXPIRE_MS, owner
 --     PROBE         the member that gets the message, the text of the message
 --     DELETE, INSPECT
---   Before them: UNTIL with one parameter, OPENS: nothing is granted before that time. SPREAD: moves all waiters, and
+--   Before them: UNTIL with one parameter, OPENS: nothing is granted before that time. SPREAD with one that is ignored: moves all waiters, and
 --     several holders, to the other keys.
 -- Replies, in a list if there are several operations: a number, the token of a grant or the free units after a release;
 -- {token, text} for the grant of a signal; words; for INSPECT a list. Errors: FOREIGN, TRYAGAIN, and the server's.

@@ -178,17 +178,12 @@ pub(crate) struct Scripts {
 }
 
 impl Scripts {
-    pub(crate) fn of_server() -> Arc<Self> {
+    pub(crate) fn of(cluster: bool) -> Arc<Self> {
         // Made once, because the digests take time; without a lock, which a fork could leave taken.
-        static ALL: OnceBox<Arc<Scripts>> = OnceBox::new();
-        ALL.get_or_init(|| Box::new(Arc::new(Scripts::made_of(CLOCK, false))))
-            .clone()
-    }
-
-    pub(crate) fn of_cluster() -> Arc<Self> {
-        static ALL: OnceBox<Arc<Scripts>> = OnceBox::new();
-        ALL.get_or_init(|| Box::new(Arc::new(Scripts::made_of(CLOCK, true))))
-            .clone()
+        static ALL: [OnceBox<Arc<Scripts>>; 2] = [OnceBox::new(), OnceBox::new()];
+        let scripts = ALL[usize::from(cluster)]
+            .get_or_init(|| Box::new(Arc::new(Self::made_of(CLOCK, cluster))));
+        scripts.clone()
     }
 
     /// `clock`, the source of time, must define the function `clock()`.
@@ -241,7 +236,7 @@ mod tests {
 
     #[test]
     fn all_of_them_are_short_enough_for_a_slow_link() {
-        for scripts in [Scripts::of_server(), Scripts::of_cluster()] {
+        for scripts in [Scripts::of(false), Scripts::of(true)] {
             let total: usize = scripts.texts().map(str::len).sum();
             assert!(total < 60_000, "{total}");
         }

@@ -23,40 +23,41 @@ pub(crate) fn read(words: &[Value<'_>]) -> Option<(Name, Message)> {
 /// Parses `grant <ticket> <token> <counter> <ms> <name>`, followed by ` <signal>` if one was granted,
 /// `refresh <ticket> <ms> <name>`, `near <ticket> <name>`, `lost <ticket> <name>`, or `probe <member> <name> <text>`.
 fn parse(text: &str) -> Option<(Name, Message)> {
-    let (kind, text) = text.split_once(' ')?;
-    if kind == "probe" {
-        let mut words = text.splitn(3, ' ');
-        let from = MemberId::parse(words.next()?)?;
-        let name = words.next().filter(|name| !name.is_empty())?;
-        let text = words.next()?.into();
-        return Some((Name::from_escaped(name), Message::Probe { from, text }));
-    }
-    let (ticket, text) = text.split_once(' ')?;
-    let ticket = Ticket::parse(ticket)?;
-    let (name, message) = match kind {
-        "grant" => {
-            let mut words = text.splitn(5, ' ');
-            let token = words.next()?.parse().ok()?;
-            let counter = words.next()?.parse().ok()?;
-            let hold = Duration::from_millis(words.next()?.parse().ok()?);
-            let name = words.next()?;
-            let signal = words.next().map(Into::into);
+    let (kind, rest) = text.split_once(' ')?;
+    let most = match kind {
+        "grant" => 6,
+        "refresh" | "probe" => 3,
+        _ => 2,
+    };
+    let words: Vec<_> = rest.splitn(most, ' ').collect();
+    let millis = |text: &str| text.parse().ok().map(Duration::from_millis);
+    let (name, message) = match (kind, words.as_slice()) {
+        ("grant", [ticket, token, counter, hold, name, signal @ ..]) => {
             let grant = Message::Grant {
-                ticket,
-                token,
-                counter,
-                hold,
-                signal,
+                ticket: Ticket::parse(ticket)?,
+                token: token.parse().ok()?,
+                counter: counter.parse().ok()?,
+                hold: millis(hold)?,
+                signal: signal.first().map(|signal| (*signal).into()),
             };
             (name, grant)
         }
-        "refresh" => {
-            let (expire, name) = text.split_once(' ')?;
-            let expire = Duration::from_millis(expire.parse().ok()?);
+        ("refresh", [ticket, expire, name]) => {
+            let (ticket, expire) = (Ticket::parse(ticket)?, millis(expire)?);
             (name, Message::Refresh { ticket, expire })
         }
-        "near" => (text, Message::Near { ticket }),
-        "lost" => (text, Message::Lost { ticket }),
+        ("probe", [from, name, text]) => {
+            let (from, text) = (MemberId::parse(from)?, (*text).into());
+            (name, Message::Probe { from, text })
+        }
+        ("near", [ticket, name]) => {
+            let ticket = Ticket::parse(ticket)?;
+            (name, Message::Near { ticket })
+        }
+        ("lost", [ticket, name]) => {
+            let ticket = Ticket::parse(ticket)?;
+            (name, Message::Lost { ticket })
+        }
         _ => return None,
     };
     (!name.is_empty() && !name.contains(' ')).then(|| (Name::from_escaped(name), message))

@@ -101,17 +101,12 @@ fn words(text: &str) -> Option<Reply> {
             Reply::Queued {
                 position: words.next()?.parse().ok()?,
                 again: Duration::from_millis(words.next()?.parse().ok()?),
-                holder: match words.next() {
-                    Some(holder) => Some(described(holder)?),
-                    None => None,
-                },
+                holder: described(words.next().unwrap_or_default())?,
             }
         }
-        ("BUSY", "") => Reply::Busy { holder: None },
-        ("BUSY", holder) => {
-            let holder = Some(described(holder)?);
-            Reply::Busy { holder }
-        }
+        ("BUSY", _) => Reply::Busy {
+            holder: described(rest)?,
+        },
         ("MISMATCH", _) => {
             let (capacity, takes) = numbers()?;
             let (capacity, takes) = (capacity.try_into().ok()?, takes == 1);
@@ -135,13 +130,16 @@ fn words(text: &str) -> Option<Reply> {
     })
 }
 
-/// Reads a token and the meta after it.
-fn described(text: &str) -> Option<HolderRecord> {
+/// Reads a token and the meta after it, if there is a holder.
+fn described(text: &str) -> Option<Option<HolderRecord>> {
+    if text.is_empty() {
+        return Some(None);
+    }
     let (token, meta) = text.split_once(' ')?;
-    Some(HolderRecord {
+    Some(Some(HolderRecord {
         token: token.parse().ok()?,
         meta: meta.to_owned().into(),
-    })
+    }))
 }
 
 fn tickets(value: &Value<'_>) -> Option<Vec<TicketRecord>> {

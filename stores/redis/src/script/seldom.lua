@@ -295,8 +295,8 @@
       local holders, waiters = {}, all_waiters()
       local function describe(r, ends)
         return {
-          r[TICKET], sub(r[REQUEST], 33, 64), r[UNITS], r[TAKES], int(r[TOKEN] > 0 and r[TOKEN] or r[PLACE]), int(r[TOKEN]), sub(r[REQUEST], REQUEST_SIZE + 1 + #r[OWNER]), int(ends - now),
-          r[FLAG],
+          r[TICKET], sub(r[REQUEST], 33, 64), r[UNITS], r[TAKES], int(r[TOKEN] > 0 and r[TOKEN] or r[PLACE]), int(r[TOKEN]),
+          meta_of(r), int(ends - now), r[FLAG],
         }
       end
       for _, r in ipairs(all_holders()) do
@@ -322,16 +322,13 @@
       return {'INFO', int(s[TOK]), s[HOLDERS] + s[WAITING] > 0 and s[CAP] or '', used, count, exists, holders, waiting}
     end
 
-    function x.settle()
-      local apart = s[HELD_APART] + s[QUEUE_APART] > 0
+    -- The last step: moves tickets between the keys, and renews the time to live of the others.
+    function x.settle(ms)
       -- During a migration of the slot, tickets stay in the keys in which they are.
-      if apart or s[HOLDERS] > most or s[WAITING] > most then
+      if s[HELD_APART] + s[QUEUE_APART] > 0 or s[HOLDERS] > most or s[WAITING] > most then
         reached = reached or are_here()
         if reached then others().settle() end
       end
-    end
-
-    function x.expire(ms)
       local apart = s[HELD_APART] + s[QUEUE_APART] > 0
       if not apart and s[SIGNALS] == 0 then
         s[EXPIRES] = 0

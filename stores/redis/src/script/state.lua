@@ -92,21 +92,13 @@ local function run()
   local function find(ticket)
     local r = records[ticket]
     if r ~= nil then return r end
-    local from = starts[1]
-    while from do
-      local mark = string.find(state, '\31' .. ticket, from, true)
-      if not mark then break end
-      for i = 1, #starts - 1 do
-        if starts[i] == mark - RECORD_SIZE + 1 then
-          for j = 1, #held do
-            if held[j] == i then return fetch(held, j) end
-          end
-          for j = 1, #queue do
-            if queue[j] == i then return fetch(queue, j) end
-          end
+    if starts[1] and string.find(state, '\31' .. ticket, starts[1], true) then
+      for _, list in ipairs({held, queue}) do
+        for i = 1, #list do
+          local at = starts[list[i]]
+          if at and sub(state, at + RECORD_SIZE, at + RECORD_SIZE + 31) == ticket then return fetch(list, i) end
         end
       end
-      from = mark + 1
     end
     return s[HELD_APART] + s[QUEUE_APART] > 0 and others().find(ticket)
   end
@@ -122,6 +114,14 @@ local function run()
       local flag, place, _, told = unpack_struct('<Bddd', state, starts[r] + 8)
       if flag ~= 3 then return place, told end
     end
+  end
+
+  local function eldest_holder()
+    return s[HELD_APART] == 0 and fetch(held, 1) or others().eldest()
+  end
+
+  local function meta_of(r)
+    return sub(r[REQUEST], REQUEST_SIZE + 1 + #r[OWNER])
   end
 
   local function waiter_at(i)

@@ -32,13 +32,8 @@
           own, heard = r, true
         elseif s[HOLDERS] + s[WAITING] > 0 and s[CAP] ~= capacity then
           -- The reply also has TAKES of a known ticket: a semaphore of one permit differs from a mutex only in that.
-          local known
-          if s[HOLDERS] > 0 then
-            known = s[HELD_APART] == 0 and fetch(held, 1) or others().eldest()
-          else
-            place_at(1)
-            known = waiter_at(1)
-          end
+          if s[HOLDERS] == 0 then place_at(1) end
+          local known = s[HOLDERS] > 0 and eldest_holder() or waiter_at(1)
           word = string.format('MISMATCH %d %d', s[CAP], known[TAKES])
         else
           -- A new waiter at the end of the queue. It asks again soon by itself, so it needs no message.
@@ -64,12 +59,11 @@
           records[ticket] = false
         else
           word = 'RELEASED'
-          if r[FLAG] == 2 then
-          elseif park > 0 and r[NUMBER] == 0 then
+          if r[FLAG] ~= 2 and park > 0 and r[NUMBER] == 0 then
             r[FLAG] = 2
             ask(r, r[COUNTER], park, r[WAIT], r[UNITS])
             lease_until(r, now + park * 1000)
-          else
+          elseif r[FLAG] ~= 2 then
             remove_holder(r)
             records[ticket] = false
             if r[NUMBER] > 0 and r[TOKEN] ~= used then signalling().put(r[NUMBER], r[TEXT]) end
@@ -180,10 +174,8 @@
             if s[HELD_APART] == 1 then
               ends = others().first_end()
             else
-              for i = 1, #held do
-                local time = held[i]
-                if type(time) == 'table' then time = time[WHEN] else time = unpack_struct('<d', state, starts[time] + 25) end
-                if time < ends then ends = time end
+              for _, one in ipairs(held) do
+                ends = min(ends, type(one) == 'table' and one[WHEN] or unpack_struct('<d', state, starts[one] + 25))
               end
             end
             -- While the store grants nothing, no ticket is granted when a lease ends.
@@ -193,16 +185,8 @@
           word = string.format('QUEUED %d %d', position, max(1, again))
         end
         if s[HOLDERS] > 0 then
-          local first = s[HELD_APART] == 0 and held[1] or others().eldest()
-          if type(first) == 'table' or not plain then
-            first = type(first) == 'table' and first or fetch(held, 1)
-            word = word .. ' ' .. int(first[TOKEN]) .. ' ' .. sub(first[REQUEST], REQUEST_SIZE + 1 + #first[OWNER])
-          else
-            -- In this case, no ticket has an owner or a signal.
-            local start = starts[first]
-            word = word .. ' ' .. int((unpack_struct('<d', state, start + 33))) .. ' '
-              .. sub(state, start + RECORD_SIZE + REQUEST_SIZE, starts[first + 1] - 1)
-          end
+          local first = eldest_holder()
+          word = word .. ' ' .. int(first[TOKEN]) .. ' ' .. meta_of(first)
         end
         if code == TRY then
           take_waiter(r)

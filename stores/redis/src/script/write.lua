@@ -1,11 +1,10 @@
   local answer = replies[2] and replies or replies[1]
   if not changes then return answer end
-  if not plain then seldom().settle() end
   -- If the first waiters changed after they were last checked, the next operation checks them.
   if moved then s[TOLD] = 0 end
   local signals = s[SIGNALS] + s[LENT] > 0
   local ms = (signals and SIGNALS_KEPT_MS or KEPT_MS) + KEPT_MS + max(0, ceil((s[LATEST] - now) / 1000))
-  if not plain then seldom().expire(ms) end
+  if not plain then seldom().settle(ms) end
   -- If the clock was stepped back, TOK is later than now. The time to live counts from TOK, for its window: see head.lua.
   ms = int(ms + max(0, ceil((s[TOK] - now) / 1000)))
 
@@ -21,30 +20,14 @@
     text = '1 s ' .. pack('<ddd', r[HEARD], s[TOK], r[TOKEN]) .. r[REQUEST]
   else
     local parts, size, odd = {'', '', ''}, 0, closed and s[WAITING] > 0
-    for both = 1, 2 do
-      local list = both == 1 and held or queue
-      local i = 1
-      while list[i] do
-        local one = list[i]
-        local from = type(one) == 'table' and one[CHANGED] or one
-        local part
-        if from == true then
-          part = text_of(one)
-          odd = odd or one[FLAG] > 1
-        else
-          local stop = from
-          one = list[i + 1]
-          while one and (type(one) == 'table' and one[CHANGED] or one) == stop + 1 do
-            i, stop = i + 1, stop + 1
-            one = list[i + 1]
-          end
-          part = sub(state, starts[from], starts[stop + 1] - 1)
-          -- Only the full form has parked holders or quiet waiters.
-          for number = from, form == '1 f ' and stop or 0 do odd = odd or byte(state, starts[number] + 8) > 1 end
-        end
+    for _, list in ipairs({held, queue}) do
+      for _, one in ipairs(list) do
+        -- A record that did not change is copied as it is.
+        local at = type(one) == 'table' and one[CHANGED] or one
+        local part = at == true and text_of(one) or sub(state, starts[at], starts[at + 1] - 1)
+        odd = odd or byte(part, 9) > 1
         parts[#parts + 1] = part
-        if both == 1 then size = size + #part end
-        i = i + 1
+        if list == held then size = size + #part end
       end
     end
     s[SIZE] = size

@@ -91,7 +91,7 @@ async fn a_herd_loads_the_scripts_once() {
     let (sent, loaded) = (received(&mut admin) - sent, loads(&mut admin) - loaded);
     assert!(sent < SCRIPTS + HERD * LITTLE, "{sent} bytes");
     if loaded > 0 {
-        assert_eq!(loaded, Scripts::of_server().digests().len() as u64);
+        assert_eq!(loaded, Scripts::of(false).digests().len() as u64);
     }
     for peer in herd {
         peer.end().await;
@@ -120,7 +120,7 @@ async fn scripts_that_another_client_has_loaded_are_not_waited_for() {
     let address = server.endpoint("").servers.remove(0);
     let opened =
         wire::Connection::open(&address, &Transport::default(), Limits::new(LONG, LONG)).await;
-    let (mut connection, scripts) = (opened.unwrap(), Scripts::of_server());
+    let (mut connection, scripts) = (opened.unwrap(), Scripts::of(false));
     let missing = scripts.texts().collect();
     let member = MemberId::random();
     let supplied = loading::supply(&mut connection, &scripts, Some(key), member, missing);

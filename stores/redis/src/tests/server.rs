@@ -15,13 +15,14 @@ use redis::{Cmd, Connection, FromRedisValue};
 use tempfile::TempDir;
 
 use crate::RedisEndpoint;
-use crate::Route;
+use crate::connect::Connector;
 use crate::connect::term::Guard;
+use crate::link::driver::unconnected;
+use crate::pipeline::Pipeline;
 use crate::script::Scripts;
-use crate::script::command;
 use crate::script::reply;
+use crate::script::{code, command};
 use crate::wire::{ErrorReply, Value};
-use crate::{Connector, Pipeline, unconnected};
 
 /// Far longer than even a slow machine needs.
 pub(super) const LONG: Duration = Duration::from_secs(60);
@@ -125,8 +126,7 @@ pub(super) async fn connect(
         replicas,
         ..options(false)
     };
-    let route = Route::of(endpoint);
-    let connector = Connector::new(route, &endpoint.access, &options, member);
+    let connector = Connector::new(endpoint.clone(), &options, member);
     let (store, mut driver) = unconnected(connector);
     driver.open(limit).await?;
     Ok((store, driver))
@@ -155,7 +155,7 @@ pub(super) fn run<T: FromRedisValue>(connection: &mut Connection, words: &[&str]
 
 /// Returns the command for an operation, as bytes.
 pub(super) fn evaluate(scripts: &Scripts, member: MemberId, name: &Name, op: &Op) -> Vec<u8> {
-    command::evaluate(&mut Cmd::new(), scripts, member, name, &[op], 0).get_packed_command()
+    command::evaluate(&mut Cmd::new(), scripts, member, name, None, &[op]).get_packed_command()
 }
 
 /// Like [`evaluate`], but the script keeps all tickets in the other keys, none in the first key.
@@ -165,7 +165,8 @@ pub(super) fn evaluate_spread(
     name: &Name,
     op: &Op,
 ) -> Vec<u8> {
-    command::evaluate_spread(&mut Cmd::new(), scripts, member, name, op).get_packed_command()
+    let spread = Some((code::SPREAD, 0));
+    command::evaluate(&mut Cmd::new(), scripts, member, name, spread, &[op]).get_packed_command()
 }
 
 /// Runs a command that may return an error reply.

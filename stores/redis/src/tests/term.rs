@@ -100,17 +100,15 @@ fn load(connection: &mut Connection, scripts: &Scripts) {
 }
 
 fn unreplicated() -> Guard {
-    Guard {
-        replicated: false,
-        ..guard(true)
-    }
+    let mut guard = guard(true);
+    guard.options.is_voter = true;
+    guard
 }
 
 fn leasing(seconds: u64) -> Guard {
-    Guard {
-        longest_lease: Duration::from_secs(seconds),
-        ..guard(false)
-    }
+    let mut guard = guard(false);
+    guard.options.longest_lease = Duration::from_secs(seconds);
+    guard
 }
 
 #[test]
@@ -191,10 +189,8 @@ fn a_restart_closes_where_the_guard_is_on() {
     let alone = bench.left(&unreplicated(), LAG);
     bench.same(alone, left);
     run::<()>(&mut bench.connection, &["DEL", EPOCH]);
-    let guard = Guard {
-        restart: true,
-        ..leasing(5)
-    };
+    let mut guard = leasing(5);
+    guard.options.restart_guard = true;
     assert!(bench.left(&guard, LAG) <= 17 * SECOND);
 }
 
@@ -286,7 +282,7 @@ fn who_knows_no_key_keeps_the_note_himself() {
 #[test]
 fn it_is_noted_under_a_full_memory_and_for_a_week() {
     let mut bench = Bench::new();
-    let (mut out, scripts) = (Vec::new(), Scripts::of_server());
+    let (mut out, scripts) = (Vec::new(), Scripts::of(false));
     for text in scripts.texts() {
         run::<()>(&mut bench.connection, &["SCRIPT", "LOAD", text]);
     }

@@ -7,63 +7,54 @@ use auto_mutex_core::SetupError;
 use auto_mutex_core::store::{Address, decode, invalid};
 
 pub(super) fn host_and_port(text: &str, default_port: u16) -> Result<Address, SetupError> {
-    let (host, port) = if let Some(rest) = text.strip_prefix('[') {
-        let Some((host, port)) = rest.split_once(']') else {
-            return Err(invalid("the IPv6 address has no closing bracket"));
-        };
-        let host = ipv6(host)?;
-        match port.strip_prefix(':') {
-            None if !port.is_empty() => {
-                return Err(invalid("only a port may follow the IPv6 address"));
-            }
-            port => (host, port),
+    let (host, port) = match text.strip_prefix('[') {
+        Some(rest) => {
+            let Some((host, port)) = rest.split_once(']') else {
+                return Err(invalid("the IPv6 address has no closing bracket"));
+            };
+            (ipv6(host)?, port)
         }
-    } else {
-        let (host, port) = optional(text, ':');
-        if host.is_empty() {
-            return Err(invalid("the host is missing"));
+        None => {
+            let (host, port) = text.split_at(text.find(':').unwrap_or(text.len()));
+            (named(host)?, port)
         }
-        // International host names and underscores are allowed; characters that separate parts of a URL are not.
-        let odd =
-            |c: char| c.is_ascii() && !c.is_ascii_alphanumeric() && !matches!(c, '-' | '.' | '_');
-        if host.contains(odd) || host.contains(char::is_whitespace) {
-            return Err(invalid(
-                "the host contains a character that no host name has; percent-encode those of the password",
-            ));
-        }
-        (host.to_owned(), port)
     };
-    let port = match port {
-        None => default_port,
-        Some(port) => match number(port) {
-            Some(port @ 1..) => port,
-            _ => {
-                return Err(invalid(
-                    "the port is not a number from 1 to 65535 (write IPv6 addresses in brackets and \
-                     percent-encode special characters of the password)",
-                ));
-            }
-        },
+    let port = match port.strip_prefix(':') {
+        None if port.is_empty() => default_port,
+        None => return Err(invalid("only a port may follow the IPv6 address")),
+        Some(port) => number(port).filter(|port| *port > 0).ok_or_else(|| {
+            invalid(
+                "the port is not a number from 1 to 65535 (write IPv6 addresses in brackets and \
+                 percent-encode special characters of the password)",
+            )
+        })?,
     };
     Ok(Address::Tcp { host, port })
 }
 
-fn optional(text: &str, mark: char) -> (&str, Option<&str>) {
-    match text.split_once(mark) {
-        Some((before, after)) => (before, Some(after)),
-        None => (text, None),
+fn named(host: &str) -> Result<String, SetupError> {
+    if host.is_empty() {
+        return Err(invalid("the host is missing"));
     }
+    // International host names and underscores are allowed; characters that separate parts of a URL are not.
+    let odd = |c: char| c.is_ascii() && !c.is_ascii_alphanumeric() && !matches!(c, '-' | '.' | '_');
+    if host.contains(odd) || host.contains(char::is_whitespace) {
+        return Err(invalid(
+            "the host contains a character that no host name has; percent-encode those of the password",
+        ));
+    }
+    Ok(host.to_owned())
 }
 
 /// The zone of an address is written after `%25` (RFC 6874), and given to the resolver after `%`.
 fn ipv6(text: &str) -> Result<String, SetupError> {
-    let (address, zone) = optional(text, '%');
+    let (address, zone) = text.split_once('%').unwrap_or((text, ""));
     if address.parse::<Ipv6Addr>().is_err() {
         return Err(invalid("what stands in brackets is not an IPv6 address"));
     }
-    let Some(zone) = zone else {
-        return Ok(address.to_owned());
-    };
+    if address == text {
+        return Ok(text.to_owned());
+    }
     let zone = zone.strip_prefix("25").map(decode).transpose()?;
     let is_odd = |c: char| !c.is_ascii_graphic() || matches!(c, '/' | '%');
     match zone {

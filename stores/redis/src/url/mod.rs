@@ -17,7 +17,6 @@ use auto_mutex_core::store::{Address, Layout, Parsed, decode, invalid};
 use self::authority::database;
 use self::parts::Url;
 use crate::RedisEndpoint;
-use crate::access::Access;
 
 const SERVER_PORT: u16 = 6379;
 const SENTINEL_PORT: u16 = 26379;
@@ -44,13 +43,15 @@ pub(super) fn tls_is_there() -> Result<(), SetupError> {
 }
 
 fn tcp(rest: &str, secure: bool) -> Result<RedisEndpoint, SetupError> {
-    let (servers, access) = servers(rest, secure)?;
-    if servers.len() > 1 {
+    let url = Url::split(rest)?;
+    let db = url.path;
+    let endpoint = url.endpoint(Layout::OneServer, SERVER_PORT, db, secure)?;
+    if endpoint.servers.len() > 1 {
         return Err(invalid(
             "it names several servers; say what they are: `redis-sentinel://`, `redis-cluster://` or `redlock://`",
         ));
     }
-    Ok(RedisEndpoint::new(Layout::OneServer, servers, access))
+    Ok(endpoint)
 }
 
 fn cluster(rest: &str) -> Result<RedisEndpoint, SetupError> {
@@ -58,24 +59,17 @@ fn cluster(rest: &str) -> Result<RedisEndpoint, SetupError> {
         let reason = "turn on the feature `cluster` of the crate auto-mutex";
         return Err(SetupError::unsupported("redis-cluster", reason));
     }
-    let (nodes, access) = servers(rest, false)?;
-    if access.db != 0 {
-        return Err(invalid("a Redis Cluster has no databases but 0"));
-    }
-    Ok(RedisEndpoint::new(Layout::Sharded, nodes, access))
-}
-
-/// `[user[:password]@]host[:port],…[/database]`
-fn servers(rest: &str, secure: bool) -> Result<(Vec<Address>, Access), SetupError> {
     let url = Url::split(rest)?;
-    let (login, servers) = url.servers(SERVER_PORT)?;
     let db = url.path;
-    Ok((servers, url.access(login, db, secure)?))
+    let endpoint = url.endpoint(Layout::Sharded, SERVER_PORT, db, false)?;
+    match endpoint.db {
+        0 => Ok(endpoint),
+        _ => Err(invalid("a Redis Cluster has no databases but 0")),
+    }
 }
 
 fn sentinel(rest: &str) -> Result<RedisEndpoint, SetupError> {
     let mut url = Url::split(rest)?;
-    let (login, sentinels) = url.servers(SENTINEL_PORT)?;
     let (service, db) = url.path.split_once('/').unwrap_or((url.path, ""));
     let service = decode(service)?;
     if service.is_empty() || service.contains(|c: char| c.is_whitespace() || c.is_control()) {
@@ -86,7 +80,7 @@ fn sentinel(rest: &str) -> Result<RedisEndpoint, SetupError> {
     Ok(RedisEndpoint {
         service,
         sentinel_login: url.login("sentinel_user", "sentinel_pass"),
-        ..RedisEndpoint::new(Layout::Failover, sentinels, url.access(login, db, false)?)
+        ..url.endpoint(Layout::Failover, SENTINEL_PORT, db, false)?
     })
 }
 
@@ -101,12 +95,12 @@ fn unix(rest: &str) -> Result<RedisEndpoint, SetupError> {
     if path.len() == 1 || path.contains('\0') {
         return Err(invalid("the path of the socket cannot be a socket's"));
     }
-    let access = Access {
+    let address = Address::Unix(PathBuf::from(path));
+    let endpoint = RedisEndpoint {
         login: url.login("user", "pass"),
         db: database(&url.take("db").unwrap_or_default())?,
-        ..Access::default()
+        ..RedisEndpoint::new(Layout::OneServer, vec![address])
     };
     url.finish()?;
-    let address = Address::Unix(PathBuf::from(path));
-    Ok(RedisEndpoint::new(Layout::OneServer, vec![address], access))
+    Ok(endpoint)
 }

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use auto_mutex_core::SetupError;
-use auto_mutex_core::store::{Address, decode, invalid};
+use auto_mutex_core::store::{Layout, decode, invalid};
 
 use super::authority::{database, host_and_port};
-use crate::access::{Access, Login};
+use crate::RedisEndpoint;
+use crate::access::Login;
 use crate::wire::{Tls, Transport};
 
 /// Each method that reads a query parameter also removes it.
@@ -42,7 +43,14 @@ impl<'a> Url<'a> {
         })
     }
 
-    pub(super) fn servers(&self, default_port: u16) -> Result<(Login, Vec<Address>), SetupError> {
+    /// `[user[:password]@]host[:port],…[/database]`
+    pub(super) fn endpoint(
+        mut self,
+        layout: Layout,
+        default_port: u16,
+        db: &str,
+        secure: bool,
+    ) -> Result<RedisEndpoint, SetupError> {
         // Splits at the last `@`, so that an `@` in a password need not be escaped.
         let (login, servers) = match self.authority.rsplit_once('@') {
             Some((login, servers)) => {
@@ -53,22 +61,14 @@ impl<'a> Url<'a> {
         };
         let servers = servers.split(',');
         let servers = servers.map(|server| host_and_port(server, default_port));
-        Ok((login, servers.collect::<Result<_, _>>()?))
-    }
-
-    pub(super) fn access(
-        mut self,
-        login: Login,
-        db: &str,
-        secure: bool,
-    ) -> Result<Access, SetupError> {
+        let servers = servers.collect::<Result<_, _>>()?;
         let tls = self.tls(secure)?;
         self.finish()?;
-        let db = database(db)?;
-        Ok(Access {
+        Ok(RedisEndpoint {
             login,
-            db,
+            db: database(db)?,
             transport: Transport { tls, dialer: None },
+            ..RedisEndpoint::new(layout, servers)
         })
     }
 

@@ -24,24 +24,33 @@ fn redis(
     password: Option<&str>,
     db: u32,
 ) -> RedisEndpoint {
-    let access = access(user, password, db);
-    RedisEndpoint::new(Layout::OneServer, vec![at(host, port)], access)
+    with_login(user, password, db, Layout::OneServer, vec![at(host, port)])
 }
 
 fn socket(path: &str, user: Option<&str>, password: Option<&str>, db: u32) -> RedisEndpoint {
-    let access = access(user, password, db);
-    RedisEndpoint::new(Layout::OneServer, vec![Address::Unix(path.into())], access)
+    let address = Address::Unix(path.into());
+    with_login(user, password, db, Layout::OneServer, vec![address])
 }
 
-fn access(user: Option<&str>, password: Option<&str>, db: u32) -> Access {
-    Access {
-        login: Login {
-            user: user.map(Secret::new),
-            password: password.map(Secret::new),
-            source: None,
-        },
+fn with_login(
+    user: Option<&str>,
+    password: Option<&str>,
+    db: u32,
+    layout: Layout,
+    servers: Vec<Address>,
+) -> RedisEndpoint {
+    RedisEndpoint {
+        login: login(user, password),
         db,
-        ..Access::default()
+        ..RedisEndpoint::new(layout, servers)
+    }
+}
+
+fn login(user: Option<&str>, password: Option<&str>) -> Login {
+    Login {
+        user: user.map(Secret::new),
+        password: password.map(Secret::new),
+        source: None,
     }
 }
 
@@ -225,32 +234,35 @@ fn bad_urls() {
 
 #[test]
 fn urls_of_sentinels() {
-    let of = |sentinels: &[(&str, u16)], login: Access, service: &str, access: Access| {
+    let of = |sentinels: &[(&str, u16)], sentinel_login, service: &str, login, db| {
         let servers = sentinels.iter().map(|(host, port)| at(host, *port));
         RedisEndpoint {
-            sentinel_login: login.login,
+            sentinel_login,
             service: service.into(),
-            ..RedisEndpoint::new(Layout::Failover, servers.collect(), access)
+            login,
+            db,
+            ..RedisEndpoint::new(Layout::Failover, servers.collect())
         }
     };
-    let nobody = access(None, None, 0);
     let table = [
         (
             "redis-sentinel://a,b:7,[::1]/mymaster",
             of(
                 &[("a", 26379), ("b", 7), ("::1", 26379)],
-                nobody.clone(),
+                Login::default(),
                 "mymaster",
-                nobody.clone(),
+                Login::default(),
+                0,
             ),
         ),
         (
             "redis-sentinel://u:p@a/my%2Fmaster/3?sentinel_user=s&sentinel_pass=t",
             of(
                 &[("a", 26379)],
-                access(Some("s"), Some("t"), 0),
+                login(Some("s"), Some("t")),
                 "my/master",
-                access(Some("u"), Some("p"), 3),
+                login(Some("u"), Some("p")),
+                3,
             ),
         ),
     ];
@@ -262,7 +274,7 @@ fn urls_of_sentinels() {
 #[test]
 fn urls_of_clusters_and_quorums() {
     let nodes = vec![at("a", 6379), at("b", 7)];
-    let cluster = RedisEndpoint::new(Layout::Sharded, nodes, access(None, Some("p"), 0));
+    let cluster = with_login(None, Some("p"), 0, Layout::Sharded, nodes);
     let url = "redis-cluster://:p@a,b:7/0";
     assert_eq!(parsed(url), cluster);
     let node = |host| redis(host, 6379, Some("u"), Some("p@x"), 2);
@@ -281,19 +293,19 @@ fn servers_of(quorum: &dyn Engine) -> Vec<RedisEndpoint> {
 #[cfg(feature = "tls-no-provider")]
 fn urls_with_tls() {
     let plain = Some(Tls::default());
-    let single = |url: &str| parsed(url).access.transport.tls;
+    let single = |url: &str| parsed(url).transport.tls;
     assert_eq!(single("rediss://h"), plain);
     assert_eq!(single("valkeys://h"), plain);
     assert_eq!(single("valkey://h"), None);
     assert_eq!(single("redis://h?tls=true"), plain);
     assert_eq!(single("redis://h?tls=false"), None);
     let sentinel = parsed("redis-sentinel://h/s?tls=true");
-    assert_eq!(sentinel.access.transport.tls, plain);
+    assert_eq!(sentinel.transport.tls, plain);
     let cluster = parsed("redis-cluster://h?tls=true");
-    assert_eq!(cluster.access.transport.tls, plain);
+    assert_eq!(cluster.transport.tls, plain);
     let quorum = parse("redlock://a,b,c?tls=true").unwrap();
     let nodes = servers_of(&*quorum);
-    assert!(nodes.iter().all(|node| node.access.transport.tls == plain));
+    assert!(nodes.iter().all(|node| node.transport.tls == plain));
     let full = Tls {
         ca: Some("/a b.pem".into()),
         identity: Some(("/c.pem".into(), "/k.pem".into())),

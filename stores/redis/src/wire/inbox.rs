@@ -4,7 +4,7 @@ use std::io;
 use std::task::{Context, Poll, ready};
 
 use super::frame::Frame;
-use super::stream::{Stream, TLS_ALERT};
+use super::stream::Stream;
 use super::value::{Garbage, Value, parse};
 
 const SMALL: usize = 16 << 10;
@@ -38,8 +38,9 @@ impl Inbox {
         Poll::Ready(Ok(count))
     }
 
+    /// Whether a server that uses TLS has sent an alert.
     pub(super) fn is_alert(&self) -> bool {
-        self.buffer[self.start..self.end].starts_with(&TLS_ALERT)
+        self.buffer[self.start..self.end].starts_with(&[0x15, 3])
     }
 
     pub(super) fn has_value(&mut self) -> Result<bool, Garbage> {

@@ -16,9 +16,9 @@ mod value;
 use std::path::PathBuf;
 
 pub(super) use self::connection::Connection;
+pub(super) use self::inbox::Inbox;
 pub(crate) use self::limits::{Limits, USUAL_SILENCE};
 pub(super) use self::outbox::Outbox;
-pub(super) use self::stream::speaks_tls;
 pub(super) use self::value::ErrorReply;
 pub(crate) use self::value::Value;
 use auto_mutex_core::store::Dialer;

@@ -15,9 +15,8 @@ pub(crate) struct Outbox {
     filling: Vec<u8>,
     /// The command that is being encoded. It is kept for its memory, which the next command reuses.
     command: Cmd,
-    /// The bytes that the last writer has put back; `None` while a thread writes.
-    chunk: Option<Vec<u8>>,
-    written: usize,
+    /// What the last writer has put back; `None` while a thread writes, and without a connection.
+    chunk: Option<Chunk>,
 }
 
 pub(crate) struct Chunk {
@@ -28,9 +27,14 @@ pub(crate) struct Chunk {
 
 impl Outbox {
     pub(crate) fn open(&mut self, stream: Option<Arc<Stream>>) {
+        let chunk = stream.clone().map(|stream| Chunk {
+            stream,
+            bytes: Vec::new(),
+            written: 0,
+        });
         *self = Self {
             stream,
-            chunk: Some(Vec::new()),
+            chunk,
             ..Self::default()
         };
     }
@@ -66,7 +70,8 @@ impl Outbox {
     }
 
     fn left(&self) -> usize {
-        self.chunk.as_ref().map_or(0, Vec::len) - self.written
+        let chunk = self.chunk.as_ref();
+        chunk.map_or(0, |chunk| chunk.bytes.len() - chunk.written)
     }
 
     /// The writer must put the bytes back; no other writer gets bytes until then.
@@ -74,18 +79,11 @@ impl Outbox {
         if self.len() == 0 {
             return None;
         }
-        let stream = self.stream.clone()?;
-        let mut bytes = self.chunk.take()?;
-        if self.written == bytes.len() {
-            self.written = 0;
-            bytes.clear();
-            std::mem::swap(&mut bytes, &mut self.filling);
+        let mut chunk = self.chunk.take()?;
+        if chunk.bytes.is_empty() {
+            std::mem::swap(&mut chunk.bytes, &mut self.filling);
         }
-        Some(Chunk {
-            stream,
-            bytes,
-            written: std::mem::take(&mut self.written),
-        })
+        Some(chunk)
     }
 
     /// Returns whether the chunk belongs to the current connection.
@@ -101,8 +99,7 @@ impl Outbox {
                 chunk.bytes = Vec::new();
             }
         }
-        self.written = chunk.written;
-        self.chunk = Some(chunk.bytes);
+        self.chunk = Some(chunk);
         true
     }
 }

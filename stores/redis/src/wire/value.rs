@@ -11,8 +11,8 @@ pub(crate) enum Value<'a> {
     Integer(i64),
     /// Strings of all kinds, and numbers that fit no integer.
     Text(&'a [u8]),
+    /// Of a map, the keys and values in turn: some servers reply with such a list although RESP3 has maps.
     List(Vec<Value<'a>>),
-    Map(Vec<(Value<'a>, Value<'a>)>),
     Error(ErrorReply<'a>),
     Push(Vec<Value<'a>>),
 }
@@ -40,12 +40,9 @@ impl Value<'_> {
     }
 
     pub(crate) fn field(&self, name: &str) -> Option<&str> {
-        let Self::Map(fields) = self else {
-            return None;
-        };
-        let mut fields = fields.iter();
-        let found = fields.find(|(key, _)| *key == Value::Text(name.as_bytes()))?;
-        found.1.as_text()
+        let mut fields = self.as_list()?.chunks_exact(2);
+        let found = fields.find(|field| field[0] == Value::Text(name.as_bytes()))?;
+        found[1].as_text()
     }
 }
 
@@ -110,36 +107,26 @@ fn value<'a>(rest: &mut &'a [u8], depth: usize) -> Result<Value<'a>, Garbage> {
             [_, _, _, b':', text @ ..] => Value::Text(text),
             _ => return Err(Garbage),
         },
-        b'*' | b'~' => Value::List(values(rest, depth + 1)?),
-        b'>' if depth == 0 => Value::Push(values(rest, depth + 1)?),
-        b'%' => Value::Map(pairs(rest, depth + 1)?),
+        b'*' | b'~' => Value::List(values(rest, 1, depth + 1)?),
+        b'>' if depth == 0 => Value::Push(values(rest, 1, depth + 1)?),
+        b'%' => Value::List(values(rest, 2, depth + 1)?),
         b'|' => {
-            pairs(rest, depth + 1)?;
+            values(rest, 2, depth + 1)?;
             value(rest, depth + 1)?
         }
         _ => return Err(Garbage),
     })
 }
 
-fn values<'a>(rest: &mut &'a [u8], depth: usize) -> Result<Vec<Value<'a>>, Garbage> {
-    let count = count(rest)?;
+/// `each`: how many values each counted item has.
+fn values<'a>(rest: &mut &'a [u8], each: usize, depth: usize) -> Result<Vec<Value<'a>>, Garbage> {
+    let count = count(rest)?.saturating_mul(each);
     // Each value takes three bytes at least, which limits the allocation for an announced count.
     let mut values = Vec::with_capacity(count.min(rest.len() / 3));
     for _ in 0..count {
         values.push(value(rest, depth)?);
     }
     Ok(values)
-}
-
-type Pairs<'a> = Vec<(Value<'a>, Value<'a>)>;
-
-fn pairs<'a>(rest: &mut &'a [u8], depth: usize) -> Result<Pairs<'a>, Garbage> {
-    let count = count(rest)?;
-    let mut pairs = Vec::with_capacity(count.min(rest.len() / 6));
-    for _ in 0..count {
-        pairs.push((value(rest, depth)?, value(rest, depth)?));
-    }
-    Ok(pairs)
 }
 
 fn bulk<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8], Garbage> {

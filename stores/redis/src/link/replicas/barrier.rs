@@ -15,7 +15,7 @@ use crate::error;
 use crate::login::error::accepted;
 use crate::login::hello;
 use crate::pipeline::Pipeline;
-use crate::script::reply;
+use crate::script::{command, reply};
 use crate::wire::{Connection, USUAL_SILENCE, Value};
 
 const MOST: usize = 256;
@@ -115,11 +115,11 @@ impl Barrier {
             }
         };
         let left = ends.saturating_duration_since(Instant::now());
-        let opens = ready.term.opens().max(self.pipeline.opens());
+        let first = command::until(ready.term.opens().max(self.pipeline.opens()));
         let mut question = redis::pipe();
         for answer in batch {
             let name = &answer.request.name;
-            question.add_command(connector.evaluation(name, &touch(answer), opens));
+            question.add_command(connector.evaluation(name, first, &touch(answer)));
         }
         // For WAIT, a zero means no timeout.
         let millis = (left.as_millis() as u64).max(1);

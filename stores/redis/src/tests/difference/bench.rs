@@ -7,10 +7,10 @@ use auto_mutex_difference::{Outcome, Request, Subject};
 use redis::{Cmd, Connection, Msg, PubSub};
 
 use super::loss::Kept;
-use crate::script::Scripts;
 use crate::script::command::{self, channel};
 use crate::script::push;
 use crate::script::reply;
+use crate::script::{Scripts, code};
 use crate::tests::server::{Server, attempt, borrowed, parse, run};
 use crate::tests::{KEYS, key};
 use crate::wire::Value;
@@ -116,13 +116,16 @@ impl Subject for Bench {
         put(&["GETRANGE", &key(name), "2", "2"]);
         put(&["EXISTS", &format!("{}:tickets", key(name))]);
         let (mut first, mut then, scripts) = (Cmd::new(), Cmd::new(), &self.scripts);
-        match spread {
-            true => command::evaluate_spread(&mut first, scripts, member, name, op),
-            false => command::evaluate(&mut first, scripts, member, name, &[op], opens),
+        let until = command::until(opens);
+        let before = if spread {
+            Some((code::SPREAD, 0))
+        } else {
+            until
         };
+        command::evaluate(&mut first, scripts, member, name, before, &[op]);
         first.write_packed_command(&mut pipeline);
         let inspect = [&Op::Inspect];
-        command::evaluate(&mut then, scripts, member, name, &inspect, opens);
+        command::evaluate(&mut then, scripts, member, name, until, &inspect);
         then.write_packed_command(&mut pipeline);
         for suffix in KEYS {
             let mut lives = redis::cmd("PTTL");
@@ -187,8 +190,8 @@ impl Subject for Bench {
             &self.scripts,
             member,
             name,
+            command::until(opens),
             &[release.op, last],
-            opens,
         );
         run::<()>(&mut self.connection, &["SET", "now", &now.to_string()]);
         let value = attempt(&mut self.connection, &put.get_packed_command());

@@ -34,7 +34,7 @@ struct Bench {
 impl Bench {
     fn new(server: &Server) -> Self {
         let mut connection = server.connection();
-        let scripts = Scripts::of_server();
+        let scripts = Scripts::of(false);
         for text in scripts.texts() {
             run::<()>(&mut connection, &["SCRIPT", "LOAD", text]);
         }

@@ -10,7 +10,7 @@ fn ask_in_vain(peer: &mut Peer, admin: &mut Connection, op: Op) -> RequestId {
     let before = scripts_run(admin);
     let id = peer.submit("n", op);
     until_run(admin, before + 1);
-    for text in Scripts::of_server().texts() {
+    for text in Scripts::of(false).texts() {
         run::<()>(admin, &["SCRIPT", "LOAD", text]);
     }
     id

@@ -27,8 +27,8 @@ use tokio::time::timeout;
 
 use super::ops::{self, release, touch};
 use super::server::{LONG, Server, connect, run};
-use crate::Pipeline;
 use crate::RedisEndpoint;
+use crate::pipeline::Pipeline;
 use crate::script::command::channel;
 
 #[derive(Debug)]

@@ -10,7 +10,7 @@ async fn the_term_is_read_on_each_connection_before_the_first_request() {
     let server = Server::start();
     let relay = Relay::new(&server, 65536);
     let mut peer = relay.peer().await;
-    let scripts = Scripts::of_server();
+    let scripts = Scripts::of(false);
     for _ in 0..3 {
         peer.works().await;
         let term = relay.heard(scripts.digests()[1]);

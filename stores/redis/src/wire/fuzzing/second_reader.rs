@@ -78,11 +78,11 @@ fn is_same(ours: &Value<'_>, theirs: &redis::Value) -> bool {
         (Value::List(ours), redis::Value::Array(theirs) | redis::Value::Set(theirs)) => {
             all(ours, theirs)
         }
-        (Value::Map(ours), redis::Value::Map(theirs)) => {
-            let pairs = ours.iter().zip(theirs);
-            ours.len() == theirs.len()
+        (Value::List(ours), redis::Value::Map(theirs)) => {
+            let pairs = ours.chunks_exact(2).zip(theirs);
+            ours.len() == 2 * theirs.len()
                 && pairs.into_iter().all(|(ours, theirs)| {
-                    is_same(&ours.0, &theirs.0) && is_same(&ours.1, &theirs.1)
+                    is_same(&ours[0], &theirs.0) && is_same(&ours[1], &theirs.1)
                 })
         }
         (Value::Error(ours), redis::Value::ServerError(theirs)) => {

@@ -2,7 +2,6 @@
 
 mod dial;
 mod dialed;
-mod guess;
 mod socket;
 #[cfg(feature = "tls-no-provider")]
 mod tls;
@@ -13,8 +12,6 @@ use std::task::{Context, Poll};
 use auto_mutex_core::store::Address;
 use tokio::net::UnixStream;
 
-pub(super) use self::guess::TLS_ALERT;
-pub(crate) use self::guess::speaks_tls;
 use self::socket::Socket;
 use super::limits::Limits;
 use crate::wire::Transport;

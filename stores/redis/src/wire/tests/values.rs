@@ -41,9 +41,11 @@ fn samples() -> Vec<(&'static str, Value<'static>)> {
         ("~1\r\n:1\r\n", Value::List(vec![Value::Integer(1)])),
         (
             "%2\r\n+a\r\n*1\r\n:1\r\n+b\r\n%0\r\n",
-            Value::Map(vec![
-                (text("a"), Value::List(vec![Value::Integer(1)])),
-                (text("b"), Value::Map(vec![])),
+            Value::List(vec![
+                text("a"),
+                Value::List(vec![Value::Integer(1)]),
+                text("b"),
+                Value::List(vec![]),
             ]),
         ),
         (

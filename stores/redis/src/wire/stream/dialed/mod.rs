@@ -7,17 +7,13 @@ mod pass;
 #[cfg(test)]
 mod tests;
 
-use std::future::poll_fn;
 use std::io::{self, ErrorKind};
 use std::os::unix::net::UnixStream;
-use std::pin::pin;
 use std::sync::Arc;
 use std::sync::Mutex;
-use std::task::Poll;
 
-use auto_mutex_core::store::{DialedStream, Dialer, lock};
+use auto_mutex_core::store::{Dialer, first, lock};
 use tokio::net;
-use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use self::pass::pass;
@@ -37,37 +33,25 @@ pub(super) async fn dial(
     let fault = Fault::default();
     let (mut outcome, dialed) = oneshot::channel();
     let (dialer, host, of_stream) = (dialer.clone(), host.to_owned(), fault.clone());
-    // A panic of the dialer ends the thread, and drops `outcome`.
-    outside::start(move |handle| {
-        let dialed = handle.block_on(async {
-            let mut dialing = pin!(async move { dialer.dial(host, port).await });
-            poll_fn(|cx| match outcome.poll_closed(cx) {
-                Poll::Ready(()) => Poll::Ready(None),
-                Poll::Pending => dialing.as_mut().poll(cx).map(Some),
-            })
-            .await
-        });
-        if let Some(dialed) = dialed {
-            let attached = dialed.and_then(|stream| attach(handle, stream, far, of_stream));
-            let _ = outcome.send(attached);
+    // A panic of the dialer ends the call, and drops `outcome`.
+    outside::start(async move {
+        let dialing = async {
+            let stream = dialer.dial(host, port).await?;
+            tokio::spawn(pass(stream, net::UnixStream::from_std(far)?, of_stream));
+            Ok(())
+        };
+        let given_up = async {
+            outcome.closed().await;
+            None
+        };
+        if let Some(dialed) = first(given_up, async { Some(dialing.await) }).await {
+            let _ = outcome.send(dialed);
         }
     })?;
     match dialed.await {
         Ok(outcome) => outcome.map(|()| (near, fault)),
         Err(_) => Err(io::Error::other("the dialer panicked")),
     }
-}
-
-fn attach(
-    handle: &Handle,
-    stream: Box<dyn DialedStream>,
-    far: UnixStream,
-    fault: Fault,
-) -> io::Result<()> {
-    let _entered = handle.enter();
-    let far = net::UnixStream::from_std(far)?;
-    handle.spawn(pass(stream, far, fault));
-    Ok(())
 }
 
 impl Fault {

@@ -3,6 +3,7 @@
 
 use std::cell::RefCell;
 use std::convert::Infallible;
+use std::future::Future;
 use std::io;
 use std::sync::Arc;
 use std::thread;
@@ -24,7 +25,7 @@ thread_local! {
     static OUTSIDE: RefCell<Option<Outside>> = const { RefCell::new(None) };
 }
 
-pub(super) fn start(call: impl FnOnce(&Handle) + Send + 'static) -> io::Result<()> {
+pub(super) fn start(call: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
     let (handle, running) = OUTSIDE.with_borrow_mut(|outside| {
         let outside = match outside {
             Some(outside) => outside,
@@ -37,23 +38,27 @@ pub(super) fn start(call: impl FnOnce(&Handle) + Send + 'static) -> io::Result<(
             "too many earlier calls of the dialer have not returned: it must not block for ever",
         ));
     }
-    let thread = thread::Builder::new().name("auto-mutex-dial".to_owned());
-    thread.spawn(move || {
+    let runtime = handle.clone();
+    handle.spawn_blocking(move || {
         let _running = running;
-        call(&handle);
-    })?;
+        runtime.block_on(call);
+    });
     Ok(())
 }
 
 impl Outside {
     fn open() -> io::Result<Self> {
-        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let mut runtime = Builder::new_current_thread();
+        let runtime = runtime
+            .enable_all()
+            .thread_name("auto-mutex-dial")
+            .build()?;
         let handle = runtime.handle().clone();
         let (open, closed) = oneshot::channel();
         let thread = thread::Builder::new().name("auto-mutex-dials".to_owned());
         thread.spawn(move || {
             let _ = runtime.block_on(closed);
-            // This does not wait for work that the program runs by `spawn_blocking`.
+            // This waits neither for calls nor for work that the program runs by `spawn_blocking`.
             runtime.shutdown_background();
         })?;
         Ok(Self {

@@ -7,21 +7,21 @@ mod session;
 mod tests;
 mod trust;
 
-use std::future::pending;
-use std::io;
+use std::future::{pending, poll_fn};
+use std::io::{self, Write as _};
 use std::time::Duration;
 
 use auto_mutex_core::TlsError;
 use auto_mutex_core::store::{Dialer, first};
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 pub(super) use self::session::Session;
 use self::trust::trust;
-use super::guess;
 use super::socket::Socket;
 use crate::wire::{Limits, Tls};
 
 const BEFORE_GUESS: Duration = Duration::from_millis(500);
+const PATIENCE: Duration = Duration::from_secs(2);
 
 pub(super) async fn open(
     host: &str,
@@ -39,10 +39,22 @@ pub(super) async fn open(
     // A server without TLS may treat the handshake as the beginning of a command, and wait for the rest of it.
     let guess = async {
         sleep(BEFORE_GUESS).await;
-        match guess::speaks_plainly(host, port, dialer).await {
-            true => Err(TlsError::NotTls.into_io()),
-            false => pending().await,
+        match timeout(PATIENCE, speaks_plainly(host, port, dialer)).await {
+            Ok(Ok(true)) => Err(TlsError::NotTls.into_io()),
+            _ => pending().await,
         }
     };
     first(handshake, guess).await
+}
+
+/// Whether a server that did not understand the handshake speaks without TLS.
+async fn speaks_plainly(host: &str, port: u16, dialer: Option<&Dialer>) -> io::Result<bool> {
+    let limits = Limits::new(PATIENCE, PATIENCE);
+    let socket = Socket::connect(host, port, dialer, limits).await?;
+    poll_fn(|cx| socket.poll_write_ready(cx)).await?;
+    // It is short enough for the buffer of a new socket.
+    (&socket).write_all(b"PING\r\n")?;
+    let mut answer = [0; 2];
+    poll_fn(|cx| socket.poll_read(cx, &mut answer)).await?;
+    Ok(matches!(answer, [b'+' | b'-', b'A'..=b'Z']))
 }

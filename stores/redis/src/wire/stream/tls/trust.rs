@@ -1,7 +1,7 @@
 //! Reads the certificates from their files, for each connection: so renewed files take effect.
 
 use std::fs;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -67,21 +67,10 @@ fn without_zone(host: &str) -> &str {
 
 /// The library installs no provider for the process, because that choice belongs to the program.
 fn provider() -> Result<Arc<CryptoProvider>, TlsError> {
-    match CryptoProvider::get_default() {
-        Some(chosen) => Ok(chosen.clone()),
-        None => own_provider(),
-    }
-}
-
-#[cfg(feature = "tls")]
-#[expect(clippy::unnecessary_wraps, reason = "as its twin")]
-fn own_provider() -> Result<Arc<CryptoProvider>, TlsError> {
-    Ok(Arc::new(rustls::crypto::ring::default_provider()))
-}
-
-#[cfg(not(feature = "tls"))]
-fn own_provider() -> Result<Arc<CryptoProvider>, TlsError> {
-    Err(TlsError::NoProvider)
+    let chosen = CryptoProvider::get_default().cloned();
+    #[cfg(feature = "tls")]
+    let chosen = chosen.or_else(|| Some(Arc::new(rustls::crypto::ring::default_provider())));
+    chosen.ok_or(TlsError::NoProvider)
 }
 
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
@@ -124,18 +113,14 @@ fn unusable(key: &Path, error: &rustls::Error) -> TlsError {
 /// Returns the content of a regular file. Refuses other files, because reading a pipe could block for ever.
 fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
     let failed = |error: io::Error| in_file(path, format!("it cannot be read: {error}"));
-    if !fs::metadata(path).map_err(failed)?.is_file() {
+    let found = fs::metadata(path).map_err(failed)?;
+    if !found.is_file() {
         return Err(in_file(path, "it is not a file"));
     }
-    let mut content = Vec::new();
-    let file = fs::File::open(path).map_err(failed)?;
-    file.take(LARGEST + 1)
-        .read_to_end(&mut content)
-        .map_err(failed)?;
-    if content.len() as u64 > LARGEST {
+    if found.len() > LARGEST {
         return Err(in_file(path, "it is larger than 1 MiB"));
     }
-    Ok(content)
+    fs::read(path).map_err(failed)
 }
 
 fn in_file(path: &Path, reason: impl Into<String>) -> TlsError {

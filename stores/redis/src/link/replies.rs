@@ -1,0 +1,160 @@
+//! The replies and pushes on a [`Link`], and the requests that must be written again.
+
+use auto_mutex_core::StoreError;
+use auto_mutex_core::store::{Answer, Node, NodeChange, Op, Reply, StoreErrorKind, tell};
+
+use super::Link;
+use crate::error::{self, Code};
+use crate::login::error::accepted;
+use crate::pipeline::pending::{Awaited, Sending};
+use crate::script::reply;
+use crate::wire::Value;
+
+impl Link<'_> {
+    pub(super) fn land(&mut self, value: &Value<'_>) -> Result<(), StoreError> {
+        self.pipeline.refill(&mut self.awaited);
+        let Some(awaited) = self.awaited.pop_front() else {
+            let text = "the server answered what nobody asked";
+            return Err(StoreError::disconnected(text));
+        };
+        self.pipeline.replied();
+        let mut result = Ok(());
+        if let Value::Error(error) = value
+            && Code::of(error).ends_connection()
+        {
+            result = Err(error::of_server(error));
+        }
+        match awaited {
+            Awaited::Request(sending) => self.answer(sending, value),
+            Awaited::Both([first, second]) => {
+                let [to_first, to_second] = reply::of_both(value.clone(), &second.request.op);
+                self.answer(first, &to_first);
+                self.answer(second, &to_second);
+            }
+            Awaited::Term(key) => match self.pipeline.term_is(key, value) {
+                Ok(Some(closing)) => {
+                    let change = NodeChange::Closed(Some(closing));
+                    self.events.node_changed(Node::ONLY, change);
+                }
+                Ok(None) => {}
+                Err(error) => result = result.and(Err(error)),
+            },
+            Awaited::ShardChannel(channel) => {
+                if let Value::Error(error) = value {
+                    let code = Code::of(error);
+                    self.pipeline.lost_shard_channel(&channel, Some(code));
+                }
+            }
+            Awaited::Auth => self.renewal.answered(accepted(value)),
+            Awaited::Unimportant => {
+                if let Value::Error(error) = value {
+                    // This is mostly an error of SCRIPT LOAD. If it matters, the replies to later requests are errors too.
+                    let code = error.code.to_string();
+                    tell(move || tracing::debug!(%code, "the lock store refused a command"));
+                }
+            }
+        }
+        result
+    }
+
+    /// Returns whether the push is the reply to a subscription.
+    pub(super) fn confirm(&mut self, words: &[Value<'_>]) -> bool {
+        let [Value::Text(kind), Value::Text(channel), ..] = words else {
+            return false;
+        };
+        match *kind {
+            b"ssubscribe" => {
+                self.pipeline.refill(&mut self.awaited);
+                let asked = matches!(self.awaited.front(), Some(Awaited::ShardChannel(asked)) if asked.as_bytes() == *channel);
+                if asked {
+                    self.awaited.pop_front();
+                    self.pipeline.replied();
+                }
+                asked
+            }
+            b"sunsubscribe" => {
+                if let Ok(channel) = std::str::from_utf8(channel) {
+                    self.pipeline.lost_shard_channel(channel, None);
+                }
+                false
+            }
+            _ => false,
+        }
+    }
+
+    fn answer(&mut self, mut sending: Sending, value: &Value<'_>) {
+        if !sending.again(value) {
+            let result = reply::parse(value, &sending.request.op);
+            if !self.follows(&sending, &result) {
+                let result = sending.told(result);
+                if matches!(sending.request.op, Op::Acquire { .. })
+                    && matches!(result, Ok(Reply::Queued { .. }))
+                {
+                    self.pipeline.queued(&sending.request.name);
+                }
+                self.tell(sending, result);
+                return;
+            }
+            sending.before = result.ok().map(Box::new);
+        }
+        if self.again.is_empty() {
+            self.pipeline.hold();
+        }
+        self.again.push(sending);
+    }
+
+    /// Whether an executed request must run again after an earlier one that will: a ticket's last request must run last, and
+    /// a reply that shows the state of the name must show what the earlier request did.
+    fn follows(&self, sending: &Sending, result: &Result<Reply, StoreError>) -> bool {
+        let request = &sending.request;
+        let looked = matches!(
+            result,
+            Ok(Reply::Busy { .. } | Reply::InUse { .. } | Reply::Info(_))
+        );
+        let ticket = request.op.ticket();
+        self.again.iter().any(|earlier| {
+            let earlier = &earlier.request;
+            ticket.is_some() && earlier.op.ticket() == ticket
+                || looked && earlier.name == request.name
+        })
+    }
+
+    pub(super) fn write_again(&mut self) {
+        if !self.again.is_empty() && self.pipeline.is_quiet() {
+            self.pipeline.write_again(&mut self.again);
+        }
+    }
+
+    pub(super) fn lose(mut self, error: &StoreError) {
+        self.pipeline.disconnect(&mut self.awaited, error);
+        // The requests in `again` are older than all requests in flight.
+        for sending in std::mem::take(&mut self.again) {
+            self.tell(sending, Err(error.clone()));
+        }
+        for awaited in std::mem::take(&mut self.awaited) {
+            let sendings = match awaited {
+                Awaited::Request(sending) => vec![sending],
+                Awaited::Both(both) => both.into(),
+                _ => continue,
+            };
+            for sending in sendings {
+                self.tell(sending, Err(error.clone()));
+            }
+        }
+    }
+
+    fn tell(&self, sending: Sending, result: Result<Reply, StoreError>) {
+        let result = result.map_err(|error| match error.kind() {
+            // The request was written again as often as is allowed, and the server still had no script.
+            StoreErrorKind::Refused if Code::of_error(&error) == Code::NoScript => StoreError::new(
+                StoreErrorKind::Refused,
+                "the server forgets the scripts as soon as they are loaded",
+            ),
+            _ => error,
+        });
+        self.events.answered(Answer {
+            request: sending.request,
+            result,
+        });
+    }
+}
