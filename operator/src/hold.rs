@@ -1,9 +1,9 @@
 //! [`Hold`] and [`Wait`]: a holder and a waiter of a lock.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use auto_mutex_core::Holder;
-use auto_mutex_core::store::{TOKENS_OF_A_GRANT, TicketRecord, meta};
+use auto_mutex_core::store::{TOKENS_OF_A_GRANT, TicketRecord, meta, time_of};
 
 /// A hold, as the store knows it. The process may pass the hold on to its own waiters for some milliseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,14 +13,18 @@ pub struct Hold {
     pub ticket: String,
     /// The fencing token of the grant. Holds of one owner share it.
     pub token: u64,
+    /// The number of units that are held.
+    pub units: u32,
     /// Whether the lock was released, and is only kept until its `at_least` is over.
     pub parked: bool,
+    /// When the hold began, by the store's clock.
+    pub since: SystemTime,
     /// How long the lock has been held, by the store's clock.
     pub held: Duration,
     /// The time until the lease ends, if no renewal arrives.
     pub lease_left: Duration,
-    /// The holder.
-    pub who: Holder,
+    /// The process, and the site in its program; `None` if another program wrote the record.
+    pub who: Option<Holder>,
 }
 
 /// A waiter, as the store knows it. A process may wait with one waiter for several of its tasks.
@@ -32,15 +36,20 @@ pub struct Wait {
     pub place: u32,
     /// Identifies the request in the store.
     pub ticket: String,
+    /// The number of units that the waiter asks for.
+    pub units: u32,
     /// Whether the store passed the waiter over, because its process was silent when the waiter was next. The waiter
     /// keeps its place, and is the next one as soon as its process sends a request for it again.
     pub passed_over: bool,
+    /// When the wait began, by the store's clock.
+    pub since: SystemTime,
     /// How long the waiter has waited, by the store's clock.
     pub waited: Duration,
     /// The time until the waiter loses its place, if its process stays silent.
     pub place_left: Duration,
-    /// The waiter, and the units that it asks for.
-    pub who: Holder,
+    /// The process, and the site in its program; `None` if another program wrote the record. If several tasks of the process
+    /// wait with one waiter, [`Holder::holds`] has the locks of the first task.
+    pub who: Option<Holder>,
 }
 
 impl Hold {
@@ -48,7 +57,9 @@ impl Hold {
         Self {
             ticket: ticket.ticket.to_string(),
             token: ticket.token.saturating_mul(TOKENS_OF_A_GRANT),
+            units: ticket.units,
             parked: ticket.parked,
+            since: time_of(ticket.since),
             held: since(ticket, now),
             lease_left: ticket.left,
             who: meta::describe(ticket, capacity),
@@ -68,7 +79,9 @@ impl Wait {
         Self {
             place,
             ticket: ticket.ticket.to_string(),
+            units: ticket.units,
             passed_over: ticket.passed_over,
+            since: time_of(ticket.since),
             waited: since(ticket, now),
             place_left: ticket.left,
             who: meta::describe(ticket, capacity),

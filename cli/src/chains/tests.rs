@@ -44,8 +44,8 @@ fn lock(line: &str) -> Lock {
         let mut found = template.clone();
         found.kind = Some(LockKind::Mutex);
         for (hold, who) in found.holders.iter_mut().zip(&holders) {
-            hold.who.host = (*who).to_owned();
-            hold.who.pid = 1;
+            let process = hold.who.as_mut().unwrap();
+            (process.host, process.pid) = ((*who).to_owned(), 1);
         }
         found.waiters = waiters_of(&waiters).await;
         found
@@ -70,8 +70,8 @@ async fn waiters_of(names: &[&str]) -> Vec<Wait> {
             }
         };
         waiting.abort();
-        wait.who.host = (*who).to_owned();
-        wait.who.pid = 1;
+        let process = wait.who.as_mut().unwrap();
+        (process.host, process.pid) = ((*who).to_owned(), 1);
         wait.place = u32::try_from(index).unwrap() + 1;
         waiters.push(wait);
     }
