@@ -84,7 +84,7 @@ fn shown(locks: &[Lock]) -> Vec<String> {
     let chains = graph.chains();
     let mut lines = Vec::new();
     for chain in &chains {
-        let root = chain.root.map_or("nobody", |root| root.host.as_str());
+        let root = chain.root.map_or("nobody", |root| party(root).0);
         lines.push(format!("{}{root}", if chain.cycle { "cycle " } else { "" }));
         for hop in Document::of(chain).hops {
             let waiter = hop
