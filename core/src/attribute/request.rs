@@ -210,7 +210,7 @@ impl<L> Request<L> {
             let scope = fixed.then(|| self.scope(None, client));
             OfClient {
                 id: client.id(),
-                meta: self.write_meta(client).to_string(),
+                meta: self.meta(None, client).to_string(),
                 name: scope.clone().and_then(|scope| scope.finish().ok()),
                 scope,
             }
@@ -222,12 +222,8 @@ impl<L> Request<L> {
     fn meta(&self, known: Option<&'static OfClient>, client: &Client) -> SharedStr {
         match known {
             Some(known) => SharedStr::Fixed(&known.meta),
-            None => self.write_meta(client),
+            None => client.member().meta(&self.site.place()),
         }
-    }
-
-    fn write_meta(&self, client: &Client) -> SharedStr {
-        client.member().meta(&self.site.place())
     }
 
     fn finish(&self, name: NameBuilder) -> Result<Name, LockError> {

@@ -27,7 +27,7 @@ pub fn names(bytes: &[u8]) {
     let meta = meta::write(&meta::machine(namespace, None), 1, rest);
     let meta = meta::owned(&meta, &owner);
     assert_eq!(meta::owner(&meta).as_deref(), Some(namespace));
-    assert!(meta::names(&meta, namespace));
+    assert!(meta::names(&meta, &Owner::in_store(Some(&owner))));
     assert_eq!(unescape(&escape(&text).to_string()), text);
     if let Some(ticket) = Ticket::parse(&text) {
         assert_eq!(Ticket::parse(&ticket.to_string()), Some(ticket));

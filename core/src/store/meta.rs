@@ -30,13 +30,11 @@ impl Owner {
 
     /// Rejects an owner without a name.
     pub fn check(&self) -> Result<(), LockError> {
-        match self.name() {
-            "" => {
-                let reason = "it is empty: name somebody, or leave it out";
-                Err(LockError::invalid("owner", reason))
-            }
-            _ => Ok(()),
+        if self.name().is_empty() {
+            let reason = "it is empty: name somebody, or leave it out";
+            return Err(LockError::invalid("owner", reason));
         }
+        Ok(())
     }
 
     /// Returns the owner as the store keeps it: escaped, and empty for an owner within this client.
@@ -164,9 +162,9 @@ pub fn owner(meta: &str) -> Option<String> {
     named.map(unescape)
 }
 
-/// Whether `meta` names `owner` as an owner in the cluster.
+/// Whether `meta` names an owner in the cluster, who is `owner` [in the store](Owner::in_store).
 pub fn names(meta: &str, owner: &str) -> bool {
-    after(meta, ANYWHERE) == Some(escape(owner).to_string().as_str())
+    after(meta, ANYWHERE) == Some(owner)
 }
 
 /// Converts a time of the store, in microseconds.
@@ -251,7 +249,7 @@ mod tests {
             assert_eq!(caller.owner.as_deref(), owner);
             assert_eq!((caller.host.as_str(), caller.pid), ("host", 7));
             assert_eq!((caller.file(), caller.line()), (Some("src/b.rs"), Some(41)));
-            assert_eq!(meta::names(&meta, "night shift"), owner.is_some());
+            assert_eq!(meta::names(&meta, "night%20shift"), owner.is_some());
             assert_eq!(meta::place(&meta), &*plain);
             // New names replace the old ones.
             let again = meta::holding(&meta, &names(&["other"]));

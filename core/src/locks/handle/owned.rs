@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use super::Handle;
 use crate::base::error::{LockError, LossCause};
-use crate::base::name::escape;
 use crate::caller::Caller;
 use crate::queue::{Answered, Confirmed, Hold, Holds};
 use crate::store::{NameRecord, Op, Owner, SharedStr, meta};
@@ -33,19 +32,16 @@ impl Handle {
         op: impl FnOnce(SharedStr) -> Op,
     ) -> Result<Option<Answered>, LockError> {
         self.owner.as_ref().map_or(Ok(()), Owner::check)?;
-        let Some(Owner::Anywhere(owner)) = &self.owner else {
-            return Ok(None);
-        };
-        let op = op(escape(owner).to_string().into());
-        self.ask(&op).map(Some)
+        match Owner::in_store(self.owner.as_ref()) {
+            owner if owner.is_empty() => Ok(None),
+            owner => self.ask(&op(owner)).map(Some),
+        }
     }
 
     pub(crate) fn is_owner(&self, record: &NameRecord) -> bool {
-        let Some(Owner::Anywhere(owner)) = &self.owner else {
-            return false;
-        };
+        let owner = Owner::in_store(self.owner.as_ref());
         let mut holders = record.holders.iter().filter(|holder| !holder.parked);
-        holders.any(|holder| meta::names(&holder.meta, owner))
+        holders.any(|holder| meta::names(&holder.meta, &owner))
     }
 
     pub(crate) fn not_held(&self) -> Result<LockError, LockError> {

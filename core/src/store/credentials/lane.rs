@@ -20,6 +20,7 @@ use crate::base::wait::first;
 #[derive(Clone)]
 pub(super) struct Lane {
     pub(super) jobs: UnboundedSender<Job>,
+    /// Whether the thread does anything but wait for an event. It does until it waits for the first time.
     pub(super) busy: Arc<AtomicBool>,
 }
 
@@ -30,13 +31,10 @@ impl Lane {
     pub(super) fn start(provider: Arc<impl CredentialsProvider>) -> io::Result<Self> {
         let (jobs, coming) = mpsc::unbounded_channel();
         let busy = Arc::new(AtomicBool::new(true));
-        let lane = Self {
-            jobs,
-            busy: busy.clone(),
-        };
+        let of_thread = busy.clone();
         let thread = thread::Builder::new().name("auto-mutex-login".to_owned());
-        thread.spawn(move || run(provider, coming, &busy))?;
-        Ok(lane)
+        thread.spawn(move || run(provider, coming, &of_thread))?;
+        Ok(Self { jobs, busy })
     }
 }
 

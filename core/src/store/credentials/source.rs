@@ -204,6 +204,33 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_provider_that_blocks_its_thread_gets_another_one() {
+        let (blocked, end) = channel::<()>();
+        let end = Mutex::new(Some(end));
+        let source = source(move |_| {
+            let end = lock(&end).take();
+            async move {
+                let _ = end.map(|end| end.recv());
+                Ok(Credentials::password("p"))
+            }
+        });
+        let limit = Duration::from_millis(100);
+        assert!(source.ask(&address(), limit).await.is_err());
+        assert!(source.ask(&address(), SOON).await.is_ok());
+        drop(blocked);
+    }
+
+    #[tokio::test]
+    async fn a_provider_that_only_waits_keeps_its_thread() {
+        let source = source(Hangs(channel().0));
+        for _ in 0..3 {
+            let limit = Duration::from_millis(50);
+            assert!(source.ask(&address(), limit).await.is_err());
+        }
+        assert_eq!(lock(&source.shared.lane).1, 0);
+    }
+
+    #[tokio::test]
     async fn a_provider_is_dropped_on_its_own_thread() {
         let (tells, told) = Tells::new();
         let source = source(move |_| {
