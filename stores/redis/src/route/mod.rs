@@ -34,7 +34,7 @@ pub(crate) struct Route {
     latest: Sender<Option<Primary>>,
 }
 
-type Answer = Result<Option<(Primary, Vec<Address>)>, ConnectError>;
+type Answer = Result<(Primary, Vec<Address>), ConnectError>;
 
 impl Route {
     pub(crate) fn new(endpoint: RedisEndpoint) -> Self {
@@ -58,16 +58,15 @@ impl Route {
             });
         }
         let mut best: Option<Primary> = self.latest.borrow().clone();
-        let (mut unknown, mut failed) = (false, Vec::new());
+        let mut failed = Vec::new();
         for (address, answer) in self.answers(limits).await {
             match answer {
-                Ok(Some((primary, others))) => {
+                Ok((primary, others)) => {
                     self.learn(others);
                     if best.as_ref().is_none_or(|best| best.epoch < primary.epoch) {
                         best = Some(primary);
                     }
                 }
-                Ok(None) => unknown = true,
                 Err(error) => {
                     let (asked, why) = (address.to_string(), format!("{error:?}"));
                     tell(move || {
@@ -82,11 +81,9 @@ impl Route {
             return Ok(primary);
         }
         *lock(&self.current) = None;
-        if unknown {
-            return Err(ConnectError::UnknownService(self.endpoint.service.clone()));
-        }
         let failed = failed.into_iter().max_by_key(|(_, error)| worth(error));
         Err(match failed {
+            Some((_, error @ ConnectError::UnknownService(_))) => error,
             Some((_, ConnectError::Unreachable(trouble, error))) => {
                 ConnectError::NoSentinel(trouble, error)
             }
@@ -114,7 +111,7 @@ impl Route {
         while named < enough
             && let Ok(Some(Ok((address, answer)))) = timeout_at(end, asked.join_next()).await
         {
-            if matches!(answer, Ok(Some(_))) {
+            if answer.is_ok() {
                 named += 1;
                 end = end.min(Instant::now() + OTHERS);
             }
@@ -198,19 +195,18 @@ async fn ask(endpoint: &RedisEndpoint, address: &Address, limits: Limits) -> Ans
         ..limits
     };
     let (mut asked, _) = sentinel::open(endpoint, address, limits).await?;
-    let Some(primary) = sentinel::primary(&mut asked, &endpoint.service).await? else {
-        return Ok(None);
-    };
+    let primary = sentinel::primary(&mut asked, &endpoint.service).await?;
     // The other sentinels may be asked next time. A failure to list them does not matter.
     let others = sentinel::others(&mut asked, &endpoint.service).await;
-    Ok(Some((primary, others.unwrap_or_default())))
+    Ok((primary, others.unwrap_or_default()))
 }
 
-/// Errors that a person must fix rank highest, then timeouts.
+/// An unknown service ranks highest, then other errors that a person must fix, then timeouts.
 fn worth(error: &ConnectError) -> u8 {
     match error {
         ConnectError::Unreachable(Trouble::Unreachable, _) => 0,
         ConnectError::Unreachable(..) => 1,
+        ConnectError::UnknownService(_) => 3,
         _ => 2,
     }
 }

@@ -59,9 +59,6 @@ async fn listen(
     sentinel::subscribe(&mut connection).await?;
     loop {
         let primary = sentinel::primary(&mut connection, &endpoint.service).await?;
-        let Some(primary) = primary else {
-            return Err(ConnectError::UnknownService(endpoint.service.clone()));
-        };
         *heard = true;
         route.latest.send_replace(Some(primary));
         let switched = async { sentinel::switched(&mut connection).await.map(|()| None) };
