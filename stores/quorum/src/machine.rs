@@ -120,11 +120,11 @@ impl Quorum {
                 Op::Acquire { .. } | Op::Adopt { .. } | Op::Touch { .. } => {
                     self.ticket_asked(request);
                 }
-                Op::Release { ticket, .. } if !self.was_reached => {
-                    self.end_requests(*ticket);
+                &Op::Release { ticket, .. } if !self.was_reached => {
+                    self.end_requests(ticket);
                     self.events.answered(request.unsent());
                 }
-                Op::Release { .. } => self.release(request),
+                &Op::Release { ticket, .. } => self.release(ticket, request),
                 _ => self.query(request),
             },
             Input::Answered(node, answer) => self.answered(node, answer),
