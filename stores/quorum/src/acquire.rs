@@ -2,6 +2,7 @@
 //! a new one to them before the grant counts. A renewal touches the ticket on every node; one that has lost it is asked to
 //! grant it again, and counts from the next renewal on.
 
+use std::collections::hash_map::Entry;
 use std::ops::ControlFlow::{Break, Continue};
 use std::time::Duration;
 
@@ -27,16 +28,12 @@ impl Quorum {
         let Some(lease) = request.op.lease() else {
             return;
         };
-        let ticket = lease.ticket;
-        if !self.tickets.contains_key(&ticket) {
-            let Some(state) = TicketState::new(&request, self.nodes.len()) else {
-                return self.answer(request, Ok(Reply::Gone));
-            };
-            self.sweep();
-            self.tickets.insert(ticket, state);
-        }
-        let Some(state) = self.tickets.get_mut(&ticket) else {
-            return;
+        let state = match self.tickets.entry(lease.ticket) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(free) => match TicketState::new(&request, self.nodes.len()) {
+                Some(state) => free.insert(state),
+                None => return self.answer(request, Ok(Reply::Gone)),
+            },
         };
         if state.job.is_some() {
             return state.later.push_back(request);

@@ -190,6 +190,7 @@ impl Quorum {
 
     pub(super) fn tick(&mut self) {
         self.nodes.retry();
+        self.sweep();
         while let Some(&(at, number)) = self.timers.first()
             && at <= self.nodes.now
         {
@@ -219,7 +220,7 @@ impl Quorum {
     }
 
     /// Drops tickets that the member will not release.
-    pub(super) fn sweep(&mut self) {
+    fn sweep(&mut self) {
         if self.tickets.len() >= self.sweep_at {
             let now = self.nodes.now;
             self.tickets.retain(|_, state| !state.is_forsaken(now));
