@@ -7,10 +7,11 @@ use std::collections::hash_map::{Entry, HashMap};
 use std::collections::{HashSet, VecDeque};
 
 use auto_mutex::LockKind;
-use auto_mutex::operator::{Hold, Lock, Wait, Who};
+use auto_mutex::operator::{Hold, Lock, Wait};
 use serde::Serialize;
 
 use crate::output::json::{self, Holder, Waiter};
+use crate::output::words::Who;
 
 /// A process: its host, pod and process id. Processes in two pods of one host may have the same process id.
 pub(crate) type Party<'a> = (&'a str, Option<&'a str>, u32);
@@ -19,7 +20,10 @@ pub(crate) type Party<'a> = (&'a str, Option<&'a str>, u32);
 type Step<'a> = (usize, &'a Wait, &'a Hold);
 
 pub(crate) fn party(who: &Who) -> Party<'_> {
-    (&who.host, who.pod.as_deref(), who.pid)
+    let known = who
+        .as_ref()
+        .map(|who| (&*who.host, who.pod.as_deref(), who.pid));
+    known.unwrap_or(("", None, 0))
 }
 
 /// The locks that have waiters, and the processes that hold these locks or wait for them.

@@ -6,10 +6,10 @@ compile_error!(
 );
 
 mod attribute;
+mod background;
 mod base;
 mod caller;
 mod config;
-mod engine;
 #[cfg(any(test, fuzzing))]
 #[doc(hidden)]
 pub mod fuzzing;

@@ -15,7 +15,6 @@ pub use crate::locks::multi::{MultiGuard, MultiLock};
 pub use crate::locks::mutex::{Mutex, MutexGuard, Ticket};
 pub use crate::locks::rw_lock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub use crate::locks::semaphore::{Permit, Semaphore};
-pub use crate::member::Unfinished;
 pub use crate::member::exit::{release_on_termination, release_on_termination_within};
 pub use crate::member::order::{OrderClass, OrderEdge};
 #[cfg(feature = "metrics")]
@@ -23,6 +22,7 @@ pub use crate::observer::MetricsObserver;
 #[cfg(feature = "otel")]
 pub use crate::observer::OtelObserver;
 pub use crate::observer::{Metric, MetricKind, Observer};
+pub use crate::queue::Unfinished;
 pub use crate::site::{Site, sites};
 pub use crate::store::ServerHealth;
 pub use crate::store::credentials::{Credentials, CredentialsProvider, ServerAddress, ServerKind};

@@ -1,53 +1,9 @@
-//! [`Hold`] and [`Wait`]: a holder and a waiter of a lock; [`Who`]: their process.
+//! [`Hold`] and [`Wait`]: a holder and a waiter of a lock.
 
 use std::time::{Duration, SystemTime};
 
-use auto_mutex_core::store::{TOKENS_OF_A_GRANT, TicketRecord, apart, meta, time_of};
-
-/// A process that holds or waits, and the site in its program.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Who {
-    /// The machine's host name; empty if another program wrote the record.
-    pub host: String,
-    /// The pod, if it differs from `host`: see [`Holder::pod`](auto_mutex_core::Holder::pod).
-    pub pod: Option<String>,
-    /// The process id.
-    pub pid: u32,
-    /// The path of an annotated function, or the name of a handle.
-    pub site: String,
-    /// The source file of an annotated function.
-    pub file: Option<String>,
-    /// The line in that file.
-    pub line: Option<u32>,
-    /// The owner that the handle or attribute names: see [`Mutex::owner`](auto_mutex_core::Mutex::owner).
-    pub owner: Option<String>,
-    /// The locks that the task already holds: see [`Holder::holds`](auto_mutex_core::Holder::holds). If several tasks of the
-    /// process wait with one waiter, these are the locks of the first task.
-    pub holds: Vec<String>,
-}
-
-impl Who {
-    fn of(ticket: &TicketRecord, capacity: u32) -> Self {
-        let Some(holder) = meta::describe(ticket, capacity) else {
-            return Self::default();
-        };
-        let (site, file, line) = match apart(&holder.site) {
-            Some((path, file, line)) => (path, Some(file), Some(line)),
-            None => (&*holder.site, None, None),
-        };
-        Self {
-            host: holder.host,
-            pod: holder.pod,
-            pid: holder.pid,
-            site: site.to_owned(),
-            file: file.map(str::to_owned),
-            line,
-            owner: holder.owner,
-            holds: holder.holds,
-        }
-    }
-}
+use auto_mutex_core::Holder;
+use auto_mutex_core::store::{TOKENS_OF_A_GRANT, TicketRecord, meta, time_of};
 
 /// A hold, as the store knows it. The process may pass the hold on to its own waiters for some milliseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,8 +23,8 @@ pub struct Hold {
     pub held: Duration,
     /// The time until the lease ends, if no renewal arrives.
     pub lease_left: Duration,
-    /// The holder.
-    pub who: Who,
+    /// The process, and the site in its program; `None` if another program wrote the record.
+    pub who: Option<Holder>,
 }
 
 /// A waiter, as the store knows it. A process may wait with one waiter for several of its tasks.
@@ -91,8 +47,9 @@ pub struct Wait {
     pub waited: Duration,
     /// The time until the waiter loses its place, if its process stays silent.
     pub place_left: Duration,
-    /// The waiter.
-    pub who: Who,
+    /// The process, and the site in its program; `None` if another program wrote the record. If several tasks of the process
+    /// wait with one waiter, [`Holder::holds`] has the locks of the first task.
+    pub who: Option<Holder>,
 }
 
 impl Hold {
@@ -105,7 +62,7 @@ impl Hold {
             since: time_of(ticket.since),
             held: since(ticket, now),
             lease_left: ticket.left,
-            who: Who::of(ticket, capacity),
+            who: meta::describe(ticket, capacity),
         }
     }
 
@@ -127,7 +84,7 @@ impl Wait {
             since: time_of(ticket.since),
             waited: since(ticket, now),
             place_left: ticket.left,
-            who: Who::of(ticket, capacity),
+            who: meta::describe(ticket, capacity),
         }
     }
 }

@@ -39,7 +39,7 @@ use auto_mutex_core::store::{CONDVAR, Layout, Name, Reader, is_escaped, with_sou
 use auto_mutex_core::{Client, Config, LockError, Settings, SetupError, StoreError};
 use tokio::runtime::{Builder, Runtime};
 
-pub use self::hold::{Hold, Wait, Who};
+pub use self::hold::{Hold, Wait};
 pub use self::lock::Lock;
 pub use self::names::{Keys, Names};
 pub use self::sites::sites_json;

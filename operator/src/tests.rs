@@ -30,7 +30,7 @@ fn a_lock_of_any_kind_is_described() {
         assert_eq!((lock.kind, lock.capacity), (Some(kind), Some(capacity)));
         assert_eq!((lock.used, lock.holders.len()), (1, 1));
         let holder = &lock.holders[0];
-        assert_eq!(holder.who.pid, std::process::id());
+        assert_eq!(holder.who.as_ref().unwrap().pid, std::process::id());
         assert_eq!(Some(holder.token), lock.token);
         assert!(holder.lease_left > std::time::Duration::ZERO);
     }

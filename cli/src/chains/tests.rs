@@ -44,8 +44,8 @@ fn lock(line: &str) -> Lock {
         let mut found = template.clone();
         found.kind = Some(LockKind::Mutex);
         for (hold, who) in found.holders.iter_mut().zip(&holders) {
-            hold.who.host = (*who).to_owned();
-            hold.who.pid = 1;
+            let process = hold.who.as_mut().unwrap();
+            (process.host, process.pid) = ((*who).to_owned(), 1);
         }
         found.waiters = waiters_of(&waiters).await;
         found
@@ -70,8 +70,8 @@ async fn waiters_of(names: &[&str]) -> Vec<Wait> {
             }
         };
         waiting.abort();
-        wait.who.host = (*who).to_owned();
-        wait.who.pid = 1;
+        let process = wait.who.as_mut().unwrap();
+        (process.host, process.pid) = ((*who).to_owned(), 1);
         wait.place = u32::try_from(index).unwrap() + 1;
         waiters.push(wait);
     }
@@ -84,7 +84,7 @@ fn shown(locks: &[Lock]) -> Vec<String> {
     let chains = graph.chains();
     let mut lines = Vec::new();
     for chain in &chains {
-        let root = chain.root.map_or("nobody", |root| root.host.as_str());
+        let root = chain.root.map_or("nobody", |root| party(root).0);
         lines.push(format!("{}{root}", if chain.cycle { "cycle " } else { "" }));
         for hop in Document::of(chain).hops {
             let waiter = hop

@@ -7,7 +7,7 @@ use auto_mutex::operator::Lock;
 use crate::args::{Format, Global, Show};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output::json::{self, Shown, Versioned};
-use crate::output::words::{clean, date, place, process_and_host, quoted, short, used};
+use crate::output::words::{Who, clean, date, place, process_and_host, quoted, short, used};
 use crate::output::{stdout, table};
 use crate::store::look;
 
@@ -120,15 +120,15 @@ fn waiters(lock: &Lock) -> comfy_table::Table {
 }
 
 /// The locks that the task of this holder or waiter already holds.
-fn holds(who: &auto_mutex::operator::Who) -> String {
-    match who.holds.as_slice() {
-        [] => "-".to_owned(),
-        holds => clean(&holds.join(" ")).into_owned(),
-    }
+fn holds(who: &Who) -> String {
+    let holds = who.as_ref().map(|who| who.holds.join(" "));
+    or_dash(holds.as_deref())
 }
 
-fn owner(who: &auto_mutex::operator::Who) -> String {
-    who.owner
-        .as_deref()
-        .map_or_else(|| "-".to_owned(), |owner| clean(owner).into_owned())
+fn owner(who: &Who) -> String {
+    or_dash(who.as_ref().and_then(|who| who.owner.as_deref()))
+}
+
+fn or_dash(text: Option<&str>) -> String {
+    clean(text.filter(|text| !text.is_empty()).unwrap_or("-")).into_owned()
 }

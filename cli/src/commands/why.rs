@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use auto_mutex::operator::{Hold, Lock, Wait, Who};
+use auto_mutex::operator::{Hold, Lock, Wait};
 
 use super::show::one;
 use super::tree::{Chains, waited_for};
@@ -10,7 +10,7 @@ use crate::args::{Format, Global, Why};
 use crate::chains::{Document, Graph, Hop, Party, first_holder, party};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output::json::{self, Versioned};
-use crate::output::words::{clean, place, process, short};
+use crate::output::words::{Who, clean, place, process, short};
 use crate::output::{Progress, stdout};
 use crate::store::look;
 
@@ -83,8 +83,11 @@ fn known<'a>(locks: &'a [Lock], machine: &str, pid: u32) -> Option<Party<'a>> {
         let holders = lock.holders.iter().map(|hold| &hold.who);
         holders.chain(lock.waiters.iter().map(|wait| &wait.who))
     });
-    let is_there = |who: &Who| who.host == machine || who.pod.as_deref() == Some(machine);
-    all.find(|who| who.pid == pid && is_there(who)).map(party)
+    let asked = |who: &&Who| {
+        let (host, pod, known) = party(who);
+        known == pid && (host == machine || pod == Some(machine))
+    };
+    all.find(asked).map(party)
 }
 
 fn explain(

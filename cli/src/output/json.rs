@@ -4,10 +4,10 @@ use std::io::Write;
 use std::time::Duration;
 
 use auto_mutex::LockKind;
-use auto_mutex::operator::{Hold, Lock, Wait, Who};
+use auto_mutex::operator::{Hold, Lock, Wait};
 use serde::Serialize;
 
-use super::words::date;
+use super::words::{Who, date};
 use crate::exit::Failure;
 
 /// The version of the documents. It increases with each change that could break a reader.
@@ -142,7 +142,7 @@ impl Shown {
 }
 
 /// A process, and the place in its program that asked for the lock.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Process {
     pub(crate) host: String,
     /// The pod, if it differs from the host.
@@ -157,15 +157,20 @@ pub(crate) struct Process {
 
 impl Process {
     pub(crate) fn of(who: &Who) -> Self {
+        let Some(who) = who.clone() else {
+            return Self::default();
+        };
+        let (file, line) = (who.file().map(str::to_owned), who.line());
+        let path = who.site.rsplit_once(" at ").filter(|_| file.is_some());
         Self {
-            host: who.host.clone(),
-            pod: who.pod.clone(),
+            site: path.map_or(&*who.site, |(path, _)| path).to_owned(),
+            file,
+            line,
+            host: who.host,
+            pod: who.pod,
             pid: who.pid,
-            site: who.site.clone(),
-            file: who.file.clone(),
-            line: who.line,
-            owner: who.owner.clone(),
-            holds: who.holds.clone(),
+            owner: who.owner,
+            holds: who.holds,
         }
     }
 }

@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 use std::time::{Duration, SystemTime};
 
-use auto_mutex::LockKind;
-use auto_mutex::operator::Who;
+use auto_mutex::{Holder, LockKind};
 
 /// A duration: `350ms`, `58s`, `2m13s`, `3h05m`, `2d04h`.
 pub(crate) fn short(time: Duration) -> String {
@@ -46,30 +45,32 @@ fn is_unsafe(c: char) -> bool {
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
+/// A holder or waiter; `None` if another program wrote its record.
+pub(crate) type Who = Option<Holder>;
+
 /// `web-3:4711`, or for a process with a pod that differs from its host: `shop/web-x2x8q:4711`
 pub(crate) fn process(who: &Who) -> String {
+    let Some(who) = who else {
+        return "unknown".to_owned();
+    };
     let machine = who.pod.as_ref().unwrap_or(&who.host);
-    match machine.is_empty() {
-        true => "unknown".to_owned(),
-        false => format!("{}:{}", clean(machine), who.pid),
-    }
+    format!("{}:{}", clean(machine), who.pid)
 }
 
 /// Like [`process`], with both the pod and the host: `shop/web-x2x8q:4711 on node-1`
 pub(crate) fn process_and_host(who: &Who) -> String {
-    match who.pod {
-        Some(_) => format!("{} on {}", process(who), clean(&who.host)),
-        None => process(who),
+    match who {
+        Some(Holder {
+            pod: Some(_), host, ..
+        }) => format!("{} on {}", process(who), clean(host)),
+        _ => process(who),
     }
 }
 
 /// `billing::Ledger::close at src/ledger.rs:17`
 pub(crate) fn place(who: &Who) -> String {
-    let site = clean(&who.site);
-    match (&who.file, who.line) {
-        (Some(file), Some(line)) => format!("{site} at {}:{line}", clean(file)),
-        _ => site.into_owned(),
-    }
+    who.as_ref()
+        .map_or_else(String::new, |who| clean(&who.site).into_owned())
 }
 
 /// The used units: `2/5`, or for a readers-writer lock the number of readers or `writer`.
@@ -105,12 +106,17 @@ mod tests {
 
     #[test]
     fn a_process_is_named_by_its_pod_if_it_has_one() {
-        let mut who = Who::default();
-        assert_eq!(process(&who), "unknown");
-        (who.host, who.pid) = ("node-1".to_owned(), 7);
+        assert_eq!(process(&None), "unknown");
+        let store = "memory://a-process-is-named";
+        let client = auto_mutex::Client::connect(store).unwrap();
+        let held = client.mutex("m").blocking_lock().unwrap();
+        let mut who = client.mutex("m").blocking_info().unwrap().holders.remove(0);
+        drop(held);
+        (who.host, who.pid, who.pod) = ("node-1".to_owned(), 7, None);
+        let mut who = Some(who);
         assert_eq!(process(&who), "node-1:7");
         assert_eq!(process_and_host(&who), "node-1:7");
-        who.pod = Some("shop/web-x2x8q".to_owned());
+        who.as_mut().unwrap().pod = Some("shop/web-x2x8q".to_owned());
         assert_eq!(process(&who), "shop/web-x2x8q:7");
         assert_eq!(process_and_host(&who), "shop/web-x2x8q:7 on node-1");
     }

@@ -63,17 +63,17 @@ fn scene() -> Vec<Lock> {
         let mut hold = hold.clone();
         hold.token = 1_838_080_000_000_000_000 + u64::from(site.2) * 1024;
         hold.held = Duration::from_secs(seconds);
-        (hold.who.host, hold.who.pid) = (host.to_owned(), pid);
-        (hold.who.site, hold.who.line) = (site.0.to_owned(), Some(site.2));
-        hold.who.file = Some(site.1.to_owned());
+        let who = hold.who.as_mut().unwrap();
+        (who.host, who.pid) = (host.to_owned(), pid);
+        who.site = format!("{} at {}:{}", site.0, site.1, site.2);
         hold
     };
     let waits = |host: &str, pid, seconds, site: (&str, &str, u32)| {
         let mut wait = wait.clone();
         wait.waited = Duration::from_secs(seconds);
-        (wait.who.host, wait.who.pid) = (host.to_owned(), pid);
-        (wait.who.site, wait.who.line) = (site.0.to_owned(), Some(site.2));
-        wait.who.file = Some(site.1.to_owned());
+        let who = wait.who.as_mut().unwrap();
+        (who.host, who.pid) = (host.to_owned(), pid);
+        who.site = format!("{} at {}:{}", site.0, site.1, site.2);
         wait
     };
     let pay = ("shop::Orders::pay", "src/orders.rs", 40);

@@ -44,6 +44,7 @@ pub(super) fn locks(store: &str) -> Vec<Lock> {
         for lock in &mut locks {
             let holders = lock.holders.iter_mut().map(|hold| &mut hold.who);
             for who in holders.chain(lock.waiters.iter_mut().map(|wait| &mut wait.who)) {
+                let who = who.as_mut().unwrap();
                 (who.host, who.pod) = ("node-1".to_owned(), None);
             }
         }

@@ -20,7 +20,7 @@ pub fn enter<G: Guard>(guard: &G) -> impl Sized + use<G> {
 pub fn watch<G: Guard>(guard: &G) {
     let holds = guard.holds();
     let hold = holds.first();
-    let member = hold.local().member();
+    let member = &hold.queue.member;
     let mut watch = Watch::begin(member, hold.labels(), hold.name(), &hold.want().meta, true);
     if let Some(watch) = &mut watch {
         watch.granted(holds.all());
@@ -35,7 +35,7 @@ pub fn watch<G: Guard>(guard: &G) {
 pub fn note_order<G: Guard>(guard: &G) {
     let hold = guard.holds().first();
     let (want, name) = (hold.want(), std::slice::from_ref(hold.name()));
-    let member = hold.local().member();
+    let member = &hold.queue.member;
     let caller = Caller::current(true);
     let of_call = (want.label, &*want.meta);
     let held = caller.holds().map(|hold| hold.in_order());

@@ -55,7 +55,7 @@ pub(crate) struct Bounds(Option<Arc<Limits>>);
 #[derive(Debug)]
 pub(crate) struct Limits {
     all: Vec<Arc<Bound>>,
-    /// Whether the engine was asked to check them.
+    /// Whether the background thread was asked to check them.
     watched: AtomicBool,
 }
 

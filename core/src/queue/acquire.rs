@@ -8,7 +8,7 @@ use std::task::{Context, Poll, ready};
 use super::Member;
 use super::hold::Hold;
 use super::lock_queue::LockQueue;
-use super::ticket::Unlocked;
+use super::ticket::Confirmed;
 use super::waiter::{Waiter, Want};
 use crate::base::clock::Instant;
 use crate::base::error::LockError;
@@ -113,25 +113,22 @@ impl Acquire {
     }
 
     /// Like a drop. The promise completes when the store has released the ticket, if there is one to release.
-    pub(crate) fn give_back(mut self) -> Option<Unlocked> {
+    pub(crate) fn give_back(mut self) -> Option<Confirmed> {
+        self.end(true)
+    }
+
+    fn end(&mut self, confirmed: bool) -> Option<Confirmed> {
         match self.leave() {
-            Stage::Waiting(queue, waiter, _) => queue.give_up(&waiter, true),
-            Stage::Obtained(hold) if hold.unshare() => Some(hold.give_back_confirmed()),
-            Stage::Obtained(_) | Stage::Over => None,
+            Stage::Waiting(queue, waiter, _) => queue.give_up(&waiter, confirmed),
+            Stage::Obtained(hold) => hold.give_back(confirmed),
+            Stage::Over => None,
         }
     }
 
     #[inline]
     pub(crate) fn blocking(mut self) -> Result<Arc<Hold>, LockError> {
         let Some(mut watch) = self.watch.take() else {
-            // If the lock was granted at once, no future is needed.
-            return match self.leave() {
-                Stage::Obtained(hold) => Ok(hold),
-                stage => {
-                    self.stage = stage;
-                    block_on(self)
-                }
-            };
+            return block_on(self);
         };
         // The span stays entered while the thread sleeps.
         let result = {
@@ -145,13 +142,15 @@ impl Acquire {
     /// A missed grant starts a new wait.
     fn advance(&mut self, cx: &mut Context<'_>) -> Poll<Result<Arc<Hold>, LockError>> {
         loop {
-            let result = match &self.stage {
-                Stage::Waiting(_, waiter, _) => ready!(waiter.promise.poll(cx)),
-                Stage::Obtained(hold) => Ok(hold.clone()),
-                Stage::Over => return Poll::Pending,
+            let Stage::Waiting(_, waiter, _) = &self.stage else {
+                return match self.leave() {
+                    Stage::Obtained(hold) => Poll::Ready(Ok(hold)),
+                    _ => Poll::Pending,
+                };
             };
+            let result = ready!(waiter.promise.poll(cx));
             let Stage::Waiting(queue, waiter, _) = self.leave() else {
-                return Poll::Ready(result);
+                return Poll::Pending;
             };
             match result {
                 Ok(hold) if !waiter.want.relies && !hold.is_valid() => {
@@ -159,7 +158,7 @@ impl Acquire {
                 }
                 Err(error) => {
                     if self.is_call && error.is_timeout() && waiter.want.patience.waits() {
-                        warn_of_timeout(queue.member(), &waiter.want.meta, &error);
+                        warn_of_timeout(&queue.member, &waiter.want.meta, &error);
                     }
                     return Poll::Ready(Err(error));
                 }
@@ -176,14 +175,12 @@ impl Acquire {
         hold: &Arc<Hold>,
     ) -> Result<(), LockError> {
         let lost = hold.lost_error();
-        if hold.unshare() {
-            hold.give_back();
-        }
+        hold.give_back(false);
         self.misses = self.misses.checked_sub(1).ok_or(lost)?;
         // The grant counts the attempts of the requests before, too.
-        let attempts = hold.grant().attempts.saturating_sub(waiter.want.attempts);
+        let attempts = hold.grant.attempts.saturating_sub(waiter.want.attempts);
         let mut want = waiter.again(attempts, Instant::now());
-        let mut next = Self::enter(queue.member(), queue.name(), &mut want)?;
+        let mut next = Self::enter(&queue.member, &queue.name, &mut want)?;
         self.stage = next.leave();
         Ok(())
     }
@@ -216,10 +213,6 @@ impl Future for Acquire {
 impl Drop for Acquire {
     #[inline]
     fn drop(&mut self) {
-        match self.leave() {
-            Stage::Waiting(queue, waiter, _) => drop(queue.give_up(&waiter, false)),
-            Stage::Obtained(hold) if hold.unshare() => hold.give_back(),
-            Stage::Obtained(_) | Stage::Over => {}
-        }
+        self.end(false);
     }
 }

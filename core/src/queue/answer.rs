@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::lock_queue::Transition;
-use super::ticket::{Granted, Refresher, TicketState};
+use super::ticket::{Granted, Pending, TicketState};
 use crate::base::error::{LockError, LockKind, LossCause, StoreError, StoreErrorKind};
 use crate::observe::{HOLD, operation};
 use crate::observer::Metric;
@@ -37,11 +37,14 @@ impl Transition<'_> {
         match &ticket.state {
             TicketState::Attempting(attempt) if tries => {
                 let attempt = attempt.clone();
-                self.answer_attempt(index, &attempt, lease, result);
+                match result {
+                    Ok(reply) => self.answer_attempt(index, &attempt, lease, reply),
+                    Err(error) => self.request_failed(index, error),
+                }
             }
             TicketState::Waiting(_) if !tries => match result {
                 Ok(reply) => self.answer_waiting(index, lease, reply),
-                Err(error) => self.waiting_failed(index, error),
+                Err(error) => self.request_failed(index, error),
             },
             // Messages may overtake replies: an answer to a request from before the grant does not concern the hold.
             TicketState::Held(held) if !tries && lease.counter > held.granted => {
@@ -53,13 +56,13 @@ impl Transition<'_> {
     }
 
     pub(super) fn lock_error(&self, error: StoreError) -> LockError {
-        let settings = self.queue.member().settings();
-        settings.lock_error(self.queue.name(), error)
+        let settings = self.queue.member.settings();
+        settings.lock_error(&self.queue.name, error)
     }
 
     pub(super) fn unavailable(&self, source: StoreError) -> LockError {
-        let settings = self.queue.member().settings();
-        settings.unavailable(self.queue.name(), source)
+        let settings = self.queue.member.settings();
+        settings.unavailable(&self.queue.name, source)
     }
 
     /// The error of a request for `share` that the store did not grant.
@@ -68,7 +71,7 @@ impl Transition<'_> {
             Reply::Mismatch { capacity, takes } => {
                 let expected = (share.kind, share.capacity);
                 let found = (LockKind::of(capacity, takes), capacity);
-                LockError::mismatch(self.queue.name().to_string(), expected, found)
+                LockError::mismatch(self.queue.name.to_string(), expected, found)
             }
             Reply::TooMany => LockError::too_many_permits(),
             _ => self.unavailable(StoreError::new(
@@ -88,11 +91,7 @@ impl Transition<'_> {
         let ticket = &mut self.state.tickets[index];
         match reply {
             Reply::Granted { token, signal } => {
-                let granted = ticket.granted(lease, token, signal);
-                ticket.log.executed(lease.counter);
-                if self.now >= granted.valid {
-                    return self.granted_too_late(index);
-                }
+                let granted = ticket.granted(lease.counter, lease.hold, token, signal);
                 self.granted(index, &granted);
             }
             Reply::Queued {
@@ -128,31 +127,33 @@ impl Transition<'_> {
         }
     }
 
-    fn waiting_failed(&mut self, index: usize, error: StoreError) {
-        let is_queued = self.state.tickets[index].is_queued();
+    /// A ticket that waits or is being attempted.
+    fn request_failed(&mut self, index: usize, error: StoreError) {
+        let ticket = &mut self.state.tickets[index];
+        let is_waiting = ticket.waiting().is_some();
         match error.kind() {
             // Sent again after the reconnect. `due` ends the wait when the store timeout is over.
             StoreErrorKind::Disconnected => {}
-            StoreErrorKind::Busy => self.retry(index, error),
-            // The ticket has a place in the queue, so the waiter need not fail.
-            StoreErrorKind::Refused if is_queued => self.retry(index, error),
+            // If the ticket has a place in the queue, its waiter need not fail.
+            kind if kind == StoreErrorKind::Busy
+                || kind == StoreErrorKind::Refused && ticket.is_queued() =>
+            {
+                ticket.trouble = Some(error);
+                ticket.again = self.now.after(RETRY);
+            }
             // Every other request would fail the same way.
-            StoreErrorKind::Foreign | StoreErrorKind::Forbidden => {
+            StoreErrorKind::Foreign | StoreErrorKind::Forbidden if is_waiting => {
                 self.withdraw(index);
                 self.fail(&self.lock_error(error), |_| true);
             }
             // Other tickets may have places, or may reach a server that has memory again.
-            _ => {
-                self.refuse(index, self.lock_error(error));
-                self.withdraw(index);
-            }
+            _ => self.fail_ticket(index, self.lock_error(error)),
         }
     }
 
-    pub(super) fn retry(&mut self, index: usize, error: StoreError) {
-        let ticket = &mut self.state.tickets[index];
-        ticket.trouble = Some(error);
-        ticket.again = self.now.after(RETRY);
+    pub(super) fn fail_ticket(&mut self, index: usize, error: LockError) {
+        self.refuse(index, error);
+        self.withdraw(index);
     }
 
     /// A waiter that relies on its place fails, because it may have missed a signal.
@@ -180,7 +181,7 @@ impl Transition<'_> {
         match result {
             // If the token differs, the store passed the lock on, and granted this ticket again later.
             Ok(Reply::Granted { token, .. })
-                if token == held.hold.grant().token / TOKENS_OF_A_GRANT =>
+                if token == held.hold.grant.token / TOKENS_OF_A_GRANT =>
             {
                 if let Some(sent) = ticket.log.at(lease.counter) {
                     held.hold.renewed(sent.validity(lease.hold));
@@ -188,11 +189,11 @@ impl Transition<'_> {
                 ticket.log.executed(lease.counter);
                 held.forced = false;
                 if held.hold.is_valid() {
-                    let is_done = |asked: &Refresher| asked.counter <= lease.counter;
-                    held.answer_refreshers(is_done, |_| Ok(()), self.wakes);
+                    let is_done = |asked: &Pending| asked.counter <= lease.counter;
+                    ticket.answer(is_done, || Ok(None), self.wakes);
                 } else {
                     // The hold has already marked itself as lost, with the true cause.
-                    self.lose(index, LossCause::NotRenewed);
+                    self.lose(index, LossCause::NotRenewed, Duration::ZERO);
                 }
             }
             Ok(_) => self.lose_unknown(index),
@@ -202,8 +203,8 @@ impl Transition<'_> {
                 ticket.again = ticket.again.min(self.now.after(RETRY));
                 let labels = held.hold.labels();
                 self.count(Metric::RenewalFailures, labels);
-                let name = self.queue.name().clone();
-                if let Some(others) = self.queue.member().failed_renewals.pass(self.now) {
+                let name = self.queue.name.clone();
+                if let Some(others) = self.queue.member.failed_renewals.pass(self.now) {
                     self.wakes.report(move || {
                         tracing::warn!(target: HOLD, %name, %error, others, "renewal failed, trying again");
                     });
@@ -229,14 +230,10 @@ impl Transition<'_> {
                 },
             ) => {
                 let granted = Granted {
-                    token,
-                    counter,
-                    valid: ticket.log.validity(counter, hold.min(ticket.lease)),
                     provisional: true,
-                    lease: hold,
-                    signal: signal.clone(),
+                    ..ticket.granted(counter, hold, token, signal.clone())
                 };
-                self.told_grant(index, &granted);
+                self.granted(index, &granted);
             }
             (TicketState::Waiting(_), Message::Ask { .. }) => self.send(index),
             (TicketState::Waiting(_), Message::Near { .. }) => {

@@ -8,7 +8,7 @@ use super::lock_queue::Transition;
 use super::ticket::{Attempting, Ticket, TicketState};
 use super::waiter::{Patience, Waiter};
 use crate::base::clock::Instant;
-use crate::base::error::{LockError, LossCause, StoreError, StoreErrorKind};
+use crate::base::error::{LockError, LossCause};
 use crate::store::{HolderRecord, Lease, Reply, Ticket as TicketId, meta};
 
 impl Transition<'_> {
@@ -17,42 +17,28 @@ impl Transition<'_> {
         index: usize,
         attempt: &Attempting,
         lease: Lease,
-        result: Result<Reply, StoreError>,
+        reply: Reply,
     ) {
         let ticket = &self.state.tickets[index];
         let waiter = &attempt.waiter;
-        match result {
-            Ok(Reply::Granted { token, signal }) => {
-                let granted = ticket.granted(lease, token, signal);
-                let id = ticket.log.id;
-                if self.now >= granted.valid {
-                    self.withdraw(index);
-                    waiter.fail(self.too_slow(), self.wakes);
-                } else if !self.deliver(id, waiter, &granted, attempt.number) {
-                    self.withdraw_by_id(id);
-                } else if attempt.adopts.is_some()
-                    && let Some(index) = self.state.find(id)
-                    && let Some(held) = self.state.tickets[index].held_mut()
-                {
-                    // An adopted hold may have an owner in the store.
-                    held.owned = true;
-                }
+        match reply {
+            Reply::Granted { token, signal } => {
+                let granted = ticket.granted(lease.counter, lease.hold, token, signal);
+                self.granted(index, &granted);
             }
             // To an adoption, only while the store grants nothing. By then the old lease will have ended, so the next
             // attempt adopts nothing.
-            Ok(Reply::Busy { holder }) => self.attempt_failed(index, attempt, holder.as_ref()),
+            Reply::Busy { holder } => self.attempt_failed(index, attempt, holder.as_ref()),
             // The store refuses a valid attempt only if its request was sent more than once.
-            Ok(Reply::Refused | Reply::Gone)
-                if attempt.adopts.is_none() && ticket.log.count() > 1 =>
-            {
+            Reply::Refused | Reply::Gone if attempt.adopts.is_none() && ticket.log.count() > 1 => {
                 self.forget(index);
                 self.attempt(waiter.clone(), None, attempt.number);
             }
-            Ok(reply) => {
+            reply => {
                 self.forget(index);
                 let error = match attempt.adopts {
                     Some(_) => LockError::Lost {
-                        name: self.queue.name().to_string(),
+                        name: self.queue.name.to_string(),
                         held: Duration::ZERO,
                         cause: LossCause::Forgotten,
                     },
@@ -60,14 +46,6 @@ impl Transition<'_> {
                 };
                 waiter.fail(error, self.wakes);
             }
-            Err(error) => match error.kind() {
-                StoreErrorKind::Disconnected => {}
-                StoreErrorKind::Busy => self.retry(index, error),
-                _ => {
-                    self.withdraw(index);
-                    waiter.fail(self.lock_error(error), self.wakes);
-                }
-            },
         }
     }
 
@@ -102,7 +80,7 @@ impl Transition<'_> {
         }
         let error = if is_over && (holder.is_some() || self.closing().is_none()) {
             LockError::TooManyAttempts {
-                name: self.queue.name().to_string(),
+                name: self.queue.name.to_string(),
                 attempts: waiter.want.attempts.saturating_add(number),
                 holder: holder.and_then(meta::read).map(Box::new),
             }
@@ -122,14 +100,12 @@ impl Transition<'_> {
         self.begin(lease, TicketState::Attempting(attempt));
     }
 
-    pub(super) fn attempt_ends(&self, since: Instant, attempt: &Attempting) -> Instant {
+    /// When the attempt fails for want of an answer.
+    pub(super) fn attempt_ends(&self, ticket: &Ticket) -> Option<Instant> {
+        let attempt = ticket.attempting().filter(|_| !ticket.is_resting())?;
         let store_timeout = self.queue.store_timeout();
         let silence = attempt.waiter.want.patience.silence();
         let silence = store_timeout.min(silence.unwrap_or(store_timeout).max(BRIEF));
-        since.after(silence).max(self.state.spared)
-    }
-
-    pub(super) fn is_late(&self, ticket: &Ticket, attempt: &Attempting) -> bool {
-        !ticket.is_resting() && self.attempt_ends(ticket.log.since, attempt) <= self.now
+        Some(ticket.log.since.after(silence).max(self.state.spared))
     }
 }

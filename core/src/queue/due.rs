@@ -4,7 +4,7 @@ use std::sync::Weak;
 use std::time::Duration;
 
 use super::lock_queue::Transition;
-use super::ticket::{Refresher, Ticket, TicketState, Waiting};
+use super::ticket::{Pending, Ticket, Waiting};
 use super::waiter::Waiter;
 use crate::base::clock::Instant;
 use crate::base::error::{LockError, LossCause, StoreError};
@@ -15,7 +15,7 @@ use crate::store::{GrantBlock, HolderRecord, meta};
 pub(super) const BRIEF: Duration = Duration::from_secs(1);
 /// For a waiter whose `block` is over while an answer of the store is missing.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
-/// If the engine runs this late, the process was suspended.
+/// If the background thread runs this late, the process was suspended.
 pub(super) const STOOD_STILL: Duration = Duration::from_millis(100);
 /// Two suspensions in a row give extra time only once.
 const NOT_AGAIN: Duration = Duration::from_secs(2);
@@ -28,7 +28,21 @@ impl Transition<'_> {
         let mut at = |when: Instant| due = due.min(when);
         for ticket in &state.tickets {
             at(ticket.again);
-            self.add_deadlines(ticket, &mut at);
+            if let Some(ends) = self.attempt_ends(ticket) {
+                at(ends);
+            }
+            if let Some(held) = ticket.held() {
+                at(held.hold.deadline());
+                if let Some(warning) = self.slow_holder(held) {
+                    at(warning);
+                }
+                for bound in held.bounds.iter().filter_map(Weak::upgrade) {
+                    at(bound.expires());
+                }
+            }
+            for pending in &ticket.pending {
+                at(pending.deadline.max(state.spared));
+            }
         }
         let warning = self.first_slow_waiter();
         let times = [state.first_deadline, state.look_at_workers, warning];
@@ -39,40 +53,12 @@ impl Transition<'_> {
         {
             let store_timeout = self.queue.store_timeout();
             let ends = first.started.max(since).after(store_timeout);
-            at(ends.max(self.state.spared));
+            at(ends.max(state.spared));
         }
         for query in &state.queries {
-            at(query.ends(self.state.spared).min(query.again));
+            at(query.ends(state.spared).min(query.again));
         }
         due
-    }
-
-    fn add_deadlines(&self, ticket: &Ticket, at: &mut impl FnMut(Instant)) {
-        match &ticket.state {
-            TicketState::Waiting(_) => {}
-            TicketState::Attempting(attempt) => {
-                if !ticket.is_resting() {
-                    at(self.attempt_ends(ticket.log.since, attempt));
-                }
-            }
-            TicketState::Held(held) => {
-                at(held.hold.deadline());
-                if let Some(warning) = self.slow_holder(held) {
-                    at(warning);
-                }
-                for refresher in &held.refreshers {
-                    at(refresher.deadline.max(self.state.spared));
-                }
-                for bound in held.bounds.iter().filter_map(Weak::upgrade) {
-                    at(bound.expires());
-                }
-            }
-            TicketState::Leaving(leaving) => {
-                if let Some((deadline, _)) = &leaving.unlocker {
-                    at((*deadline).max(self.state.spared));
-                }
-            }
-        }
     }
 
     pub(super) fn spare(&mut self) {
@@ -94,56 +80,39 @@ impl Transition<'_> {
     }
 
     fn due_ticket(&mut self, index: usize) {
-        let ticket = &self.state.tickets[index];
-        match &ticket.state {
+        let (ticket, now) = (&self.state.tickets[index], self.now);
+        if ticket.held().is_some_and(|held| held.hold.is_lost()) {
             // The hold has already marked itself as lost, with the true cause.
-            TicketState::Held(held) if held.hold.is_lost() => {
-                self.lose(index, LossCause::NotRenewed);
+            self.lose(index, LossCause::NotRenewed, Duration::ZERO);
+        } else if self.attempt_ends(ticket).is_some_and(|ends| ends <= now) {
+            let error = self.unavailable(self.silence(ticket.trouble.as_ref()));
+            self.fail_ticket(index, error);
+        } else if ticket.again <= now {
+            if ticket.is_resting() {
+                self.state.tickets[index].log.since = now;
             }
-            TicketState::Attempting(attempt) if self.is_late(ticket, attempt) => {
-                let error = self.unavailable(self.silence(ticket.trouble.as_ref()));
-                let waiter = attempt.waiter.clone();
-                self.withdraw(index);
-                waiter.fail(error, self.wakes);
-            }
-            _ if ticket.again <= self.now => {
-                if ticket.is_resting() {
-                    self.state.tickets[index].log.since = self.now;
-                }
-                self.send(index);
-            }
-            _ => {}
+            self.send(index);
         }
     }
 
     /// Whoever waits for an answer to a renewal or a release, or for the end of a bound.
     fn answer_late(&mut self, index: usize) {
         let (now, spared) = (self.now, self.state.spared);
-        let is_late = |deadline: Instant| deadline.max(spared) <= now;
-        match &mut self.state.tickets[index].state {
-            TicketState::Held(held) => {
-                let watched = held.bounds.len();
-                let goes_on =
-                    |bound: &Weak<Bound>| bound.upgrade().is_some_and(|bound| !bound.is_over(now));
-                held.bounds.retain(goes_on);
-                if held.bounds.len() < watched {
-                    held.hold.wake(self.wakes);
-                }
-                let late = |asked: &Refresher| is_late(asked.deadline);
-                if held.refreshers.iter().any(late) {
-                    let silence = self.unavailable(self.silence(None));
-                    if let Some(held) = self.state.tickets[index].held_mut() {
-                        held.answer_refreshers(late, |_| Err(silence.clone()), self.wakes);
-                    }
-                }
+        let ticket = &mut self.state.tickets[index];
+        if let Some(held) = ticket.held_mut() {
+            let watched = held.bounds.len();
+            let goes_on =
+                |bound: &Weak<Bound>| bound.upgrade().is_some_and(|bound| !bound.is_over(now));
+            held.bounds.retain(goes_on);
+            if held.bounds.len() < watched {
+                held.hold.listeners.wake(self.wakes);
             }
-            TicketState::Leaving(leaving) => {
-                let late = leaving.unlocker.take_if(|unlocker| is_late(unlocker.0));
-                if late.is_some() {
-                    self.answer_unlocker(late, Err(self.unavailable(self.silence(None))));
-                }
-            }
-            TicketState::Waiting(_) | TicketState::Attempting(_) => {}
+        }
+        let is_late = |pending: &Pending| pending.deadline.max(spared) <= now;
+        if ticket.pending.iter().any(is_late) {
+            let silence = self.unavailable(self.silence(None));
+            let ticket = &mut self.state.tickets[index];
+            ticket.answer(is_late, || Err(silence.clone()), self.wakes);
         }
     }
 
@@ -209,7 +178,7 @@ impl Transition<'_> {
         match self.closing().filter(|_| holder.is_none()) {
             Some(closing) => self.unavailable(closing.error(self.now)),
             None => LockError::Timeout {
-                name: self.queue.name().to_string(),
+                name: self.queue.name.to_string(),
                 waited: waiter.waited(self.now),
                 holder: holder.and_then(meta::read).map(Box::new),
             },
@@ -217,11 +186,11 @@ impl Transition<'_> {
     }
 
     pub(super) fn closing(&self) -> Option<GrantBlock> {
-        self.queue.member().closing(self.queue.name())
+        self.queue.member.closing(&self.queue.name)
     }
 
     fn unreachable(&self) -> Option<(Instant, StoreError)> {
-        self.queue.member().outage(self.queue.name())
+        self.queue.member.outage(&self.queue.name)
     }
 
     pub(super) fn waiting(&self) -> impl Iterator<Item = (&Ticket, &Waiting)> + Clone {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use super::acquire::{Acquire, Stage};
 use super::hold::Hold;
 use super::lock_queue::{LockQueue, State, Transition};
-use super::ticket::{Ticket, Unlocked};
+use super::ticket::{Confirmed, Ticket};
 use super::waiter::{Waiter, Want};
 use crate::base::clock::Instant;
 use crate::base::error::LockError;
@@ -20,17 +20,17 @@ impl LockQueue {
         let entered = self.step(|step| {
             // Again, under the mutex. A shutdown first makes this check fail, and then locks this mutex. So either the
             // check fails now, or the shutdown finds the new waiter.
-            self.member().check()?;
+            self.member.check()?;
             if let Some(owner) = &want.owner
                 && let Some(hold) = step.held_by(owner).find(|hold| hold.share())
             {
                 return Ok(Acquire::new(Stage::Obtained(hold.clone())));
             }
-            if self.member().is_draining() && !want.by.inside {
+            if self.member.is_draining() && !want.by.inside {
                 return Err(LockError::ShutDown);
             }
             if step.would_block_itself(want) {
-                return Err(LockError::waits_for_itself(self.name().as_str()));
+                return Err(LockError::waits_for_itself(self.name.as_str()));
             }
             let waiter = Waiter::new(want.clone(), step.now);
             if want.patience.queues() {
@@ -67,7 +67,7 @@ impl LockQueue {
         self: &Arc<Self>,
         waiter: &Arc<Waiter>,
         confirmed: bool,
-    ) -> Option<Unlocked> {
+    ) -> Option<Confirmed> {
         let left = self.step(|step| {
             let granted = waiter.promise.close(step.wakes);
             step.state.remove_waiter(waiter);
@@ -80,17 +80,13 @@ impl LockQueue {
         });
         let Some((granted, withdrawn)) = left else {
             // A hold in the promise of its own waiter would keep both for ever. In a forked child they stay.
-            if !self.member().is_forked() {
+            if !self.member.is_forked() {
                 drop(waiter.promise.take_if(|_| true));
             }
             return None;
         };
-        match granted.and_then(Result::ok).filter(|hold| hold.unshare()) {
-            Some(hold) if confirmed => Some(hold.give_back_confirmed()),
-            Some(hold) => {
-                hold.give_back();
-                None
-            }
+        match granted.and_then(Result::ok) {
+            Some(hold) => hold.give_back(confirmed),
             None => withdrawn,
         }
     }
@@ -99,20 +95,20 @@ impl LockQueue {
     pub(super) fn note_nested(self: &Arc<Self>, waiter: &Arc<Waiter>) -> Option<Arc<TaskWait>> {
         let want = &waiter.want;
         let holds = want.by.holds.as_ref()?;
-        let mode = self.member().settings().deadlock;
+        let mode = self.member.settings().deadlock;
         if !want.patience.queues() || mode == Deadlock::Off {
             return None;
         }
         let wait = Box::new((Arc::downgrade(self), Arc::downgrade(waiter)));
         let held = |hold: &Arc<Hold>| -> Arc<dyn HeldLock> { hold.clone() };
         let holds = holds.iter().map(held).collect();
-        let wait = TaskWait::new(self.member().id(), mode, wait, holds);
-        self.member().look_for_deadlock(&wait);
+        let wait = TaskWait::new(self.member.id(), mode, wait, holds);
+        self.member.look_for_deadlock(&wait);
         Some(wait)
     }
 
     fn is_at(&self, engine: &dyn Engine) -> bool {
-        self.member().settings().engine.is_same_store(engine)
+        self.member.settings().engine.is_same_store(engine)
     }
 }
 
@@ -200,13 +196,13 @@ impl Waiting for (Weak<LockQueue>, Weak<Waiter>) {
         let waiting = tickets.filter(|ticket| ticket.waiting().is_some());
         Some(Wait {
             id,
-            name: queue.name().clone(),
+            name: queue.name.clone(),
             units: waiter.want.share.units,
             // Waiting tickets are in the order of their waiters.
             after: waiting.take(index + 1).last().map(|ticket| ticket.log.id),
             waited: waiter.waited(Instant::now()),
             meta: waiter.want.meta.clone(),
-            mode: queue.member().settings().deadlock,
+            mode: queue.member.settings().deadlock,
         })
     }
 
@@ -227,15 +223,15 @@ impl HeldLock for Hold {
     }
 
     fn is_at(&self, engine: &dyn Engine) -> bool {
-        self.local().is_at(engine)
+        self.queue.is_at(engine)
     }
 
     fn ticket(&self) -> TicketId {
-        self.grant().ticket
+        self.grant.ticket
     }
 
     fn view(&self) -> Option<WaitingHold> {
-        let grant = self.grant();
+        let grant = &self.grant;
         self.is_valid().then(|| WaitingHold {
             ticket: grant.ticket,
             token: grant.token,

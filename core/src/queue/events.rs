@@ -5,28 +5,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::answer::RETRY;
+use super::client::{Load, Unfinished};
 use super::due::STOOD_STILL;
 use super::lock_queue::{Answered, LockQueue, Query, Transition};
-use super::ticket::{Ticket, TicketState};
+use super::ticket::Ticket;
 use crate::base::clock::Instant;
 use crate::base::error::{LockError, LossCause, StoreError, StoreErrorKind};
-use crate::base::name::Name;
 use crate::base::task::TaskId;
 use crate::base::wait::Promise;
-use crate::member::{ClientCore, Load, NameQueue, Unfinished};
 use crate::observe::operation;
-use crate::store::{Answer, Message, Op, Reply, RequestId, Ticket as TicketId};
+use crate::store::{Op, Reply, RequestId, Ticket as TicketId};
 
-impl NameQueue for LockQueue {
-    fn new(name: Name, member: Arc<ClientCore<Self>>) -> Arc<Self> {
-        Self::of(name, member)
-    }
+/// The store remembers for 30 s that it has executed a signal.
+const SIGNALLED_WITHIN: Duration = Duration::from_secs(25);
 
-    fn name(&self) -> &Name {
-        self.name()
-    }
-
-    fn due(self: &Arc<Self>, armed: Instant) -> bool {
+impl LockQueue {
+    /// The time `armed` has come. Returns `false` if the queue is idle, so that it may be retired.
+    pub(super) fn due(self: &Arc<Self>, armed: Instant) -> bool {
         self.step(|step| {
             if step.state.armed.is_none_or(|current| current != armed) {
                 return true;
@@ -41,37 +36,19 @@ impl NameQueue for LockQueue {
         .unwrap_or(true)
     }
 
-    fn answered(self: &Arc<Self>, answer: Answer) {
-        self.step(|step| step.answer(answer));
-    }
-
-    fn told(self: &Arc<Self>, message: &Message) {
-        self.step(|step| step.told(message));
-    }
-
-    fn reconnected(self: &Arc<Self>) {
-        self.step(|step| step.reconnected());
-    }
-
-    fn disconnected(self: &Arc<Self>) {
-        self.step(|_| {});
-    }
-
-    fn retire(&self) -> bool {
+    /// Retires the queue if it is idle. Returns whether the queue is retired.
+    pub(super) fn retire(&self) -> bool {
         let mut state = self.lock();
         state.retired |= state.is_idle();
         state.retired
     }
 
-    fn is_done(&self) -> bool {
-        self.lock().is_idle()
+    /// Whether the name has no holds, no waiters and no pending releases but those whose leases had ended at `now`.
+    pub(super) fn is_over(&self, now: Instant) -> bool {
+        self.lock().is_over(now)
     }
 
-    fn is_over(&self) -> bool {
-        self.lock().is_over(Instant::now())
-    }
-
-    fn load(&self) -> Load {
+    pub(super) fn load(&self) -> Load {
         let state = self.lock();
         let tickets = state.tickets.iter();
         let attempts = tickets.clone().filter_map(Ticket::attempting);
@@ -83,50 +60,52 @@ impl NameQueue for LockQueue {
         }
     }
 
-    fn waits_with(&self, ticket: TicketId) -> Option<bool> {
+    /// `None` if the ticket is not known.
+    pub(super) fn waits_with(&self, ticket: TicketId) -> Option<bool> {
         let state = self.lock();
         let index = state.find(ticket)?;
         Some(state.tickets[index].waiting().is_some())
     }
 
-    fn held(&self) -> Vec<Unfinished> {
+    pub(super) fn held(&self) -> Vec<Unfinished> {
         let (state, now) = (self.lock(), Instant::now());
         let held = state.tickets.iter().filter_map(Ticket::held);
         let named = held.map(|held| {
             let hold = &held.hold;
-            let (meta, since) = (&hold.want().meta, hold.since());
-            Unfinished::new(self.name(), meta, since.until(now), hold.taken())
+            let (meta, since) = (&hold.want().meta, hold.since);
+            Unfinished::new(&self.name, meta, since.until(now), hold.taken())
         });
         named.collect()
     }
 
-    fn drain(self: &Arc<Self>, holders: &HashSet<TaskId>) {
+    /// All waiters fail, except those of running bodies. `holders` are the tasks that hold locks taken by hand.
+    pub(super) fn drain(self: &Arc<Self>, holders: &HashSet<TaskId>) {
         let has_taken = |task| holders.contains(&task);
         self.step(|step| {
             step.fail(&LockError::ShutDown, |want| !want.by.is_nested(has_taken));
         });
     }
 
-    fn close(self: &Arc<Self>) {
+    /// Fails the waiters and releases the holds.
+    pub(super) fn close(self: &Arc<Self>) {
         self.step(|step| {
             step.fail(&LockError::ShutDown, |_| true);
             for index in 0..step.state.tickets.len() {
                 if let Some(held) = step.state.tickets[index].held() {
                     let valid = held.hold.is_valid();
                     let park = valid.then(|| held.hold.park(step.now));
-                    step.lose_but_keep(index, LossCause::ShutDown, park.unwrap_or_default());
+                    step.lose(index, LossCause::ShutDown, park.unwrap_or_default());
                 }
             }
         });
     }
 
-    fn abandon(self: &Arc<Self>) {
+    /// The background thread has ended: fails everything that waits for an answer.
+    pub(super) fn abandon(self: &Arc<Self>) {
         self.close();
         self.step(|step| {
-            for ticket in std::mem::take(&mut step.state.tickets) {
-                if let TicketState::Leaving(leaving) = ticket.state {
-                    step.answer_unlocker(leaving.unlocker, Err(LockError::ShutDown));
-                }
+            for mut ticket in std::mem::take(&mut step.state.tickets) {
+                ticket.answer(|_| true, || Err(LockError::ShutDown), step.wakes);
             }
             for query in std::mem::take(&mut step.state.queries) {
                 let _ = query.promise.complete(Err(LockError::ShutDown), step.wakes);
@@ -134,17 +113,12 @@ impl NameQueue for LockQueue {
             step.state.retired = true;
         });
     }
-}
 
-/// The store remembers for 30 s that it has executed a signal.
-const SIGNALLED_WITHIN: Duration = Duration::from_secs(25);
-
-impl LockQueue {
     /// `None` if the name was retired.
     pub(crate) fn query(self: &Arc<Self>, op: &Op) -> Option<Answered> {
         self.step(|step| {
             let promise = Arc::new(Promise::new());
-            let member = step.queue.member();
+            let member = &step.queue.member;
             let store_timeout = member.settings().store_timeout();
             let limit = match op {
                 Op::Signal { .. } => SIGNALLED_WITHIN,

@@ -10,7 +10,6 @@ use super::hold::Hold;
 use super::lock_queue::Transition;
 use super::ticket::{Granted, Held, TicketState, Waiting};
 use super::waiter::Waiter;
-use super::warnings::Warned;
 use crate::base::clock::Instant;
 use crate::observe::spans_are_on;
 use crate::observer::Metric;
@@ -44,18 +43,40 @@ pub(crate) struct Grant {
 }
 
 impl Transition<'_> {
-    /// Delivers the grant to the ticket's waiter, or to the first other one that the ticket may serve.
+    /// A grant has arrived: in a reply, or in a message during another client's operation. Delivers it to the ticket's
+    /// waiter, or to the first other one that the ticket may serve.
     pub(super) fn granted(&mut self, index: usize, granted: &Granted) {
-        let ticket = &self.state.tickets[index];
-        let (id, attempts) = (ticket.log.id, ticket.log.count());
+        let closing = self.closing();
+        let closed = closing.is_some_and(|closing| self.now < closing.until);
+        let ticket = &mut self.state.tickets[index];
+        let attempt = ticket.attempting().map(|attempt| attempt.number);
+        let waiting = ticket.waiting();
+        let plausible = waiting.is_some_and(|waiting| is_plausible(waiting, granted));
+        let too_late = self.now >= granted.valid;
+        if granted.provisional && (too_late || closed || !plausible) {
+            // Too late to be proved valid, or a correct store would not send it now. So a touch asks the store.
+            ticket.again = Instant::NEVER;
+            let op = ticket.touch_waiting(self.now, self.queue.lease());
+            return self.submit(op);
+        }
+        ticket.log.executed(granted.counter);
+        if too_late {
+            return self.granted_too_late(index);
+        }
+        let (id, attempts) = (ticket.log.id, attempt.unwrap_or(ticket.log.count()));
         while let Some(index) = self.state.find(id)
             && let Some(waiter) = self.take_waiter_of(index)
         {
-            if self.deliver(id, &waiter, granted, attempts) {
+            if self.deliver(index, &waiter, granted, attempts) {
                 return;
             }
+            if attempt.is_some() {
+                break;
+            }
         }
-        self.withdraw_by_id(id);
+        if let Some(index) = self.state.find(id) {
+            self.withdraw(index);
+        }
     }
 
     /// A claim, or the renewal of a short lease, cannot wait for the common renewal.
@@ -63,20 +84,21 @@ impl Transition<'_> {
         self.now.after(CLAIM_WITHIN.min(self.now.until(valid) / 4))
     }
 
-    pub(super) fn deliver(
+    fn deliver(
         &mut self,
-        id: TicketId,
+        index: usize,
         waiter: &Arc<Waiter>,
         granted: &Granted,
         attempts: u32,
     ) -> bool {
         let want = &waiter.want;
-        let ticket = self.state.find(id).map(|index| &self.state.tickets[index]);
-        let holder = ticket.and_then(|ticket| ticket.waiting()?.holder.as_ref());
+        let ticket = &self.state.tickets[index];
+        let holder = ticket.waiting().and_then(|it| it.holder.as_ref());
+        let adopts = ticket.attempting().and_then(|it| it.adopts);
         let behind = holder.filter(|_| spans_are_on());
         let lasts = |expire| expire <= granted.lease;
         let grant = Grant {
-            ticket: id,
+            ticket: ticket.log.id,
             token: granted.token.saturating_mul(TOKENS_OF_A_GRANT),
             valid: granted.valid,
             whole: !granted.provisional && want.terms.expire.is_some_and(lasts),
@@ -85,75 +107,51 @@ impl Transition<'_> {
             signal: granted.signal.clone(),
             behind: behind.map(|holder| holder.meta.clone()),
         };
-        let Some(hold) = self.give(waiter, grant) else {
+        let Some((hold, index)) = self.give(waiter, grant) else {
             return false;
         };
-        if let Some(index) = self.state.find(id) {
-            let (claim, renew) = (
-                self.claim_at(granted.valid),
-                self.queue.next_renewal_after(self.now),
-            );
-            let ticket = &mut self.state.tickets[index];
-            // The ticket may have been requested for an earlier waiter, with a shorter lease.
-            let cut = ticket.lease < self.queue.lease_of(want.terms);
-            ticket.again = if granted.provisional || cut {
-                claim
-            } else {
-                renew
-            };
-            ticket.state = TicketState::Held(Held {
-                hold,
-                granted: granted.counter,
-                since: self.now,
-                leased: self.now.after(ticket.lease),
-                warned: Warned::default(),
-                handed: 0,
-                owned: !want.share.owner.is_empty(),
-                forced: false,
-                refreshers: Vec::new(),
-                bounds: Vec::new(),
-            });
-        }
+        let claim = self.claim_at(granted.valid);
+        let ticket = &mut self.state.tickets[index];
+        // The ticket may have been requested for an earlier waiter, with a shorter lease.
+        let cut = ticket.lease < self.queue.lease_of(want.terms);
+        ticket.again = match granted.provisional || cut {
+            true => claim,
+            false => self.queue.next_renewal_after(self.now),
+        };
+        ticket.state = TicketState::Held(Held {
+            hold,
+            granted: granted.counter,
+            since: self.now,
+            leased: self.now.after(ticket.lease),
+            handed: 0,
+            // An adopted hold may have an owner in the store.
+            owned: !want.share.owner.is_empty() || adopts.is_some(),
+            forced: false,
+            bounds: Vec::new(),
+        });
         true
     }
 
+    /// With the index of the ticket, which may have changed. `None` if the waiter has left.
     #[inline(always)]
-    fn give(&mut self, waiter: &Arc<Waiter>, grant: Grant) -> Option<Arc<Hold>> {
+    fn give(&mut self, waiter: &Arc<Waiter>, grant: Grant) -> Option<(Arc<Hold>, usize)> {
         let hold = Hold::new(self.queue.clone(), waiter.clone(), grant, self.now);
         self.share_with_owner(&hold);
         let has_left = !waiter.obtain(hold.clone(), self.wakes) && hold.unshare();
-        (!has_left).then_some(hold)
+        let index = self.state.find(hold.grant.ticket)?;
+        (!has_left).then_some((hold, index))
     }
 
-    /// During another client's operation, the store has granted the waiting ticket at `index`.
-    pub(super) fn told_grant(&mut self, index: usize, granted: &Granted) {
-        let closing = self.closing();
-        let closed = closing.is_some_and(|closing| self.now < closing.until);
-        let ticket = &mut self.state.tickets[index];
-        let waiting = ticket.waiting();
-        let plausible = waiting.is_some_and(|waiting| is_plausible(waiting, granted));
-        if self.now >= granted.valid || closed || !plausible {
-            // Too late to be proved valid, or a correct store would not send it now. So a touch asks the store.
-            ticket.again = Instant::NEVER;
-            let op = ticket.touch_waiting(self.now, self.queue.lease());
-            return self.submit(op);
+    /// An attempt fails at once.
+    fn granted_too_late(&mut self, index: usize) {
+        if let Some(waiting) = self.state.tickets[index].waiting_mut() {
+            waiting.queued = true;
+            waiting.stale += 1;
+            if waiting.stale < STALE {
+                return self.send(index);
+            }
         }
-        ticket.log.executed(granted.counter);
-        self.granted(index, granted);
-    }
-
-    pub(super) fn granted_too_late(&mut self, index: usize) {
-        let Some(waiting) = self.state.tickets[index].waiting_mut() else {
-            return;
-        };
-        waiting.queued = true;
-        waiting.stale += 1;
-        if waiting.stale >= STALE {
-            self.refuse(index, self.too_slow());
-            self.withdraw(index);
-        } else {
-            self.send(index);
-        }
+        self.fail_ticket(index, self.too_slow());
     }
 
     /// The caller must have a guard of its own. Otherwise the last guard could be dropped before all waiters are
@@ -167,9 +165,8 @@ impl Transition<'_> {
         let (mut others, rest) = waiters.partition::<VecDeque<_>, _>(|waiter| same(waiter));
         self.state.waiters = rest;
         // The attempt whose grant is `hold` stays.
-        let attempts = self.withdraw_attempts(|ticket, waiter| {
-            ticket.log.id != hold.grant().ticket && same(waiter)
-        });
+        let attempts = self
+            .withdraw_attempts(|ticket, waiter| ticket.log.id != hold.grant.ticket && same(waiter));
         others.extend(attempts);
         for waiter in others {
             if hold.share() && !waiter.obtain(hold.clone(), self.wakes) {
@@ -189,7 +186,7 @@ impl Transition<'_> {
         if !self.may_hand_on(held, before) {
             return false;
         }
-        let last = before.grant();
+        let last = &before.grant;
         while let Some(waiter) = self.take_next_of(before) {
             let grant = Grant {
                 ticket: id,
@@ -201,7 +198,7 @@ impl Transition<'_> {
                 signal: None,
                 behind: spans_are_on().then(|| before.want().meta.clone()),
             };
-            let Some(hold) = self.give(&waiter, grant) else {
+            let Some((hold, index)) = self.give(&waiter, grant) else {
                 continue;
             };
             self.count(Metric::Handoff, hold.labels());
@@ -209,17 +206,14 @@ impl Transition<'_> {
             let lease_of = |terms| self.queue.lease_of(terms);
             let cut = lease_of(before.want().terms) < lease_of(waiter.want.terms);
             let claim = self.claim_at(before.valid());
-            if let Some(index) = self.state.find(id) {
-                let ticket = &mut self.state.tickets[index];
-                if cut {
-                    ticket.again = ticket.again.min(claim);
-                }
-                if let Some(held) = ticket.held_mut() {
-                    held.hold = hold;
-                    held.warned = Warned::default();
-                    held.handed = number;
-                    held.bounds.clear();
-                }
+            let ticket = &mut self.state.tickets[index];
+            if cut {
+                ticket.again = ticket.again.min(claim);
+            }
+            if let Some(held) = ticket.held_mut() {
+                held.hold = hold;
+                held.handed = number;
+                held.bounds.clear();
             }
             return true;
         }
@@ -227,11 +221,11 @@ impl Transition<'_> {
     }
 
     fn may_hand_on(&self, held: &Held, before: &Hold) -> bool {
-        let (times, time) = self.queue.member().settings().handoff;
+        let (times, time) = self.queue.member.settings().handoff;
         held.handed < times
             && self.now < held.since.after(time)
             && self.now.after(SHORTEST) < before.valid()
-            && before.grant().signal.is_none()
+            && before.grant.signal.is_none()
             && before.given_back().is_none()
             && !held.owned
     }
@@ -255,8 +249,8 @@ impl Transition<'_> {
         let only = (waiting.next(), waiting.next());
         matches!(only, (Some((_, spare)), None) if spare.share.excludes_all())
             && self.holds().any(is_whole)
-            && self.queue.member().settings().handoff.0 > 0
-            && self.queue.member().is_open()
+            && self.queue.member.settings().handoff.0 > 0
+            && self.queue.member.is_open()
     }
 
     /// Called before the last release is sent; otherwise the store would grant the spare ticket.

@@ -2,19 +2,19 @@
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use super::grant::Grant;
 use super::lock_queue::LockQueue;
 use super::waiter::{Waiter, Want};
+use super::warnings::Warned;
 use crate::base::clock::{Instant, drift};
 use crate::base::error::{LockError, LossCause};
 use crate::base::name::Name;
 use crate::base::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use crate::base::task::TaskId;
 use crate::base::wait::DeferredWakes;
-use crate::lease::{ListenerKey, Listeners};
+use crate::lease::Listeners;
 use crate::member::order::Taken;
 use crate::observe::{CallerPlace, HOLD, LockLabels};
 use crate::observer::{Metric, SharedObserver};
@@ -30,11 +30,12 @@ const OVER: u8 = 2;
 
 /// One grant of a name to this process. The guards share it with the queue of its name, which renews its lease.
 pub(crate) struct Hold {
-    queue: Arc<LockQueue>,
+    pub(crate) queue: Arc<LockQueue>,
     /// Whose request was granted. Its promise no longer has this hold when the caller has it.
     waiter: Arc<Waiter>,
-    grant: Grant,
-    since: Instant,
+    pub(crate) grant: Grant,
+    pub(crate) since: Instant,
+    pub(super) warned: Warned,
     valid: AtomicU64,
     /// Of the holder, with `expire`.
     expires: AtomicU64,
@@ -44,7 +45,7 @@ pub(crate) struct Hold {
     units: AtomicU32,
     guards: AtomicU32,
     seen: AtomicU8,
-    listeners: Listeners,
+    pub(super) listeners: Listeners,
     taken: OnceLock<TaskId>,
 }
 
@@ -65,6 +66,7 @@ impl Hold {
             queue,
             waiter,
             since: now,
+            warned: Warned::default(),
             valid: AtomicU64::new(grant.valid.as_nanos()),
             units: AtomicU32::new(units),
             grant,
@@ -79,12 +81,12 @@ impl Hold {
     }
 
     pub(crate) fn name(&self) -> &Name {
-        self.queue.name()
+        &self.queue.name
     }
 
     #[inline]
     fn observer(&self) -> Option<&SharedObserver> {
-        self.queue.member().observer()
+        self.queue.member.observer()
     }
 
     /// A caller has the hold now: it counts as active. Call this and [`finish`](Self::finish) while no mutex is locked.
@@ -123,10 +125,6 @@ impl Hold {
         }
     }
 
-    pub(crate) fn local(&self) -> &Arc<LockQueue> {
-        &self.queue
-    }
-
     /// The hold, as the lock order sees it.
     #[inline]
     pub(crate) fn in_order(&self) -> Taken<'_> {
@@ -140,7 +138,7 @@ impl Hold {
     }
 
     pub(crate) fn client_id(&self) -> u64 {
-        self.queue.member().id()
+        self.queue.member.id()
     }
 
     pub(crate) fn taken_by(&self, task: Option<TaskId>) {
@@ -165,10 +163,6 @@ impl Hold {
 
     pub(crate) fn waited(&self) -> Duration {
         self.waiter.waited(self.since)
-    }
-
-    pub(crate) fn grant(&self) -> &Grant {
-        &self.grant
     }
 
     pub(crate) fn units(&self) -> u32 {
@@ -233,11 +227,11 @@ impl Hold {
 
     fn is_lost_at(&self, now: Instant) -> bool {
         // The child of a fork has only a copy: the parent keeps the hold.
-        if self.queue.member().is_forked() {
+        if self.queue.member.is_forked() {
             return true;
         }
         match self.state() {
-            // The engine checks this deadline too, and wakes the listeners.
+            // The background thread checks this deadline too, and wakes the listeners.
             HELD if now >= self.deadline() => self.mark_lost(self.cause_of_end()),
             state => state >= LOST,
         }
@@ -287,14 +281,6 @@ impl Hold {
         self.finish_later(wakes);
     }
 
-    pub(super) fn forget_listener(&self, key: ListenerKey) {
-        self.listeners.remove(key);
-    }
-
-    pub(crate) fn wake(&self, wakes: &mut DeferredWakes) {
-        self.listeners.wake(wakes);
-    }
-
     fn mark_lost(&self, cause: LossCause) -> bool {
         change(&self.state, HELD, LOST + cause.number()) || self.state() >= LOST
     }
@@ -305,7 +291,7 @@ impl Hold {
     }
 
     fn cause(&self) -> LossCause {
-        match self.queue.member().is_forked() {
+        match self.queue.member.is_forked() {
             true => LossCause::Forked,
             false => self.lost_for().unwrap_or(LossCause::Released),
         }
@@ -317,27 +303,6 @@ impl Hold {
         let ended = !self.is_lost_at(now) && change(&self.state, HELD, RELEASED);
         self.listeners.wake(wakes);
         ended
-    }
-
-    pub(super) fn poll_until(
-        &self,
-        cx: &mut Context<'_>,
-        key: ListenerKey,
-        over: impl Fn(&Self) -> bool,
-    ) -> Poll<()> {
-        if over(self) {
-            return Poll::Ready(());
-        }
-        self.listeners.register(cx, key);
-        // Checked again, because the hold may have ended between the first check and the registration.
-        match over(self) {
-            true => Poll::Ready(()),
-            false => Poll::Pending,
-        }
-    }
-
-    pub(crate) fn since(&self) -> Instant {
-        self.since
     }
 
     pub(crate) fn held(&self) -> Duration {

@@ -1,5 +1,5 @@
-//! [`Holds`]: the holds of one guard. [`Stay`]: a guard of a reentrant handle, which stays with the task that took it. Any
-//! other guard that was taken by hand counts for no task, because nothing notices if it is passed to another one.
+//! [`Holds`]: the holds of one guard. [`Stay`]: a guard of a reentrant handle, which stays with the task that took it.
+//! Any other guard that was taken by hand counts for no task, because nothing notices if it is passed to another one.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -48,7 +48,7 @@ impl Holds {
     }
 
     pub(crate) fn token(&self) -> u64 {
-        let tokens = self.all().iter().map(|hold| hold.grant().token);
+        let tokens = self.all().iter().map(|hold| hold.grant.token);
         tokens.max().unwrap_or(0)
     }
 
@@ -119,16 +119,22 @@ impl Holds {
         key: ListenerKey,
         over: impl Fn(&Hold) -> bool,
     ) -> Poll<LockError> {
-        let mut all = self.all().iter();
-        if let Some(hold) = all.find(|hold| hold.poll_until(cx, key, &over).is_ready()) {
+        let is_over = |hold: &&Arc<Hold>| {
+            over(hold) || {
+                hold.listeners.register(cx, key);
+                // Checked again, because the hold may have ended between the first check and the registration.
+                over(hold)
+            }
+        };
+        if let Some(hold) = self.all().iter().find(is_over) {
             return Poll::Ready(hold.lost_error());
         }
         self.watch();
         self.over().map_or(Poll::Pending, Poll::Ready)
     }
 
-    /// Makes the engine wake the tasks when a bound ends. Call this after their wakers are registered, and check the
-    /// bounds afterwards, so that no end is missed.
+    /// Makes the background thread wake the tasks when a bound ends. Call this after their wakers are registered, and
+    /// check the bounds afterwards, so that no end is missed.
     fn watch(&self) {
         if self.bounds.start_watching() {
             let hold = self.first();
@@ -156,7 +162,7 @@ impl Future for Ended<'_> {
 impl Drop for Ended<'_> {
     fn drop(&mut self) {
         for hold in self.holds.all() {
-            hold.forget_listener(self.key);
+            hold.listeners.remove(self.key);
         }
     }
 }

@@ -7,7 +7,7 @@ use super::answer::RETRY;
 use super::due::BRIEF;
 use super::hold::Hold;
 use super::lock_queue::{LockQueue, Transition};
-use super::ticket::{Confirmed, Held, Leaving, Refresher, TicketState, Unlocked, Unlocker};
+use super::ticket::{Confirmed, Held, Leaving, Pending, TicketState};
 use crate::base::clock::Instant;
 use crate::base::error::{LockError, LossCause, StoreError, StoreErrorKind};
 use crate::base::wait::{DeferredWakes, Promise};
@@ -19,37 +19,46 @@ use crate::store::{Reply, Ticket as TicketId};
 const FOREIGN: Duration = Duration::from_secs(1);
 
 impl Hold {
-    pub(crate) fn release(self: &Arc<Self>) {
-        self.leave(false, None);
+    /// `returns`: the holder did not use its grant, so a granted signal is passed to the next waiter.
+    pub(crate) fn release(self: &Arc<Self>, returns: bool) {
+        self.leave(returns, None);
     }
 
-    /// For a holder that did not use its grant: a granted signal is passed to the next waiter.
-    pub(crate) fn give_back(self: &Arc<Self>) {
-        self.leave(true, None);
+    /// Drops a guard that was not used. If the last one's release is to be `confirmed`, the promise completes within a
+    /// [`moment`](LockQueue::moment).
+    pub(crate) fn give_back(self: &Arc<Self>, confirmed: bool) -> Option<Confirmed> {
+        if !self.unshare() {
+            return None;
+        }
+        if confirmed {
+            return Some(self.leave_confirmed(true, self.queue.moment()));
+        }
+        self.release(true);
+        None
     }
 
-    fn leave(self: &Arc<Self>, returns: bool, unlocker: Option<(Duration, &Unlocked)>) -> bool {
-        let left = self.local().step(|step| {
+    /// Returns `false` if the hold had been released or lost before, and nobody answers the promise.
+    fn leave(self: &Arc<Self>, returns: bool, confirm: Option<(Duration, &Confirmed)>) -> bool {
+        let left = self.queue.step(|step| {
             let valid = self.end(step.now, step.wakes);
-            let unlocker = unlocker.map(|(time, promise)| (step.now.after(time), promise.clone()));
-            step.release(self, valid, returns, unlocker);
+            let pending = confirm.map(|(time, promise)| Pending {
+                counter: 0,
+                deadline: step.now.after(time),
+                promise: promise.clone(),
+            });
+            step.release(self, valid, returns, pending)
         });
         self.finish();
-        left.is_some()
+        left == Some(true)
     }
 
     /// The result is the number of units that are free afterwards. If this process hands the lock on, it is known at
     /// once.
-    pub(crate) fn unlock(self: &Arc<Self>) -> Unlocked {
-        self.leave_confirmed(false, self.local().store_timeout())
+    pub(crate) fn unlock(self: &Arc<Self>) -> Confirmed {
+        self.leave_confirmed(false, self.queue.store_timeout())
     }
 
-    /// The promise completes within a [`moment`](LockQueue::moment).
-    pub(crate) fn give_back_confirmed(self: &Arc<Self>) -> Unlocked {
-        self.leave_confirmed(true, self.local().moment())
-    }
-
-    fn leave_confirmed(self: &Arc<Self>, returns: bool, limit: Duration) -> Unlocked {
+    fn leave_confirmed(self: &Arc<Self>, returns: bool, limit: Duration) -> Confirmed {
         let promise = Arc::new(Promise::new());
         if !self.leave(returns, Some((limit, &promise))) {
             let _ = promise.complete(Ok(None), &mut DeferredWakes::default());
@@ -59,11 +68,11 @@ impl Hold {
 
     /// Keeps the hold in the store, so that another client can adopt it. Returns `false` if the hold has already ended.
     pub(crate) fn export(self: &Arc<Self>) -> bool {
-        let over = self.local().step(|step| {
+        let over = self.queue.step(|step| {
             let index = step.find_hold(self)?;
             let ended = self.end(step.now, step.wakes);
-            if ended && let Some(held) = step.state.tickets.remove(index).held_mut() {
-                held.fail_refreshers(step.wakes);
+            if ended {
+                step.state.tickets.remove(index).fail_renewals(step.wakes);
             }
             Some(ended)
         });
@@ -73,19 +82,11 @@ impl Hold {
 
     /// Asks the store to renew the lease now. `None` if the hold is lost or released, like in the next functions.
     pub(crate) fn renew(self: &Arc<Self>) -> Option<Confirmed> {
-        let promise = Arc::new(Promise::new());
-        self.local().step(|step| {
+        self.queue.step(|step| {
             let index = step.find_hold(self)?;
             step.send(index);
             let deadline = step.now.after(step.queue.store_timeout());
-            let ticket = &mut step.state.tickets[index];
-            let counter = u64::from(ticket.log.count());
-            ticket.held_mut()?.refreshers.push(Refresher {
-                counter,
-                deadline,
-                promise: promise.clone(),
-            });
-            Some(promise)
+            Some(step.state.tickets[index].promise(deadline))
         })?
     }
 
@@ -107,19 +108,19 @@ impl Hold {
         let now = Instant::now();
         self.expire_after(terms.expire, now);
         self.keep(terms.at_least, now);
-        let (expires, renewal) = (self.expires(), self.local().next_renewal_after(now));
+        let (expires, renewal) = (self.expires(), self.queue.next_renewal_after(now));
         if self.valid() < renewal.min(expires) {
             // The lease was requested only up to the old `expire`: the store must extend it before the next renewal.
             self.renew();
         } else if expires < renewal {
-            // An empty transition makes the engine run at the end of the hold, to report the loss.
-            self.local().step(|_| {});
+            // An empty transition makes the background thread run at the end of the hold, to report the loss.
+            self.queue.step(|_| {});
         }
     }
 
-    /// Makes the engine wake the listeners also when one of `bounds` ends.
+    /// Makes the background thread wake the listeners also when one of `bounds` ends.
     pub(crate) fn watch(self: &Arc<Self>, bounds: &Bounds) {
-        self.local().step(|step| {
+        self.queue.step(|step| {
             let index = step.find_hold(self)?;
             let watched = &mut step.state.tickets[index].held_mut()?.bounds;
             watched.retain(|known| known.strong_count() > 0);
@@ -147,51 +148,47 @@ impl Transition<'_> {
         tickets.position(|ticket| ticket.held().is_some_and(is_of))
     }
 
-    pub(super) fn answer_unlocker(
-        &mut self,
-        unlocker: Option<Unlocker>,
-        answer: Result<Option<u64>, LockError>,
-    ) {
-        if let Some((_, promise)) = unlocker {
-            let _ = promise.complete(answer, self.wakes);
-        }
-    }
-
-    /// `valid`: the hold was not lost before. `returns`: the holder did not use its grant.
+    /// `valid`: the hold was not lost before. `returns`: the holder did not use its grant. `false`: there is no such
+    /// hold.
     fn release(
         &mut self,
         hold: &Arc<Hold>,
         valid: bool,
         returns: bool,
-        unlocker: Option<Unlocker>,
-    ) {
+        pending: Option<Pending>,
+    ) -> bool {
         let Some(index) = self.find_hold(hold) else {
-            return self.answer_unlocker(unlocker, Ok(None));
+            return false;
         };
-        if let Some(held) = self.state.tickets[index].held_mut() {
-            held.fail_refreshers(self.wakes);
-        }
+        let ticket = &mut self.state.tickets[index];
+        ticket.fail_renewals(self.wakes);
         let park_until = match valid {
             true => self.now.after(hold.park(self.now)),
             false => self.now,
         };
         if valid && park_until == self.now && self.local_handoff(index, hold) {
-            // No unit is free now, because the next holder has all of them.
-            return self.answer_unlocker(unlocker, Ok(Some(0)));
+            if let Some(pending) = pending {
+                // No unit is free now, because the next holder has all of them.
+                let _ = pending.promise.complete(Ok(Some(0)), self.wakes);
+            }
+            return true;
         }
         let Some(index) = self.find_hold(hold) else {
-            return;
+            return false;
         };
         // The store may have granted the ticket again since, with another signal, which was not used.
-        let used = valid && !returns && hold.grant().signal.is_some();
+        let used = valid && !returns && hold.grant.signal.is_some();
         let leaving = Leaving {
             held: valid,
-            used: used.then(|| hold.grant().token / TOKENS_OF_A_GRANT),
-            ..self.unused(park_until, unlocker)
+            used: used.then(|| hold.grant.token / TOKENS_OF_A_GRANT),
+            ..self.unused(park_until)
         };
-        self.state.tickets[index].state = TicketState::Leaving(leaving);
+        let ticket = &mut self.state.tickets[index];
+        ticket.pending.extend(pending);
+        ticket.state = TicketState::Leaving(leaving);
         self.withdraw_spare();
         self.send(index);
+        true
     }
 
     /// The store does not have the ticket. But a copy of its acquire may still arrive.
@@ -205,39 +202,28 @@ impl Transition<'_> {
 
     /// No caller needs the ticket: removes it, as soon as the store has answered a release if it may know the ticket.
     pub(super) fn withdraw(&mut self, index: usize) {
-        self.withdraw_for(index, None);
-    }
-
-    pub(super) fn withdraw_by_id(&mut self, id: TicketId) {
-        if let Some(index) = self.state.find(id) {
-            self.withdraw(index);
+        if self.state.tickets[index].is_resting() {
+            self.state.tickets.remove(index);
+        } else {
+            self.leave(index, self.unused(self.now));
         }
     }
 
     /// The caller waits no longer for the promise than it would have waited for the answer to the attempt.
-    pub(super) fn withdraw_attempt(&mut self, index: usize, confirmed: bool) -> Option<Unlocked> {
-        let ticket = &self.state.tickets[index];
+    pub(super) fn withdraw_attempt(&mut self, index: usize, confirmed: bool) -> Option<Confirmed> {
+        let ticket = &mut self.state.tickets[index];
         let until = ticket.log.since.after(self.queue.moment());
         let confirmed = confirmed && !ticket.is_resting();
-        let promise = confirmed.then(|| Arc::new(Promise::new()));
-        self.withdraw_for(index, promise.clone().map(|promise| (until, promise)));
+        let promise = confirmed.then(|| ticket.promise(until));
+        self.withdraw(index);
         promise
     }
 
-    fn withdraw_for(&mut self, index: usize, unlocker: Option<Unlocker>) {
-        if self.state.tickets[index].is_resting() {
-            self.state.tickets.remove(index);
-        } else {
-            self.leave(index, self.unused(self.now, unlocker));
-        }
-    }
-
-    fn unused(&self, park_until: Instant, unlocker: Option<Unlocker>) -> Leaving {
+    fn unused(&self, park_until: Instant) -> Leaving {
         Leaving {
             park_until,
             over: self.now.after(self.queue.lease()),
             sent: self.now,
-            unlocker,
             ..Leaving::default()
         }
     }
@@ -245,10 +231,6 @@ impl Transition<'_> {
     fn leave(&mut self, index: usize, leaving: Leaving) {
         self.state.tickets[index].state = TicketState::Leaving(leaving);
         self.send(index);
-    }
-
-    pub(super) fn lose(&mut self, index: usize, cause: LossCause) {
-        self.lose_but_keep(index, cause, Duration::ZERO);
     }
 
     pub(super) fn lose_unknown(&mut self, index: usize) {
@@ -261,15 +243,17 @@ impl Transition<'_> {
             true => LossCause::Forced,
             false => LossCause::Forgotten,
         };
-        self.lose(index, cause);
+        self.lose(index, cause, Duration::ZERO);
     }
 
-    pub(super) fn lose_but_keep(&mut self, index: usize, cause: LossCause, park: Duration) {
-        if let Some(held) = self.state.tickets[index].held_mut() {
+    /// `park`: how long the store keeps the ticket.
+    pub(super) fn lose(&mut self, index: usize, cause: LossCause, park: Duration) {
+        let ticket = &mut self.state.tickets[index];
+        if let Some(held) = ticket.held() {
             held.hold.lose(cause, self.wakes);
-            held.fail_refreshers(self.wakes);
         }
-        self.leave(index, self.unused(self.now.after(park), None));
+        ticket.fail_renewals(self.wakes);
+        self.leave(index, self.unused(self.now.after(park)));
     }
 
     pub(super) fn answer_release(
@@ -297,9 +281,8 @@ impl Transition<'_> {
     }
 
     fn left(&mut self, index: usize, answer: Result<Option<u64>, LockError>) {
-        if let TicketState::Leaving(leaving) = self.state.tickets.remove(index).state {
-            self.answer_unlocker(leaving.unlocker, answer);
-        }
+        let mut ticket = self.state.tickets.remove(index);
+        ticket.answer(|_| true, || answer.clone(), self.wakes);
     }
 
     fn release_failed(&mut self, index: usize, error: StoreError) {
@@ -311,18 +294,20 @@ impl Transition<'_> {
             StoreErrorKind::Disconnected => leaving.unanswered = true,
             // The caller gets the error. But the hold may still exist beside the foreign data until its lease ends, so
             // the release is sent again.
-            StoreErrorKind::Foreign
-                if self.now < leaving.over && self.queue.member().check().is_ok() =>
-            {
+            StoreErrorKind::Foreign => {
+                let is_over = self.now >= leaving.over || self.queue.member.check().is_err();
                 ticket.again = self.now.after(FOREIGN);
-                let unlocker = leaving.unlocker.take();
-                self.answer_unlocker(unlocker, Err(self.lock_error(error)));
+                let error = self.lock_error(error);
+                let ticket = &mut self.state.tickets[index];
+                ticket.answer(|_| true, || Err(error.clone()), self.wakes);
+                if is_over {
+                    self.state.tickets.remove(index);
+                }
             }
-            StoreErrorKind::Foreign => self.left(index, Err(self.lock_error(error))),
             _ => {
                 ticket.again = self.now.after(RETRY);
-                let name = self.queue.name().clone();
-                if let Some(others) = self.queue.member().failed_releases.pass(self.now) {
+                let name = self.queue.name.clone();
+                if let Some(others) = self.queue.member.failed_releases.pass(self.now) {
                     self.wakes.report(move || {
                         tracing::warn!(target: HOLD, %name, %error, others, "release failed, trying again");
                     });

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::client::Member;
 use super::ticket::{Ticket, TicketState};
 use super::waiter::Waiter;
 use crate::base::clock::Instant;
@@ -12,12 +13,9 @@ use crate::base::name::Name;
 use crate::base::sync::{Mutex, MutexGuard};
 use crate::base::wait::{DeferredWakes, Promise, lock};
 use crate::lease::Terms;
-use crate::member::ClientCore;
 use crate::observe::LockLabels;
 use crate::observer::Metric;
 use crate::store::{Answer, Op, Reply, Request, RequestId, Ticket as TicketId};
-
-pub(crate) type Member = ClientCore<LockQueue>;
 
 /// Keeps a client open: it ends when this value and the last guard are dropped.
 pub(crate) struct OpenClient(pub(crate) Arc<Member>);
@@ -29,8 +27,8 @@ impl Drop for OpenClient {
 }
 
 pub(crate) struct LockQueue {
-    name: Name,
-    member: Arc<Member>,
+    pub(crate) name: Name,
+    pub(crate) member: Arc<Member>,
     /// All holds of a client are renewed at multiples of this time, so that the renewals leave in one batch.
     beat: Duration,
     state: Mutex<State>,
@@ -59,20 +57,16 @@ pub(super) struct State {
 
 impl State {
     pub(super) fn is_idle(&self) -> bool {
-        self.tickets.is_empty() && self.has_no_demand()
+        self.is_over(Instant::START)
     }
 
-    fn has_no_demand(&self) -> bool {
-        self.waiters.is_empty() && self.queries.is_empty()
-    }
-
-    /// No holds and no waiters, and the leases of the pending releases have ended.
+    /// No holds and no waiters, and no pending releases but those whose leases had ended at `now`.
     pub(super) fn is_over(&self, now: Instant) -> bool {
         let over = |ticket: &Ticket| match &ticket.state {
-            TicketState::Leaving(leaving) => leaving.unlocker.is_none() && leaving.over <= now,
+            TicketState::Leaving(leaving) => ticket.pending.is_empty() && leaving.over <= now,
             _ => false,
         };
-        self.has_no_demand() && self.tickets.iter().all(over)
+        self.waiters.is_empty() && self.queries.is_empty() && self.tickets.iter().all(over)
     }
 
     pub(super) fn find(&self, id: TicketId) -> Option<usize> {
@@ -110,21 +104,13 @@ pub(super) struct Transition<'a> {
 }
 
 impl LockQueue {
-    pub(super) fn of(name: Name, member: Arc<Member>) -> Arc<Self> {
+    pub(super) fn new(name: Name, member: Arc<Member>) -> Arc<Self> {
         Arc::new(Self {
             name,
             beat: member.settings().lease() / 3,
             member,
             state: Mutex::default(),
         })
-    }
-
-    pub(crate) fn name(&self) -> &Name {
-        &self.name
-    }
-
-    pub(crate) fn member(&self) -> &Arc<Member> {
-        &self.member
     }
 
     pub(super) fn lease(&self) -> Duration {

@@ -5,6 +5,7 @@
 mod acquire;
 mod answer;
 mod attempt;
+mod client;
 mod due;
 mod enter;
 mod events;
@@ -30,8 +31,10 @@ mod watch;
 
 pub(crate) use self::watch::{Watch, warn_of_timeout};
 pub(crate) use acquire::Acquire;
+pub use client::Unfinished;
+pub(crate) use client::{Member, NAP};
 pub(crate) use hold::Hold;
 pub(crate) use holds::{Holds, Stay, held_by_hand};
-pub(crate) use lock_queue::{Answered, LockQueue, Member, OpenClient};
-pub(crate) use ticket::{Confirmed, Unlocked};
+pub(crate) use lock_queue::{Answered, LockQueue, OpenClient};
+pub(crate) use ticket::Confirmed;
 pub(crate) use waiter::{Patience, Requester, Want};

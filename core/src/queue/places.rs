@@ -157,7 +157,11 @@ impl Transition<'_> {
     }
 
     pub(super) fn take_waiter_of(&mut self, index: usize) -> Option<Arc<Waiter>> {
-        let own = self.waiter_of(&self.state.tickets[index])?;
+        let ticket = &self.state.tickets[index];
+        if let Some(attempt) = ticket.attempting() {
+            return Some(attempt.waiter.clone());
+        }
+        let own = self.waiter_of(ticket)?;
         self.state.waiters.remove(own)
     }
 

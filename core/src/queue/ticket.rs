@@ -7,12 +7,11 @@ use std::time::Duration;
 use super::hold::Hold;
 use super::send_log::SendLog;
 use super::waiter::Waiter;
-use super::warnings::Warned;
 use crate::base::clock::Instant;
 use crate::base::error::{LockError, StoreError};
 use crate::base::wait::{DeferredWakes, Promise};
 use crate::lease::Bound;
-use crate::store::{HolderRecord, Lease, Mode, Op, Share, Ticket as TicketId};
+use crate::store::{HolderRecord, Mode, Op, Share, Ticket as TicketId};
 
 #[derive(Debug)]
 pub(super) struct Ticket {
@@ -20,8 +19,21 @@ pub(super) struct Ticket {
     pub(super) lease: Duration,
     pub(super) again: Instant,
     pub(super) trouble: Option<StoreError>,
+    pub(super) pending: Vec<Pending>,
     pub(super) state: TicketState,
 }
+
+/// A call that waits for the store's answer to a renewal or a release.
+#[derive(Debug)]
+pub(super) struct Pending {
+    /// Of a renewal: the answer to this request or a later one confirms the hold.
+    pub(super) counter: u64,
+    pub(super) deadline: Instant,
+    pub(super) promise: Confirmed,
+}
+
+/// After a release: the number of units that are free, or `None` if the lock was lost before it.
+pub(crate) type Confirmed = Arc<Promise<Result<Option<u64>, LockError>>>;
 
 #[derive(Debug)]
 pub(super) enum TicketState {
@@ -64,13 +76,11 @@ pub(super) struct Held {
     /// The latest end of all leases that were asked for. No later request asks for an earlier end, because answers in
     /// flight and the next holder in this process rely on this one.
     pub(super) leased: Instant,
-    pub(super) warned: Warned,
     /// The number of local handoffs.
     pub(super) handed: u32,
     pub(super) owned: bool,
     /// The store reported that `force_unlock` took the lock away. The answer to the next renewal decides.
     pub(super) forced: bool,
-    pub(super) refreshers: Vec<Refresher>,
     /// The bounds of nested calls whose end a listener waits for.
     pub(super) bounds: Vec<Weak<Bound>>,
 }
@@ -85,7 +95,6 @@ pub(super) struct Leaving {
     /// When the store drops the ticket even if no release arrives.
     pub(super) over: Instant,
     pub(super) sent: Instant,
-    pub(super) unlocker: Option<Unlocker>,
 }
 
 pub(super) struct Granted {
@@ -101,19 +110,6 @@ pub(super) struct Granted {
     pub(super) signal: Option<Arc<str>>,
 }
 
-pub(crate) type Confirmed = Arc<Promise<Result<(), LockError>>>;
-/// The number of units that are free after the release; `None` if the lock was lost before it.
-pub(crate) type Unlocked = Arc<Promise<Result<Option<u64>, LockError>>>;
-pub(super) type Unlocker = (Instant, Unlocked);
-
-#[derive(Debug)]
-pub(super) struct Refresher {
-    /// The answer to this request or a later one confirms the hold.
-    pub(super) counter: u64,
-    pub(super) deadline: Instant,
-    pub(super) promise: Confirmed,
-}
-
 impl Ticket {
     pub(super) fn new(now: Instant, lease: Duration, state: TicketState) -> Self {
         Self {
@@ -121,17 +117,24 @@ impl Ticket {
             lease,
             again: Instant::NEVER,
             trouble: None,
+            pending: Vec::new(),
             state,
         }
     }
 
-    pub(super) fn granted(&self, lease: Lease, token: u64, signal: Option<Arc<str>>) -> Granted {
+    pub(super) fn granted(
+        &self,
+        counter: u64,
+        lease: Duration,
+        token: u64,
+        signal: Option<Arc<str>>,
+    ) -> Granted {
         Granted {
             token,
-            counter: lease.counter,
-            valid: self.log.validity(lease.counter, lease.hold),
+            counter,
+            valid: self.log.validity(counter, lease.min(self.lease)),
             provisional: false,
-            lease: lease.hold,
+            lease,
             signal,
         }
     }
@@ -248,6 +251,36 @@ impl Ticket {
         }
     }
 
+    pub(super) fn promise(&mut self, deadline: Instant) -> Confirmed {
+        let promise = Arc::new(Promise::new());
+        self.pending.push(Pending {
+            counter: u64::from(self.log.count()),
+            deadline,
+            promise: promise.clone(),
+        });
+        promise
+    }
+
+    pub(super) fn answer(
+        &mut self,
+        which: impl Fn(&Pending) -> bool,
+        answer: impl Fn() -> Result<Option<u64>, LockError>,
+        wakes: &mut DeferredWakes,
+    ) {
+        for pending in self.pending.extract_if(.., |pending| which(pending)) {
+            let _ = pending.promise.complete(answer(), wakes);
+        }
+    }
+
+    pub(super) fn fail_renewals(&mut self, wakes: &mut DeferredWakes) {
+        if let TicketState::Held(held) = &self.state
+            && !self.pending.is_empty()
+        {
+            let error = held.hold.lost_error();
+            self.answer(|_| true, || Err(error.clone()), wakes);
+        }
+    }
+
     pub(super) fn touch_waiting(&mut self, now: Instant, place: Duration) -> Op {
         let lease = self.log.lease(now, self.lease, place);
         Op::Touch { lease, units: 0 }
@@ -262,20 +295,5 @@ impl Held {
             .max(Duration::from_millis(1));
         self.leased = now.after(hold);
         hold
-    }
-
-    pub(super) fn answer_refreshers(
-        &mut self,
-        which: impl Fn(&Refresher) -> bool,
-        result: impl Fn(&Hold) -> Result<(), LockError>,
-        wakes: &mut DeferredWakes,
-    ) {
-        for refresher in self.refreshers.extract_if(.., |asked| which(asked)) {
-            let _ = refresher.promise.complete(result(&self.hold), wakes);
-        }
-    }
-
-    pub(super) fn fail_refreshers(&mut self, wakes: &mut DeferredWakes) {
-        self.answer_refreshers(|_| true, |hold| Err(hold.lost_error()), wakes);
     }
 }

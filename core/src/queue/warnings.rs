@@ -1,5 +1,5 @@
 //! Warnings about long waits and holds, and about waiters that block all workers of their holder's runtime, so that it
-//! can't release its lock. The engine checks whenever it runs a queue, so an uncontended call pays nothing.
+//! can't release its lock. The background thread checks whenever it runs a queue, so an uncontended call pays nothing.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,24 +13,13 @@ use crate::base::sync::atomic::{AtomicU32, Ordering};
 use crate::base::task::{Home, all_blocked};
 use crate::config::Deadlock;
 use crate::observe::{ACQUIRE, CallerPlace, HOLD};
-use crate::store::{SharedStr, meta};
+use crate::store::meta;
 
 const OWN: &str = "the same task took this lock by hand and may be waiting for itself";
 
-/// From the same place in the source: they share one warning.
-struct SlowWaiters {
-    meta: SharedStr,
-    count: usize,
-    waited: Duration,
-    /// Of the first of these waiters in the store's queue.
-    place: Option<u64>,
-    /// The first of them took the lock itself, by hand. Its guard may be with another task by now.
-    own: bool,
-}
-
 impl Transition<'_> {
     fn slow(&self) -> Option<Duration> {
-        self.queue.member().settings().slow
+        self.queue.member.settings().slow
     }
 
     /// The other waiters are checked whenever the queue runs.
@@ -41,8 +30,8 @@ impl Transition<'_> {
     }
 
     pub(super) fn slow_holder(&self, held: &Held) -> Option<Instant> {
-        let next = held.warned.next(self.slow()?);
-        Some(held.hold.since().after(next))
+        let next = held.hold.warned.next(self.slow()?);
+        Some(held.hold.since.after(next))
     }
 
     pub(super) fn warn_of_slow(&mut self) {
@@ -52,13 +41,13 @@ impl Transition<'_> {
         self.warn_of_waiters(slow);
         for held in self.state.tickets.iter().filter_map(Ticket::held) {
             let hold = &held.hold;
-            let long = hold.since().until(self.now);
-            if !held.warned.is_due(long, slow) {
+            let long = hold.since.until(self.now);
+            if !hold.warned.is_due(long, slow) {
                 continue;
             }
-            let name = self.queue.name().clone();
+            let name = self.queue.name.clone();
             let (meta, waiters) = (hold.want().meta.clone(), self.state.waiters.len());
-            let (token, left) = (hold.grant().token, hold.expires_in(self.now));
+            let (token, left) = (hold.grant.token, hold.expires_in(self.now));
             self.wakes.report(move || {
                 let holder = CallerPlace(&meta);
                 let expires_in = (left < Duration::MAX).then_some(left);
@@ -68,24 +57,18 @@ impl Transition<'_> {
     }
 
     fn warn_of_waiters(&mut self, slow: Duration) {
-        let mut found: Vec<SlowWaiters> = Vec::new();
-        let mut note = |waiter: &Waiter, place: Option<u64>| {
+        // Waiters from the same place in the source share one warning: the first of them, its place in the store's
+        // queue, and their number.
+        let mut found: Vec<(Arc<Waiter>, Option<u64>, u64)> = Vec::new();
+        let mut note = |waiter: &Arc<Waiter>, place: Option<u64>| {
             let waited = waiter.waited(self.now);
             // A wait for a signal may take any time, so it is never slow.
             if waiter.want.share.capacity == 0 || !waiter.warned.is_due(waited, slow) {
                 return;
             }
-            let meta = &waiter.want.meta;
-            let same = |other: &&mut SlowWaiters| meta::place(&other.meta) == meta::place(meta);
-            match found.iter_mut().find(same) {
-                Some(other) => other.count += 1,
-                None => found.push(SlowWaiters {
-                    meta: meta.clone(),
-                    count: 1,
-                    waited,
-                    place,
-                    own: self.has_taken(waiter),
-                }),
+            match found.iter_mut().find(|it| site(&it.0) == site(waiter)) {
+                Some((_, _, calls)) => *calls += 1,
+                None => found.push((waiter.clone(), place, 1)),
             }
         };
         // In order of arrival. Only a waiter that missed a grant may have waited longer than those before it.
@@ -114,16 +97,18 @@ impl Transition<'_> {
             .find_map(|(_, waiting)| waiting.holder.as_ref());
         let holder = holder.and_then(meta::read);
         let holder = holder.map_or_else(|| "unknown".to_owned(), |holder| holder.to_string());
-        for slow in found {
-            let (name, holder) = (self.queue.name().clone(), holder.clone());
+        for (waiter, place, calls) in found {
+            let (name, holder) = (self.queue.name.clone(), holder.clone());
+            let (meta, waited) = (waiter.want.meta.clone(), waiter.waited(self.now));
+            let hint = self.has_taken(&waiter).then_some(OWN);
             self.wakes.report(move || {
-                let (waited, place, calls) = (slow.waited, slow.place, slow.count);
-                let (site, hint) = (CallerPlace(&slow.meta), slow.own.then_some(OWN));
+                let site = CallerPlace(&meta);
                 tracing::warn!(target: ACQUIRE, %name, ?waited, place, %holder, %site, calls, hint, "a call has been waiting for a lock for a long time");
             });
         }
     }
 
+    /// Its guard may be with another task by now.
     fn has_taken(&self, waiter: &Waiter) -> bool {
         let task = waiter.want.by.task;
         let by_task = |hold: &Arc<Hold>| hold.taken() == task && hold.is_valid();
@@ -131,7 +116,7 @@ impl Transition<'_> {
     }
 
     pub(super) fn note_blocked(&mut self, waiter: &Waiter) {
-        let settings = self.queue.member().settings();
+        let settings = self.queue.member.settings();
         if waiter.want.by.blocks.is_some() && settings.deadlock != Deadlock::Off {
             let look = self.now.after(settings.deadlock_after);
             let first = self.state.look_at_workers.get_or_insert(look);
@@ -144,7 +129,7 @@ impl Transition<'_> {
         if look.is_none_or(|look| look > self.now) {
             return;
         }
-        let after = self.queue.member().settings().deadlock_after;
+        let after = self.queue.member.settings().deadlock_after;
         let mut next = None;
         let mut stuck = None;
         for waiter in &self.state.waiters {
@@ -166,15 +151,19 @@ impl Transition<'_> {
             return;
         };
         // Warns once for each hold.
-        let token = hold.grant().token;
+        let token = hold.grant.token;
         if std::mem::replace(&mut self.state.warned_of, token) != token {
-            let (name, meta) = (self.queue.name().clone(), waiter.want.meta.clone());
+            let (name, meta) = (self.queue.name.clone(), waiter.want.meta.clone());
             self.wakes.report(move || {
                 let (holder, site) = (CallerPlace(&hold.want().meta), CallerPlace(&meta));
                 tracing::warn!(target: ACQUIRE, %name, %holder, %site, workers, "a lock may never be released: all worker threads of its holder's runtime are blocked by calls that wait for locks; use the async methods in async code, or `spawn_blocking`");
             });
         }
     }
+}
+
+fn site(waiter: &Waiter) -> &str {
+    meta::place(&waiter.want.meta)
 }
 
 /// How often `Config::slow` was doubled for the next warning.

@@ -88,7 +88,7 @@ impl Watch {
     }
 
     pub(crate) fn granted(&mut self, holds: &[Arc<Hold>]) {
-        let grants = || holds.iter().map(|hold| hold.grant());
+        let grants = || holds.iter().map(|hold| &hold.grant);
         if !self.span.is_disabled() {
             self.span
                 .record("token", grants().map(|grant| grant.token).max());

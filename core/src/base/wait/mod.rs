@@ -39,12 +39,8 @@ pub async fn first<T>(one: impl Future<Output = T>, other: impl Future<Output = 
 #[derive(Default)]
 pub(crate) struct DeferredWakes {
     first: Option<Waker>,
-    rest: Option<Box<Rest>>,
-}
-
-#[derive(Default)]
-struct Rest {
-    wakers: Vec<Waker>,
+    more: Vec<Waker>,
+    /// After the wakes.
     forgotten: Vec<Waker>,
     reports: Vec<aside::Job>,
     metrics: Vec<aside::Job>,
@@ -55,39 +51,34 @@ impl DeferredWakes {
         for waker in wakers {
             match self.first {
                 None => self.first = Some(waker),
-                Some(_) => self.rest().wakers.push(waker),
+                Some(_) => self.more.push(waker),
             }
         }
     }
 
     /// Drops the waker when no mutex is held: it may be the last reference to a task, so its drop may run any code.
     pub(crate) fn forget(&mut self, waker: Option<Waker>) {
-        if let Some(waker) = waker {
-            self.rest().forgotten.push(waker);
-        }
+        self.forgotten.extend(waker);
     }
 
     pub(crate) fn report(&mut self, report: impl FnOnce() + Send + 'static) {
-        self.rest().reports.push(Box::new(report));
+        self.reports.push(Box::new(report));
     }
 
     pub(crate) fn observe(&mut self, report: impl FnOnce() + Send + 'static) {
-        self.rest().metrics.push(Box::new(report));
-    }
-
-    fn rest(&mut self) -> &mut Rest {
-        self.rest.get_or_insert_default()
+        self.metrics.push(Box::new(report));
     }
 
     #[cfg(repository)]
     #[cfg(test)]
     pub(crate) fn reports(&self) -> usize {
-        self.rest.as_ref().map_or(0, |rest| rest.reports.len())
+        self.reports.len()
     }
 
     #[inline]
     pub(crate) fn wake(self) {
-        if self.first.is_none() && self.rest.is_none() {
+        let later = self.forgotten.len() + self.reports.len() + self.metrics.len();
+        if self.first.is_none() && later == 0 {
             return std::mem::forget(self);
         }
         self.wake_some();
@@ -95,22 +86,18 @@ impl DeferredWakes {
 
     fn wake_some(mut self) {
         self.wake_all();
-        if let Some(rest) = self.rest.take() {
-            rest.forgotten.into_iter().for_each(aside::forget);
-            rest.reports.into_iter().for_each(aside::tell_boxed);
-            rest.metrics.into_iter().for_each(aside::observe);
-        }
+        self.forgotten.drain(..).for_each(aside::forget);
+        self.reports.drain(..).for_each(aside::tell_boxed);
+        self.metrics.drain(..).for_each(aside::observe);
     }
 
     fn wake_all(&mut self) {
         if let Some(waker) = self.first.take() {
             aside::wake(waker);
         }
-        if let Some(rest) = &mut self.rest {
-            rest.wakers.reverse();
-            while let Some(waker) = rest.wakers.pop() {
-                aside::wake(waker);
-            }
+        self.more.reverse();
+        while let Some(waker) = self.more.pop() {
+            aside::wake(waker);
         }
     }
 }

@@ -10,8 +10,8 @@ use crate::base::duration::{IntoDuration, argument};
 use crate::base::error::LockError;
 use crate::base::sync::atomic::{AtomicBool, Ordering};
 use crate::base::wait::{first, on_thread};
-use crate::member::Unfinished;
 use crate::observe::HOLD;
+use crate::queue::Unfinished;
 
 /// The result of [`Client::drain`]: how the client ended.
 ///

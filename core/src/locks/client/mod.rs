@@ -15,12 +15,12 @@ pub use global::{blocking_shutdown, client, setup, setup_async, shutdown};
 pub use health::{Health, LastError};
 pub use order::{assert_lock_order, lock_order};
 
+use crate::background;
 use crate::base::error::{LockError, SetupError};
 use crate::base::name::Name;
 use crate::base::wait::{block_on, on_thread};
 use crate::caller;
 use crate::config::{Config, Settings};
-use crate::engine;
 use crate::member::exit;
 use crate::observe;
 use crate::queue::{Member, OpenClient};
@@ -69,7 +69,9 @@ impl Client {
     }
 
     pub(crate) fn with(settings: Settings) -> Result<Self, SetupError> {
-        engine::start(settings)?.blocking_wait().map(Self::started)
+        background::start(settings)?
+            .blocking_wait()
+            .map(Self::started)
     }
 
     /// Does the same as [`connect`](Self::connect) without blocking the thread, for programs that are async from the
@@ -100,7 +102,7 @@ impl Client {
         SetupError: From<C::Error>,
     {
         let settings = config.try_into()?.validate()?;
-        engine::start(settings)?.wait().await.map(Self::started)
+        background::start(settings)?.wait().await.map(Self::started)
     }
 
     fn started(member: Arc<Member>) -> Self {

@@ -263,7 +263,7 @@ impl Condvar {
 }
 
 fn take_again(released: &Hold, blocking: bool) -> Result<Acquire, LockError> {
-    let member = released.local().member();
+    let member = &released.queue.member;
     let caller = Caller::current(blocking);
     let before = released.want();
     let mut want = Want {

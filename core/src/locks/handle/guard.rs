@@ -108,7 +108,7 @@ macro_rules! single_guard_methods {
             /// signed 64-bit column.
             #[must_use]
             pub fn fencing_token(&self) -> u64 {
-                self.holding.first().grant().token
+                self.holding.first().grant.token
             }
 
             /// How long the call waited for the lock.
@@ -120,7 +120,7 @@ macro_rules! single_guard_methods {
             /// The number of times that the call asked the store for the lock.
             #[must_use]
             pub fn attempts(&self) -> u32 {
-                self.holding.first().grant().attempts
+                self.holding.first().grant.attempts
             }
         }
 

@@ -11,7 +11,7 @@ use crate::base::error::LockError;
 use crate::base::task::TaskId;
 use crate::lease::{Bounds, Terms};
 use crate::observe::HOLD;
-use crate::queue::{Confirmed, Hold, Holds, Stay, Unlocked};
+use crate::queue::{Confirmed, Hold, Holds, Stay};
 
 #[derive(Debug)]
 pub(crate) struct Holding {
@@ -167,14 +167,13 @@ impl Holding {
     }
 
     /// Like [`leave`](Self::leave), for an unused holding.
-    pub(crate) fn give_back(mut self) -> Option<Unlocked> {
+    pub(crate) fn give_back(mut self) -> Option<Confirmed> {
         self.left = true;
-        let hold = self.first();
-        hold.unshare().then(|| hold.give_back_confirmed())
+        self.first().give_back(true)
     }
 
     /// Releases the only hold. Promises the store's answer if this was the last guard.
-    pub(crate) fn leave(mut self) -> Option<Unlocked> {
+    pub(crate) fn leave(mut self) -> Option<Confirmed> {
         self.left = true;
         leave(self.first())
     }
@@ -191,10 +190,7 @@ impl Drop for Holding {
         for hold in self.holds.all().iter().filter(|hold| hold.unshare()) {
             // A waker or a subscriber that panics must not keep the other locks.
             let released = catch_unwind(AssertUnwindSafe(|| {
-                match returns {
-                    true => hold.give_back(),
-                    false => hold.release(),
-                }
+                hold.release(returns);
                 if !self.unused {
                     tracing::debug!(target: HOLD, name = %hold.name(), held = ?hold.held(), "lock released");
                 }
@@ -207,6 +203,6 @@ impl Drop for Holding {
     }
 }
 
-fn leave(hold: &Arc<Hold>) -> Option<Unlocked> {
+fn leave(hold: &Arc<Hold>) -> Option<Confirmed> {
     hold.unshare().then(|| hold.unlock())
 }

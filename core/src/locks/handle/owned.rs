@@ -7,7 +7,7 @@ use super::Handle;
 use crate::base::error::{LockError, LossCause};
 use crate::base::name::escape;
 use crate::caller::Caller;
-use crate::queue::{Answered, Confirmed, Hold, Holds, Unlocked};
+use crate::queue::{Answered, Confirmed, Hold, Holds};
 use crate::store::{NameRecord, Op, Owner, SharedStr, meta};
 
 impl Handle {
@@ -71,15 +71,15 @@ impl Handle {
         confirmed.ok_or_else(|| hold.lost_error())
     }
 
-    pub(crate) fn unlock(&self) -> Result<Option<Unlocked>, LockError> {
+    pub(crate) fn unlock(&self) -> Result<Option<Confirmed>, LockError> {
         Ok(self.held_here()?.map(|holds| holds.first().unlock()))
     }
 }
 
 /// Converts the store's answer to [`Handle::confirm`]; `false` if the lock is lost.
-pub(crate) fn owned(confirmed: Result<(), LockError>) -> Result<bool, LockError> {
+pub(crate) fn owned(confirmed: Result<Option<u64>, LockError>) -> Result<bool, LockError> {
     match confirmed {
-        Ok(()) => Ok(true),
+        Ok(_) => Ok(true),
         Err(LockError::Lost { .. }) => Ok(false),
         Err(error) => Err(error),
     }

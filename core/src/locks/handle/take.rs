@@ -90,7 +90,7 @@ impl Handle {
 #[inline]
 pub(crate) fn log_obtained(hold: &Hold) {
     hold.begin();
-    tracing::debug!(target: ACQUIRE, name = %hold.name(), token = hold.grant().token, waited = ?hold.waited(), "lock obtained");
+    tracing::debug!(target: ACQUIRE, name = %hold.name(), token = hold.grant.token, waited = ?hold.waited(), "lock obtained");
 }
 
 /// The result of a call that does not wait: `None` if another caller or this one holds the lock.

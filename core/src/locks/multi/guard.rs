@@ -48,10 +48,10 @@ impl MultiGuard {
         let token = |name: &str| {
             let mut holds = self.holding.holds().all().iter();
             let hold = holds.find(|hold| hold.name().as_str() == name);
-            hold.map(|hold| hold.grant().token)
+            hold.map(|hold| hold.grant.token)
         };
         token(name).or_else(|| {
-            let settings = self.holding.first().local().member().settings();
+            let settings = self.holding.first().queue.member.settings();
             let complete = Name::verbatim(settings.namespace.as_deref(), name);
             token(complete.ok()?.as_str())
         })

@@ -15,7 +15,7 @@ use crate::caller::Caller;
 use crate::lease::Terms;
 use crate::locks::handle::{AcquireTarget, Holding, Options, Reentry, log_obtained};
 use crate::observe::LockLabels;
-use crate::queue::{Acquire, Hold, Patience, Unlocked};
+use crate::queue::{Acquire, Confirmed, Hold, Patience};
 use crate::queue::{Watch, warn_of_timeout};
 use crate::store::Share;
 
@@ -53,7 +53,7 @@ enum Slot {
 }
 
 impl Slot {
-    fn give_back(self) -> Option<Unlocked> {
+    fn give_back(self) -> Option<Confirmed> {
         match self {
             Self::Own(holding) => holding.give_back(),
             Self::Asked(acquire) => acquire.give_back(),
@@ -68,7 +68,7 @@ struct Call<'a> {
     targets: Vec<AcquireTarget<'a>>,
     slots: Vec<Slot>,
     /// Releases that the store may not have confirmed yet.
-    given_back: Vec<Unlocked>,
+    given_back: Vec<Confirmed>,
     options: &'a Options,
     terms: Terms,
     watch: Option<Box<Watch>>,
@@ -264,7 +264,7 @@ impl<'a> Call<'a> {
         }
         let acquire = self.enter(index, patience)?;
         let hold = acquire.await.map_err(|error| self.of_call(error))?;
-        let attempts = hold.grant().attempts;
+        let attempts = hold.grant.attempts;
         self.attempts = self.attempts.saturating_add(attempts);
         self.retried = self.retried.saturating_add(attempts);
         self.slots[index] = Slot::Own(Holding::unused(hold));

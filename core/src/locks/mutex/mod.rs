@@ -232,7 +232,7 @@ impl Mutex {
                 0 => Err(self.handle.not_held()?),
                 _ => Ok(()),
             },
-            None => self.handle.refresh(expire)?.wait().await,
+            None => self.handle.refresh(expire)?.wait().await.map(drop),
         }
     }
 

@@ -88,7 +88,7 @@ impl MutexGuard {
             return Err(hold.lost_error());
         }
         Ok(Ticket {
-            id: hold.grant().ticket,
+            id: hold.grant.ticket,
             name: hold.name().clone(),
         })
     }

@@ -32,7 +32,7 @@ impl Permit {
     /// The [signalled](super::Semaphore::signal) token, if the permit is a token.
     #[must_use]
     pub fn token(&self) -> Option<&str> {
-        self.holding.first().grant().signal.as_deref()
+        self.holding.first().grant.signal.as_deref()
     }
 
     /// Releases the permits, and waits for the store to confirm. Returns how many permits are free afterwards, tokens
@@ -69,7 +69,7 @@ async fn free_while_shared(hold: &Arc<Hold>) -> Result<u32, LockError> {
     if !hold.is_valid() {
         return Err(hold.lost_error());
     }
-    let member = hold.local().member();
+    let member = &hold.queue.member;
     let asked = member.with_queue(hold.name(), |local| local.query(&Op::Inspect))?;
     let record = asked.wait().await?.into_record();
     Ok(free(&record, hold.want().share.capacity))

@@ -42,9 +42,9 @@ pub(crate) struct WaitingHold {
 pub(super) struct Graph {
     /// Without parked holders, which end by themselves, and without the waiters that the store passed over.
     pub(super) locks: HashMap<Name, NameRecord>,
-    holds: HashMap<Ticket, WaitingHold>,
+    pub(super) holds: HashMap<Ticket, WaitingHold>,
     /// Waiting tickets whose members have answered that they still wait.
-    confirmed: HashSet<Ticket>,
+    pub(super) confirmed: HashSet<Ticket>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,24 +63,11 @@ pub(crate) struct Cycle {
 }
 
 impl Graph {
-    pub(super) fn waits_for(&self, name: &Name) -> Vec<Wait> {
-        let waits = self.holds.values().flat_map(|hold| &hold.waits);
-        waits.filter(|wait| wait.name == *name).cloned().collect()
-    }
-
     pub(super) fn add_name(&mut self, name: &Name, record: &NameRecord) {
         let mut lock = record.clone();
         lock.holders.retain(|holder| !holder.parked);
         lock.waiters.retain(|waiter| !waiter.passed_over);
         self.locks.insert(name.clone(), lock);
-    }
-
-    pub(super) fn add_hold(&mut self, hold: WaitingHold) {
-        self.holds.insert(hold.ticket, hold);
-    }
-
-    pub(super) fn add_waiter(&mut self, ticket: Ticket) {
-        self.confirmed.insert(ticket);
     }
 
     /// The holders of its name, and earlier waiters that ask for more units.
@@ -120,6 +107,10 @@ impl Graph {
         self
     }
 
+    fn waits_of(&self, ticket: Ticket) -> &[Wait] {
+        self.holds.get(&ticket).map_or(&[], |hold| &hold.waits)
+    }
+
     pub(super) fn cycle(&self, root: WaitId) -> Option<Cycle> {
         let blocked = self.blocked();
         let circle = self.circle(root, &blocked)?.into_iter();
@@ -128,9 +119,9 @@ impl Graph {
         // Of the whole deadlock: several cycles may go through one semaphore, and all clients must choose the same
         // wait.
         let members = self.entangled(root, &blocked);
-        let waits = members.iter().filter_map(|ticket| {
-            let stuck = self.stuck(*ticket, &blocked);
-            self.step(*ticket, stuck.min_by_key(|wait| wait.id)?)
+        let waits = members.into_iter().filter_map(|ticket| {
+            let waits = self.waits_of(ticket).iter();
+            self.step(ticket, waits.min_by_key(|wait| wait.id)?)
         });
         let youngest = |step: &Step| (step.wait.mode, step.hold.token, step.hold.ticket);
         let chosen = waits.max_by_key(youngest)?;
@@ -150,7 +141,7 @@ impl Graph {
         })
     }
 
-    /// A task with several branches may need only one, as in `select!`; if it needs all, the deadlock is found when the
+    /// The holds whose tasks wait, and none of whose waits can end. A task with several branches may need only one, as in `select!`; if it needs all, the deadlock is found when the
     /// others have ended.
     fn blocked(&self) -> HashSet<Ticket> {
         let waiting = self.holds.values().filter(|hold| !hold.waits.is_empty());
@@ -191,21 +182,12 @@ impl Graph {
         };
         let keeping = holders.into_iter().flatten().filter(keeps);
         let mut found: Vec<Ticket> = keeping.map(|place| place.ticket).collect();
-        self.sort(&mut found);
+        found.sort_by_key(|ticket| self.age(*ticket));
         found
     }
 
-    fn sort(&self, tickets: &mut [Ticket]) {
-        tickets.sort_by_key(|ticket| (self.holds[ticket].token, *ticket));
-    }
-
-    fn stuck<'a>(
-        &'a self,
-        ticket: Ticket,
-        blocked: &'a HashSet<Ticket>,
-    ) -> impl Iterator<Item = &'a Wait> {
-        let waits = self.holds[&ticket].waits.iter();
-        waits.filter(|wait| !self.ends(wait, blocked))
+    fn age(&self, ticket: Ticket) -> (u64, Ticket) {
+        (self.holds[&ticket].token, ticket)
     }
 
     /// The shortest cycle from `root` back to a hold of its task.
@@ -214,10 +196,12 @@ impl Graph {
         root: WaitId,
         blocked: &'a HashSet<Ticket>,
     ) -> Option<Vec<(Ticket, &'a Wait)>> {
-        let of_root = |ticket: Ticket| self.stuck(ticket, blocked).find(|wait| wait.id == root);
-        let mut own: Vec<Ticket> = blocked.iter().copied().collect();
-        self.sort(&mut own);
-        let first = own.into_iter().find_map(of_root)?;
+        let of_root = |ticket: Ticket| self.waits_of(ticket).iter().find(|wait| wait.id == root);
+        let own = blocked
+            .iter()
+            .copied()
+            .filter(|ticket| of_root(*ticket).is_some());
+        let first = of_root(own.min_by_key(|ticket| self.age(*ticket))?)?;
         let mut next = VecDeque::from(self.blockers(first, blocked));
         // The hold before each, and that hold's wait. `None`: it blocks the wait `root` itself.
         let mut came: HashMap<Ticket, Option<(Ticket, &Wait)>> =
@@ -229,7 +213,7 @@ impl Graph {
                 steps.reverse();
                 return Some(steps);
             }
-            for wait in self.stuck(ticket, blocked) {
+            for wait in self.waits_of(ticket) {
                 for blocker in self.blockers(wait, blocked) {
                     came.entry(blocker).or_insert_with(|| {
                         next.push_back(blocker);
@@ -243,24 +227,23 @@ impl Graph {
 
     /// The blocked holds that `root` waits for and that wait for its task, directly or through others.
     fn entangled(&self, root: WaitId, blocked: &HashSet<Ticket>) -> HashSet<Ticket> {
-        let mut after: HashMap<Ticket, Vec<Ticket>> = HashMap::new();
-        for ticket in blocked {
-            let waits = self.stuck(*ticket, blocked);
-            let to = waits.flat_map(|wait| self.blockers(wait, blocked));
-            after.insert(*ticket, to.collect());
-        }
-        let leads_to = |ticket: Ticket| {
-            let leading = after.iter().filter(|(_, to)| to.contains(&ticket));
-            leading.map(|(from, _)| *from).collect()
+        let after = |ticket: Ticket| -> Vec<Ticket> {
+            let waits = self.waits_of(ticket).iter();
+            waits
+                .flat_map(|wait| self.blockers(wait, blocked))
+                .collect()
         };
         // The other clients find no holds of this task for which no other task of the deadlock waits.
-        let is_own = |ticket: &Ticket| self.stuck(*ticket, blocked).any(|wait| wait.id == root);
+        let is_own = |ticket: &Ticket| self.waits_of(*ticket).iter().any(|wait| wait.id == root);
         let mut own: Vec<Ticket> = blocked.iter().copied().filter(is_own).collect();
-        let next = own.iter().flat_map(|own| &after[own]).copied().collect();
-        let on = reach(next, |ticket| after[&ticket].clone());
+        let on = reach(own.iter().flat_map(|own| after(*own)).collect(), after);
         own.retain(|own| on.contains(own));
-        let back = reach(own, leads_to);
-        on.intersection(&back).copied().collect()
+        let after: Vec<(Ticket, Vec<Ticket>)> =
+            on.iter().map(|ticket| (*ticket, after(*ticket))).collect();
+        reach(own, |to| {
+            let leading = after.iter().filter(|(_, next)| next.contains(&to));
+            leading.map(|(from, _)| *from).collect()
+        })
     }
 }
 

@@ -66,9 +66,9 @@ impl Search {
     pub(super) fn inspected(&mut self, name: &Name, record: &NameRecord) -> Vec<Todo> {
         if self.names.contains(name) && !self.graph.locks.contains_key(name) {
             self.graph.add_name(name, record);
-            for wait in self.graph.waits_for(name) {
-                self.ask(&wait);
-            }
+            let waits = self.graph.holds.values().flat_map(|hold| &hold.waits);
+            let here: Vec<Wait> = waits.filter(|wait| wait.name == *name).cloned().collect();
+            here.iter().for_each(|wait| self.ask(wait));
         }
         std::mem::take(&mut self.todos)
     }
@@ -79,7 +79,7 @@ impl Search {
         }
         for ticket in answer.waiting {
             if self.is_answer(ticket) {
-                self.graph.add_waiter(ticket);
+                self.graph.confirmed.insert(ticket);
             }
         }
         for hold in answer.holds {
@@ -97,7 +97,7 @@ impl Search {
     fn learn(&mut self, hold: WaitingHold) {
         let waits = hold.waits.clone();
         self.answered.insert(hold.ticket);
-        self.graph.add_hold(hold);
+        self.graph.holds.insert(hold.ticket, hold);
         for wait in waits {
             if self.graph.locks.contains_key(&wait.name) {
                 self.ask(&wait);

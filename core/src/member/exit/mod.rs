@@ -1,8 +1,8 @@
 //! The end of the process, by itself or by a signal. Only [`handler`] has `unsafe`.
 //!
-//! This file releases all locks when the process ends, or lets bodies end before that. The engines release them: the ending
-//! thread may have lost its thread-locals, or a signal may have interrupted it while it held a mutex. So it waits for
-//! them up to [`LIMIT`], allocates nothing, runs no user code, and never blocks on a mutex.
+//! This file releases all locks when the process ends, or lets bodies end before that. The background threads release
+//! them: the ending thread may have lost its thread-locals, or a signal may have interrupted it while it held a mutex.
+//! So it waits for them up to [`LIMIT`], allocates nothing, runs no user code, and never blocks on a mutex.
 
 mod handler;
 mod signals;
@@ -21,7 +21,7 @@ use crate::member::order::LockOrder;
 
 /// Of the end of the process.
 const LIMIT: Duration = Duration::from_millis(500);
-/// Even after [`LIMIT`]: after a suspend, the time may be over before the engines have run.
+/// Even after [`LIMIT`]: after a suspend, the time may be over before the background threads have run.
 const LEAST_PAUSES: u32 = 50;
 const FIRST_PAUSE: Duration = Duration::from_micros(50);
 const LAST_PAUSE: Duration = Duration::from_millis(5);
@@ -102,7 +102,7 @@ impl Watched {
         }
     }
 
-    /// At exit or after a signal, while the engines still run.
+    /// At exit or after a signal, while the background threads still run.
     fn flush(&self) {
         self.ending.store(true, Ordering::SeqCst);
         let mut pause = pauses();

@@ -1,15 +1,15 @@
 //! Unit tests of [`Hold`] and [`Holds`].
 
 use std::sync::atomic::AtomicUsize;
-use std::task::{Wake, Waker};
+use std::task::{Context, Wake, Waker};
 use std::thread;
 
 use super::*;
 use crate::base::clock::by_hand;
 use crate::base::error::LockKind;
 use crate::config::Config;
+use crate::lease::ListenerKey;
 use crate::lease::Terms;
-use crate::member::NameQueue;
 use crate::queue::{Holds, Member, Patience, Requester};
 use crate::store::memory::MemoryStore;
 use crate::store::{Share, Ticket};
@@ -197,7 +197,7 @@ fn the_store_keeps_it_for_the_longest_that_was_asked_for() {
 #[test]
 fn it_belongs_to_one_client() {
     let (one, two) = (held(), held());
-    assert_eq!(one.client_id(), one.local().member().id());
+    assert_eq!(one.client_id(), one.queue.member.id());
     assert_ne!(one.client_id(), two.client_id());
 }
 

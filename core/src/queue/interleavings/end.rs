@@ -1,5 +1,5 @@
-//! The member ends at any point: by a shutdown or a drain, because its engine died, or because its last handle was
-//! dropped.
+//! The member ends at any point: by a shutdown or a drain, because its background thread died, or because its last
+//! handle was dropped.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -119,7 +119,7 @@ fn whoever_waits_is_told_when_the_engine_dies() {
             match number {
                 0 => {
                     dying.member.abandon();
-                    // An engine that ends also calls `Store::close`.
+                    // A background thread that ends also calls `Store::close`.
                     dying.store.close();
                 }
                 1 => other.section(&shape.want(), &cluster.witness).unwrap(),

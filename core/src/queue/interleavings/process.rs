@@ -1,4 +1,4 @@
-//! Processes on one store and one clock; each is a member with its engine.
+//! Processes on one store and one clock; each is a member with its background thread.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +11,6 @@ use super::witness::Witness;
 use crate::base::clock::{Instant, by_hand};
 use crate::base::name::Name;
 use crate::config::Config;
-use crate::member::NameQueue;
 use crate::queue::Member;
 use crate::store::engine::Driver as _;
 use crate::store::memory::{Driver, MemoryStore};
@@ -64,7 +63,7 @@ impl Cluster {
         &self.processes[thread_rng().gen_range(0..self.processes.len())]
     }
 
-    /// Advances the clock, and wakes the engines.
+    /// Advances the clock, and wakes the background threads.
     pub(super) fn pass(&self, time: Duration) {
         by_hand::set(Instant::now().after(time));
         for process in &self.processes {
@@ -72,12 +71,13 @@ impl Cluster {
         }
     }
 
-    /// Called when all callers are served or have given up: checks that nothing is left, and ends the engines.
+    /// Called when all callers are served or have given up: checks that nothing is left, and ends the background
+    /// threads.
     pub(super) fn end(self) {
         for process in &self.processes {
             let done = process
                 .member
-                .with_queue(&process.name, |local| Some(local.is_done()));
+                .with_queue(&process.name, |local| Some(local.is_over(Instant::START)));
             assert!(
                 !matches!(done, Ok(false)),
                 "something stayed behind in the queue"
@@ -90,7 +90,7 @@ impl Cluster {
         self.ended();
     }
 
-    /// Waits for the engines to end, and checks that the stores are idle.
+    /// Waits for the background threads to end, and checks that the stores are idle.
     pub(super) fn ended(self) {
         for Process { store, engine, .. } in self.processes {
             engine.join().unwrap();

@@ -49,7 +49,7 @@ impl Witness {
     /// Records that a caller has `hold` and begins its section.
     pub(super) fn enters(&self, hold: &Arc<Hold>) {
         self.check_calm(hold);
-        let (grant, want) = (hold.grant(), hold.want());
+        let (grant, want) = (&hold.grant, hold.want());
         let (others, grown) = {
             let mut seen = self.seen.lock().unwrap();
             let others = seen.inside.clone();
@@ -83,13 +83,13 @@ impl Witness {
 
     /// Checks that local handoffs keep to their budget.
     fn check_budget(&self, seen: &mut Seen, hold: &Hold) {
-        let (fencing, number) = (hold.grant().token / 1024, hold.grant().token % 1024);
+        let (fencing, number) = (hold.grant.token / 1024, hold.grant.token % 1024);
         let (times, time) = self.handoff;
         assert!(number <= u64::from(times), "handed on too often");
         match seen.granted {
-            _ if number == 0 => seen.granted = Some((fencing, hold.since())),
+            _ if number == 0 => seen.granted = Some((fencing, hold.since)),
             Some((same, since)) if same == fencing => {
-                assert!(hold.since() < since.after(time), "handed on too late");
+                assert!(hold.since < since.after(time), "handed on too late");
             }
             _ => {}
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::base::clock::Instant;
 use crate::base::sync::Mutex;
 use crate::base::wait::lock;
-use crate::queue::{Acquire, Confirmed, Unlocked};
+use crate::queue::{Acquire, Confirmed};
 use crate::queue::{Hold, Member};
 use crate::store::{Answer, MemberId, Message, Request, Store};
 
@@ -43,7 +43,7 @@ pub(super) struct Node {
     /// The holds that were released.
     pub(super) old: Vec<Arc<Hold>>,
     /// The callers that wait for the answer to a release. With each: whether it held the lock.
-    pub(super) unlocks: Vec<(Unlocked, bool)>,
+    pub(super) unlocks: Vec<(Confirmed, bool)>,
     /// The callers that wait for the answer to a renewal.
     pub(super) renewals: Vec<Confirmed>,
 }

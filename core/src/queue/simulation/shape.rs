@@ -80,13 +80,13 @@ impl World {
 
     /// Records that `hold`, which is released now, has used its signal, if it has one.
     pub(super) fn consume(&mut self, hold: &Hold) {
-        self.signals.consumed.extend(hold.grant().signal.clone());
+        self.signals.consumed.extend(hold.grant.signal.clone());
     }
 
     /// If `hold` is a writer, it becomes a reader.
     pub(super) fn downgrade(&mut self, index: usize, hold: &Arc<Hold>) {
         if matches!(self.shape, Shape::ReadersWriter(all) if hold.units() == all) {
-            self.note(format!("{index} downgrades {}", hold.grant().token));
+            self.note(format!("{index} downgrades {}", hold.grant.token));
             let renewal = hold.downgrade(1);
             self.nodes[index].renewals.extend(renewal);
         }
@@ -99,7 +99,7 @@ impl World {
         let mut signals = HashSet::new();
         let held = valid
             .iter()
-            .filter_map(|(_, hold)| hold.grant().signal.clone());
+            .filter_map(|(_, hold)| hold.grant.signal.clone());
         for signal in held {
             assert!(signals.insert(signal), "a signal in two hands: {valid:?}");
         }

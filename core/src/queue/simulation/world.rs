@@ -155,7 +155,7 @@ impl World {
             match acquire.as_mut().poll(&mut cx) {
                 Poll::Pending => self.nodes[index].waiting.push((before, acquire)),
                 Poll::Ready(Ok(hold)) => {
-                    let token = hold.grant().token;
+                    let token = hold.grant.token;
                     self.note(format!("{index} obtains {token}"));
                     if hold.is_valid() {
                         self.obtained(&hold, before);
@@ -183,7 +183,7 @@ impl World {
     /// Records that a caller certainly has `hold`. `before` is the greatest token at the time when the caller asked for
     /// the lock.
     fn obtained(&mut self, hold: &Hold, before: u64) {
-        let token = hold.grant().token;
+        let token = hold.grant.token;
         let handed = token % 1024;
         assert!(handed <= u64::from(self.handoff.0), "handed on too often");
         // If several callers get the lock at the same time, a later grant may be noticed first.
@@ -240,7 +240,7 @@ impl World {
                     let expire = Duration::from_millis(self.dice.roll(8000) as u64 + 10);
                     self.note(format!(
                         "{index} refreshes {} for {expire:?}",
-                        hold.grant().token
+                        hold.grant.token
                     ));
                     hold.refresh(expire)
                 };
@@ -249,7 +249,7 @@ impl World {
             57 if !self.nodes[index].old.is_empty() => {
                 // Another caller may have the ticket of this hold by now.
                 let old = self.nodes[index].old.swap_remove(0);
-                old.release();
+                old.release(false);
                 assert!(old.renew().is_none());
             }
             50..=51 if !self.nodes[index].holds.is_empty() => {
@@ -289,7 +289,7 @@ impl World {
 
     /// Releases the hold, or unlocks it and waits for the store's answer.
     fn release(&mut self, index: usize, hold: &Arc<Hold>) {
-        self.note(format!("{index} releases {}", hold.grant().token));
+        self.note(format!("{index} releases {}", hold.grant.token));
         let held = hold.is_valid();
         if held {
             // Durations are sent in whole milliseconds.
@@ -298,14 +298,14 @@ impl World {
         }
         self.nodes[index].old.push(hold.clone());
         if held && self.dice.chance(20) {
-            hold.give_back();
+            hold.release(true);
             return;
         }
         if held {
             self.consume(hold);
         }
         if self.dice.chance(50) {
-            hold.release();
+            hold.release(false);
         } else {
             let unlocked = hold.unlock();
             self.nodes[index].unlocks.push((unlocked, held));

@@ -35,21 +35,21 @@ fn the_next_waiter_gets_the_ticket_without_a_word_to_the_store() {
     let mut second = rig.enter(&Rig::want());
     rig.answer(rig.next(), queued());
     let mut third = rig.enter(&Rig::want());
-    first.release();
+    first.release(false);
     let second = poll(&mut second).expect("handed on").unwrap();
     assert!(poll(&mut third).is_none(), "one after another");
-    assert_eq!(second.grant().token, TOKEN * 1024 + 1);
-    assert_eq!(second.grant().ticket, first.grant().ticket);
+    assert_eq!(second.grant.token, TOKEN * 1024 + 1);
+    assert_eq!(second.grant.ticket, first.grant.ticket);
     assert!(second.is_valid() && !first.is_valid());
     assert!(rig.is_silent());
     // A second release by the former holder does not end the new holder's hold.
-    first.release();
+    first.release(false);
     assert!(second.is_valid());
-    second.release();
+    second.release(false);
     let third = poll(&mut third).expect("handed on").unwrap();
     assert!(rig.is_silent());
     // No waiter is left, so the spare ticket is released too. Otherwise the store would grant it.
-    third.release();
+    third.release(false);
     assert!(rig.released() && rig.released());
     assert!(rig.is_silent());
 }
@@ -64,7 +64,7 @@ fn nothing_is_handed_on_between_those_of_an_owner_that_the_store_knows_and_other
         let rig = Rig::new();
         let first = rig.take(from);
         let mut second = rig.enter(to);
-        first.release();
+        first.release(false);
         assert!(poll(&mut second).is_none());
     }
 }
@@ -79,7 +79,7 @@ fn nothing_is_handed_on_between_a_mutex_and_a_semaphore_of_the_same_name() {
         let first = rig.take(from);
         let mut second = rig.enter(to);
         rig.next();
-        first.release();
+        first.release(false);
         assert!(poll(&mut second).is_none(), "the store must refuse it");
         assert!(rig.released());
     }
@@ -91,7 +91,7 @@ fn a_ticket_that_waits_keeps_its_place_between_two_waiters() {
     let first = rig.take(&Rig::want());
     let mut second = rig.enter(&Rig::want());
     rig.answer(rig.next(), queued());
-    first.release();
+    first.release(false);
     let _second = poll(&mut second).expect("handed on").unwrap();
     assert!(rig.is_silent(), "the ticket waits on");
     let _third = rig.enter(&Rig::want());
@@ -107,7 +107,7 @@ fn the_budget_has_a_number() {
         if round == 0 {
             rig.answer(rig.next(), queued());
         }
-        hold.release();
+        hold.release(false);
         match poll(&mut next) {
             Some(handed) => hold = handed.unwrap(),
             None => {
@@ -127,11 +127,11 @@ fn the_budget_has_an_end() {
     let mut second = rig.enter(&Rig::want());
     rig.answer(rig.next(), queued());
     rig.pass(4 * MILLI);
-    first.release();
+    first.release(false);
     let second = poll(&mut second).expect("handed on").unwrap();
     let mut third = rig.enter(&Rig::want());
     rig.pass(MILLI);
-    second.release();
+    second.release(false);
     assert!(poll(&mut third).is_none(), "others have their turn");
     assert!(rig.released());
 }
@@ -149,7 +149,7 @@ fn each_holder_has_an_expire_of_its_own() {
     let first = rig.take(&brief);
     let mut second = rig.enter(&Rig::want());
     rig.answer(rig.next(), queued());
-    first.release();
+    first.release(false);
     let second = poll(&mut second).expect("handed on").unwrap();
     // The first holder asked for a lease as short as its `expire`, so the second holder must renew it.
     rig.pass(20 * MILLI);
@@ -178,7 +178,7 @@ fn what_must_be_said_to_the_store_is_said() {
     let parked = rig.take(&keep);
     let mut next = rig.enter(&Rig::want());
     rig.answer(rig.next(), queued());
-    parked.release();
+    parked.release(false);
     assert!(poll(&mut next).is_none());
     assert!(rig.released());
     drop(next);
@@ -195,7 +195,7 @@ fn what_must_be_said_to_the_store_is_said() {
     let read = rig.take(&reader);
     let mut write = rig.enter(&writer);
     rig.answer(rig.next(), queued());
-    read.release();
+    read.release(false);
     assert!(poll(&mut write).is_none());
     assert!(rig.released());
     drop(write);
@@ -210,7 +210,7 @@ fn an_unlock_hands_on_and_says_at_once_that_the_lock_was_held() {
     rig.answer(rig.next(), queued());
     let unlocked = first.unlock();
     let second = poll(&mut second).expect("handed on").unwrap();
-    assert_eq!(second.grant().token, TOKEN * 1024 + 1);
+    assert_eq!(second.grant.token, TOKEN * 1024 + 1);
     assert_eq!(unlocked.blocking_wait().unwrap(), Some(0));
     assert!(rig.is_silent());
     // A second unlock of the same hold reports that the hold is over.
@@ -307,7 +307,7 @@ fn a_refresh_for_less_leaves_what_is_handed_on_its_lease() {
     };
     rig.answer(renewal, granted());
     assert!(confirmed.is_some_and(|confirmed| confirmed.blocking_wait().is_ok()));
-    first.release();
+    first.release(false);
     let second = poll(&mut second).expect("handed on").unwrap();
     rig.pass(kept);
     while let Some(renewal) = rig.renewal() {
@@ -330,7 +330,7 @@ fn what_was_adopted_may_have_an_owner_and_goes_back() {
     let adopted = poll(&mut adopted).expect("adopted").unwrap();
     let mut next = rig.enter(&Rig::want());
     rig.answer(rig.next(), queued());
-    adopted.release();
+    adopted.release(false);
     assert!(poll(&mut next).is_none(), "others of that owner could join");
     assert!(rig.released());
 }
@@ -346,7 +346,7 @@ fn beside_signals_that_are_held_no_token_is_made_up() {
         let first = rig.take(&want);
         let mut second = rig.enter(&want);
         rig.answer(rig.next(), queued());
-        first.release();
+        first.release(false);
         assert!(poll(&mut second).is_none(), "{want:?}");
         assert!(rig.released());
     }
@@ -367,7 +367,7 @@ fn what_is_almost_over_is_not_handed_on() {
         let mut second = rig.enter(&Rig::want());
         rig.answer(rig.next(), queued());
         by_hand::set(rig.now.after(rig.now.until(first.valid()) - left));
-        first.release();
+        first.release(false);
         assert_eq!(poll(&mut second).is_some(), left > 50 * MILLI);
     }
 }
@@ -381,8 +381,8 @@ fn the_ticket_that_nobody_wants_leaves_before_the_one_that_holds() {
     rig.answer(asked, queued());
     drop(gives_up);
     assert!(rig.is_silent(), "it keeps the place of this process");
-    hold.release();
-    for ticket in [waiting, hold.grant().ticket] {
+    hold.release(false);
+    for ticket in [waiting, hold.grant.ticket] {
         let release = rig.next();
         assert!(
             matches!(release.op, Op::Release { ticket: it, .. } if it == ticket),

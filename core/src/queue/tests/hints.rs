@@ -172,7 +172,7 @@ fn who_comes_near_asks_sooner() {
 fn a_holder_asks_at_once_whether_it_was_lost_or_refreshed() {
     let rig = Rig::new();
     let hold = rig.take(&Rig::want());
-    let ticket = hold.grant().ticket;
+    let ticket = hold.grant.ticket;
     rig.member.told(&rig.name, Message::Lost { ticket });
     is_touched(&rig, ticket);
     assert_eq!(hold.expires(), Instant::NEVER);

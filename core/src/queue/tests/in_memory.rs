@@ -53,7 +53,7 @@ impl Free {
 
     pub(super) fn release(&self, hold: &Arc<Hold>) {
         assert!(hold.unshare());
-        hold.release();
+        hold.release(false);
     }
 
     pub(super) fn pass(&mut self, time: Duration) {
@@ -79,8 +79,8 @@ fn what_is_free_is_taken_and_left_with_growing_tokens() {
     for _ in 0..5 {
         let hold = free.take(&Rig::want());
         assert_eq!(free.inspect().holders.len(), 1);
-        assert!(hold.is_valid() && hold.grant().token > last);
-        last = hold.grant().token;
+        assert!(hold.is_valid() && hold.grant.token > last);
+        last = hold.grant.token;
         free.release(&hold);
         assert!(hold.is_released());
         assert!(free.inspect().holders.is_empty());
@@ -115,7 +115,7 @@ fn at_least_keeps_it_in_the_store() {
 fn what_was_lost_is_not_released_as_if_it_were_held() {
     let mut free = Free::new();
     let hold = free.take(&Rig::want());
-    // The engine was suspended meanwhile.
+    // The background thread was suspended meanwhile.
     free.pass(60 * SECOND);
     free.release(&hold);
     assert!(hold.is_lost() && !hold.is_released());
@@ -229,13 +229,13 @@ fn a_client_that_is_shut_down_grants_nothing() {
 fn a_name_that_was_retired_is_looked_up_again() {
     let mut free = Free::new();
     let before = free.take(&Rig::want());
-    let local = before.local().clone();
+    let local = before.queue.clone();
     free.release(&before);
     free.pass(10 * SECOND);
     free.member.tick();
     assert!(local.enter(&Rig::want()).is_none(), "retired");
     let after = free.take(&Rig::want());
-    assert!(!Arc::ptr_eq(after.local(), &local));
+    assert!(!Arc::ptr_eq(&after.queue, &local));
     free.release(&after);
 }
 
@@ -244,11 +244,11 @@ fn who_takes_over_gets_a_greater_token() {
     let free = Free::new();
     let hold = free.take(&Rig::want());
     assert!(hold.export());
-    let old = hold.grant().ticket;
+    let old = hold.grant.ticket;
     let adopt = |local: &Arc<LockQueue>| local.adopt(old, Rig::want());
     let mut adopted = Box::pin(free.member.with_queue(&free.name, adopt).unwrap());
     let taken = poll(&mut adopted).expect("answered").unwrap();
-    assert!(taken.grant().token > hold.grant().token);
+    assert!(taken.grant.token > hold.grant.token);
     free.release(&taken);
 }
 
@@ -264,11 +264,11 @@ fn fencing_tokens_grow_when_a_name_is_retired_and_used_again() {
         free.release(&hold);
         hold
     });
-    let last = holds[99].grant().token;
+    let last = holds[99].grant.token;
     free.pass(SECOND / 1_000_000);
     free.member.tick();
     let next = free.take(&Rig::want());
-    assert!(!Arc::ptr_eq(next.local(), holds[99].local()), "retired");
-    assert!(next.grant().token > last);
+    assert!(!Arc::ptr_eq(&next.queue, &holds[99].queue), "retired");
+    assert!(next.grant.token > last);
     free.release(&next);
 }

@@ -41,9 +41,9 @@ fn who_asked_twice_leaves_a_tombstone_and_nobody_else() {
         rig.answer(again, granted());
     }
     let late = poll(&mut second).expect("granted").unwrap();
-    late.release();
+    late.release(false);
     leaves(&rig, ticket, true);
-    early.release();
+    early.release(false);
     leaves(&rig, before, false);
 }
 
@@ -55,7 +55,7 @@ fn who_was_granted_by_message_before_the_break_does_too() {
     rig.member.told(&rig.name, grant(ticket, counter, SECOND));
     let hold = poll(&mut waits).expect("granted").unwrap();
     rig.lose(asked);
-    hold.release();
+    hold.release(false);
     leaves(&rig, ticket, true);
 }
 

@@ -31,8 +31,8 @@ use crate::base::name::Name;
 use crate::base::sync::Mutex;
 use crate::base::wait::lock;
 use crate::config::Config;
-use crate::lease::{ListenerKey, Terms};
-use crate::queue::{Hold, Member};
+use crate::lease::Terms;
+use crate::queue::{Hold, Holds, Member};
 use crate::store::{
     Answer, Events, Lease, Message, Node, NodeChange, Op, Reply, Request, Share, Store, Ticket,
 };
@@ -194,7 +194,7 @@ impl Rig {
         self.member.tick();
     }
 
-    /// Like [`pass`](Self::pass), but the engine checks its timers all the time.
+    /// Like [`pass`](Self::pass), but the background thread checks its timers all the time.
     fn run(&mut self, time: Duration) {
         let ends = self.now.after(time);
         while self.now < ends {
@@ -247,7 +247,7 @@ fn a_long_block_leaves_no_timers_behind() {
     };
     for _ in 0..50 {
         let hold = rig.take(&want);
-        hold.release();
+        hold.release(false);
         rig.answer(rig.next(), Reply::Released { free: 1 });
     }
     let waiting = rig.enter(&want);
@@ -311,10 +311,7 @@ fn a_nested_expire_that_is_shorter_is_noticed_in_time() {
         at_least: Duration::ZERO,
     });
     let mut cx = Context::from_waker(Waker::noop());
-    assert!(
-        hold.poll_until(&mut cx, ListenerKey::Pinned(0), Hold::is_lost)
-            .is_pending()
-    );
+    assert!(Holds::from(hold.clone()).poll_lost(&mut cx).is_pending());
     let told = rig.member.timers.next().unwrap();
     assert!(
         told <= rig.now.after(SECOND),
@@ -373,7 +370,7 @@ fn unlock_tells_the_truth_when_the_answer_was_lost() {
 fn unlock_of_what_was_lost_is_false_whatever_the_store_has_left() {
     let rig = Rig::new();
     let hold = rig.take(&Rig::want());
-    // The local deadline is earlier than the store's, and the engine has not noticed it yet.
+    // The local deadline is earlier than the store's, and the background thread has not noticed it yet.
     by_hand::set(rig.now.after(10 * SECOND - SECOND / 20));
     assert!(hold.is_lost());
     let unlocked = hold.unlock();
@@ -428,7 +425,7 @@ impl Wake for Task {
 
 impl Drop for Task {
     fn drop(&mut self) {
-        self.0.release();
+        self.0.release(false);
     }
 }
 
@@ -455,7 +452,7 @@ fn a_client_that_is_gone_does_not_wait_for_a_server_that_is() {
     let hold = rig.take(&Rig::want());
     rig.member.orphan();
     rig.changed(NodeChange::Disconnected(StoreError::disconnected("cut")));
-    hold.release();
+    hold.release(false);
     rig.lose(rig.next());
     rig.pass(SECOND);
     assert!(!rig.member.is_closed(), "the release may still be of use");

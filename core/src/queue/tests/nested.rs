@@ -196,7 +196,7 @@ fn a_deadlock_with_another_member_fails_the_younger() {
             rig.member.told(&name, message);
         }
         let inspect = only(searching(&rig));
-        let reply = state(record(hold.grant().ticket, mine), record(behind, other));
+        let reply = state(record(hold.grant.ticket, mine), record(behind, other));
         assert!(inspect.name == *hold.name(), "{inspect:?}");
         rig.answer(inspect, reply);
     }
@@ -233,7 +233,7 @@ fn a_deadlock_with_another_member_fails_the_younger() {
 fn asked_about(rig: &Rig, hold: &Arc<Hold>, round: u64) -> Answer {
     let ask = Probe::Ask {
         round,
-        tickets: vec![hold.grant().ticket],
+        tickets: vec![hold.grant.ticket],
     };
     let message = Message::Probe {
         from: MemberId::random(),
@@ -251,11 +251,7 @@ fn one_waiter_after_another_has_its_own_wait() {
     let rig = rig(Deadlock::Report);
     let hold = outer(&rig);
     let free = asked_about(&rig, &hold, 1);
-    assert_eq!(
-        free.free,
-        [hold.grant().ticket],
-        "its task waits for nothing"
-    );
+    assert_eq!(free.free, [hold.grant.ticket], "its task waits for nothing");
     let first = rig.enter(&within(&hold));
     let (asked, ticket, counter) = rig.asked();
     rig.answer(asked, queued());
@@ -295,7 +291,7 @@ fn a_question_that_comes_twice_is_answered_once() {
     let rig = rig(Deadlock::Report);
     let hold = outer(&rig);
     let from = MemberId::random();
-    let tickets = vec![hold.grant().ticket];
+    let tickets = vec![hold.grant.ticket];
     for (round, answers) in [(1, 1), (1, 0), (2, 1)] {
         let tickets = tickets.clone();
         let text = Probe::Ask { round, tickets }.text().into();

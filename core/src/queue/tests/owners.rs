@@ -29,12 +29,12 @@ fn the_same_owner_enters_what_it_holds_and_another_one_waits() {
     for other in [owned("b"), Rig::want()] {
         assert!(poll(&mut rig.enter(&other)).is_none());
     }
-    let local = hold.local();
+    let local = hold.queue.clone();
     assert!(local.held_by(&owner("a")).is_some());
     assert!(local.held_by(&owner("b")).is_none());
     // A hold that is over belongs to no owner.
     assert!(!hold.unshare() && hold.unshare());
-    hold.release();
+    hold.release(false);
     assert!(local.held_by(&owner("a")).is_none());
 }
 
@@ -82,7 +82,7 @@ fn a_grant_serves_all_that_wait_for_their_owner() {
     drop(left);
     // The lock is held until the last of the three callers releases it.
     assert!(!holds[0].unshare() && !holds[0].unshare() && holds[0].unshare());
-    holds[0].release();
+    holds[0].release(false);
     let next = poll(&mut other).expect("its turn has come").unwrap();
     assert!(!Arc::ptr_eq(&next, &holds[0]));
 }
@@ -119,7 +119,7 @@ fn who_still_waits_for_an_answer_when_the_engine_ends_is_told() {
     rig.member.abandon();
     assert!(matches!(unlocked.blocking_wait(), Err(LockError::ShutDown)));
     assert!(matches!(poll(&mut waits), Some(Err(LockError::ShutDown))));
-    assert!(hold.local().enter(&Rig::want()).is_none(), "out of use");
+    assert!(hold.queue.enter(&Rig::want()).is_none(), "out of use");
 }
 
 #[test]

@@ -137,10 +137,10 @@ fn each_gets_what_its_own_ticket_was_granted_in_whatever_order() {
     );
     assert!(poll(&mut early).is_none());
     let hold = poll(&mut late).expect("granted").unwrap();
-    assert_eq!(hold.grant().token, token * 1024);
+    assert_eq!(hold.grant.token, token * 1024);
     rig.member.told(&rig.name, grant(first, 1, SECOND));
     let hold = poll(&mut early).expect("granted").unwrap();
-    assert_eq!(hold.grant().token, TOKEN * 1024);
+    assert_eq!(hold.grant.token, TOKEN * 1024);
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Requests that end a hold or a part of it: releases, also those that meet foreign data, handoffs, and downgrades.
 
 use super::{Rig, SECOND, granted};
+use crate::base::clock::Instant;
 use crate::base::clock::by_hand;
 use crate::base::error::{LockError, StoreErrorKind};
-use crate::member::NameQueue;
 use crate::queue::Want;
 use crate::store::{Op, Reply, Share};
 
@@ -32,7 +32,7 @@ fn a_release_beside_a_foreign_key_is_tried_until_its_lease_has_ended() {
 
     // If the foreign key stays, the attempts stop when the lease is over.
     let hold = rig.take(&Rig::want());
-    hold.release();
+    hold.release(false);
     for _ in 0..10 {
         rig.fail(rig.next(), StoreErrorKind::Foreign);
         rig.pass(SECOND);
@@ -46,10 +46,10 @@ fn a_release_beside_a_foreign_key_is_tried_until_its_lease_has_ended() {
 fn a_shutdown_does_not_wait_for_a_foreign_key_to_go() {
     let rig = Rig::new();
     let hold = rig.take(&Rig::want());
-    hold.release();
+    hold.release(false);
     rig.member.start_closing();
     rig.fail(rig.next(), StoreErrorKind::Foreign);
-    assert!(hold.local().is_done());
+    assert!(hold.queue.is_over(Instant::START));
 }
 
 #[test]
@@ -78,8 +78,8 @@ fn the_store_is_told_what_is_given_back() {
     assert!(matches!(touch.op, Op::Touch { units: 2, .. }), "{touch:?}");
     rig.answer(touch, granted());
     told.blocking_wait().unwrap();
-    hold.release();
+    hold.release(false);
     rig.answer(rig.next(), Reply::Released { free: 5 });
     assert!(hold.downgrade(1).is_none());
-    assert!(hold.local().is_done());
+    assert!(hold.queue.is_over(Instant::START));
 }

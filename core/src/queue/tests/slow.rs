@@ -57,7 +57,7 @@ impl Subscriber for Told {
     fn exit(&self, _: &span::Id) {}
 }
 
-/// Runs the engine once a second, for these seconds after the start.
+/// Runs the background thread once a second, for these seconds after the start.
 fn pass(free: &Free, seconds: std::ops::RangeInclusive<u64>) {
     for second in seconds {
         by_hand::set(free.now.after(Duration::from_secs(second)));

@@ -40,7 +40,7 @@ pub(super) fn is_known(waker: &Waker) -> bool {
     is_one_of(waker, usize::MAX)
 }
 
-/// Always `false` before there is an engine.
+/// Always `false` before there is a background thread.
 #[inline]
 pub(in crate::base::wait) fn is_of_tokio(waker: &Waker) -> bool {
     is_one_of(waker, OF_TOKIO)

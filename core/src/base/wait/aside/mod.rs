@@ -1,4 +1,4 @@
-//! Runs code of users that an engine's thread must not run, because it may block or panic: wakers, events for
+//! Runs code of users that a background thread must not run, because it may block or panic: wakers, events for
 //! subscribers, and metrics for observers. Most wakers are [`known`] not to block, and are called directly.
 
 mod known;
@@ -25,14 +25,14 @@ struct Aside {
 
 thread_local! {
     /// Every transition reads it, and a value without a destructor is read faster.
-    static IS_ENGINE: Cell<bool> = const { Cell::new(false) };
+    static IS_BACKGROUND: Cell<bool> = const { Cell::new(false) };
     static ASIDE: RefCell<Option<Aside>> = const { RefCell::new(None) };
 }
 
 #[must_use]
 pub(crate) struct Entered(std::marker::PhantomData<*const ()>);
 
-/// `runtime` is the runtime of this engine's thread, and does not run yet.
+/// `runtime` is the runtime of this background thread, and does not run yet.
 pub(crate) fn enter(runtime: &Runtime) -> Entered {
     known::learn(runtime);
     ASIDE.set(Some(Aside {
@@ -40,13 +40,13 @@ pub(crate) fn enter(runtime: &Runtime) -> Entered {
         events: Lane::new("auto-mutex-tells", EVENTS),
         metrics: Lane::new("auto-mutex-metrics", usize::MAX),
     }));
-    IS_ENGINE.set(true);
+    IS_BACKGROUND.set(true);
     Entered(std::marker::PhantomData)
 }
 
 impl Drop for Entered {
     fn drop(&mut self) {
-        IS_ENGINE.set(false);
+        IS_BACKGROUND.set(false);
         drop(ASIDE.take());
     }
 }
@@ -67,7 +67,7 @@ pub(super) fn forget(waker: Waker) {
 
 #[inline]
 fn use_up(waker: Waker, action: impl FnOnce(Waker) + Send + 'static) {
-    match IS_ENGINE.get() && !is_known(&waker) {
+    match IS_BACKGROUND.get() && !is_known(&waker) {
         true => run(Box::new(|| action(waker)), |aside| &aside.wakers),
         false => action(waker),
     }
@@ -76,10 +76,7 @@ fn use_up(waker: Waker, action: impl FnOnce(Waker) + Send + 'static) {
 /// Logs an event: at once, or on a thread of its own if this is a client's background thread, which must not wait
 /// for a subscriber.
 pub fn tell(event: impl FnOnce() + Send + 'static) {
-    match IS_ENGINE.get() {
-        true => tell_boxed(Box::new(event)),
-        false => event(),
-    }
+    tell_boxed(Box::new(event));
 }
 
 pub(super) fn tell_boxed(event: Job) {
@@ -91,7 +88,7 @@ pub(crate) fn observe(report: Job) {
 }
 
 fn run(job: Job, lane: impl FnOnce(&Aside) -> &Lane) {
-    match IS_ENGINE.get() {
+    match IS_BACKGROUND.get() {
         true => drop(with(|aside| lane(aside).push(job))),
         false => job(),
     }

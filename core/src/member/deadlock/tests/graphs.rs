@@ -66,19 +66,20 @@ impl World {
 
     /// Adds a hold of `units` units with `ticket`, whose task has the waits `waits`.
     fn waits(mut self, ticket: u64, units: u32, waits: &[Wait]) -> Self {
-        self.graph.add_hold(WaitingHold {
+        let hold = WaitingHold {
             ticket: id(ticket),
             token: ticket,
             units,
             held: Duration::from_secs(2),
             meta: "h 1 s".into(),
             waits: waits.to_vec(),
-        });
+        };
+        self.graph.holds.insert(hold.ticket, hold);
         self
     }
 
     fn confirmed(mut self, ticket: u64) -> Self {
-        self.graph.add_waiter(id(ticket));
+        self.graph.confirmed.insert(id(ticket));
         self
     }
 
@@ -244,14 +245,15 @@ fn only_what_both_rounds_have_found_counts() {
     // The ticket holds again, with another token.
     let other = {
         let mut world = crossed();
-        world.graph.add_hold(WaitingHold {
+        let hold = WaitingHold {
             ticket: id(2),
             token: 99,
             units: 1,
             held: Duration::ZERO,
             meta: "h 1 s".into(),
             waits: vec![wait(2, 0, 1, None)],
-        });
+        };
+        world.graph.holds.insert(hold.ticket, hold);
         world.graph()
     };
     assert_eq!(tickets(&other.and(&first), 1), None);

@@ -8,7 +8,7 @@ use crate::base::error::StoreError;
 use crate::base::sync::Mutex;
 use crate::base::sync::atomic::{AtomicBool, Ordering};
 use crate::base::wait::lock;
-use crate::store::{GrantBlock, Node};
+use crate::store::{GrantBlock, Node, NodeChange};
 
 #[derive(Debug, Default)]
 pub(crate) struct Links {
@@ -28,43 +28,42 @@ type Outage = (Instant, StoreError);
 const ANSWERED: Duration = Duration::from_millis(200);
 
 impl Links {
-    /// Returns the change of the number of connected nodes, like all methods here that return a number.
-    pub(crate) fn up(&self, node: Node) -> i64 {
-        self.change(|nodes| drop(nodes.insert(node, None)))
-    }
-
-    pub(crate) fn gone(&self, node: Node) -> i64 {
-        self.change(|nodes| drop(nodes.remove(&node)))
-    }
-
-    pub(crate) fn all_gone(&self) -> i64 {
-        self.change(|nodes| nodes.retain(|_, outage| outage.is_some()))
-    }
-
-    pub(crate) fn down(&self, node: Node, error: StoreError) -> i64 {
-        let outage = (Instant::now(), error);
-        *lock(&self.last) = Some(outage.clone());
-        // An outage keeps its start.
-        self.change(|nodes| {
-            nodes.entry(node).or_default().get_or_insert(outage);
-        })
-    }
-
-    fn change(&self, change: impl FnOnce(&mut HashMap<Node, Option<Outage>>)) -> i64 {
+    /// Returns the change of the number of connected nodes.
+    pub(crate) fn note(&self, node: Node, change: NodeChange) -> i64 {
+        let now = Instant::now();
         let mut nodes = lock(&self.nodes);
         let before = connected(&nodes);
-        change(&mut nodes);
-        let after = connected(&nodes);
+        match change {
+            NodeChange::Connected { .. } => drop(nodes.insert(node, None)),
+            NodeChange::Disconnected(error) => {
+                *lock(&self.last) = Some((now, error.clone()));
+                // An outage keeps its start.
+                let known = nodes.entry(node).or_default();
+                known.get_or_insert((now, error));
+            }
+            NodeChange::StillDisconnected(error) => {
+                if let Some(Some(outage)) = nodes.get_mut(&node) {
+                    outage.1 = error.clone();
+                    *lock(&self.last) = Some((now, error));
+                }
+            }
+            NodeChange::Closed(closing) => self.closed(node, closing),
+            NodeChange::Gone => {
+                nodes.remove(&node);
+                self.closed(node, None);
+            }
+        }
         let any_down = nodes.values().any(Option::is_some);
         self.any_down.store(any_down, Ordering::Release);
-        after - before
+        connected(&nodes) - before
     }
 
-    pub(crate) fn still_down(&self, node: Node, error: StoreError) {
-        if let Some(Some(outage)) = lock(&self.nodes).get_mut(&node) {
-            outage.1 = error.clone();
-            *lock(&self.last) = Some((Instant::now(), error));
-        }
+    /// Returns the number of nodes that were connected.
+    pub(crate) fn all_gone(&self) -> i64 {
+        let mut nodes = lock(&self.nodes);
+        let gone = connected(&nodes);
+        nodes.retain(|_, outage| outage.is_some());
+        gone
     }
 
     pub(crate) fn nodes(&self) -> usize {
@@ -95,7 +94,7 @@ impl Links {
         lock(&self.nodes).get(&node)?.clone()
     }
 
-    pub(crate) fn closed(&self, node: Node, closing: Option<GrantBlock>) {
+    fn closed(&self, node: Node, closing: Option<GrantBlock>) {
         let mut closings = lock(&self.closings);
         match closing {
             Some(closing) => closings.insert(node, closing),
@@ -130,18 +129,37 @@ mod tests {
     use super::*;
     use crate::store::Cause;
 
+    impl Links {
+        fn up(&self, node: Node) -> i64 {
+            self.note(node, NodeChange::Connected { again: false })
+        }
+
+        fn down(&self, node: Node, error: StoreError) -> i64 {
+            self.note(node, NodeChange::Disconnected(error))
+        }
+
+        fn still_down(&self, node: Node, error: &'static str) {
+            let error = StoreError::disconnected(error);
+            self.note(node, NodeChange::StillDisconnected(error));
+        }
+
+        fn gone(&self, node: Node) -> i64 {
+            self.note(node, NodeChange::Gone)
+        }
+    }
+
     #[test]
     fn an_outage_keeps_its_beginning_and_tells_its_last_cause() {
         let (links, node) = (Links::default(), Node::ONLY);
         let outage = || links.outage(|| node);
-        links.still_down(node, StoreError::disconnected("not down at all"));
+        links.still_down(node, "not down at all");
         assert!(outage().is_none());
         links.down(
             node,
             StoreError::disconnected("the server closed the connection"),
         );
         let since = outage().unwrap().0;
-        links.still_down(node, StoreError::disconnected("WRONGPASS"));
+        links.still_down(node, "WRONGPASS");
         let (same, cause) = outage().unwrap();
         assert_eq!((same, cause.to_string().as_str()), (since, "WRONGPASS"));
         links.up(node);
@@ -160,7 +178,7 @@ mod tests {
             (-1, 0)
         );
         assert_eq!((links.gone(Node(2)), links.gone(Node(2))), (-1, 0));
-        assert_eq!((links.all_gone(), links.all_gone()), (-1, 0));
+        assert_eq!((links.all_gone(), links.all_gone()), (1, 0));
     }
 
     #[test]
@@ -171,11 +189,11 @@ mod tests {
             cause: Cause::Failover,
         };
         let long = closing(Instant::now().after(Duration::from_secs(60)));
-        links.closed(Node(1), Some(long));
-        links.closed(Node(2), Some(closing(Instant::START)));
+        links.note(Node(1), NodeChange::Closed(Some(long)));
+        links.note(Node(2), NodeChange::Closed(Some(closing(Instant::START))));
         assert_eq!(links.closing(|| Node(1)), Some(long));
         assert_eq!(links.closing(|| Node(2)), None);
-        links.closed(Node(1), None);
+        links.note(Node(1), NodeChange::Closed(None));
         assert_eq!(links.closing(|| Node(1)), None);
         assert!(!links.any_closed.load(Ordering::Acquire));
     }

@@ -1,59 +1,12 @@
-//! [`NameQueue`]: the interface between a client and the queue of one of its names.
+//! What the queues of a client hold, for reports.
 
-use std::collections::HashSet;
 use std::fmt;
-use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use super::ClientCore;
 use crate::base::clock::Instant;
 use crate::base::name::Name;
 use crate::base::task::TaskId;
-use crate::store::{Answer, Message, Ticket, meta};
-
-/// Its transitions are short and never block.
-pub(crate) trait NameQueue: Send + Sync + Sized + 'static {
-    fn new(name: Name, member: Arc<ClientCore<Self>>) -> Arc<Self>;
-
-    fn name(&self) -> &Name;
-
-    /// The time `armed` has come. Returns `false` if the queue is idle, so that it may be retired.
-    fn due(self: &Arc<Self>, armed: Instant) -> bool;
-
-    fn answered(self: &Arc<Self>, answer: Answer);
-
-    fn told(self: &Arc<Self>, message: &Message);
-
-    fn reconnected(self: &Arc<Self>);
-
-    /// The store timeout of the waiters counts from now.
-    fn disconnected(self: &Arc<Self>);
-
-    /// Retires the queue if it is idle. Returns whether the queue is retired.
-    fn retire(&self) -> bool;
-
-    /// Whether the name has no holds, no waiters and no pending releases.
-    fn is_done(&self) -> bool;
-
-    /// Like [`is_done`](Self::is_done), but pending releases whose leases have ended don't count.
-    fn is_over(&self) -> bool;
-
-    fn load(&self) -> Load;
-
-    /// `None` if the ticket is not known.
-    fn waits_with(&self, ticket: Ticket) -> Option<bool>;
-
-    fn held(&self) -> Vec<Unfinished>;
-
-    /// All waiters fail, except those of running bodies. `holders` are the tasks that hold locks taken by hand.
-    fn drain(self: &Arc<Self>, holders: &HashSet<TaskId>);
-
-    /// Fails the waiters and releases the holds.
-    fn close(self: &Arc<Self>);
-
-    /// The engine has ended: fails everything that waits for an answer.
-    fn abandon(self: &Arc<Self>);
-}
+use crate::store::meta;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Load {

@@ -6,37 +6,28 @@ use tokio::sync::Notify;
 
 use crate::base::clock::Instant;
 use crate::base::sync::Mutex;
-use crate::base::sync::atomic::{AtomicU64, Ordering};
 use crate::base::wait::lock;
+use crate::queue::lock_queue::LockQueue;
 
-/// After a suspend, the system's timers are late by its length. So the engine reads the clock at least this often.
+/// After a suspend, the system's timers are late by its length. So the background thread reads the clock at least this
+/// often.
 pub(crate) const NAP: Duration = Duration::from_secs(1);
 
-/// When the engine must run each queue next. Entries are never removed early: a queue that was armed again ignores
-/// them.
-pub(crate) struct Timers<Q> {
-    entries: Mutex<BTreeMap<(Instant, u64), Arc<Q>>>,
-    /// Distinguishes entries with the same time.
-    count: AtomicU64,
+/// When the background thread must run each queue next. Entries are never removed early: a queue that was armed again
+/// ignores them.
+#[derive(Default)]
+pub(crate) struct Timers {
+    /// By their times and the addresses of their queues.
+    entries: Mutex<BTreeMap<(Instant, usize), Arc<LockQueue>>>,
     changed: Notify,
 }
 
-impl<Q> Default for Timers<Q> {
-    fn default() -> Self {
-        Self {
-            entries: Mutex::default(),
-            count: AtomicU64::new(0),
-            changed: Notify::new(),
-        }
-    }
-}
-
-impl<Q> Timers<Q> {
-    pub(crate) fn arm(&self, at: Instant, local: &Arc<Q>) {
+impl Timers {
+    pub(crate) fn arm(&self, at: Instant, local: &Arc<LockQueue>) {
         if at == Instant::NEVER {
             return;
         }
-        let key = (at, self.count.fetch_add(1, Ordering::Relaxed));
+        let key = (at, Arc::as_ptr(local).addr());
         let mut entries = lock(&self.entries);
         let first = entries.first_key_value().is_none_or(|(key, _)| at < key.0);
         entries.insert(key, local.clone());
@@ -46,7 +37,7 @@ impl<Q> Timers<Q> {
         }
     }
 
-    pub(crate) fn pop(&self, now: Instant) -> Option<(Instant, Arc<Q>)> {
+    pub(crate) fn pop(&self, now: Instant) -> Option<(Instant, Arc<LockQueue>)> {
         let mut entries = lock(&self.entries);
         let entry = entries.first_entry().filter(|entry| entry.key().0 <= now)?;
         let ((at, _), local) = entry.remove_entry();
@@ -69,7 +60,7 @@ impl<Q> Timers<Q> {
         drop(entries);
     }
 
-    /// Makes the engine check the client now.
+    /// Makes the background thread check the client now.
     pub(crate) fn interrupt(&self) {
         self.changed.notify_one();
     }

@@ -1,4 +1,4 @@
-//! The engine: one background thread per client, with a runtime of its own. So locks work under any executor or none,
+//! The background thread: one per client, with a runtime of its own. So locks work under any executor or none,
 //! and while the program's runtime shuts down. No code of users runs on this thread (`wait/aside`).
 
 use std::future::{Future, poll_fn};
@@ -9,14 +9,14 @@ use std::task::Poll;
 use std::time::Duration;
 
 use tokio::runtime::Runtime;
+use tokio::sync::oneshot;
 
 use crate::base::clock::Instant;
 use crate::base::error::SetupError;
 use crate::base::wait::{self, DeferredWakes, Promise};
 use crate::config::Settings;
-use crate::member::NAP;
 use crate::member::exit;
-use crate::queue::Member;
+use crate::queue::{Member, NAP};
 use crate::store::{self, MemberId, Store};
 
 /// For the answers to the last releases of a process that ends. Its thread waits for a little longer.
@@ -43,7 +43,7 @@ async fn run(
 
 async fn tick(member: &Member) {
     poll_fn(|cx| {
-        member.set_engine(Some(cx.waker().clone()));
+        member.set_background(Some(cx.waker().clone()));
         Poll::Ready(())
     })
     .await;
@@ -60,7 +60,7 @@ async fn tick(member: &Member) {
     if member.is_ending() {
         end(member).await;
     }
-    member.set_engine(None);
+    member.set_background(None);
 }
 
 async fn end(member: &Member) {
@@ -105,11 +105,12 @@ impl Drop for Ending {
     }
 }
 
-/// If it's dropped before the end of [`wait`](Self::wait), the engine gives up.
+/// If it's dropped before the end of [`wait`](Self::wait), the background thread gives up.
 #[must_use = "dropped, it gives up"]
 pub(crate) struct Starting {
     result: Arc<Promise<Started>>,
-    given_up: Arc<Promise<()>>,
+    /// Its drop tells the background thread.
+    _given_up: oneshot::Sender<()>,
 }
 
 type Started = Result<Arc<Member>, SetupError>;
@@ -130,7 +131,6 @@ impl Drop for Starting {
         if let Some(Ok(member)) = self.result.close(&mut wakes) {
             member.orphan();
         }
-        let _ = self.given_up.complete((), &mut wakes);
         wakes.wake();
     }
 }
@@ -143,25 +143,24 @@ fn send(to: &Promise<Started>, result: Started) -> bool {
     sent
 }
 
-fn serve(runtime: &Runtime, settings: Settings, to: &Promise<Started>, given_up: &Promise<()>) {
+fn serve(
+    runtime: &Runtime,
+    settings: Settings,
+    to: &Promise<Started>,
+    given_up: oneshot::Receiver<()>,
+) -> Result<(), SetupError> {
     let id = MemberId::random();
     let given_up = async {
-        given_up.wait().await;
+        let _ = given_up.await;
         None
     };
     let opening = async {
         Some(store::open(&*settings.engine, &settings.options, id, settings.lazily).await)
     };
     let Some(opened) = runtime.block_on(wait::first(given_up, opening)) else {
-        return;
+        return Ok(());
     };
-    let (store, driver) = match opened {
-        Ok(opened) => opened,
-        Err(error) => {
-            send(to, Err(error));
-            return;
-        }
-    };
+    let (store, driver) = opened?;
     let member = Member::new(settings, store.clone());
     // Before any caller gets the member, because this marks a store that connects later as not connected.
     let driver = driver.run(member.clone());
@@ -170,34 +169,35 @@ fn serve(runtime: &Runtime, settings: Settings, to: &Promise<Started>, given_up:
         runtime.block_on(run(store, driver, member));
         drop(ending);
     }
+    Ok(())
 }
 
 pub(crate) fn start(settings: Settings) -> Result<Starting, SetupError> {
     // From here on, a thread may lock values that a forked child must not share. If this fails, `exit::watch` warns.
     exit::register();
-    let (result, given_up) = (Arc::new(Promise::new()), Arc::new(Promise::new()));
-    let (to, gives_up) = (result.clone(), given_up.clone());
-    let run = move || {
-        let mut builder = tokio::runtime::Builder::new_current_thread();
-        match builder.enable_all().build() {
-            Ok(runtime) => {
-                let aside = wait::enter(&runtime);
-                serve(&runtime, settings, &to, &gives_up);
-                // The runtime goes first: its drop may log events or wake tasks.
-                drop(runtime);
-                drop(aside);
-            }
-            Err(error) => {
-                send(&to, Err(SetupError::engine(error)));
-            }
-        }
-    };
+    let result = Arc::new(Promise::new());
+    let (giving_up, given_up) = oneshot::channel();
     let to = result.clone();
     let body = move || {
-        let _ = catch_unwind(AssertUnwindSafe(run));
-        // Has no effect if another result was sent before.
-        send(&to, Err(SetupError::engine("it ended at once")));
+        let run = || {
+            let mut builder = tokio::runtime::Builder::new_current_thread();
+            let runtime = builder.enable_all().build().map_err(SetupError::engine)?;
+            let aside = wait::enter(&runtime);
+            let served = serve(&runtime, settings, &to, given_up);
+            // The runtime goes first: its drop may log events or wake tasks.
+            drop(runtime);
+            drop(aside);
+            served
+        };
+        let ended = catch_unwind(AssertUnwindSafe(run)).unwrap_or(Ok(()));
+        let error = ended.err();
+        let error = error.unwrap_or_else(|| SetupError::engine("it ended at once"));
+        // Has no effect if the caller has a client.
+        send(&to, Err(error));
     };
     wait::spawn("auto-mutex", body).map_err(SetupError::engine)?;
-    Ok(Starting { result, given_up })
+    Ok(Starting {
+        result,
+        _given_up: giving_up,
+    })
 }

@@ -1,9 +1,9 @@
-//! The client's part in the search for deadlocks: carries out what its [`Detector`](crate::member::deadlock::Detector) asks
-//! for.
+//! The client's part in the search for deadlocks: carries out what its [`Detector`](crate::member::deadlock::Detector)
+//! asks for.
 
 use std::sync::Arc;
 
-use super::{ClientCore, NameQueue};
+use super::Member;
 use crate::base::clock::Instant;
 use crate::base::error::{DeadlockHop, LockError};
 use crate::base::name::Name;
@@ -13,11 +13,11 @@ use crate::member::deadlock::{Probe, TaskWait, Todo};
 use crate::observe::ACQUIRE;
 use crate::store::{Answer, MemberId, Op, Reply, Request};
 
-impl<Q: NameQueue> ClientCore<Q> {
+impl Member {
     pub(crate) fn look_for_deadlock(&self, wait: &Arc<TaskWait>) {
         let after = self.settings.deadlock_after;
         let due = self.detector.add(wait, Instant::now(), after);
-        // If it is due later, the engine notices it by itself.
+        // If it is due later, the background thread notices it by itself.
         if due < Instant::now().after(super::NAP) {
             self.timers.interrupt();
         }

@@ -1,0 +1,453 @@
+//! [`Member`]: the part of a client that all its locks share. The background thread runs it.
+
+mod deadlocks;
+mod links;
+mod load;
+mod machine;
+mod registry;
+mod timers;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::task::Waker;
+use std::time::Duration;
+
+use self::links::Links;
+pub(crate) use self::load::Load;
+pub use self::load::Unfinished;
+use self::registry::Registry;
+pub(crate) use self::timers::NAP;
+use self::timers::Timers;
+use super::lock_queue::LockQueue;
+use crate::base::clock::Instant;
+use crate::base::error::{LockError, StoreError};
+use crate::base::name::Name;
+use crate::base::process;
+use crate::base::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use crate::base::sync::{Condvar, Mutex, PoisonError};
+use crate::base::task::TaskId;
+use crate::base::wait::{self, Limit, lock};
+use crate::config::Settings;
+use crate::member::deadlock::Detector;
+use crate::member::exit::LiveClient;
+use crate::member::order::LockOrder;
+use crate::observer::{Metric, SharedObserver};
+use crate::store::{
+    Answer, Events, GrantBlock, Message, Node, NodeChange, RequestId, SharedStr, Store, meta,
+};
+
+const OPEN: u8 = 0;
+/// The client takes no new locks. Bodies continue, and may take nested locks.
+const DRAINING: u8 = 1;
+const CLOSING: u8 = 2;
+const CLOSED: u8 = 3;
+
+const REPEATED: Duration = Duration::from_secs(1);
+
+const LOOK: Duration = Duration::from_millis(5);
+
+pub(crate) struct Member {
+    id: u64,
+    settings: Settings,
+    store: Arc<dyn Store>,
+    register: Registry,
+    pub(crate) links: Links,
+    has_warned: AtomicBool,
+    pub(crate) timers: Timers,
+    detector: Detector,
+    /// Inspections without an answer, each with the round of its search.
+    inspections: Mutex<HashMap<RequestId, u64>>,
+    pub(crate) failed_renewals: Limit,
+    pub(crate) failed_releases: Limit,
+    pub(crate) timeouts: Limit,
+    phase: AtomicU8,
+    /// The last clone of the `Client` was dropped.
+    orphaned: AtomicBool,
+    /// The process is ending.
+    ending: AtomicBool,
+    background: Mutex<Option<Waker>>,
+    requests: AtomicU64,
+    forks: u32,
+    machine: String,
+    pid: u32,
+    pub(crate) order: LockOrder,
+    /// Notified when a drain or a shutdown should check again whether any lock is held.
+    emptied: (Mutex<()>, Condvar),
+}
+
+impl Member {
+    pub(crate) fn new(settings: Settings, store: Arc<dyn Store>) -> Arc<Self> {
+        static IDS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
+        let id = IDS.fetch_add(1, Ordering::Relaxed);
+        Arc::new(Self {
+            id,
+            order: LockOrder::new(id, settings.allowed_orders.clone()),
+            detector: Detector::new(id, settings.engine.clone()),
+            has_warned: AtomicBool::new(!settings.lazily),
+            settings,
+            store,
+            register: Registry::default(),
+            links: Links::default(),
+            timers: Timers::default(),
+            inspections: Mutex::default(),
+            failed_renewals: Limit::every(REPEATED),
+            failed_releases: Limit::every(REPEATED),
+            timeouts: Limit::every(REPEATED),
+            phase: AtomicU8::new(OPEN),
+            orphaned: AtomicBool::new(false),
+            ending: AtomicBool::new(false),
+            background: Mutex::default(),
+            requests: AtomicU64::new(1),
+            forks: process::forks(),
+            machine: machine::machine(),
+            pid: std::process::id(),
+            emptied: Default::default(),
+        })
+    }
+
+    pub(crate) fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Identifies a caller at `site`, without an owner: see [`meta`].
+    pub(crate) fn meta(&self, site: &str) -> SharedStr {
+        meta::write(&self.machine, self.pid, site)
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    #[inline]
+    pub(crate) fn observer(&self) -> Option<&SharedObserver> {
+        self.settings.observer.as_ref()
+    }
+
+    fn note_servers(&self, change: i64) {
+        if change != 0
+            && let Some(observer) = self.observer()
+        {
+            let observer = observer.clone();
+            wait::observe(Box::new(move || {
+                observer.add(Metric::StoreConnected, &[], change);
+            }));
+        }
+    }
+
+    pub(crate) fn store(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    pub(crate) fn request_id(&self) -> RequestId {
+        RequestId(self.requests.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// The background thread and the connection exist only in the process that made the client.
+    pub(crate) fn is_forked(&self) -> bool {
+        self.forks != process::forks()
+    }
+
+    fn phase(&self) -> u8 {
+        self.phase.load(Ordering::Acquire)
+    }
+
+    #[inline]
+    pub(crate) fn is_open(&self) -> bool {
+        !self.is_forked() && self.phase() == OPEN
+    }
+
+    pub(crate) fn is_draining(&self) -> bool {
+        self.phase() == DRAINING
+    }
+
+    /// Fails if not even running bodies may make calls.
+    #[inline]
+    pub(crate) fn check(&self) -> Result<(), LockError> {
+        if self.is_forked() {
+            return Err(LockError::Forked);
+        }
+        match self.phase() {
+            OPEN | DRAINING => Ok(()),
+            _ => Err(LockError::ShutDown),
+        }
+    }
+
+    /// The start and the cause of the outage of the server of `name`.
+    pub(crate) fn outage(&self, name: &Name) -> Option<(Instant, StoreError)> {
+        self.links.outage(|| self.store.node(name))
+    }
+
+    pub(crate) fn closing(&self, name: &Name) -> Option<GrantBlock> {
+        self.links.closing(|| self.store.node(name))
+    }
+
+    /// If the queue was retired before the transition began, runs it on a new queue.
+    pub(crate) fn with_queue<T>(
+        self: &Arc<Self>,
+        name: &Name,
+        mut run: impl FnMut(&Arc<LockQueue>) -> Option<T>,
+    ) -> Result<T, LockError> {
+        loop {
+            self.check()?;
+            let local = self.register.get(name, self)?;
+            if let Some(result) = run(&local) {
+                return Ok(result);
+            }
+        }
+    }
+
+    fn living_at(&self, node: Node) -> Vec<Arc<LockQueue>> {
+        let mut all = self.register.all();
+        all.retain(|local| self.store.node(&local.name) == node);
+        all
+    }
+
+    pub(crate) fn tick(&self) -> Option<Instant> {
+        // Read once: a timer that is armed during this round waits for the next, so that the background thread can do
+        // its other work.
+        let now = Instant::now();
+        while let Some((armed, local)) = self.timers.pop(now) {
+            if !local.due(armed) {
+                self.register.retire(&local);
+            }
+        }
+        let search = self.search_for_deadlocks(now);
+        [self.timers.next(), search].into_iter().flatten().min()
+    }
+
+    pub(crate) fn load(&self) -> Load {
+        let names = self.register.all();
+        let loads = names.iter().map(|local| local.load());
+        loads.fold(Load::default(), Load::and)
+    }
+
+    pub(crate) fn held(&self) -> Vec<Unfinished> {
+        let names = self.register.all();
+        names.iter().flat_map(|local| local.held()).collect()
+    }
+
+    pub(crate) fn has_taken(&self, task: TaskId) -> bool {
+        self.held().iter().any(|held| held.taken_by == Some(task))
+    }
+
+    /// From now on, only running bodies get locks.
+    pub(crate) fn start_draining(&self) {
+        if self.is_forked() {
+            return;
+        }
+        let opened =
+            self.phase
+                .compare_exchange(OPEN, DRAINING, Ordering::AcqRel, Ordering::Acquire);
+        if opened.is_err() {
+            return;
+        }
+        let held = self.held();
+        let holders: HashSet<_> = held.iter().filter_map(|held| held.taken_by).collect();
+        for local in self.register.all() {
+            local.drain(&holders);
+        }
+    }
+
+    /// Until no lock is held, `ends` has come, or `stop` is set, which [`look`](Self::look) makes it check. Returns the
+    /// locks that are still held.
+    pub(crate) fn drain(&self, ends: Instant, stop: &AtomicBool) -> Vec<Unfinished> {
+        self.start_draining();
+        self.wait_until(ends, || {
+            // The client may be shut down during the drain.
+            stop.load(Ordering::Acquire) || self.check().is_err() || self.load().held == 0
+        });
+        match self.check() {
+            Ok(()) => self.held(),
+            Err(_) => Vec::new(),
+        }
+    }
+
+    /// Returns `false` if a release was not answered within `limit`; that hold ends with its lease.
+    pub(crate) fn shut_down(&self, limit: Duration) -> bool {
+        if self.is_forked() {
+            return true;
+        }
+        self.start_closing();
+        let mut flushed = false;
+        self.wait_until(Instant::now().after(limit), || {
+            flushed = self.is_flushed();
+            flushed || self.phase() == CLOSED
+        });
+        self.close();
+        flushed
+    }
+
+    /// Until `done` returns `true`, or `ends` has come. Checks periodically, because the last change may come between
+    /// the check and the wait.
+    fn wait_until(&self, ends: Instant, mut done: impl FnMut() -> bool) {
+        let mut guard = lock(&self.emptied.0);
+        loop {
+            let now = Instant::now();
+            if done() || ends <= now {
+                return;
+            }
+            // With very many names, a check takes long, so the pause grows with it.
+            let looked = now.until(Instant::now());
+            let pause = LOOK.max(looked * 4).min(now.until(ends));
+            let woken = self.emptied.1.wait_timeout(guard, pause);
+            guard = woken.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    pub(crate) fn look(&self) {
+        self.emptied.1.notify_all();
+    }
+
+    pub(crate) fn start_closing(&self) {
+        if self.is_forked() {
+            return;
+        }
+        self.phase.fetch_max(CLOSING, Ordering::AcqRel);
+        for local in self.register.all() {
+            local.close();
+        }
+    }
+
+    pub(crate) fn is_flushed(&self) -> bool {
+        self.are_over(Instant::START)
+    }
+
+    fn are_over(&self, now: Instant) -> bool {
+        self.register.all().iter().all(|local| local.is_over(now))
+    }
+
+    pub(crate) fn close(&self) {
+        self.phase.store(CLOSED, Ordering::Release);
+        self.timers.interrupt();
+    }
+
+    pub(crate) fn is_ending(&self) -> bool {
+        self.ending.load(Ordering::SeqCst)
+    }
+
+    /// Sets the waker of the background thread; `None`: it has ended. A thread that starts checks
+    /// [`is_ending`](Self::is_ending) after this call.
+    pub(crate) fn set_background(&self, waker: Option<Waker>) {
+        *lock(&self.background) = waker;
+    }
+
+    pub(crate) fn abandon(&self) {
+        self.phase.store(CLOSED, Ordering::Release);
+        for local in self.register.take() {
+            local.abandon();
+        }
+        self.timers.clear();
+        self.timers.interrupt();
+        self.note_servers(-self.links.all_gone());
+    }
+
+    /// The client was shut down, or its last clone was dropped and no lock is held.
+    pub(crate) fn is_closed(&self) -> bool {
+        let orphaned = self.orphaned.load(Ordering::Acquire);
+        self.phase() == CLOSED || orphaned && self.are_over(Instant::now())
+    }
+
+    /// The last clone of the `Client` was dropped. The holds stay; once none is left, the background thread ends.
+    pub(crate) fn orphan(&self) {
+        if !self.is_forked() {
+            self.orphaned.store(true, Ordering::Release);
+            self.timers.interrupt();
+        }
+    }
+
+    fn warn_later(&self) {
+        if self.has_warned.load(Ordering::Relaxed) {
+            return;
+        }
+        let guarantees = self.store.guarantees();
+        if guarantees.are_known() {
+            self.has_warned.store(true, Ordering::Relaxed);
+            wait::tell(move || guarantees.warn());
+        }
+    }
+}
+
+impl LiveClient for Member {
+    fn end(&self) {
+        if self.is_forked() {
+            return;
+        }
+        self.ending.store(true, Ordering::SeqCst);
+        // If the mutex is locked, the background thread is in `set_background`. A thread that starts checks the flag
+        // after that call, and one that has ended needs no waking.
+        if let Ok(background) = self.background.try_lock()
+            && let Some(waker) = &*background
+        {
+            waker.wake_by_ref();
+        }
+    }
+
+    fn has_ended(&self) -> bool {
+        self.is_forked() || self.phase() == CLOSED
+    }
+
+    fn bodies(&self) -> Vec<String> {
+        match self.is_forked() {
+            true => Vec::new(),
+            false => self.held().iter().map(Unfinished::to_string).collect(),
+        }
+    }
+
+    fn let_bodies_end(&self) {
+        self.start_draining();
+    }
+
+    fn order(&self) -> &LockOrder {
+        &self.order
+    }
+}
+
+impl Events for Member {
+    fn answered(&self, answer: Answer) {
+        if self.takes_for_search(&answer) {
+            return;
+        }
+        // If there is no queue, it was retired, so nothing waits for the answer.
+        if let Some(local) = self.register.find(&answer.request.name) {
+            local.step(|step| step.answer(answer));
+            if self.phase() != OPEN {
+                self.look();
+            }
+        }
+    }
+
+    fn told(&self, name: &Name, message: Message) {
+        if let Message::Probe { from, text } = &message {
+            return self.probed(name, *from, text);
+        }
+        if let Some(local) = self.register.find(name) {
+            local.step(|step| step.told(&message));
+        }
+    }
+
+    fn node_changed(&self, node: Node, change: NodeChange) {
+        let (connected, again) = match change {
+            NodeChange::Connected { again } => (true, again),
+            _ => (false, false),
+        };
+        let lost = matches!(change, NodeChange::Disconnected(_));
+        self.note_servers(self.links.note(node, change));
+        if connected {
+            self.warn_later();
+        }
+        if again || lost {
+            for local in self.living_at(node) {
+                local.step(|step| {
+                    // Otherwise the store timeout of the waiters counts from now.
+                    if again {
+                        step.reconnected();
+                    }
+                });
+            }
+        }
+    }
+}
+
+// A panic in user code cannot leave a client inconsistent, because the client runs no user code.
+impl std::panic::UnwindSafe for Member {}
+impl std::panic::RefUnwindSafe for Member {}
