@@ -2,6 +2,8 @@
 //! a new one to them before the grant counts. A renewal touches the ticket on every node; one that has lost it is asked to
 //! grant it again, and counts from the next renewal on.
 
+use std::collections::hash_map::Entry;
+use std::ops::ControlFlow::{Break, Continue};
 use std::time::Duration;
 
 use auto_mutex_core::StoreError;
@@ -9,6 +11,7 @@ use auto_mutex_core::store::{Mode, Op, Reply, Request, Ticket, random_number};
 
 use super::collision::lost;
 use super::machine::{Job, Kind, Quorum};
+use super::nodes::Nodes;
 use super::ticket::{Phase, TicketState, find};
 use super::votes::{Vote, Votes, is_granted, most_frequent};
 
@@ -25,16 +28,12 @@ impl Quorum {
         let Some(lease) = request.op.lease() else {
             return;
         };
-        let ticket = lease.ticket;
-        if !self.tickets.contains_key(&ticket) {
-            let Some(state) = TicketState::new(&request, self.nodes.len()) else {
-                return self.answer(request, Ok(Reply::Gone));
-            };
-            self.sweep();
-            self.tickets.insert(ticket, state);
-        }
-        let Some(state) = self.tickets.get_mut(&ticket) else {
-            return;
+        let state = match self.tickets.entry(lease.ticket) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(free) => match TicketState::new(&request, self.nodes.len()) {
+                Some(state) => free.insert(state),
+                None => return self.answer(request, Ok(Reply::Gone)),
+            },
         };
         if state.job.is_some() {
             return state.later.push_back(request);
@@ -125,63 +124,29 @@ impl Quorum {
             let (token, same) = most_frequent(tokens, |token| *token).unwrap_or_default();
             if same >= majority {
                 self.took = took;
-                return self.won(job.request, token);
+                // The units that are left may be enough for another waiter.
+                if state.won(nodes, token) {
+                    self.wake_one(&job.request.name);
+                }
+                let signal = None;
+                return self.end(job.request, Ok(Reply::Granted { token, signal }));
             }
             // Holders of one owner share a token, so no new one is chosen while a majority may still give the same.
             let is_owned = !state.share.owner.is_empty();
             let waits = is_owned && job.token == 0 && same + unanswered >= majority;
             if !waits || !job.is_in_grace(now, grace) {
-                let ticket = state.lease.ticket;
-                self.raise(&mut job, ticket);
+                job.raise(nodes, state.lease.ticket);
             }
         } else if is_over
             || !possible && (answered >= majority || unanswered == 0)
             || answered >= majority && answered > granted && !job.is_in_grace(now, grace)
         {
             return match lost(state, nodes, &job) {
-                Some(result) => self.end(job.request, result),
-                None => self.after_collision(job),
+                Break(result) => self.end(job.request, result),
+                Continue(pause) => self.pause(job.request, pause),
             };
         }
         self.keep(job);
-    }
-
-    /// A node that has already given this token to another ticket answers with its next; then a still greater one is written.
-    fn raise(&mut self, job: &mut Job, ticket: Ticket) {
-        if job.second.unanswered() == 0 {
-            let tokens = job.votes.replies().filter_map(token_of);
-            let highest = tokens.max().unwrap_or(0);
-            if highest >= job.token {
-                job.token = highest + AHEAD + u64::from(random_number()) % SPREAD;
-                job.second = Votes::new(self.nodes.len());
-            }
-        }
-        let token = job.token;
-        for node in self.nodes.indices() {
-            let given = job.votes.reply(node).and_then(token_of);
-            let is_lower = given.is_some_and(|given| given < token);
-            if is_lower && matches!(job.second.of(node), Vote::None) {
-                job.second.ask(node);
-                let op = Op::Raise { ticket, token };
-                self.nodes.send(node, job.number, &job.request.name, op);
-            }
-        }
-    }
-
-    fn won(&mut self, request: Request, token: u64) {
-        let Some(state) = find(&mut self.tickets, &request) else {
-            return;
-        };
-        state.phase = Phase::Held(token);
-        state.collisions = 0;
-        let may_share = state.wake_queue.is_some() && state.share.units < state.share.capacity;
-        state.leave_wake_queue(&mut self.nodes, true);
-        // The units that are left may be enough for another waiter.
-        if may_share {
-            self.wake_one(&request.name);
-        }
-        let signal = None;
-        self.end(request, Ok(Reply::Granted { token, signal }));
     }
 
     pub(super) fn renew(&mut self, request: Request) {
@@ -222,6 +187,41 @@ impl Quorum {
             return Some(Ok(Reply::Gone));
         }
         (votes.unanswered() == 0).then(|| Err(self.nodes.trouble(votes, enough)))
+    }
+}
+
+impl Job {
+    /// A node that has already given this token to another ticket answers with its next; then a still greater one is written.
+    fn raise(&mut self, nodes: &mut Nodes, ticket: Ticket) {
+        if self.second.unanswered() == 0 {
+            let tokens = self.votes.replies().filter_map(token_of);
+            let highest = tokens.max().unwrap_or(0);
+            if highest >= self.token {
+                self.token = highest + AHEAD + u64::from(random_number()) % SPREAD;
+                self.second = Votes::new(nodes.len());
+            }
+        }
+        let token = self.token;
+        for node in nodes.indices() {
+            let given = self.votes.reply(node).and_then(token_of);
+            let is_lower = given.is_some_and(|given| given < token);
+            if is_lower && matches!(self.second.of(node), Vote::None) {
+                self.second.ask(node);
+                let op = Op::Raise { ticket, token };
+                nodes.send(node, self.number, &self.request.name, op);
+            }
+        }
+    }
+}
+
+impl TicketState {
+    /// Returns whether another waiter may share the lock.
+    fn won(&mut self, nodes: &mut Nodes, token: u64) -> bool {
+        self.phase = Phase::Held(token);
+        self.collisions = 0;
+        let may_share = self.wake_queue.is_some() && self.share.units < self.share.capacity;
+        self.leave_wake_queue(nodes, true);
+        may_share
     }
 }
 

@@ -1,5 +1,6 @@
 //! The end of a lost round: another round, at once or after a pause, or an answer without a grant.
 
+use std::ops::ControlFlow::{self, Break, Continue};
 use std::time::Duration;
 
 use auto_mutex_core::StoreError;
@@ -19,19 +20,19 @@ const LOOK: (Duration, Duration) = (Duration::from_millis(750), Duration::from_m
 const TOO_FEW_ADOPTED: &str =
     "too few servers have handed the lock over; the others grant nothing yet, or are slow";
 
-/// `None`: another round may succeed.
+/// `Continue`: another round may succeed, after this pause.
 pub(super) fn lost(
     state: &mut TicketState,
     nodes: &mut Nodes,
     job: &Job,
-) -> Option<Result<Reply, StoreError>> {
+) -> ControlFlow<Result<Reply, StoreError>, Duration> {
     let (votes, enough) = (&job.votes, state.needed());
     let adopts = state.adopts.is_some();
     // Enough nodes may still grant this adoption. Those that did no longer know the old ticket, so releasing the
     // new one would leave none that holds the lock: the member repeats the request instead.
     if adopts && nodes.len() - votes.count(refuses_adoption) >= enough {
         let is_reached = nodes.up() >= enough && votes.trouble().is_none();
-        return Some(Err(match is_reached {
+        return Break(Err(match is_reached {
             true => StoreError::new(StoreErrorKind::Busy, TOO_FEW_ADOPTED),
             false => nodes.trouble(votes, enough),
         }));
@@ -47,19 +48,19 @@ pub(super) fn lost(
         }
     }
     if adopts {
-        return Some(Ok(Reply::Gone));
+        return Break(Ok(Reply::Gone));
     }
     // A node that has not answered when the round ends counts as unreachable.
     let is_over = job.ends <= nodes.now;
     let unanswered = if is_over { 0 } else { votes.unanswered() };
     if votes.answered() + unanswered < enough {
-        return Some(Err(nodes.trouble(votes, enough)));
+        return Break(Err(nodes.trouble(votes, enough)));
     }
     if nodes.len() - votes.count(is_final) >= enough {
-        return None;
+        return after_collision(state, nodes, job).map_break(Ok);
     }
     let refusal = votes.replies().find(|reply| is_final(reply));
-    Some(match refusal.cloned().unwrap_or(Reply::Gone) {
+    Break(match refusal.cloned().unwrap_or(Reply::Gone) {
         // A store never answers a ticket's first request with "gone" or "refused".
         Reply::Refused | Reply::Gone if state.lease.counter <= 1 => {
             let what = "the servers have lost the request";
@@ -69,59 +70,56 @@ pub(super) fn lost(
     })
 }
 
-impl Quorum {
-    pub(super) fn after_collision(&mut self, job: Job) {
-        let request = job.request;
-        let (holder, is_held) = holder(&job.votes, self.nodes.majority());
-        let took = job.began.until(self.nodes.now);
-        let Some(state) = find(&mut self.tickets, &request) else {
-            return self.answer(request, Ok(Reply::Gone));
-        };
-        let waited = state.asked.until(self.nodes.now);
-        let persists = waited < PERSISTENCE.min(state.lease.hold / 4);
-        if !is_held {
-            state.collisions += 1;
-        }
-        let collisions = state.collisions;
-        if state.mode == Mode::Try {
-            if is_held || state.rounds >= TRIES || !persists {
-                return self.end(request, Ok(Reply::Busy { holder }));
-            }
-            let wait = backoff(collisions, took);
-            return self.pause(request, wait);
-        }
-        if state.woken && persists {
-            let wait = between(Duration::ZERO, took);
-            return self.pause(request, wait);
-        }
-        if is_held && state.wake_queue.is_none() {
-            // One more round after joining: a release before that has not woken the ticket.
-            state.join_wake_queue();
-            return self.round(request);
-        }
-        if collisions > 1 {
-            // Otherwise, the ticket could miss every release between two rounds.
-            state.join_wake_queue();
-        }
-        let wait = match is_held {
-            true => between(LOOK.0, LOOK.1),
-            false => backoff(collisions, took),
-        };
-        if !is_held && persists && wait < PERSISTENCE {
-            return self.pause(request, wait);
-        }
-        if is_held {
-            state.collisions = 0;
-        }
-        let wait = if state.woken { took } else { wait };
-        let queued = Reply::Queued {
-            position: 1,
-            again: wait.max(Duration::from_millis(1)),
-            holder,
-        };
-        self.end(request, Ok(queued));
+fn after_collision(
+    state: &mut TicketState,
+    nodes: &Nodes,
+    job: &Job,
+) -> ControlFlow<Reply, Duration> {
+    let (holder, is_held) = holder(&job.votes, nodes.majority());
+    let took = job.began.until(nodes.now);
+    let waited = state.asked.until(nodes.now);
+    let persists = waited < PERSISTENCE.min(state.lease.hold / 4);
+    if !is_held {
+        state.collisions += 1;
     }
+    let pause = backoff(state.collisions, took);
+    if state.mode == Mode::Try {
+        return match is_held || state.rounds >= TRIES || !persists {
+            true => Break(Reply::Busy { holder }),
+            false => Continue(pause),
+        };
+    }
+    if state.woken && persists {
+        return Continue(between(Duration::ZERO, took));
+    }
+    if is_held && state.wake_queue.is_none() {
+        // One more round after joining: a release before that has not woken the ticket.
+        state.join_wake_queue();
+        return Continue(Duration::ZERO);
+    }
+    if state.collisions > 1 {
+        // Otherwise, the ticket could miss every release between two rounds.
+        state.join_wake_queue();
+    }
+    if !is_held && persists && pause < PERSISTENCE {
+        return Continue(pause);
+    }
+    let wait = match is_held {
+        _ if state.woken => took,
+        true => between(LOOK.0, LOOK.1),
+        false => pause,
+    };
+    if is_held {
+        state.collisions = 0;
+    }
+    Break(Reply::Queued {
+        position: 1,
+        again: wait.max(Duration::from_millis(1)),
+        holder,
+    })
+}
 
+impl Quorum {
     pub(super) fn pause(&mut self, request: Request, wait: Duration) {
         let mut job = self.new_job(request, Kind::Pause);
         job.ends = self.nodes.now.after(wait);

@@ -120,11 +120,11 @@ impl Quorum {
                 Op::Acquire { .. } | Op::Adopt { .. } | Op::Touch { .. } => {
                     self.ticket_asked(request);
                 }
-                Op::Release { ticket, .. } if !self.was_reached => {
-                    self.end_requests(*ticket);
+                &Op::Release { ticket, .. } if !self.was_reached => {
+                    self.end_requests(ticket);
                     self.events.answered(request.unsent());
                 }
-                Op::Release { .. } => self.release(request),
+                &Op::Release { ticket, .. } => self.release(ticket, request),
                 _ => self.query(request),
             },
             Input::Answered(node, answer) => self.answered(node, answer),
@@ -190,6 +190,7 @@ impl Quorum {
 
     pub(super) fn tick(&mut self) {
         self.nodes.retry();
+        self.sweep();
         while let Some(&(at, number)) = self.timers.first()
             && at <= self.nodes.now
         {
@@ -219,7 +220,7 @@ impl Quorum {
     }
 
     /// Drops tickets that the member will not release.
-    pub(super) fn sweep(&mut self) {
+    fn sweep(&mut self) {
         if self.tickets.len() >= self.sweep_at {
             let now = self.nodes.now;
             self.tickets.retain(|_, state| !state.is_forsaken(now));

@@ -1,6 +1,7 @@
 //! Operations that concern no ticket's lease, like inspect or a forced release. Their answers are merged once a majority of
 //! the connected nodes has answered: the majority counts, and a silent node agrees with every answer.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use auto_mutex_core::StoreError;
@@ -146,18 +147,12 @@ fn info(reply: &Reply) -> Option<&NameRecord> {
 }
 
 fn tickets(votes: &Votes, which: fn(&NameRecord) -> &Vec<TicketRecord>) -> Vec<TicketRecord> {
-    let mut all: Vec<Vec<&TicketRecord>> = Vec::new();
+    let mut all: BTreeMap<_, Vec<&TicketRecord>> = BTreeMap::new();
     for ticket in votes.replies().filter_map(info).flat_map(which) {
-        match all
-            .iter_mut()
-            .find(|known| known[0].ticket == ticket.ticket)
-        {
-            Some(known) => known.push(ticket),
-            None => all.push(vec![ticket]),
-        }
+        all.entry(ticket.ticket).or_default().push(ticket);
     }
-    all.retain(|known| known.len() + silent(votes) >= majority(votes.len()));
-    let mut tickets: Vec<_> = all.into_iter().filter_map(|known| one_of(&known)).collect();
+    all.retain(|_, known| known.len() + silent(votes) >= majority(votes.len()));
+    let mut tickets: Vec<_> = all.values().filter_map(|known| one_of(known)).collect();
     tickets.sort_by_key(|ticket| ticket.token);
     tickets
 }

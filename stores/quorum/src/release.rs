@@ -14,10 +14,7 @@ use super::votes::Votes;
 const LATER: Duration = Duration::from_millis(250);
 
 impl Quorum {
-    pub(super) fn release(&mut self, request: Request) {
-        let Some(ticket) = request.op.ticket() else {
-            return;
-        };
+    pub(super) fn release(&mut self, ticket: Ticket, request: Request) {
         self.end_requests(ticket);
         let mut state = self.tickets.remove(&ticket);
         if let Some(state) = &mut state {

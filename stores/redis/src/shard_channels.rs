@@ -8,8 +8,9 @@ use crate::script::command;
 
 const MOST: usize = 4096;
 
+#[derive(Default)]
 pub(super) struct ShardChannels {
-    member: MemberId,
+    /// `true` while a node of a cluster is connected, unless it has refused a subscription.
     usable: bool,
     subscribed: HashSet<String>,
     /// For which the store has queued one request; `true`: since the last [`sweep`](Self::sweep).
@@ -17,15 +18,6 @@ pub(super) struct ShardChannels {
 }
 
 impl ShardChannels {
-    pub(super) fn new(member: MemberId) -> Self {
-        Self {
-            member,
-            usable: true,
-            subscribed: HashSet::new(),
-            once: HashMap::new(),
-        }
-    }
-
     /// Returns the channels to subscribe to at once: the server may still count the old connection as a subscriber.
     pub(super) fn reconnect(&mut self) -> Vec<String> {
         self.usable = true;
@@ -34,11 +26,11 @@ impl ShardChannels {
     }
 
     /// The second call for a name returns the channel: a subscription for a single request isn't worth its cost.
-    pub(super) fn queued(&mut self, name: &Name) -> Option<String> {
+    pub(super) fn queued(&mut self, name: &Name, member: MemberId) -> Option<String> {
         if !self.usable {
             return None;
         }
-        let channel = command::shard_channel(name, self.member);
+        let channel = command::shard_channel(name, member);
         if self.once.remove(&channel).is_some() {
             self.subscribed.insert(channel.clone());
             return Some(channel);
@@ -78,34 +70,44 @@ mod tests {
         Name::from_escaped(&format!("n{number}"))
     }
 
+    fn connected() -> ShardChannels {
+        let mut channels = ShardChannels::default();
+        assert_eq!(channels.reconnect(), [""; 0]);
+        channels
+    }
+
     #[test]
     fn who_waits_again_and_again_subscribes() {
         let member = MemberId::random();
-        let mut channels = ShardChannels::new(member);
+        let mut channels = connected();
         let channel = command::shard_channel(&name(1), member);
-        assert_eq!(channels.queued(&name(1)), None);
-        assert_eq!(channels.queued(&name(1)), Some(channel.clone()));
-        assert_eq!(channels.queued(&name(1)), None);
+        assert_eq!(channels.queued(&name(1), member), None);
+        assert_eq!(channels.queued(&name(1), member), Some(channel.clone()));
+        assert_eq!(channels.queued(&name(1), member), None);
         // The slot has moved, and may come back.
         channels.lost(&channel);
-        assert_eq!(channels.queued(&name(1)), None);
-        assert_eq!(channels.queued(&name(1)), Some(channel.clone()));
-        channels.queued(&name(2));
+        assert_eq!(channels.queued(&name(1), member), None);
+        assert_eq!(channels.queued(&name(1), member), Some(channel.clone()));
+        channels.queued(&name(2), member);
         assert_eq!(channels.reconnect(), [channel]);
-        assert_eq!(channels.queued(&name(1)), None);
-        assert_eq!(channels.queued(&name(2)), None, "for the first time");
+        assert_eq!(channels.queued(&name(1), member), None);
+        assert_eq!(
+            channels.queued(&name(2), member),
+            None,
+            "for the first time"
+        );
         channels.give_up();
         for _ in 0..3 {
-            assert_eq!(channels.queued(&name(1)), None);
+            assert_eq!(channels.queued(&name(1), member), None);
         }
     }
 
     #[test]
     fn what_is_not_used_any_more_is_forgotten() {
         let member = MemberId::random();
-        let mut channels = ShardChannels::new(member);
+        let mut channels = connected();
         for number in [1, 2, 2, 3, 3] {
-            channels.queued(&name(number));
+            channels.queued(&name(number), member);
         }
         channels.sweep();
         assert_eq!(channels.len(), 3, "all were used");
@@ -115,11 +117,11 @@ mod tests {
 
     #[test]
     fn there_is_an_end_to_them() {
-        let mut channels = ShardChannels::new(MemberId::random());
+        let (mut channels, member) = (connected(), MemberId::random());
         for number in 0..2 * MOST {
-            channels.queued(&name(number));
+            channels.queued(&name(number), member);
         }
         assert_eq!(channels.len(), MOST);
-        assert!(channels.queued(&name(0)).is_some());
+        assert!(channels.queued(&name(0), member).is_some());
     }
 }

@@ -1,5 +1,6 @@
 //! [`Connector`]: makes connections to the nodes of the cluster.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use auto_mutex_core::store::{Address, Driver, MemberId, Name, Node, StoreOptions, lock};
@@ -54,22 +55,18 @@ impl Connector {
     ) -> Vec<Address> {
         let address = |primary: &Arc<Primary>| primary.address.clone();
         let (up, down): (Vec<_>, Vec<_>) = primaries.iter().partition(|primary| primary.is_up());
-        let groups = [
+        let mut groups = [
             up.into_iter().map(address).collect(),
             replicas.to_vec(),
             self.endpoint.servers.clone(),
             down.into_iter().map(address).collect(),
         ];
-        let mut all: Vec<Address> = Vec::new();
-        for mut group in groups {
-            shuffle(&mut group);
-            for address in group {
-                if !all.contains(&address) {
-                    all.push(address);
-                }
-            }
+        for group in &mut groups {
+            shuffle(group);
         }
-        all
+        let mut seen = HashSet::new();
+        let all = groups.into_iter().flatten();
+        all.filter(|address| seen.insert(address.clone())).collect()
     }
 
     pub(super) fn of_node(&self, address: &Address) -> connect::Connector {

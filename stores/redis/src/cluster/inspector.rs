@@ -1,5 +1,7 @@
 //! [`Inspector`]: reads names from every primary of a cluster, and changes nothing.
 
+use std::collections::HashMap;
+
 use auto_mutex_core::store::{
     Address, Described, MemberId, Name, Page, Reader, Reading, Snapshot, StoreOptions, with_sources,
 };
@@ -34,16 +36,11 @@ impl Inspector {
         let timeout = self.connector.options.connect_timeout;
         let limits = move || Limits::new(timeout, USUAL_SILENCE);
         self.topology = survey(candidates, &self.connector.endpoint, 0, limits).await?;
-        let mut before = std::mem::take(&mut self.nodes);
+        let mut before: HashMap<_, _> = self.nodes.drain(..).collect();
         let nodes = self.topology.primaries().map(|address| {
-            let known = before.iter().position(|node| node.0 == *address);
-            match known {
-                Some(index) => before.swap_remove(index),
-                None => {
-                    let connector = self.connector.of_node(address);
-                    (address.clone(), inspector::Inspector::new(connector))
-                }
-            }
+            let new = || inspector::Inspector::new(self.connector.of_node(address));
+            let node = before.remove(address).unwrap_or_else(new);
+            (address.clone(), node)
         });
         self.nodes = nodes.collect();
         Ok(())

@@ -39,7 +39,6 @@ const HANDSHAKE: &[u8] = &[0x16, 3, 1, 0, 5, 1, 0, 0, 1, 0];
 
 pub(crate) struct Connector {
     pub(crate) route: Route,
-    pub(crate) endpoint: RedisEndpoint,
     pub(crate) member: MemberId,
     pub(crate) scripts: Arc<Scripts>,
     pub(crate) guard: Guard,
@@ -65,9 +64,8 @@ pub(super) struct Ready {
 impl Connector {
     pub(crate) fn new(endpoint: RedisEndpoint, options: &StoreOptions, member: MemberId) -> Self {
         Self {
-            route: Route::of(&endpoint),
             scripts: Scripts::of(endpoint.is_cluster()),
-            endpoint,
+            route: Route::new(endpoint),
             member,
             guard: Guard::of(options),
             probe: Some(probe::name(member, 0)),
@@ -93,10 +91,10 @@ impl Connector {
         let opened = timeout_at(end, async {
             loop {
                 let left = end.saturating_duration_since(Instant::now());
-                let silence = match self.route {
-                    Route::Fixed(_) => left,
+                let silence = match self.route.has_sentinels() {
                     // During an attempt, another server may become the primary. So one attempt does not get all the time.
-                    Route::Sentinel(_) => USUAL_SILENCE.min(left),
+                    true => USUAL_SILENCE.min(left),
+                    false => left,
                 };
                 // At the deadline, the attempt still returns its own error, because inner futures are polled first.
                 let error = match self.open(Limits { end, silence }).await {
@@ -152,7 +150,7 @@ impl Connector {
     }
 
     fn too_late(&self) -> ConnectError {
-        let dialer = match self.endpoint.transport.dialer {
+        let dialer = match self.route.endpoint.transport.dialer {
             Some(_) => "the dialer has not returned, ",
             None => "",
         };
@@ -173,10 +171,11 @@ impl Connector {
 
     /// Connects again for the cause: a server just closes a plain connection, and an alert may be lost with unread bytes.
     async fn fault_of_tls(&self) -> Option<TlsError> {
-        let Route::Fixed(address @ Address::Tcp { .. }) = &self.route else {
+        let endpoint = &self.route.endpoint;
+        let (address, transport) = (&endpoint.servers[0], &endpoint.transport);
+        if self.route.has_sentinels() || matches!(address, Address::Unix(_)) {
             return None;
-        };
-        let transport = &self.endpoint.transport;
+        }
         let limits = Limits::new(USUAL_SILENCE, USUAL_SILENCE);
         let error = match Connection::open(address, transport, limits).await {
             Ok(mut connection) => {
@@ -191,7 +190,7 @@ impl Connector {
     }
 
     async fn prepared(&self, limits: Limits) -> Result<Ready, ConnectError> {
-        let (endpoint, scripts, reads) = (&self.endpoint, &*self.scripts, self.reads);
+        let (endpoint, scripts, reads) = (&self.route.endpoint, &*self.scripts, self.reads);
         let name = match reads {
             true => READER.to_owned(),
             false => format!("auto_mutex:{}", self.member),
@@ -269,7 +268,7 @@ impl Connector {
             let introduce = question.cmd("CLIENT").arg("SETINFO");
             introduce.arg(field).arg(value);
         }
-        let db = self.endpoint.db;
+        let db = self.route.endpoint.db;
         if db != 0 {
             question.cmd("SELECT").arg(db);
         }

@@ -86,12 +86,10 @@ impl Pipeline {
 
     /// Requests in flight fail at once; it's unknown whether they have run.
     pub(crate) fn cut(&self) {
-        let mut state = lock(&self.state);
-        state.closed = true;
-        if let Some(stream) = state.out.stream() {
+        self.close();
+        if let Some(stream) = lock(&self.state).out.stream() {
             stream.close();
         }
-        Self::wake(state);
     }
 }
 

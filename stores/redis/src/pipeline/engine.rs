@@ -14,7 +14,6 @@ use crate::connect::term::{self, Term};
 use crate::error::{self, Code};
 use crate::login::hello;
 use crate::pipeline::pending::{Awaited, Sending};
-use crate::shard_channels::ShardChannels;
 use crate::wire::Value;
 
 impl Pipeline {
@@ -26,9 +25,10 @@ impl Pipeline {
         state.down = None;
         state.is_new = false;
         state.term = ready.term;
-        let channels = state.shard_channels.as_mut();
-        for channel in channels.map(ShardChannels::reconnect).unwrap_or_default() {
-            self.subscribe(&mut state, channel);
+        if self.connector.scripts.are_of_cluster() {
+            for channel in state.shard_channels.reconnect() {
+                self.subscribe(&mut state, channel);
+            }
         }
         std::mem::take(&mut state.waiting)
     }
@@ -131,9 +131,7 @@ impl Pipeline {
     pub(crate) fn ask_term(&self) {
         let mut state = lock(&self.state);
         self.ask_term_by(&mut state, 0);
-        if let Some(channels) = &mut state.shard_channels {
-            channels.sweep();
-        }
+        state.shard_channels.sweep();
     }
 
     fn ask_term_by(&self, state: &mut State, key: usize) -> bool {
@@ -183,8 +181,7 @@ impl Pipeline {
             return;
         }
         let mut state = lock(&self.state);
-        let channels = state.shard_channels.as_mut();
-        if let Some(channel) = channels.and_then(|channels| channels.queued(name)) {
+        if let Some(channel) = state.shard_channels.queued(name, self.connector.member) {
             self.subscribe(&mut state, channel);
         }
     }
@@ -196,9 +193,7 @@ impl Pipeline {
 
     pub(crate) fn lost_shard_channel(&self, channel: &str, error: Option<Code>) {
         let mut state = lock(&self.state);
-        let Some(channels) = &mut state.shard_channels else {
-            return;
-        };
+        let channels = &mut state.shard_channels;
         match error {
             Some(code)
                 if !code.is_elsewhere() && !matches!(code, Code::ClusterDown | Code::Busy) =>

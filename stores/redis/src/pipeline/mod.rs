@@ -57,18 +57,16 @@ struct State {
     failed: Option<io::Error>,
     down: Option<StoreError>,
     term: Term,
-    shard_channels: Option<ShardChannels>,
+    shard_channels: ShardChannels,
     engine: Option<Waker>,
 }
 
 impl Pipeline {
     pub(super) fn new(connector: Connector) -> Self {
-        let shards = connector.scripts.are_of_cluster();
         let mut state = State {
             is_new: connector.is_new,
             due: true,
             down: Some(not_yet()),
-            shard_channels: shards.then(|| ShardChannels::new(connector.member)),
             ..State::default()
         };
         state.out.open(None);

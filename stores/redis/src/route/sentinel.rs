@@ -48,20 +48,17 @@ pub(super) async fn open(
     Ok((sentinel, granted))
 }
 
-/// `None`: this sentinel does not know the service.
 pub(super) async fn primary(
     sentinel: &mut Connection,
     service: &str,
-) -> Result<Option<Primary>, ConnectError> {
+) -> Result<Primary, ConnectError> {
     let question = sentinel_command("MASTER", service);
     match sentinel.ask(&question).await? {
-        Value::Error(error) if error.details.contains("No such master") => Ok(None),
-        reply => match Primary::read(&accept(reply)?) {
-            Some(primary) => Ok(Some(primary)),
-            None => Err(ConnectError::unreachable(
-                "the sentinel's answer makes no sense",
-            )),
-        },
+        Value::Error(error) if error.details.contains("No such master") => {
+            Err(ConnectError::UnknownService(service.to_owned()))
+        }
+        reply => Primary::read(&accept(reply)?)
+            .ok_or_else(|| ConnectError::unreachable("the sentinel's answer makes no sense")),
     }
 }
 

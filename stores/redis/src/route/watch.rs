@@ -3,11 +3,11 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
-use auto_mutex_core::store::{Address, Backoff, first, random_number, tell};
+use auto_mutex_core::store::{Address, Backoff, first, lock, random_number, tell};
 use tokio::time::{sleep, timeout};
 
 use super::sentinel;
-use super::sentinels::{SENTINEL_SILENCE, Sentinels};
+use super::{Route, SENTINEL_SILENCE};
 use crate::login::FIRST_PAUSE;
 use crate::login::error::{ConnectError, accepted};
 use crate::login::hello;
@@ -19,17 +19,17 @@ use crate::wire::Limits;
 const QUIET: Duration = Duration::from_secs(3);
 const LONGEST: Duration = Duration::from_secs(10);
 
-pub(super) async fn run(sentinels: &Sentinels) {
+pub(super) async fn run(route: &Route) {
     // The start is random, so that not all clients listen to the same sentinel.
     let mut index = random_number() as usize;
     let mut backoff = Backoff::new(FIRST_PAUSE, SENTINEL_SILENCE);
     let mut warnings = Throttle::default();
     loop {
-        let all = sentinels.all();
+        let all = lock(&route.all).clone();
         index = index.wrapping_add(1);
         let address = &all[index % all.len()];
         let mut heard = false;
-        let Err(error) = listen(sentinels, address, &mut heard).await;
+        let Err(error) = listen(route, address, &mut heard).await;
         let address = address.to_string();
         match error.of_provider().cloned() {
             Some(why) if warnings.is_due(why.to_string()) => tell(move || {
@@ -39,7 +39,7 @@ pub(super) async fn run(sentinels: &Sentinels) {
                 tracing::debug!(%address, ?error, "not listening to this sentinel any more");
             }),
         }
-        sentinels.told(None);
+        route.latest.send_replace(None);
         if heard {
             backoff = Backoff::new(FIRST_PAUSE, SENTINEL_SILENCE);
         }
@@ -48,22 +48,19 @@ pub(super) async fn run(sentinels: &Sentinels) {
 }
 
 async fn listen(
-    sentinels: &Sentinels,
+    route: &Route,
     address: &Address,
     heard: &mut bool,
 ) -> Result<Infallible, ConnectError> {
-    let endpoint = &sentinels.endpoint;
+    let endpoint = &route.endpoint;
     let limits = Limits::new(LONGEST, SENTINEL_SILENCE);
     let (mut connection, granted) = sentinel::open(endpoint, address, limits).await?;
     let mut renewal = Renewal::new(&endpoint.sentinel_login, address, LONGEST, granted);
     sentinel::subscribe(&mut connection).await?;
     loop {
         let primary = sentinel::primary(&mut connection, &endpoint.service).await?;
-        let Some(primary) = primary else {
-            return Err(ConnectError::UnknownService(endpoint.service.clone()));
-        };
         *heard = true;
-        sentinels.told(Some(primary));
+        route.latest.send_replace(Some(primary));
         let switched = async { sentinel::switched(&mut connection).await.map(|()| None) };
         let due = async { Ok(Some(renewal.due().await)) };
         // Woken by a new primary, by silence or by due credentials, the next iteration asks for the current primary.

@@ -5,7 +5,7 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
-use auto_mutex_core::store::{Answer, Granted, Op, Replicas, Reply, first, tell};
+use auto_mutex_core::store::{Answer, Granted, Op, Reply, first, tell};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
@@ -22,19 +22,17 @@ const MOST: usize = 256;
 const GRACE: Duration = Duration::from_millis(500);
 const PAUSE: Duration = Duration::from_millis(20);
 
-pub(super) struct Barrier {
+pub(super) struct Barrier<'a> {
     pub(super) pipeline: Arc<Pipeline>,
-    pub(super) replicas: Replicas,
+    pub(super) confirming: &'a Confirming,
+    pub(super) grants: UnboundedReceiver<Answer>,
     /// The connection, and the generation of the main connection at the time when this one was made.
     pub(super) beside: Option<(u64, Ready)>,
 }
 
-impl Barrier {
-    pub(super) async fn run(
-        mut self,
-        mut fresh: UnboundedReceiver<Answer>,
-        confirming: &Confirming,
-    ) {
+impl Barrier<'_> {
+    pub(super) async fn run(mut self) {
+        let confirming = self.confirming;
         let generation = confirming.generation();
         if generation > 0 {
             // The first grant should not wait for a connection.
@@ -42,10 +40,10 @@ impl Barrier {
             self.beside = opened.ok().map(|ready| (generation, ready));
         }
         let mut batch = Vec::new();
-        while self.receive(&mut fresh, &mut batch).await > 0 {
-            let ends = Instant::now() + self.replicas.timeout;
+        while self.receive(&mut batch).await > 0 {
+            let ends = Instant::now() + confirming.replicas.timeout;
             let reached = loop {
-                let error = match self.ask(&batch, ends, confirming).await {
+                let error = match self.ask(&batch, ends).await {
                     Ok(reached) => break reached,
                     Err(error) => error,
                 };
@@ -59,17 +57,13 @@ impl Barrier {
                 sleep(PAUSE).await;
             };
             for (answer, reached) in batch.drain(..).zip(reached) {
-                confirming.decide(answer, self.replicas.count, reached);
+                confirming.decide(answer, reached);
             }
         }
     }
 
     /// Waits for grants. During this wait, and only then, logs in with new credentials when they are due.
-    async fn receive(
-        &mut self,
-        fresh: &mut UnboundedReceiver<Answer>,
-        batch: &mut Vec<Answer>,
-    ) -> usize {
+    async fn receive(&mut self, batch: &mut Vec<Answer>) -> usize {
         loop {
             let due = async {
                 match &mut self.beside {
@@ -77,7 +71,7 @@ impl Barrier {
                     None => pending().await,
                 }
             };
-            let received = async { Ok(fresh.recv_many(batch, MOST).await) };
+            let received = async { Ok(self.grants.recv_many(batch, MOST).await) };
             match first(due, received).await {
                 Ok(count) => return count,
                 Err(granted) => self.authenticate(&granted).await,
@@ -90,22 +84,18 @@ impl Barrier {
             return;
         };
         let auth = hello::auth(granted);
-        let asked = timeout(self.replicas.timeout, ready.connection.ask(&auth)).await;
+        let limit = self.confirming.replicas.timeout;
+        let asked = timeout(limit, ready.connection.ask(&auth)).await;
         match asked.map(|reply| reply.map(|reply| accepted(&reply))) {
             Ok(Ok(answer)) => ready.renewal.answered(answer),
             _ => self.beside = None,
         }
     }
 
-    async fn ask(
-        &mut self,
-        batch: &[Answer],
-        ends: Instant,
-        confirming: &Confirming,
-    ) -> Result<Vec<u32>, String> {
+    async fn ask(&mut self, batch: &[Answer], ends: Instant) -> Result<Vec<u32>, String> {
         // After a reconnect of the main connection, this one may be at a former primary.
         let connector = &self.pipeline.connector;
-        let generation = confirming.generation();
+        let generation = self.confirming.generation();
         self.beside.take_if(|(beside, _)| *beside != generation);
         let (_, ready) = match &mut self.beside {
             Some(beside) => beside,
@@ -123,7 +113,8 @@ impl Barrier {
         }
         // For WAIT, a zero means no timeout.
         let millis = (left.as_millis() as u64).max(1);
-        question.cmd("WAIT").arg(self.replicas.count).arg(millis);
+        let count = self.confirming.replicas.count;
+        question.cmd("WAIT").arg(count).arg(millis);
         let question = question.get_packed_pipeline();
         let answers = answers(&mut ready.connection, &question, batch, left / 2);
         timeout_at(ends + GRACE, answers).await.map_err(late)?

@@ -28,6 +28,7 @@ pub(super) async fn confirmed<F>(
 {
     let (fresh, grants) = mpsc::unbounded_channel();
     let confirming = Arc::new(Confirming {
+        replicas,
         events,
         fresh,
         generation: AtomicU64::new(0),
@@ -36,12 +37,12 @@ pub(super) async fn confirmed<F>(
     let driver = driver(confirming.clone());
     let barrier = Barrier {
         pipeline,
-        replicas,
+        confirming: &confirming,
+        grants,
         beside: None,
     };
-    let barrier = barrier.run(grants, &confirming);
     // The barrier does not end before the filter is dropped, so the driver ends first.
-    first(driver, barrier).await;
+    first(driver, barrier.run()).await;
 }
 
 fn granted(answer: &Answer) -> Option<(Ticket, u64)> {
@@ -52,6 +53,7 @@ fn granted(answer: &Answer) -> Option<(Ticket, u64)> {
 }
 
 struct Confirming {
+    replicas: Replicas,
     events: Arc<dyn Events>,
     fresh: UnboundedSender<Answer>,
     generation: AtomicU64,
@@ -63,7 +65,8 @@ impl Confirming {
         self.generation.load(Ordering::Acquire)
     }
 
-    fn decide(&self, mut answer: Answer, wanted: u32, reached: u32) {
+    fn decide(&self, mut answer: Answer, reached: u32) {
+        let wanted = self.replicas.count;
         if reached < wanted {
             let text = format!("{reached} of {wanted} replicas have the grant");
             let kind = StoreErrorKind::Unreplicated { wanted, reached };
@@ -86,7 +89,7 @@ impl Events for Confirming {
             self.events.answered(answer);
         } else if let Err(unsent) = self.fresh.send(answer) {
             // The barrier has ended, and the driver ends with it.
-            self.decide(unsent.0, 1, 0);
+            self.decide(unsent.0, 0);
         }
     }
 

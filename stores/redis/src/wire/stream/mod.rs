@@ -7,9 +7,13 @@ mod socket;
 mod tls;
 
 use std::io;
+#[cfg(feature = "tls-no-provider")]
+use std::sync::Mutex;
 use std::task::{Context, Poll};
 
 use auto_mutex_core::store::Address;
+#[cfg(feature = "tls-no-provider")]
+use auto_mutex_core::store::lock;
 use tokio::net::UnixStream;
 
 use self::socket::Socket;
@@ -17,10 +21,10 @@ use super::limits::Limits;
 use crate::wire::Transport;
 
 /// A connection. One task reads from it; any thread may write.
-pub(crate) enum Stream {
-    Plain(Socket),
+pub(crate) struct Stream {
+    socket: Socket,
     #[cfg(feature = "tls-no-provider")]
-    Tls(Box<tls::Session>),
+    tls: Option<Box<Mutex<tls::Session>>>,
 }
 
 impl Stream {
@@ -32,26 +36,19 @@ impl Stream {
         let dialer = transport.dialer.as_ref();
         let socket = match address {
             Address::Tcp { host, port } => match &transport.tls {
-                None => Socket::connect(host, *port, dialer, limits).await,
+                None => Socket::connect(host, *port, dialer, limits).await?,
                 #[cfg(feature = "tls-no-provider")]
-                Some(tls) => {
-                    let session = tls::open(host, *port, tls, dialer, limits).await?;
-                    return Ok(Self::Tls(Box::new(session)));
-                }
+                Some(tls) => return tls::open(host, *port, tls, dialer, limits).await,
                 #[cfg(not(feature = "tls-no-provider"))]
-                Some(_) => Err(io::ErrorKind::Unsupported.into()),
+                Some(_) => return Err(io::ErrorKind::Unsupported.into()),
             },
-            Address::Unix(path) => Socket::new(UnixStream::connect(path).await?.into_std()?, None),
+            Address::Unix(path) => Socket::new(UnixStream::connect(path).await?.into_std()?, None)?,
         };
-        socket.map(Self::Plain)
-    }
-
-    fn socket(&self) -> &Socket {
-        match self {
-            Self::Plain(socket) => socket,
+        Ok(Self {
+            socket,
             #[cfg(feature = "tls-no-provider")]
-            Self::Tls(session) => session.socket(),
-        }
+            tls: None,
+        })
     }
 
     pub(super) fn poll_read(
@@ -59,11 +56,11 @@ impl Stream {
         cx: &mut Context<'_>,
         buffer: &mut [u8],
     ) -> Poll<io::Result<usize>> {
-        match self {
-            Self::Plain(socket) => socket.poll_read(cx, buffer),
-            #[cfg(feature = "tls-no-provider")]
-            Self::Tls(session) => session.poll_read(cx, buffer),
+        #[cfg(feature = "tls-no-provider")]
+        if let Some(session) = &self.tls {
+            return lock(session).poll_read(&self.socket, cx, buffer);
         }
+        self.socket.poll_read(cx, buffer)
     }
 
     /// Adds the number of bytes that the socket took to `written`. The rest must be written next.
@@ -81,18 +78,18 @@ impl Stream {
     }
 
     fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Plain(socket) => socket.try_write(bytes),
-            #[cfg(feature = "tls-no-provider")]
-            Self::Tls(session) => session.try_write(bytes),
+        #[cfg(feature = "tls-no-provider")]
+        if let Some(session) = &self.tls {
+            return lock(session).try_write(&self.socket, bytes);
         }
+        self.socket.try_write(bytes)
     }
 
     pub(crate) fn close(&self) {
-        self.socket().close();
+        self.socket.close();
     }
 
     pub(crate) fn poll_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.socket().poll_write_ready(cx)
+        self.socket.poll_write_ready(cx)
     }
 }

@@ -9,6 +9,7 @@ mod trust;
 
 use std::future::{pending, poll_fn};
 use std::io::{self, Write as _};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use auto_mutex_core::TlsError;
@@ -17,6 +18,7 @@ use tokio::time::{sleep, timeout};
 
 pub(super) use self::session::Session;
 use self::trust::trust;
+use super::Stream;
 use super::socket::Socket;
 use crate::wire::{Limits, Tls};
 
@@ -29,13 +31,13 @@ pub(super) async fn open(
     tls: &Tls,
     dialer: Option<&Dialer>,
     limits: Limits,
-) -> io::Result<Session> {
+) -> io::Result<Stream> {
     // The files are checked first, so that unusable files are reported even if no server listens.
     let trust = trust(tls, host).map_err(TlsError::into_io)?;
     let socket = Socket::connect(host, port, dialer, limits).await?;
     // In a handshake, client and server each send two flights, so the handshake gets more time.
     let end = limits.at_most(limits.silence.saturating_mul(2)).end;
-    let handshake = Session::begin(socket, trust, end);
+    let handshake = Session::begin(&socket, trust, end);
     // A server without TLS may treat the handshake as the beginning of a command, and wait for the rest of it.
     let guess = async {
         sleep(BEFORE_GUESS).await;
@@ -44,7 +46,11 @@ pub(super) async fn open(
             _ => pending().await,
         }
     };
-    first(handshake, guess).await
+    let session = first(handshake, guess).await?;
+    Ok(Stream {
+        socket,
+        tls: Some(Box::new(Mutex::new(session))),
+    })
 }
 
 /// Whether a server that did not understand the handshake speaks without TLS.

@@ -3,8 +3,8 @@
 use std::future::poll_fn;
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -15,6 +15,7 @@ use rustls::crypto::ring;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use tokio::time::{Instant, timeout};
 
+use super::super::Stream;
 use super::super::socket::Socket;
 use super::{Session, trust};
 use crate::wire::Tls;
@@ -25,7 +26,7 @@ type Peer = StreamOwned<ServerConnection, TcpStream>;
 /// Makes a session, and a thread at its other end that waits for a start message and then does `work`.
 async fn session<T: Send + 'static>(
     work: impl FnOnce(Peer) -> T + Send + 'static,
-) -> (Session, Sender<()>, JoinHandle<T>) {
+) -> (Stream, Sender<()>, JoinHandle<T>) {
     let CertifiedKey { cert, signing_key } =
         generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let ca = tempfile::NamedTempFile::new().unwrap();
@@ -56,10 +57,11 @@ async fn session<T: Send + 'static>(
         ..Tls::default()
     };
     let trust = trust(&tls, "localhost").unwrap();
-    let session = Session::begin(socket, trust, Instant::now() + LONG)
+    let session = Session::begin(&socket, trust, Instant::now() + LONG)
         .await
         .unwrap();
-    (session, go, peer)
+    let tls = Some(Box::new(Mutex::new(session)));
+    (Stream { socket, tls }, go, peer)
 }
 
 fn pattern(length: usize) -> Vec<u8> {
@@ -67,7 +69,7 @@ fn pattern(length: usize) -> Vec<u8> {
 }
 
 /// Writes as many bytes as the session takes without waiting.
-fn write_some(session: &Session, bytes: &mut &[u8]) {
+fn write_some(session: &Stream, bytes: &mut &[u8]) {
     while !bytes.is_empty() {
         match session.try_write(bytes) {
             Ok(count) => *bytes = &bytes[count..],
@@ -77,16 +79,16 @@ fn write_some(session: &Session, bytes: &mut &[u8]) {
     }
 }
 
-async fn write_all(session: &Session, mut bytes: &[u8]) {
+async fn write_all(session: &Stream, mut bytes: &[u8]) {
     while !bytes.is_empty() {
-        poll_fn(|cx| session.socket().poll_write_ready(cx))
+        poll_fn(|cx| session.socket.poll_write_ready(cx))
             .await
             .unwrap();
         write_some(session, &mut bytes);
     }
 }
 
-async fn read_exact(session: &Session, length: usize) -> Vec<u8> {
+async fn read_exact(session: &Stream, length: usize) -> Vec<u8> {
     let mut found = Vec::new();
     while found.len() < length {
         let mut buffer = [0; 5000];
@@ -174,7 +176,7 @@ async fn what_was_said_before_the_end_is_heard_by_who_writes() {
     go.send(()).unwrap();
     let _socket = peer.join().unwrap();
     session
-        .socket()
+        .socket
         .raw()
         .shutdown(std::net::Shutdown::Write)
         .unwrap();
