@@ -79,7 +79,7 @@ impl Operator {
         let settings = config.try_into()?.validate()?;
         let mut reader = settings.engine.reader(&settings.options);
         let runtime = Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(SetupError::engine)?;
+        let runtime = runtime.map_err(SetupError::background_thread)?;
         let (jobs, accepted) = mpsc::channel::<Job>();
         thread::Builder::new()
             .name("auto-mutex-operator".to_owned())
@@ -88,7 +88,7 @@ impl Operator {
                     job(&runtime, &mut *reader);
                 }
             })
-            .map_err(SetupError::engine)?;
+            .map_err(SetupError::background_thread)?;
         let operator = Self {
             jobs,
             settings,
@@ -108,7 +108,7 @@ impl Operator {
             // `send` fails only if the caller no longer exists.
             let _ = sender.send(runtime.block_on(job(reader)));
         }));
-        let ended = || SetupError::engine("it has ended");
+        let ended = || SetupError::background_thread("it has ended");
         sent.map_err(|_| ended())?;
         result.recv().map_err(|_| ended())?
     }
@@ -175,7 +175,7 @@ impl Operator {
     ///
     /// # Errors
     ///
-    /// [`SetupError::Engine`] if the background thread has ended.
+    /// [`SetupError::BackgroundThread`] if the background thread has ended.
     pub fn servers(&self) -> Result<Vec<ServerAnswer>, SetupError> {
         self.run(async |reader| Ok(reader.describe().await))
     }

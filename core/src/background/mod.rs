@@ -181,7 +181,10 @@ pub(crate) fn start(settings: Settings) -> Result<Starting, SetupError> {
     let body = move || {
         let run = || {
             let mut builder = tokio::runtime::Builder::new_current_thread();
-            let runtime = builder.enable_all().build().map_err(SetupError::engine)?;
+            let runtime = builder
+                .enable_all()
+                .build()
+                .map_err(SetupError::background_thread)?;
             let aside = wait::enter(&runtime);
             let served = serve(&runtime, settings, &to, given_up);
             // The runtime goes first: its drop may log events or wake tasks.
@@ -191,11 +194,11 @@ pub(crate) fn start(settings: Settings) -> Result<Starting, SetupError> {
         };
         let ended = catch_unwind(AssertUnwindSafe(run)).unwrap_or(Ok(()));
         let error = ended.err();
-        let error = error.unwrap_or_else(|| SetupError::engine("it ended at once"));
+        let error = error.unwrap_or_else(|| SetupError::background_thread("it ended at once"));
         // Has no effect if the caller has a client.
         send(&to, Err(error));
     };
-    wait::spawn("auto-mutex", body).map_err(SetupError::engine)?;
+    wait::spawn("auto-mutex", body).map_err(SetupError::background_thread)?;
     Ok(Starting {
         result,
         _given_up: giving_up,

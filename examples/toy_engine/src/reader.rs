@@ -12,7 +12,7 @@ impl ToyReader {
     async fn read(&self) -> Result<Read, SetupError> {
         let (sender, mut reply) = unbounded_channel();
         self.0.send(Job::Read(sender));
-        let ended = || SetupError::engine("the server has ended");
+        let ended = || SetupError::background_thread("the server has ended");
         reply.recv().await.ok_or_else(ended)
     }
 }

@@ -100,7 +100,7 @@ impl Inspector {
         if answers.iter().flatten().count() >= majority(answers.len()) {
             return Ok(answers);
         }
-        let unasked = || SetupError::engine("the servers of the quorum were not asked");
+        let unasked = || SetupError::background_thread("the servers of the quorum were not asked");
         Err(self.trouble.clone().unwrap_or_else(unasked))
     }
 

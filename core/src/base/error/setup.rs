@@ -174,7 +174,7 @@ pub enum SetupError {
     /// The background thread could not be started.
     #[error("cannot start the background thread: {reason}")]
     #[non_exhaustive]
-    Engine {
+    BackgroundThread {
         /// The system's error.
         reason: String,
     },
@@ -190,7 +190,7 @@ impl SetupError {
     /// | [`Authentication`](Self::Authentication), [`Permission`](Self::Permission), [`Tls`](Self::Tls) | no: the server rejects the client, or the client the server |
     /// | [`UnsupportedServer`](Self::UnsupportedServer), [`Unsuitable`](Self::Unsuitable), [`NotPrimary`](Self::NotPrimary), [`UnknownService`](Self::UnknownService) | no: it isn't the right server |
     /// | [`InvalidUrl`](Self::InvalidUrl), [`UnsupportedStore`](Self::UnsupportedStore), [`InvalidOption`](Self::InvalidOption), [`Environment`](Self::Environment) | no: the configuration is wrong |
-    /// | [`AlreadySetUp`](Self::AlreadySetUp), [`Engine`](Self::Engine) | no |
+    /// | [`AlreadySetUp`](Self::AlreadySetUp), [`BackgroundThread`](Self::BackgroundThread) | no |
     ///
     /// With [`Config::connect_lazily`](crate::Config::connect_lazily), a client deals with transient errors itself.
     #[must_use]
@@ -208,8 +208,8 @@ impl SetupError {
 /// For the engines, since other crates cannot make a variant that is `#[non_exhaustive]`.
 #[doc(hidden)]
 impl SetupError {
-    pub fn engine(reason: impl ToString) -> Self {
-        Self::Engine {
+    pub fn background_thread(reason: impl ToString) -> Self {
+        Self::BackgroundThread {
             reason: reason.to_string(),
         }
     }

@@ -177,7 +177,7 @@ fn setup_errors() -> Vec<SetupError> {
             | SetupError::UnsupportedServer { .. }
             | SetupError::NotPrimary { .. }
             | SetupError::UnknownService { .. }
-            | SetupError::Engine { .. } => unreachable!("without a source"),
+            | SetupError::BackgroundThread { .. } => unreachable!("without a source"),
         }
     }
     all

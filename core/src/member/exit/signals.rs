@@ -45,7 +45,7 @@ static LIMIT: PerProcess<Mutex<Option<Duration>>> = PerProcess::new(Mutex::defau
 ///
 /// # Errors
 ///
-/// [`SetupError::Engine`] if the system refuses the handler or its thread.
+/// [`SetupError::BackgroundThread`] if the system refuses the handler or its thread.
 ///
 /// ```no_run
 /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -85,12 +85,15 @@ fn handle_within(new: Duration) -> Result<(), SetupError> {
     let mut limit = LIMIT.lock();
     if limit.is_none() {
         if !register() {
-            return Err(SetupError::engine("the system refuses to report forks"));
+            return Err(SetupError::background_thread(
+                "the system refuses to report forks",
+            ));
         }
-        let (signals, pipe) = UnixStream::pair().map_err(SetupError::engine)?;
+        let (signals, pipe) = UnixStream::pair().map_err(SetupError::background_thread)?;
         // If the handler is refused, the other end of the pipe is closed, so the thread ends.
-        spawn("auto-mutex-signals", move || handle(signals)).map_err(SetupError::engine)?;
-        handler::install(pipe).map_err(SetupError::engine)?;
+        spawn("auto-mutex-signals", move || handle(signals))
+            .map_err(SetupError::background_thread)?;
+        handler::install(pipe).map_err(SetupError::background_thread)?;
     }
     *limit = Some(new);
     Ok(())
