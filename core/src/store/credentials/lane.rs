@@ -20,7 +20,7 @@ use crate::base::wait::first;
 #[derive(Clone)]
 pub(super) struct Lane {
     pub(super) jobs: UnboundedSender<Job>,
-    /// Whether the thread does anything but wait for an event. It does until it waits for the first time.
+    /// Whether the thread does anything but wait for an event.
     pub(super) busy: Arc<AtomicBool>,
 }
 
@@ -30,7 +30,7 @@ pub(super) type Job = (ServerAddress, oneshot::Sender<Result<Granted, String>>);
 impl Lane {
     pub(super) fn start(provider: Arc<impl CredentialsProvider>) -> io::Result<Self> {
         let (jobs, coming) = mpsc::unbounded_channel();
-        let busy = Arc::new(AtomicBool::new(true));
+        let busy = Arc::new(AtomicBool::new(false));
         let of_thread = busy.clone();
         let thread = thread::Builder::new().name("auto-mutex-login".to_owned());
         thread.spawn(move || run(provider, coming, &of_thread))?;
@@ -60,6 +60,7 @@ fn run(
             return;
         }
     };
+    busy.store(true, Ordering::Relaxed);
     runtime.block_on(async {
         while let Some(job) = coming.recv().await {
             // A panic of the provider ends only this task.

@@ -71,12 +71,13 @@ impl Source {
             address: address.clone(),
             kind: self.kind,
         };
-        let (reply, answer) = oneshot::channel();
+        let (reply, mut answer) = oneshot::channel();
         let failed =
             |words: String| StoreError::disconnected(format!("the credentials provider {words}"));
         let lane = self.shared.submit((server, reply));
         let lane = lane.map_err(|error| failed(format!("has no thread: {error}")))?;
-        match timeout(limit, answer).await {
+        // Borrowed: dropping `answer` would wake the thread, so it would seem to be blocked.
+        match timeout(limit, &mut answer).await {
             Ok(Ok(Ok(granted))) => Ok(granted),
             Ok(Ok(Err(words))) => Err(failed(words)),
             Ok(Err(_)) => Err(failed("panicked".to_owned())),
