@@ -10,14 +10,16 @@ mod background;
 mod base;
 mod caller;
 mod config;
+mod deadlock;
+mod exit;
 #[cfg(any(test, fuzzing))]
 #[doc(hidden)]
 pub mod fuzzing;
 mod lease;
 mod locks;
-mod member;
 mod observe;
 mod observer;
+mod order;
 #[doc(hidden)]
 pub mod public;
 mod queue;

@@ -158,7 +158,7 @@ impl<L> Request<L> {
             Some(given) => given.options,
             None => options_of(self.site, self.self_type),
         };
-        let as_configured = client.member().settings().reentrant;
+        let as_configured = client.core().settings().reentrant;
         options.reentry = match self.site.data.reentrant.unwrap_or(as_configured) {
             true => Reentry::Enters,
             false => Reentry::Deadlock,
@@ -178,7 +178,7 @@ impl<L> Request<L> {
         };
         let caller = Caller::current(blocking);
         let (client, options) = self.terms(&caller)?;
-        client.member().check()?;
+        client.core().check()?;
         let known = self.known(&client);
         let name = match known.and_then(|known| known.name.as_ref()) {
             Some(name) if self.keys.is_empty() => Cow::Borrowed(name),
@@ -222,7 +222,7 @@ impl<L> Request<L> {
     fn meta(&self, known: Option<&'static OfClient>, client: &Client) -> SharedStr {
         match known {
             Some(known) => SharedStr::Fixed(&known.meta),
-            None => client.member().meta(&self.site.place()),
+            None => client.core().meta(&self.site.place()),
         }
     }
 
@@ -289,7 +289,7 @@ impl Request<MultiGuard> {
     pub(super) async fn take_all(mut self, blocking: bool) -> Result<MultiGuard, LockError> {
         let caller = Caller::current(blocking);
         let (client, options) = self.terms(&caller)?;
-        client.member().check()?;
+        client.core().check()?;
         if self.keys.is_empty() && !self.several {
             self.keys.push(Vec::new());
         }

@@ -15,8 +15,8 @@ use crate::base::clock::Instant;
 use crate::base::error::SetupError;
 use crate::base::wait::{self, DeferredWakes, Promise};
 use crate::config::Settings;
-use crate::member::exit;
-use crate::queue::{Member, NAP};
+use crate::exit;
+use crate::queue::{ClientCore, NAP};
 use crate::store::{self, MemberId, Store};
 
 /// For the answers to the last releases of a process that ends. Its thread waits for a little longer.
@@ -29,45 +29,45 @@ const LOOKS: u32 = 50;
 async fn run(
     store: Arc<dyn Store>,
     driver: impl Future<Output = ()> + Send + 'static,
-    member: Arc<Member>,
+    core: Arc<ClientCore>,
 ) {
-    let ending = Ending(member.clone());
+    let ending = Ending(core.clone());
     let driver = tokio::spawn(async move {
         driver.await;
         drop(ending);
     });
-    tick(&member).await;
+    tick(&core).await;
     store.close();
     let _ = driver.await;
 }
 
-async fn tick(member: &Member) {
+async fn tick(core: &ClientCore) {
     poll_fn(|cx| {
-        member.set_background(Some(cx.waker().clone()));
+        core.set_background(Some(cx.waker().clone()));
         Poll::Ready(())
     })
     .await;
-    while !member.is_closed() && !member.is_ending() {
-        let next = member.tick();
+    while !core.is_closed() && !core.is_ending() {
+        let next = core.tick();
         let wait = next.map(|next| Instant::now().until(next).min(NAP));
-        let mut timer = pin!(member.timers.wait(wait));
-        poll_fn(|cx| match member.is_ending() {
+        let mut timer = pin!(core.timers.wait(wait));
+        poll_fn(|cx| match core.is_ending() {
             true => Poll::Ready(()),
             false => timer.as_mut().poll(cx),
         })
         .await;
     }
-    if member.is_ending() {
-        end(member).await;
+    if core.is_ending() {
+        end(core).await;
     }
-    member.set_background(None);
+    core.set_background(None);
 }
 
-async fn end(member: &Member) {
-    member.start_closing();
+async fn end(core: &ClientCore) {
+    core.start_closing();
     let flushed = || {
-        member.tick();
-        member.is_flushed() || member.is_closed()
+        core.tick();
+        core.is_flushed() || core.is_closed()
     };
     if !look_for(ANSWERS, flushed).await {
         wait::tell(|| {
@@ -78,7 +78,7 @@ async fn end(member: &Member) {
     }
     // But subscribers must not delay the end of the process.
     look_for(WORDS, wait::has_told).await;
-    member.close();
+    core.close();
 }
 
 /// Whether `done` returned `true` in time.
@@ -97,7 +97,7 @@ async fn look_for(limit: Duration, done: impl Fn() -> bool) -> bool {
 }
 
 /// Dropped even by a panic. Then all callers that still wait fail.
-struct Ending(Arc<Member>);
+struct Ending(Arc<ClientCore>);
 
 impl Drop for Ending {
     fn drop(&mut self) {
@@ -113,7 +113,7 @@ pub(crate) struct Starting {
     _given_up: oneshot::Sender<()>,
 }
 
-type Started = Result<Arc<Member>, SetupError>;
+type Started = Result<Arc<ClientCore>, SetupError>;
 
 impl Starting {
     pub(crate) async fn wait(self) -> Started {
@@ -128,8 +128,8 @@ impl Starting {
 impl Drop for Starting {
     fn drop(&mut self) {
         let mut wakes = DeferredWakes::default();
-        if let Some(Ok(member)) = self.result.close(&mut wakes) {
-            member.orphan();
+        if let Some(Ok(core)) = self.result.close(&mut wakes) {
+            core.orphan();
         }
         wakes.wake();
     }
@@ -161,12 +161,12 @@ fn serve(
         return Ok(());
     };
     let (store, driver) = opened?;
-    let member = Member::new(settings, store.clone());
-    // Before any caller gets the member, because this marks a store that connects later as not connected.
-    let driver = driver.run(member.clone());
-    if send(to, Ok(member.clone())) {
-        let ending = Ending(member.clone());
-        runtime.block_on(run(store, driver, member));
+    let core = ClientCore::new(settings, store.clone());
+    // Before any caller gets the core, because this marks a store that connects later as not connected.
+    let driver = driver.run(core.clone());
+    if send(to, Ok(core.clone())) {
+        let ending = Ending(core.clone());
+        runtime.block_on(run(store, driver, core));
         drop(ending);
     }
     Ok(())

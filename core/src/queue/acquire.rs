@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use super::Member;
+use super::ClientCore;
 use super::hold::Hold;
 use super::lock_queue::LockQueue;
 use super::ticket::Confirmed;
@@ -15,7 +15,7 @@ use crate::base::error::LockError;
 use crate::base::name::Name;
 use crate::base::task::BlockedWorker;
 use crate::base::wait::block_on;
-use crate::member::deadlock::TaskWait;
+use crate::deadlock::TaskWait;
 use crate::queue::{Watch, warn_of_timeout};
 
 const MISSES: u32 = 5;
@@ -55,17 +55,17 @@ impl Acquire {
     /// While the client drains, only a nested call may wait. Whether a caller has taken another lock by hand is looked
     /// up only if the queue refuses the call, because this look-up visits each name.
     pub(crate) fn enter(
-        member: &Arc<Member>,
+        core: &Arc<ClientCore>,
         name: &Name,
         want: &mut Want,
     ) -> Result<Self, LockError> {
         let blocked = want.by.blocking.then(BlockedWorker::enter).flatten();
         want.by.blocks = blocked.as_ref().map(BlockedWorker::runtime);
-        let mut entered = member.with_queue(name, |queue| queue.enter(want))?;
-        let is_nested = || want.by.is_nested(|task| member.has_taken(task));
-        if matches!(entered, Err(LockError::ShutDown)) && member.is_draining() && is_nested() {
+        let mut entered = core.with_queue(name, |queue| queue.enter(want))?;
+        let is_nested = || want.by.is_nested(|task| core.has_taken(task));
+        if matches!(entered, Err(LockError::ShutDown)) && core.is_draining() && is_nested() {
             want.by.inside = true;
-            entered = member.with_queue(name, |queue| queue.enter(want))?;
+            entered = core.with_queue(name, |queue| queue.enter(want))?;
         }
         let mut call = entered?;
         call.blocked = blocked;
@@ -158,7 +158,7 @@ impl Acquire {
                 }
                 Err(error) => {
                     if self.is_call && error.is_timeout() && waiter.want.patience.waits() {
-                        warn_of_timeout(&queue.member, &waiter.want.meta, &error);
+                        warn_of_timeout(&queue.core, &waiter.want.meta, &error);
                     }
                     return Poll::Ready(Err(error));
                 }
@@ -180,7 +180,7 @@ impl Acquire {
         // The grant counts the attempts of the requests before, too.
         let attempts = hold.grant.attempts.saturating_sub(waiter.want.attempts);
         let mut want = waiter.again(attempts, Instant::now());
-        let mut next = Self::enter(&queue.member, &queue.name, &mut want)?;
+        let mut next = Self::enter(&queue.core, &queue.name, &mut want)?;
         self.stage = next.leave();
         Ok(())
     }

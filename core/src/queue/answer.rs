@@ -56,12 +56,12 @@ impl Transition<'_> {
     }
 
     pub(super) fn lock_error(&self, error: StoreError) -> LockError {
-        let settings = self.queue.member.settings();
+        let settings = self.queue.core.settings();
         settings.lock_error(&self.queue.name, error)
     }
 
     pub(super) fn unavailable(&self, source: StoreError) -> LockError {
-        let settings = self.queue.member.settings();
+        let settings = self.queue.core.settings();
         settings.unavailable(&self.queue.name, source)
     }
 
@@ -204,7 +204,7 @@ impl Transition<'_> {
                 let labels = held.hold.labels();
                 self.count(Metric::RenewalFailures, labels);
                 let name = self.queue.name.clone();
-                if let Some(others) = self.queue.member.failed_renewals.pass(self.now) {
+                if let Some(others) = self.queue.core.failed_renewals.pass(self.now) {
                     self.wakes.report(move || {
                         tracing::warn!(target: HOLD, %name, %error, others, "renewal failed, trying again");
                     });

@@ -186,11 +186,11 @@ impl Transition<'_> {
     }
 
     pub(super) fn closing(&self) -> Option<GrantBlock> {
-        self.queue.member.closing(&self.queue.name)
+        self.queue.core.closing(&self.queue.name)
     }
 
     fn unreachable(&self) -> Option<(Instant, StoreError)> {
-        self.queue.member.outage(&self.queue.name)
+        self.queue.core.outage(&self.queue.name)
     }
 
     pub(super) fn waiting(&self) -> impl Iterator<Item = (&Ticket, &Waiting)> + Clone {

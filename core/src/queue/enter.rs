@@ -11,7 +11,7 @@ use crate::base::clock::Instant;
 use crate::base::error::LockError;
 use crate::base::task::runs_a_task;
 use crate::config::Deadlock;
-use crate::member::deadlock::{HeldLock, TaskWait, Wait, WaitId, Waiting, WaitingHold};
+use crate::deadlock::{HeldLock, TaskWait, Wait, WaitId, Waiting, WaitingHold};
 use crate::store::{Engine, Owner, Ticket as TicketId};
 
 impl LockQueue {
@@ -20,13 +20,13 @@ impl LockQueue {
         let entered = self.step(|step| {
             // Again, under the mutex. A shutdown first makes this check fail, and then locks this mutex. So either the
             // check fails now, or the shutdown finds the new waiter.
-            self.member.check()?;
+            self.core.check()?;
             if let Some(owner) = &want.owner
                 && let Some(hold) = step.held_by(owner).find(|hold| hold.share())
             {
                 return Ok(Acquire::new(Stage::Obtained(hold.clone())));
             }
-            if self.member.is_draining() && !want.by.inside {
+            if self.core.is_draining() && !want.by.inside {
                 return Err(LockError::ShutDown);
             }
             if step.would_block_itself(want) {
@@ -80,7 +80,7 @@ impl LockQueue {
         });
         let Some((granted, withdrawn)) = left else {
             // A hold in the promise of its own waiter would keep both for ever. In a forked child they stay.
-            if !self.member.is_forked() {
+            if !self.core.is_forked() {
                 drop(waiter.promise.take_if(|_| true));
             }
             return None;
@@ -95,20 +95,20 @@ impl LockQueue {
     pub(super) fn note_nested(self: &Arc<Self>, waiter: &Arc<Waiter>) -> Option<Arc<TaskWait>> {
         let want = &waiter.want;
         let holds = want.by.holds.as_ref()?;
-        let mode = self.member.settings().deadlock;
+        let mode = self.core.settings().deadlock;
         if !want.patience.queues() || mode == Deadlock::Off {
             return None;
         }
         let wait = Box::new((Arc::downgrade(self), Arc::downgrade(waiter)));
         let held = |hold: &Arc<Hold>| -> Arc<dyn HeldLock> { hold.clone() };
         let holds = holds.iter().map(held).collect();
-        let wait = TaskWait::new(self.member.id(), mode, wait, holds);
-        self.member.look_for_deadlock(&wait);
+        let wait = TaskWait::new(self.core.id(), mode, wait, holds);
+        self.core.look_for_deadlock(&wait);
         Some(wait)
     }
 
     fn is_at(&self, engine: &dyn Engine) -> bool {
-        self.member.settings().engine.is_same_store(engine)
+        self.core.settings().engine.is_same_store(engine)
     }
 }
 
@@ -202,7 +202,7 @@ impl Waiting for (Weak<LockQueue>, Weak<Waiter>) {
             after: waiting.take(index + 1).last().map(|ticket| ticket.log.id),
             waited: waiter.waited(Instant::now()),
             meta: waiter.want.meta.clone(),
-            mode: queue.member.settings().deadlock,
+            mode: queue.core.settings().deadlock,
         })
     }
 

@@ -118,14 +118,14 @@ impl LockQueue {
     pub(crate) fn query(self: &Arc<Self>, op: &Op) -> Option<Answered> {
         self.step(|step| {
             let promise = Arc::new(Promise::new());
-            let member = &step.queue.member;
-            let store_timeout = member.settings().store_timeout();
+            let core = &step.queue.core;
+            let store_timeout = core.settings().store_timeout();
             let limit = match op {
                 Op::Signal { .. } => SIGNALLED_WITHIN,
                 _ => Duration::MAX,
             };
             let query = Query {
-                id: member.request_id(),
+                id: core.request_id(),
                 op: op.clone(),
                 again: Instant::NEVER,
                 sent: step.now,

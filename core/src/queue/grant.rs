@@ -221,7 +221,7 @@ impl Transition<'_> {
     }
 
     fn may_hand_on(&self, held: &Held, before: &Hold) -> bool {
-        let (times, time) = self.queue.member.settings().handoff;
+        let (times, time) = self.queue.core.settings().handoff;
         held.handed < times
             && self.now < held.since.after(time)
             && self.now.after(SHORTEST) < before.valid()
@@ -249,8 +249,8 @@ impl Transition<'_> {
         let only = (waiting.next(), waiting.next());
         matches!(only, (Some((_, spare)), None) if spare.share.excludes_all())
             && self.holds().any(is_whole)
-            && self.queue.member.settings().handoff.0 > 0
-            && self.queue.member.is_open()
+            && self.queue.core.settings().handoff.0 > 0
+            && self.queue.core.is_open()
     }
 
     /// Called before the last release is sent; otherwise the store would grant the spare ticket.

@@ -15,9 +15,9 @@ use crate::base::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use crate::base::task::TaskId;
 use crate::base::wait::DeferredWakes;
 use crate::lease::Listeners;
-use crate::member::order::Taken;
 use crate::observe::{CallerPlace, HOLD, LockLabels};
 use crate::observer::{Metric, SharedObserver};
+use crate::order::Taken;
 
 const HELD: u8 = 0;
 const RELEASED: u8 = 1;
@@ -86,7 +86,7 @@ impl Hold {
 
     #[inline]
     fn observer(&self) -> Option<&SharedObserver> {
-        self.queue.member.observer()
+        self.queue.core.observer()
     }
 
     /// A caller has the hold now: it counts as active. Call this and [`finish`](Self::finish) while no mutex is locked.
@@ -138,7 +138,7 @@ impl Hold {
     }
 
     pub(crate) fn client_id(&self) -> u64 {
-        self.queue.member.id()
+        self.queue.core.id()
     }
 
     pub(crate) fn taken_by(&self, task: Option<TaskId>) {
@@ -227,7 +227,7 @@ impl Hold {
 
     fn is_lost_at(&self, now: Instant) -> bool {
         // The child of a fork has only a copy: the parent keeps the hold.
-        if self.queue.member.is_forked() {
+        if self.queue.core.is_forked() {
             return true;
         }
         match self.state() {
@@ -291,7 +291,7 @@ impl Hold {
     }
 
     fn cause(&self) -> LossCause {
-        match self.queue.member.is_forked() {
+        match self.queue.core.is_forked() {
             true => LossCause::Forked,
             false => self.lost_for().unwrap_or(LossCause::Released),
         }

@@ -295,7 +295,7 @@ impl Transition<'_> {
             // The caller gets the error. But the hold may still exist beside the foreign data until its lease ends, so
             // the release is sent again.
             StoreErrorKind::Foreign => {
-                let is_over = self.now >= leaving.over || self.queue.member.check().is_err();
+                let is_over = self.now >= leaving.over || self.queue.core.check().is_err();
                 ticket.again = self.now.after(FOREIGN);
                 let error = self.lock_error(error);
                 let ticket = &mut self.state.tickets[index];
@@ -307,7 +307,7 @@ impl Transition<'_> {
             _ => {
                 ticket.again = self.now.after(RETRY);
                 let name = self.queue.name.clone();
-                if let Some(others) = self.queue.member.failed_releases.pass(self.now) {
+                if let Some(others) = self.queue.core.failed_releases.pass(self.now) {
                     self.wakes.report(move || {
                         tracing::warn!(target: HOLD, %name, %error, others, "release failed, trying again");
                     });

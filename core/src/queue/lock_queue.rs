@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::client::Member;
+use super::client::ClientCore;
 use super::ticket::{Ticket, TicketState};
 use super::waiter::Waiter;
 use crate::base::clock::Instant;
@@ -18,7 +18,7 @@ use crate::observer::Metric;
 use crate::store::{Answer, Op, Reply, Request, RequestId, Ticket as TicketId};
 
 /// Keeps a client open: it ends when this value and the last guard are dropped.
-pub(crate) struct OpenClient(pub(crate) Arc<Member>);
+pub(crate) struct OpenClient(pub(crate) Arc<ClientCore>);
 
 impl Drop for OpenClient {
     fn drop(&mut self) {
@@ -28,7 +28,7 @@ impl Drop for OpenClient {
 
 pub(crate) struct LockQueue {
     pub(crate) name: Name,
-    pub(crate) member: Arc<Member>,
+    pub(crate) core: Arc<ClientCore>,
     /// All holds of a client are renewed at multiples of this time, so that the renewals leave in one batch.
     beat: Duration,
     state: Mutex<State>,
@@ -104,21 +104,21 @@ pub(super) struct Transition<'a> {
 }
 
 impl LockQueue {
-    pub(super) fn new(name: Name, member: Arc<Member>) -> Arc<Self> {
+    pub(super) fn new(name: Name, core: Arc<ClientCore>) -> Arc<Self> {
         Arc::new(Self {
             name,
-            beat: member.settings().lease() / 3,
-            member,
+            beat: core.settings().lease() / 3,
+            core,
             state: Mutex::default(),
         })
     }
 
     pub(super) fn lease(&self) -> Duration {
-        self.member.settings().lease()
+        self.core.settings().lease()
     }
 
     pub(super) fn store_timeout(&self) -> Duration {
-        self.member.settings().store_timeout()
+        self.core.settings().store_timeout()
     }
 
     pub(super) fn lease_of(&self, terms: Terms) -> Duration {
@@ -140,7 +140,7 @@ impl LockQueue {
         run: impl FnOnce(&mut Transition<'_>) -> T,
     ) -> Option<T> {
         // At the fork, another thread of the parent may have locked the mutex.
-        if self.member.is_forked() {
+        if self.core.is_forked() {
             return None;
         }
         let mut state = self.lock();
@@ -157,7 +157,7 @@ impl LockQueue {
         let result = run(&mut step);
         step.settle();
         drop(state);
-        self.member.store().flush();
+        self.core.store().flush();
         wakes.wake();
         Some(result)
     }
@@ -201,14 +201,14 @@ impl Transition<'_> {
         let due = self.next_due();
         if self.state.armed.is_none_or(|armed| due < armed) {
             self.state.armed = Some(due);
-            self.queue.member.timers.arm(due, self.queue);
+            self.queue.core.timers.arm(due, self.queue);
         }
     }
 
     fn exchange(&mut self) {
         loop {
             while let Some(request) = self.state.outbox.pop_front() {
-                let answer = self.queue.member.store().submit(request);
+                let answer = self.queue.core.store().submit(request);
                 self.state.answers.extend(answer);
             }
             match self.state.answers.pop_front() {
@@ -219,7 +219,7 @@ impl Transition<'_> {
     }
 
     pub(super) fn count(&mut self, metric: Metric, labels: LockLabels) {
-        if let Some(observer) = self.queue.member.observer().cloned() {
+        if let Some(observer) = self.queue.core.observer().cloned() {
             self.wakes
                 .observe(move || observer.add(metric, &labels.pairs(), 1));
         }
@@ -236,7 +236,7 @@ impl Transition<'_> {
         // An answer that took no time came from a store in this process, or from one that is not connected yet.
         if !is_lost
             && !took.is_zero()
-            && let Some(observer) = self.queue.member.observer().cloned()
+            && let Some(observer) = self.queue.core.observer().cloned()
         {
             let metric = Metric::StoreOperationDuration;
             self.wakes

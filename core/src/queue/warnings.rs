@@ -19,7 +19,7 @@ const OWN: &str = "the same task took this lock by hand and may be waiting for i
 
 impl Transition<'_> {
     fn slow(&self) -> Option<Duration> {
-        self.queue.member.settings().slow
+        self.queue.core.settings().slow
     }
 
     /// The other waiters are checked whenever the queue runs.
@@ -116,7 +116,7 @@ impl Transition<'_> {
     }
 
     pub(super) fn note_blocked(&mut self, waiter: &Waiter) {
-        let settings = self.queue.member.settings();
+        let settings = self.queue.core.settings();
         if waiter.want.by.blocks.is_some() && settings.deadlock != Deadlock::Off {
             let look = self.now.after(settings.deadlock_after);
             let first = self.state.look_at_workers.get_or_insert(look);
@@ -129,7 +129,7 @@ impl Transition<'_> {
         if look.is_none_or(|look| look > self.now) {
             return;
         }
-        let after = self.queue.member.settings().deadlock_after;
+        let after = self.queue.core.settings().deadlock_after;
         let mut next = None;
         let mut stuck = None;
         for waiter in &self.state.waiters {

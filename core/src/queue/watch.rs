@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tracing::field::{Empty, display};
 use tracing::{Span, span};
 
-use super::{Hold, Member};
+use super::{ClientCore, Hold};
 use crate::base::clock::Instant;
 use crate::base::error::{Holder, LockError};
 use crate::observe::{ACQUIRE, CallerPlace, LockLabels, outcome, spans_are_on};
@@ -28,13 +28,13 @@ pub(crate) struct Watch {
 impl Watch {
     /// `None` if neither a subscriber nor an observer wants reports. `meta` identifies the caller.
     pub(crate) fn begin(
-        member: &Member,
+        core: &ClientCore,
         labels: LockLabels,
         name: &dyn fmt::Display,
         meta: &str,
         may_wait: bool,
     ) -> Option<Box<Self>> {
-        let observer = member.observer();
+        let observer = core.observer();
         if observer.is_none() && !spans_are_on() {
             return None;
         }
@@ -133,13 +133,13 @@ impl Drop for Watch {
 
 /// Logs at most one such warning a second for each client. `meta` identifies the caller.
 #[cold]
-pub(crate) fn warn_of_timeout(member: &Member, meta: &str, error: &LockError) {
+pub(crate) fn warn_of_timeout(core: &ClientCore, meta: &str, error: &LockError) {
     let (name, waited) = match error {
         LockError::Timeout { name, waited, .. } => (name, Some(waited)),
         LockError::TooManyAttempts { name, .. } => (name, None),
         _ => return,
     };
-    let Some(others) = member.timeouts.pass(Instant::now()) else {
+    let Some(others) = core.timeouts.pass(Instant::now()) else {
         return;
     };
     let holder = error.holder().map(Holder::to_string);

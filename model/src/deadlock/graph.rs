@@ -1,5 +1,5 @@
 //! The answers that a search has collected, and the calculation of the waits that never end. This is a short second
-//! version of `core/src/member/deadlock/graph.rs`.
+//! version of `core/src/deadlock/graph.rs`.
 
 use super::Id;
 use super::rules::{Rules, Safeguard};

@@ -7,7 +7,7 @@
 //! the list of runs.
 //!
 //! The runtime's tests replay walks through this model against its own search
-//! (`core/src/member/deadlock/tests/of_model.rs`).
+//! (`core/src/deadlock/tests/of_model.rs`).
 
 #[cfg(feature = "checker")]
 pub mod check;

@@ -154,17 +154,17 @@ impl Client {
 
     /// Drains on a new thread, until `end` or until `stop` is set.
     async fn draining(&self, end: Instant, stop: Arc<AtomicBool>) -> Drained {
-        self.member().start_draining();
+        self.core().start_draining();
         let client = self.clone();
         let drain = on_thread("auto-mutex-drain", move || client.drain_here(end, &stop));
         // If the new thread cannot be started, the drain does not wait for bodies: they may need this thread.
         drain
             .await
-            .unwrap_or_else(|_| self.ended(self.member().held()))
+            .unwrap_or_else(|_| self.ended(self.core().held()))
     }
 
     fn drain_here(&self, end: Instant, stop: &AtomicBool) -> Drained {
-        self.ended(self.member().drain(end, stop))
+        self.ended(self.core().drain(end, stop))
     }
 
     fn ended(&self, left: Vec<Unfinished>) -> Drained {
@@ -172,8 +172,8 @@ impl Client {
             let (name, site, held) = (&left.name, &left.site, left.held);
             tracing::warn!(target: HOLD, %name, %site, ?held, "a body did not end in time: its lock is released");
         }
-        let member = self.member();
-        let confirmed = member.shut_down(member.settings().store_timeout());
+        let core = self.core();
+        let confirmed = core.shut_down(core.settings().store_timeout());
         Drained { left, confirmed }
     }
 }
@@ -188,7 +188,7 @@ struct Stop<'a>(&'a Client, Arc<AtomicBool>);
 impl Drop for Stop<'_> {
     fn drop(&mut self) {
         self.1.store(true, Ordering::Release);
-        self.0.member().look();
+        self.0.core().look();
     }
 }
 

@@ -105,20 +105,20 @@ impl Client {
     /// Returns the state of this client. Sends nothing and does not wait, but visits each name in use.
     #[must_use]
     pub fn health(&self) -> Health {
-        let (member, now) = (self.member(), Instant::now());
-        let accepts_calls = member.is_open();
+        let (core, now) = (self.core(), Instant::now());
+        let accepts_calls = core.is_open();
         let connected = self.is_connected();
-        let closed_for = member
+        let closed_for = core
             .links
             .longest_closing(now)
             .and_then(|closing| closing.left(now));
-        let servers = member.store().servers();
-        let grants = match member.settings().engine.layout() {
+        let servers = core.store().servers();
+        let grants = match core.settings().engine.layout() {
             Layout::Sharded => servers.iter().any(ServerHealth::grants),
             _ => connected && closed_for.is_none(),
         };
-        let load = member.load();
-        let last = member.links.last_error();
+        let load = core.load();
+        let last = core.links.last_error();
         Health {
             ready: accepts_calls && grants,
             accepts_calls,
@@ -139,7 +139,7 @@ impl Client {
     /// cluster. Sends nothing and does not wait. `false` after the client was shut down.
     #[must_use]
     pub fn is_connected(&self) -> bool {
-        self.member().check().is_ok() && self.member().links.are_up()
+        self.core().check().is_ok() && self.core().links.are_up()
     }
 
     /// Sends a ping to the store, and returns how long the answer took. With several servers, this is the time of the
@@ -178,19 +178,19 @@ impl Client {
     }
 
     fn pinging(&self) -> Result<Vec<Answered>, LockError> {
-        let member = self.member();
+        let core = self.core();
         let ask = |name: &Name| {
-            if let Some((_, source)) = member.outage(name) {
-                return Err(member.settings().unavailable(name, source));
+            if let Some((_, source)) = core.outage(name) {
+                return Err(core.settings().unavailable(name, source));
             }
-            member.with_queue(name, |local| LockQueue::query(local, &Op::Inspect))
+            core.with_queue(name, |local| LockQueue::query(local, &Op::Inspect))
         };
         self.ping_names().iter().map(ask).collect()
     }
 
     /// Names that are never in use: one of each node. Names of users never begin with a colon.
     fn ping_names(&self) -> Vec<Name> {
-        let (store, nodes) = (self.member().store(), self.member().links.nodes());
+        let (store, nodes) = (self.core().store(), self.core().links.nodes());
         let mut found = HashSet::new();
         let names = (0..MOST_PINGS).map(|number| Name::from_escaped(&format!(":ping{number}")));
         let names = names.filter(|name| found.insert(store.node(name)));

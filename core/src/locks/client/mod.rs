@@ -21,9 +21,9 @@ use crate::base::name::Name;
 use crate::base::wait::{block_on, on_thread};
 use crate::caller;
 use crate::config::{Config, Settings};
-use crate::member::exit;
+use crate::exit;
 use crate::observe;
-use crate::queue::{Member, OpenClient};
+use crate::queue::{ClientCore, OpenClient};
 use crate::site;
 use crate::store::guarantees::Guarantees;
 use crate::store::{Op, TOKENS_OF_A_GRANT};
@@ -105,33 +105,33 @@ impl Client {
         background::start(settings)?.wait().await.map(Self::started)
     }
 
-    fn started(member: Arc<Member>) -> Self {
-        exit::watch(&member);
-        if let Some(observer) = member.observer() {
+    fn started(core: Arc<ClientCore>) -> Self {
+        exit::watch(&core);
+        if let Some(observer) = core.observer() {
             observe::begin(observer);
         }
-        let settings = member.settings();
+        let settings = core.settings();
         // With `connect_lazily`, no guarantee is known yet: the weaknesses are logged once the store is connected.
         if !settings.lazily {
-            member.store().guarantees().warn();
+            core.store().guarantees().warn();
         }
         site::find_duplicates(settings.namespace.as_deref());
         Self {
-            open: Arc::new(OpenClient(member)),
+            open: Arc::new(OpenClient(core)),
         }
     }
 
     /// The namespace of this client, from its configuration.
     #[must_use]
     pub fn namespace(&self) -> Option<&str> {
-        self.member().settings().namespace.as_deref()
+        self.core().settings().namespace.as_deref()
     }
 
     /// What the servers of this client guarantee for its locks, as found at set-up. With [`Config::connect_lazily`],
     /// all guarantees are unknown before the first connection.
     #[must_use]
     pub fn guarantees(&self) -> Guarantees {
-        self.member().store().guarantees()
+        self.core().store().guarantees()
     }
 
     /// Makes `future` use this client, in whatever task or thread `future` is polled.
@@ -189,8 +189,8 @@ impl Client {
 
     /// Like [`shutdown`](Self::shutdown), but blocks the thread.
     pub fn blocking_shutdown(&self) {
-        let store_timeout = self.member().settings().store_timeout();
-        if !self.member().shut_down(store_timeout) {
+        let store_timeout = self.core().settings().store_timeout();
+        if !self.core().shut_down(store_timeout) {
             tracing::warn!(
                 "the client was shut down before the store had answered all releases; a lock without an answer is free when its lease ends"
             );
@@ -199,10 +199,10 @@ impl Client {
 
     /// Unique in the process.
     pub(crate) fn id(&self) -> u64 {
-        self.member().id()
+        self.core().id()
     }
 
-    pub(crate) fn member(&self) -> &Arc<Member> {
+    pub(crate) fn core(&self) -> &Arc<ClientCore> {
         &self.open.0
     }
 }
@@ -219,7 +219,7 @@ impl Client {
     pub fn kick(&self, name: &Name, token: u64) -> Result<bool, LockError> {
         let token = token / TOKENS_OF_A_GRANT;
         let kick = Op::Kick { token };
-        let asked = self.member().with_queue(name, |local| local.query(&kick))?;
+        let asked = self.core().with_queue(name, |local| local.query(&kick))?;
         Ok(block_on(asked.wait())?.count() > 0)
     }
 }

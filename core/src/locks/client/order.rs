@@ -1,8 +1,8 @@
 //! The lock order of clients.
 
 use super::Client;
-use crate::member::exit;
-use crate::member::order::{OrderEdge, check};
+use crate::exit;
+use crate::order::{OrderEdge, check};
 
 impl Client {
     /// The orders in which the locks of this client are taken: an edge from one class of locks to another if a lock of
@@ -26,7 +26,7 @@ impl Client {
     /// ```
     #[must_use]
     pub fn lock_order(&self) -> Vec<OrderEdge> {
-        self.member().order.edges()
+        self.core().order.edges()
     }
 
     /// Fails a test if this client knows locks that are taken in opposite orders. Two calls that run one after the
@@ -60,7 +60,7 @@ impl Client {
     /// ```
     #[track_caller]
     pub fn assert_lock_order(&self) {
-        check(self.member().order.circles());
+        check(self.core().order.circles());
     }
 }
 

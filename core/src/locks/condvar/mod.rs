@@ -263,7 +263,7 @@ impl Condvar {
 }
 
 fn take_again(released: &Hold, blocking: bool) -> Result<Acquire, LockError> {
-    let member = &released.queue.member;
+    let core = &released.queue.core;
     let caller = Caller::current(blocking);
     let before = released.want();
     let mut want = Want {
@@ -277,6 +277,6 @@ fn take_again(released: &Hold, blocking: bool) -> Result<Acquire, LockError> {
     };
     caller.sign(&mut want, released.client_id(), &[]);
     let name = released.name();
-    let watch = Watch::begin(member, released.labels(), name, &want.meta, true);
-    Acquire::call(Acquire::enter(member, name, &mut want), watch)
+    let watch = Watch::begin(core, released.labels(), name, &want.meta, true);
+    Acquire::call(Acquire::enter(core, name, &mut want), watch)
 }

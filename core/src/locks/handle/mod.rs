@@ -68,7 +68,7 @@ impl Handle {
             Some(client) => Cow::Borrowed(client),
             None => Client::in_force(caller)?,
         };
-        client.member().check()?;
+        client.core().check()?;
         let complete = || self.complete(&client);
         let first = || (client.id(), complete().ok());
         let (name, meta) = match self.first.get_or_init(first) {
@@ -91,6 +91,6 @@ impl Handle {
         let name = self.last.name();
         let site = format!("{name} at {}:{}", self.at.file(), self.at.line());
         let name = Name::verbatim(client.namespace(), name)?;
-        Ok((name, client.member().meta(&site)))
+        Ok((name, client.core().meta(&site)))
     }
 }

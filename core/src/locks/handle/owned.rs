@@ -18,8 +18,8 @@ impl Handle {
             caller.find(target.client.id(), &target.name, suits, |_| true)
         };
         if let Some(owner) = &self.owner {
-            let member = target.client.member();
-            let held = member.with_queue(&target.name, |local| Some(local.held_by(owner)))?;
+            let core = target.client.core();
+            let held = core.with_queue(&target.name, |local| Some(local.held_by(owner)))?;
             let around = |held: &Arc<Hold>| inside(&|hold| std::ptr::eq(hold, &**held));
             return Ok(held.map(|held| around(&held).unwrap_or_else(|| held.into())));
         }

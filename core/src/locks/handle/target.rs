@@ -52,7 +52,7 @@ impl<'a> AcquireTarget<'a> {
         share: Share,
         patience: Option<Patience>,
     ) -> Result<Taking, LockError> {
-        let (terms, own) = options.apply(self.client.member().settings())?;
+        let (terms, own) = options.apply(self.client.core().settings())?;
         if let Some(mut holding) = self.held_already(caller, options, &share)? {
             holding.check()?;
             holding.nest(terms.expire);
@@ -65,8 +65,8 @@ impl<'a> AcquireTarget<'a> {
             self.note_order(caller, want.label, slice::from_ref(&*self.name));
         }
         let labels = LockLabels::of(want.label, &want.share);
-        let (member, may_wait) = (self.client.member(), patience.waits());
-        let watch = Watch::begin(member, labels, &self.name, &want.meta, may_wait);
+        let (core, may_wait) = (self.client.core(), patience.waits());
+        let watch = Watch::begin(core, labels, &self.name, &want.meta, may_wait);
         Acquire::call(self.join(caller, &mut want, &[]), watch).map(Taking::Waiting)
     }
 
@@ -79,7 +79,7 @@ impl<'a> AcquireTarget<'a> {
         label: &'static str,
         names: impl IntoIterator<Item = &'n Name, IntoIter: Clone>,
     ) {
-        let order = &self.client.member().order;
+        let order = &self.client.core().order;
         let held = caller.holds().map(|hold| hold.in_order());
         order.note(held, (label, &*self.meta), names.into_iter());
     }
@@ -172,11 +172,11 @@ impl<'a> AcquireTarget<'a> {
         held: &[Arc<Hold>],
     ) -> Result<Acquire, LockError> {
         caller.sign(want, self.client.id(), held);
-        Acquire::enter(self.client.member(), &self.name, want)
+        Acquire::enter(self.client.core(), &self.name, want)
     }
 
     pub(crate) fn ask(&self, op: &Op) -> Result<Answered, LockError> {
-        let member = self.client.member();
-        member.with_queue(&self.name, |local| local.query(op))
+        let core = self.client.core();
+        core.with_queue(&self.name, |local| local.query(op))
     }
 }

@@ -51,7 +51,7 @@ impl MultiGuard {
             hold.map(|hold| hold.grant.token)
         };
         token(name).or_else(|| {
-            let settings = self.holding.first().queue.member.settings();
+            let settings = self.holding.first().queue.core.settings();
             let complete = Name::verbatim(settings.namespace.as_deref(), name);
             token(complete.ok()?.as_str())
         })

@@ -87,7 +87,7 @@ impl<'a> Call<'a> {
         patience: Option<Patience>,
     ) -> Result<Self, LockError> {
         let targets = in_order(targets, |target| &target.name)?;
-        let (terms, own) = options.apply(targets[0].client.member().settings())?;
+        let (terms, own) = options.apply(targets[0].client.core().settings())?;
         let mut slots = Vec::with_capacity(targets.len());
         for target in &targets {
             let held = target.held_already(&caller, options, &Share::MUTEX)?;
@@ -96,8 +96,8 @@ impl<'a> Call<'a> {
         }
         let names = NameList(targets.iter().map(|target| &*target.name));
         let labels = LockLabels::of(options.label(), &Share::MUTEX);
-        let (member, meta) = (targets[0].client.member(), &targets[0].meta);
-        let watch = Watch::begin(member, labels, &names, meta, own.waits());
+        let (core, meta) = (targets[0].client.core(), &targets[0].meta);
+        let watch = Watch::begin(core, labels, &names, meta, own.waits());
         Ok(Self {
             caller,
             targets,
@@ -180,7 +180,7 @@ impl<'a> Call<'a> {
         }
         if error.is_timeout() && self.patience.waits() {
             let first = &self.targets[0];
-            warn_of_timeout(first.client.member(), &first.meta, error);
+            warn_of_timeout(first.client.core(), &first.meta, error);
         }
         let slots = self.slots.drain(..);
         self.given_back.extend(slots.filter_map(Slot::give_back));

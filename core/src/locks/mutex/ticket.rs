@@ -124,19 +124,19 @@ impl Client {
     }
 
     fn adoption(&self, blocking: bool, ticket: &Ticket) -> Result<Acquire, LockError> {
-        let (caller, member) = (Caller::current(blocking), self.member());
+        let (caller, core) = (Caller::current(blocking), self.core());
         let terms = Terms {
-            expire: member.settings().expire,
+            expire: core.settings().expire,
             at_least: Duration::ZERO,
         };
         let patience = Patience::Once { silence: None };
-        let (name, meta) = (Cow::Borrowed(&ticket.name), member.meta(ticket.name()));
+        let (name, meta) = (Cow::Borrowed(&ticket.name), core.meta(ticket.name()));
         let target = AcquireTarget::new(Cow::Borrowed(self), name, meta, None);
         let mut want = target.want(&caller, Share::MUTEX, terms, BY_HAND, patience)?;
         caller.sign(&mut want, self.id(), &[]);
-        if member.is_draining() && !want.by.is_nested(|task| member.has_taken(task)) {
+        if core.is_draining() && !want.by.is_nested(|task| core.has_taken(task)) {
             return Err(LockError::ShutDown);
         }
-        member.with_queue(&ticket.name, |local| local.adopt(ticket.id, want.clone()))
+        core.with_queue(&ticket.name, |local| local.adopt(ticket.id, want.clone()))
     }
 }

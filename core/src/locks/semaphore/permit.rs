@@ -69,8 +69,8 @@ async fn free_while_shared(hold: &Arc<Hold>) -> Result<u32, LockError> {
     if !hold.is_valid() {
         return Err(hold.lost_error());
     }
-    let member = &hold.queue.member;
-    let asked = member.with_queue(hold.name(), |local| local.query(&Op::Inspect))?;
+    let core = &hold.queue.core;
+    let asked = core.with_queue(hold.name(), |local| local.query(&Op::Inspect))?;
     let record = asked.wait().await?.into_record();
     Ok(free(&record, hold.want().share.capacity))
 }

@@ -1,19 +1,19 @@
-//! The client's part in the search for deadlocks: carries out what its [`Detector`](crate::member::deadlock::Detector)
+//! The client's part in the search for deadlocks: carries out what its [`Detector`](crate::deadlock::Detector)
 //! asks for.
 
 use std::sync::Arc;
 
-use super::Member;
+use super::ClientCore;
 use crate::base::clock::Instant;
 use crate::base::error::{DeadlockHop, LockError};
 use crate::base::name::Name;
 use crate::base::wait;
 use crate::config::Deadlock;
-use crate::member::deadlock::{Probe, TaskWait, Todo};
+use crate::deadlock::{Probe, TaskWait, Todo};
 use crate::observe::ACQUIRE;
 use crate::store::{Answer, MemberId, Op, Reply, Request};
 
-impl Member {
+impl ClientCore {
     pub(crate) fn look_for_deadlock(&self, wait: &Arc<TaskWait>) {
         let after = self.settings.deadlock_after;
         let due = self.detector.add(wait, Instant::now(), after);

@@ -12,7 +12,7 @@ use crate::store::meta;
 pub(crate) struct Load {
     pub(crate) held: usize,
     pub(crate) waiting: usize,
-    /// When the member sent the oldest renewal that has no answer yet.
+    /// When the client sent the oldest renewal that has no answer yet.
     pub(crate) oldest_renewal: Option<Instant>,
 }
 

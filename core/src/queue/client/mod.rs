@@ -1,4 +1,4 @@
-//! [`Member`]: the part of a client that all its locks share. The background thread runs it.
+//! [`ClientCore`]: the part of a client that all its locks share. The background thread runs it.
 
 mod deadlocks;
 mod links;
@@ -28,10 +28,10 @@ use crate::base::sync::{Condvar, Mutex, PoisonError};
 use crate::base::task::TaskId;
 use crate::base::wait::{self, Limit, lock};
 use crate::config::Settings;
-use crate::member::deadlock::Detector;
-use crate::member::exit::LiveClient;
-use crate::member::order::LockOrder;
+use crate::deadlock::Detector;
+use crate::exit::LiveClient;
 use crate::observer::{Metric, SharedObserver};
+use crate::order::LockOrder;
 use crate::store::{
     Answer, Events, GrantBlock, Message, Node, NodeChange, RequestId, SharedStr, Store, meta,
 };
@@ -46,7 +46,7 @@ const REPEATED: Duration = Duration::from_secs(1);
 
 const LOOK: Duration = Duration::from_millis(5);
 
-pub(crate) struct Member {
+pub(crate) struct ClientCore {
     id: u64,
     settings: Settings,
     store: Arc<dyn Store>,
@@ -75,7 +75,7 @@ pub(crate) struct Member {
     emptied: (Mutex<()>, Condvar),
 }
 
-impl Member {
+impl ClientCore {
     pub(crate) fn new(settings: Settings, store: Arc<dyn Store>) -> Arc<Self> {
         static IDS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
         let id = IDS.fetch_add(1, Ordering::Relaxed);
@@ -367,7 +367,7 @@ impl Member {
     }
 }
 
-impl LiveClient for Member {
+impl LiveClient for ClientCore {
     fn end(&self) {
         if self.is_forked() {
             return;
@@ -402,7 +402,7 @@ impl LiveClient for Member {
     }
 }
 
-impl Events for Member {
+impl Events for ClientCore {
     fn answered(&self, answer: Answer) {
         if self.takes_for_search(&answer) {
             return;
@@ -449,5 +449,5 @@ impl Events for Member {
 }
 
 // A panic in user code cannot leave a client inconsistent, because the client runs no user code.
-impl std::panic::UnwindSafe for Member {}
-impl std::panic::RefUnwindSafe for Member {}
+impl std::panic::UnwindSafe for ClientCore {}
+impl std::panic::RefUnwindSafe for ClientCore {}

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use super::Member;
+use super::ClientCore;
 use crate::base::error::LockError;
 use crate::base::name::{Name, NameMap};
 use crate::base::sync::Mutex;
@@ -26,14 +26,14 @@ impl Registry {
     pub(crate) fn get(
         &self,
         name: &Name,
-        member: &Arc<Member>,
+        core: &Arc<ClientCore>,
     ) -> Result<Arc<LockQueue>, LockError> {
         let mut names = lock(self.shard(name));
         if let Some(local) = names.get(name) {
             return Ok(local.clone());
         }
-        member.check()?;
-        let local = LockQueue::new(name.clone(), member.clone());
+        core.check()?;
+        let local = LockQueue::new(name.clone(), core.clone());
         names.insert(name.clone(), local.clone());
         Ok(local)
     }

@@ -10,7 +10,7 @@ use crate::base::error::LockKind;
 use crate::config::Config;
 use crate::lease::ListenerKey;
 use crate::lease::Terms;
-use crate::queue::{Holds, Member, Patience, Requester};
+use crate::queue::{ClientCore, Holds, Patience, Requester};
 use crate::store::memory::MemoryStore;
 use crate::store::{Share, Ticket};
 
@@ -21,7 +21,7 @@ fn held() -> Arc<Hold> {
 fn of(units: u32, capacity: u32) -> Arc<Hold> {
     let settings = Config::new("memory://").unwrap().validate().unwrap();
     let (store, _driver) = MemoryStore::open(None, crate::store::MemberId::random());
-    let member = Member::new(settings, store);
+    let member = ClientCore::new(settings, store);
     let local = LockQueue::new(Name::from_escaped("n:h"), member);
     let now = Instant::now();
     let grant = Grant {
@@ -197,7 +197,7 @@ fn the_store_keeps_it_for_the_longest_that_was_asked_for() {
 #[test]
 fn it_belongs_to_one_client() {
     let (one, two) = (held(), held());
-    assert_eq!(one.client_id(), one.queue.member.id());
+    assert_eq!(one.client_id(), one.queue.core.id());
     assert_ne!(one.client_id(), two.client_id());
 }
 

@@ -11,7 +11,7 @@ use super::witness::Witness;
 use crate::base::clock::{Instant, by_hand};
 use crate::base::name::Name;
 use crate::config::Config;
-use crate::queue::Member;
+use crate::queue::ClientCore;
 use crate::store::engine::Driver as _;
 use crate::store::memory::{Driver, MemoryStore};
 use crate::store::{Events, MemberId, Store as _};
@@ -31,7 +31,7 @@ pub(super) struct Cluster {
 
 /// One client in one process.
 pub(super) struct Process {
-    pub(super) member: Arc<Member>,
+    pub(super) member: Arc<ClientCore>,
     pub(super) name: Name,
     pub(super) store: Arc<MemoryStore>,
     engine: thread::JoinHandle<()>,
@@ -126,7 +126,7 @@ impl Process {
             .store_timeout("1000s");
         let settings = config.local_handoff(times, time).validate().unwrap();
         let (store, driver) = MemoryStore::open(Some(store), MemberId::random());
-        let member = Member::new(settings, store.clone());
+        let member = ClientCore::new(settings, store.clone());
         let (of_engine, its_store) = (member.clone(), store.clone());
         Self {
             member,
@@ -139,7 +139,7 @@ impl Process {
 
 /// Runs the store's driver and the member's timers, like the real engine. But the timers wait for [`Cluster::pass`] or
 /// another interrupt instead of the system's clock.
-fn engine(member: &Arc<Member>, store: &MemoryStore, driver: Driver) {
+fn engine(member: &Arc<ClientCore>, store: &MemoryStore, driver: Driver) {
     let events: Arc<dyn Events> = member.clone();
     let ticks = async {
         while !member.is_closed() {

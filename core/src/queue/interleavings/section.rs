@@ -131,7 +131,7 @@ pub(super) fn inside(hold: &Arc<Hold>, witness: &Witness) {
     witness.enters(hold);
     // The store's messages about this hold reach the queue that is registered under the name. So this queue must be the
     // queue of the hold.
-    let member = &hold.queue.member;
+    let member = &hold.queue.core;
     let found = member.with_queue(hold.name(), |local| Some(Arc::ptr_eq(local, &hold.queue)));
     assert!(
         !matches!(found, Ok(false)) || !hold.is_valid(),

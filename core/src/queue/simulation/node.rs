@@ -8,7 +8,7 @@ use crate::base::clock::Instant;
 use crate::base::sync::Mutex;
 use crate::base::wait::lock;
 use crate::queue::{Acquire, Confirmed};
-use crate::queue::{Hold, Member};
+use crate::queue::{ClientCore, Hold};
 use crate::store::{Answer, MemberId, Message, Request, Store};
 
 /// The member's end of the connection.
@@ -28,7 +28,7 @@ impl Store for Wire {
 
 pub(super) struct Node {
     pub(super) id: MemberId,
-    pub(super) member: Arc<Member>,
+    pub(super) member: Arc<ClientCore>,
     pub(super) wire: Arc<Wire>,
     pub(super) connected: bool,
     pub(super) paused: bool,

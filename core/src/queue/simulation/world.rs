@@ -14,7 +14,7 @@ use crate::base::name::Name;
 use crate::base::wait::{DeferredWakes, lock};
 use crate::config::Config;
 use crate::lease::Terms;
-use crate::queue::{Hold, Member};
+use crate::queue::{ClientCore, Hold};
 use crate::queue::{Patience, Requester, Want};
 use crate::store::memory::state::State;
 use crate::store::{Events, Lease, MemberId, NodeChange, Op, Ticket};
@@ -80,7 +80,7 @@ impl World {
         let (times, time) = self.handoff;
         let settings = config.local_handoff(times, time).validate().unwrap();
         let wire = Arc::new(Wire::default());
-        let member = Member::new(settings, wire.clone());
+        let member = ClientCore::new(settings, wire.clone());
         member.node_changed(
             crate::store::Node::ONLY,
             NodeChange::Connected { again: false },

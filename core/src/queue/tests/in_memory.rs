@@ -9,12 +9,12 @@ use crate::base::error::LockError;
 use crate::base::name::Name;
 use crate::config::Config;
 use crate::lease::Terms;
-use crate::queue::{Acquire, Hold, LockQueue, Member, Want};
+use crate::queue::{Acquire, ClientCore, Hold, LockQueue, Want};
 use crate::store::memory::{Driver, MemoryStore};
 use crate::store::{Events, MemberId, NameRecord, Node, NodeChange, Op, Owner, Reply, Share};
 
 pub(super) struct Free {
-    pub(super) member: Arc<Member>,
+    pub(super) member: Arc<ClientCore>,
     pub(super) name: Name,
     pub(super) now: Instant,
     _driver: Driver,
@@ -29,7 +29,7 @@ impl Free {
             .lease("10s")
             .store_timeout("30s");
         let (store, driver) = MemoryStore::open(None, MemberId::random());
-        let member = Member::new(settings.validate().unwrap(), store);
+        let member = ClientCore::new(settings.validate().unwrap(), store);
         member.node_changed(Node::ONLY, NodeChange::Connected { again: false });
         Self {
             member,

@@ -32,7 +32,7 @@ use crate::base::sync::Mutex;
 use crate::base::wait::lock;
 use crate::config::Config;
 use crate::lease::Terms;
-use crate::queue::{Hold, Holds, Member};
+use crate::queue::{ClientCore, Hold, Holds};
 use crate::store::{
     Answer, Events, Lease, Message, Node, NodeChange, Op, Reply, Request, Share, Store, Ticket,
 };
@@ -61,7 +61,7 @@ impl Store for Wire {
 }
 
 struct Rig {
-    member: Arc<Member>,
+    member: Arc<ClientCore>,
     wire: Arc<Wire>,
     name: Name,
     now: Instant,
@@ -82,7 +82,7 @@ impl Rig {
         let now = Instant::from_nanos(1_000_000_000_000);
         by_hand::set(now);
         let wire = Arc::new(Wire::default());
-        let member = Member::new(config.lease("10s").validate().unwrap(), wire.clone());
+        let member = ClientCore::new(config.lease("10s").validate().unwrap(), wire.clone());
         member.node_changed(Node::ONLY, NodeChange::Connected { again: false });
         Self {
             member,

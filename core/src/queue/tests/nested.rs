@@ -8,7 +8,7 @@ use super::{Rig, grant, granted, poll};
 use crate::base::error::LockError;
 use crate::base::name::Name;
 use crate::config::{Config, Deadlock};
-use crate::member::deadlock::{Answer, Probe};
+use crate::deadlock::{Answer, Probe};
 use crate::queue::{Hold, Want};
 use crate::store::{
     Events, MemberId, Message, NameRecord, Op, Reply, Request, Ticket, TicketRecord,
@@ -164,13 +164,13 @@ fn a_deadlock_with_another_member_fails_the_younger() {
         assert!(poll(&mut waits).is_none(), "round {round}");
         let answer = Answer {
             round: number,
-            holds: vec![crate::member::deadlock::WaitingHold {
+            holds: vec![crate::deadlock::WaitingHold {
                 ticket: theirs,
                 token: 5,
                 units: 1,
                 held: AFTER,
                 meta: "other 8 s%20at%20b.rs:9".into(),
-                waits: vec![crate::member::deadlock::Wait {
+                waits: vec![crate::deadlock::Wait {
                     id: behind,
                     name: Name::from_escaped("queue:outer"),
                     units: 1,

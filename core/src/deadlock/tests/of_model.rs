@@ -16,9 +16,9 @@ use auto_mutex_model::deadlock::world::{Action, Record, World};
 use super::probes::record;
 use crate::base::name::Name;
 use crate::config::Deadlock;
-use crate::member::deadlock::graph::{Wait, WaitingHold};
-use crate::member::deadlock::probe::{Answer, Probe};
-use crate::member::deadlock::search::{Search, Todo};
+use crate::deadlock::graph::{Wait, WaitingHold};
+use crate::deadlock::probe::{Answer, Probe};
+use crate::deadlock::search::{Search, Todo};
 use crate::store::{MemberId, NameRecord, Ticket};
 use crate::testing::Dice;
 

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::base::name::Name;
 use crate::config::Deadlock;
-use crate::member::deadlock::graph::{Wait, WaitId, WaitingHold};
-use crate::member::deadlock::probe::{Answer, MOST_TICKETS, Probe};
+use crate::deadlock::graph::{Wait, WaitId, WaitingHold};
+use crate::deadlock::probe::{Answer, MOST_TICKETS, Probe};
 use crate::store::{Ticket, TicketRecord};
 
 fn wait(after: Option<Ticket>, mode: Deadlock) -> Wait {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::probes::record;
 use crate::base::name::Name;
 use crate::config::Deadlock;
-use crate::member::deadlock::graph::{Graph, Wait, WaitId, WaitingHold};
+use crate::deadlock::graph::{Graph, Wait, WaitId, WaitingHold};
 use crate::store::{MemberId, NameRecord, Ticket};
 use crate::testing::Dice;
 

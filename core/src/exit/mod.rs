@@ -17,7 +17,7 @@ pub(crate) use self::handler::register;
 pub use self::signals::{release_on_termination, release_on_termination_within};
 use crate::base::clock::Instant;
 use crate::base::process::PerProcess;
-use crate::member::order::LockOrder;
+use crate::order::LockOrder;
 
 /// Of the end of the process.
 const LIMIT: Duration = Duration::from_millis(500);
@@ -44,38 +44,38 @@ pub(crate) trait LiveClient: Send + Sync {
     fn order(&self) -> &LockOrder;
 }
 
-pub(crate) fn watch(member: &Arc<impl LiveClient + 'static>) {
+pub(crate) fn watch(client: &Arc<impl LiveClient + 'static>) {
     if !register() {
         tracing::warn!(
             "cannot watch the end of the process: locks that are held at that time are free when their lease ends"
         );
     }
-    WATCHED.get().add(member.clone());
+    WATCHED.get().add(client.clone());
 }
 
 /// The clients of this process that still exist.
 pub(crate) fn clients() -> Vec<Arc<dyn LiveClient>> {
-    WATCHED.get().members()
+    WATCHED.get().clients()
 }
 
 #[derive(Default)]
 struct Watched {
-    members: Mutex<Vec<Weak<dyn LiveClient>>>,
+    clients: Mutex<Vec<Weak<dyn LiveClient>>>,
     draining: AtomicBool,
     ending: AtomicBool,
 }
 
 impl Watched {
-    fn add(&self, member: Arc<dyn LiveClient>) {
-        let mut members = self.lock();
-        members.retain(|member| member.strong_count() > 0);
-        members.push(Arc::downgrade(&member));
-        drop(members);
+    fn add(&self, client: Arc<dyn LiveClient>) {
+        let mut clients = self.lock();
+        clients.retain(|client| client.strong_count() > 0);
+        clients.push(Arc::downgrade(&client));
+        drop(clients);
         // A `flush` or `drain` that began before may have missed this client.
         if self.ending.load(Ordering::SeqCst) {
-            member.end();
+            client.end();
         } else if self.draining.load(Ordering::SeqCst) {
-            member.let_bodies_end();
+            client.let_bodies_end();
         }
     }
 
@@ -83,15 +83,15 @@ impl Watched {
     fn drain(&self, limit: Duration) -> Vec<String> {
         let ends = Instant::now().after(limit);
         self.draining.store(true, Ordering::SeqCst);
-        self.members()
+        self.clients()
             .iter()
-            .for_each(|member| member.let_bodies_end());
+            .for_each(|client| client.let_bodies_end());
         loop {
             let now = Instant::now();
             let held: Vec<_> = self
-                .members()
+                .clients()
                 .iter()
-                .flat_map(|member| member.bodies())
+                .flat_map(|client| client.bodies())
                 .collect();
             if held.is_empty() || ends <= now {
                 return held;
@@ -106,29 +106,29 @@ impl Watched {
     fn flush(&self) {
         self.ending.store(true, Ordering::SeqCst);
         let mut pause = pauses();
-        let members = loop {
-            match self.members.try_lock() {
-                Ok(members) => break members,
-                Err(TryLockError::Poisoned(members)) => break PoisonError::into_inner(members),
+        let clients = loop {
+            match self.clients.try_lock() {
+                Ok(clients) => break clients,
+                Err(TryLockError::Poisoned(clients)) => break PoisonError::into_inner(clients),
                 // Another thread adds a client, or a signal interrupted this thread while it added one.
                 Err(TryLockError::WouldBlock) if pause() => {}
                 Err(TryLockError::WouldBlock) => return,
             }
         };
         // Never dropped: dropping the last reference would free the client.
-        let all = || members.iter().filter_map(Weak::upgrade);
+        let all = || clients.iter().filter_map(Weak::upgrade);
         let all = || all().map(ManuallyDrop::new);
         // All are notified before the first is awaited: no client has to wait for the server of another.
-        all().for_each(|member| member.end());
-        while !all().all(|member| member.has_ended()) && pause() {}
+        all().for_each(|client| client.end());
+        while !all().all(|client| client.has_ended()) && pause() {}
     }
 
-    fn members(&self) -> Vec<Arc<dyn LiveClient>> {
+    fn clients(&self) -> Vec<Arc<dyn LiveClient>> {
         self.lock().iter().filter_map(Weak::upgrade).collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Weak<dyn LiveClient>>> {
-        self.members.lock().unwrap_or_else(PoisonError::into_inner)
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn a_client_that_is_just_being_made_does_not_keep_others_from_their_release() {
         let (watched, (client, guard)) = (Watched::default(), client());
-        watched.add(client.member().clone());
+        watched.add(client.core().clone());
         thread::scope(|scope| {
             let making = watched.lock();
             let (sender, ended) = mpsc::channel();
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn the_end_of_a_thread_that_makes_a_client_is_not_held_up() {
         let (watched, (client, guard)) = (Watched::default(), client());
-        watched.add(client.member().clone());
+        watched.add(client.core().clone());
         let making = watched.lock();
         watched.flush();
         assert!(!guard.is_lost());
@@ -196,14 +196,14 @@ mod tests {
     #[test]
     fn all_clients_drain_and_so_does_one_that_is_made_meanwhile() {
         let (watched, (client, guard)) = (Watched::default(), client());
-        watched.add(client.member().clone());
+        watched.add(client.core().clone());
         thread::scope(|scope| {
             let draining = scope.spawn(|| watched.drain(Duration::from_secs(600)));
-            while client.member().is_open() {
+            while client.core().is_open() {
                 thread::yield_now();
             }
             let late = Client::connect("memory://").unwrap();
-            watched.add(late.member().clone());
+            watched.add(late.core().clone());
             let refused = late.mutex("m").blocking_lock();
             assert!(matches!(refused, Err(LockError::ShutDown)), "{refused:?}");
             guard.check().unwrap();
@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn what_is_held_when_the_time_is_over_is_named() {
         let (watched, (client, guard)) = (Watched::default(), client());
-        watched.add(client.member().clone());
+        watched.add(client.core().clone());
         let left = watched.drain(Duration::ZERO);
         assert!(
             left.len() == 1 && left[0].starts_with("`m` for "),
@@ -229,8 +229,8 @@ mod tests {
     fn a_client_that_is_made_while_the_process_ends_is_closed() {
         let (watched, (client, guard)) = (Watched::default(), client());
         watched.flush();
-        watched.add(client.member().clone());
-        while !client.member().has_ended() {
+        watched.add(client.core().clone());
+        while !client.core().has_ended() {
             thread::yield_now();
         }
         assert!(guard.is_lost());
