@@ -5,19 +5,21 @@ use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use super::graph::{Cycle, WaitId, WaitingHold};
+use super::graph::{Cycle, Graph, WaitId};
 use super::probe::{Answer, Probe};
 use super::search::{Search, Todo};
 use super::waits::{TaskWait, waits_of};
 use crate::base::clock::Instant;
 use crate::base::name::Name;
+use crate::base::sync::Mutex;
 use crate::base::sync::atomic::{AtomicU64, Ordering};
-use crate::base::sync::{Mutex, MutexGuard};
 use crate::base::wait::lock;
-use crate::store::{Engine, MemberId, NameRecord, Ticket};
+use crate::store::{Engine, MemberId, NameRecord, Ticket, jittered};
 
 /// After that, the round ends without the missing answers.
 const ROUND: Duration = Duration::from_millis(400);
+/// At most one search begins in this time, so that it is for all waits that are due by then.
+const SPACING: Duration = Duration::from_millis(500);
 /// Answers were missing, or another client must end the deadlock.
 const SOON: Duration = Duration::from_millis(250);
 const SOON_TIMES: u32 = 8;
@@ -35,22 +37,22 @@ pub(crate) struct Detector {
 
 #[derive(Default)]
 struct State {
+    /// Those that are not in the search.
     due: BTreeSet<(Instant, WaitId)>,
     looks: HashMap<WaitId, Look>,
-    /// The searches in progress, by their rounds.
-    searches: HashMap<u64, Search>,
+    /// The search in progress, and the end of its round.
+    search: Option<(Instant, Search)>,
+    /// No search begins before.
+    rests: Instant,
     /// The last questions of other clients, to recognize second copies.
     questions: VecDeque<(MemberId, u64)>,
 }
 
-#[derive(Default)]
 struct Look {
     wait: Weak<TaskWait>,
-    /// Of its entry in `due`: the next search, or the end of a round.
     due: Instant,
     /// After the next search that need not be repeated soon.
     pause: Duration,
-    round: Option<u64>,
     repeated: u32,
     incomplete: u32,
     /// Each as the sorted tokens of its holds.
@@ -74,7 +76,9 @@ impl Detector {
             wait: Arc::downgrade(wait),
             due,
             pause: after,
-            ..Look::default()
+            repeated: 0,
+            incomplete: 0,
+            reported: HashSet::new(),
         };
         let mut state = lock(&self.state);
         state.due.insert((due, wait.id()));
@@ -83,35 +87,35 @@ impl Detector {
     }
 
     pub(crate) fn next(&self) -> Option<Instant> {
-        lock(&self.state).due.first().map(|(due, _)| *due)
+        let state = lock(&self.state);
+        match &state.search {
+            Some((ends, _)) => Some(*ends),
+            None => state.due.first().map(|(due, _)| state.rests.max(*due)),
+        }
     }
 
     pub(crate) fn tick(&self, now: Instant) -> Vec<Todo> {
-        let mut todos = Vec::new();
-        loop {
-            let mut state = lock(&self.state);
-            let Some((_, id)) = state.due.first().filter(|(due, _)| *due <= now).copied() else {
-                return todos;
-            };
-            match state.looks.get(&id).map(|look| look.round) {
-                None => drop(state.due.pop_first()),
-                Some(Some(round)) => self.end_round(state, round, now, &mut todos),
-                Some(None) => {
-                    drop(state);
-                    todos.extend(self.begin(id, now));
-                }
-            }
-        }
+        let is_over = |state: &State| matches!(&state.search, Some((ends, _)) if *ends <= now);
+        let is_over = is_over(&lock(&self.state));
+        let mut todos = if is_over {
+            self.end_round(now)
+        } else {
+            Vec::new()
+        };
+        let due = lock(&self.state).take_due(now);
+        todos.extend(self.begin_round(due, None, now));
+        todos
     }
 
     /// Another client has found that `wait` must end a deadlock.
     pub(crate) fn search(&self, wait: WaitId, now: Instant) -> Vec<Todo> {
-        let look = |state: &State| state.looks.get(&wait).map(|look| look.round);
-        let is_idle = look(&lock(&self.state)) == Some(None);
-        match is_idle {
-            true => self.begin(wait, now),
-            false => Vec::new(),
+        let mut state = lock(&self.state);
+        if state.is_due(wait) {
+            state.plan(wait, now);
+            state.rests = state.rests.min(now);
         }
+        drop(state);
+        self.tick(now)
     }
 
     /// `waits`: whether a ticket of this client waits for that name.
@@ -172,98 +176,91 @@ impl Detector {
         step: impl FnOnce(&mut Search) -> Vec<Todo>,
     ) -> Vec<Todo> {
         let mut state = lock(&self.state);
-        let Some(search) = state.searches.get_mut(&round) else {
+        let search = state.search.as_mut().map(|(_, search)| search);
+        let Some(search) = search.filter(|search| search.round == round) else {
             return Vec::new();
         };
         let mut todos = step(search);
         if search.is_complete() {
-            self.end_round(state, round, now, &mut todos);
+            drop(state);
+            todos.extend(self.end_round(now));
         }
         todos
     }
 
-    /// Forgets the wait if it's over, or if its task no longer holds a lock.
-    fn waiting(&self, id: WaitId) -> Option<(Vec<WaitingHold>, Arc<TaskWait>)> {
-        let look = |state: &State| state.looks.get(&id)?.wait.upgrade();
-        let wait = look(&lock(&self.state));
-        // `holds_at` locks queues, so the detector's state must not be locked.
-        let found = wait.map(|wait| (wait.holds_at(self.client, &*self.engine), wait));
-        let found = found.filter(|(holds, _)| !holds.is_empty());
-        if found.is_none() {
-            lock(&self.state).forget(id);
+    /// `first`: what the first round has found out; `None` if this one is the first.
+    fn begin_round(&self, roots: Vec<WaitId>, first: Option<Graph>, now: Instant) -> Vec<Todo> {
+        let mut search = Search::new(self.rounds.fetch_add(1, Ordering::Relaxed), first);
+        for id in roots {
+            if search.is_full() {
+                lock(&self.state).postpone(id, now);
+                continue;
+            }
+            let wait = |state: &State| state.looks.get(&id)?.wait.upgrade();
+            let wait = wait(&lock(&self.state));
+            // `holds_at` locks queues, so the detector's state must not be locked.
+            let holds = wait.map(|wait| wait.holds_at(self.client, &*self.engine));
+            match holds.filter(|holds| !holds.is_empty()) {
+                Some(holds) => search.add(id, holds),
+                // The wait is over, or its task no longer holds a lock.
+                None => lock(&self.state).forget(id),
+            }
         }
-        found
+        let todos = search.take_todos();
+        if !search.is_empty() {
+            lock(&self.state).search = Some((now.after(ROUND), search));
+        }
+        todos
     }
 
-    fn begin(&self, id: WaitId, now: Instant) -> Vec<Todo> {
-        let Some((holds, _)) = self.waiting(id) else {
+    fn end_round(&self, now: Instant) -> Vec<Todo> {
+        let Some((_, search)) = lock(&self.state).search.take() else {
             return Vec::new();
         };
-        let search = Search::new(self.round(), id);
-        lock(&self.state).begin_round(search, holds, now)
-    }
-
-    fn round(&self) -> u64 {
-        self.rounds.fetch_add(1, Ordering::Relaxed)
-    }
-
-    fn end_round(
-        &self,
-        mut state: MutexGuard<'_, State>,
-        round: u64,
-        now: Instant,
-        todos: &mut Vec<Todo>,
-    ) {
-        let Some(mut search) = state.searches.remove(&round) else {
-            return;
-        };
-        let (id, complete) = (search.root, search.is_complete());
-        let Some(look) = state.looks.get_mut(&id) else {
-            return;
-        };
-        look.round = None;
-        look.incomplete = if complete { 0 } else { look.incomplete + 1 };
-        // Otherwise clients could choose different calls to end. After `PATIENT` incomplete rounds, a silent client
-        // counts as gone.
-        if (1..PATIENT).contains(&look.incomplete) {
-            return state.rest(id, false, now);
+        let (findings, graph) = search.end();
+        let (mut todos, mut unconfirmed) = (Vec::new(), Vec::new());
+        let mut state = lock(&self.state);
+        for finding in findings {
+            let (id, complete) = (finding.root, finding.complete);
+            let Some(look) = state.looks.get_mut(&id) else {
+                continue;
+            };
+            look.incomplete = if complete { 0 } else { look.incomplete + 1 };
+            // Otherwise clients could choose different calls to end. After `PATIENT` incomplete rounds, a silent client
+            // counts as gone.
+            let waits = (1..PATIENT).contains(&look.incomplete);
+            match finding.cycle.filter(|_| !waits) {
+                None => state.rest(id, complete, now),
+                Some(_) if graph.is_some() => unconfirmed.push(id),
+                Some(cycle) => todos.extend(state.found(id, cycle, now)),
+            }
         }
         drop(state);
-        let cycle = search.end(self.round());
-        let Some((holds, wait)) = self.waiting(id) else {
-            return;
-        };
-        let mut state = lock(&self.state);
-        match cycle {
-            None => state.rest(id, complete, now),
-            Some(_) if search.must_confirm() => todos.extend(state.begin_round(search, holds, now)),
-            Some(cycle) => todos.extend(state.found(wait, cycle, now)),
-        }
+        todos.extend(self.begin_round(unconfirmed, graph, now));
+        todos
     }
 }
 
 impl State {
-    fn begin_round(
-        &mut self,
-        mut search: Search,
-        holds: Vec<WaitingHold>,
-        now: Instant,
-    ) -> Vec<Todo> {
-        let (id, round) = (search.root, search.round);
-        let todos = search.begin(holds);
-        self.plan(id, now.after(ROUND));
-        if let Some(look) = self.looks.get_mut(&id) {
-            // Of two searches that began at the same time, the later one replaces the other.
-            if let Some(other) = look.round.replace(round) {
-                self.searches.remove(&other);
-            }
-            self.searches.insert(round, search);
+    /// Nothing while a search is in progress, or began a short time ago.
+    fn take_due(&mut self, now: Instant) -> Vec<WaitId> {
+        if self.search.is_some() || now < self.rests {
+            return Vec::new();
         }
-        todos
+        let mut due = Vec::new();
+        while let Some((_, id)) = self.due.first().filter(|(due, _)| *due <= now) {
+            due.push(*id);
+            self.due.pop_first();
+        }
+        let pauses = due.iter().filter_map(|id| self.looks.get(id));
+        if let Some(shortest) = pauses.map(|look| look.pause).min() {
+            self.rests = now.after(jittered(shortest.min(SPACING)));
+        }
+        due
     }
 
-    fn found(&mut self, wait: Arc<TaskWait>, cycle: Cycle, now: Instant) -> Option<Todo> {
-        let (id, chosen) = (wait.id(), &cycle.chosen);
+    fn found(&mut self, id: WaitId, cycle: Cycle, now: Instant) -> Option<Todo> {
+        let chosen = &cycle.chosen;
         let own = chosen.wait.id == id;
         self.rest(id, own, now);
         if !own {
@@ -277,17 +274,21 @@ impl State {
         }
         let mut tokens: Vec<u64> = cycle.steps.iter().map(|step| step.hold.token).collect();
         tokens.sort_unstable();
-        let is_new = self.looks.get_mut(&id)?.reported.insert(tokens);
+        let look = self.looks.get_mut(&id)?;
+        let wait = look.wait.upgrade()?;
+        let is_new = look.reported.insert(tokens);
         is_new.then_some(Todo::Judge { cycle, wait })
     }
 
     fn forget(&mut self, id: WaitId) {
         if let Some(look) = self.looks.remove(&id) {
             self.due.remove(&(look.due, id));
-            if let Some(round) = look.round {
-                self.searches.remove(&round);
-            }
         }
+    }
+
+    fn is_due(&self, id: WaitId) -> bool {
+        let look = self.looks.get(&id);
+        look.is_some_and(|look| self.due.contains(&(look.due, id)))
     }
 
     fn plan(&mut self, id: WaitId, due: Instant) {
@@ -296,6 +297,12 @@ impl State {
             self.due.insert((due, id));
             look.due = due;
         }
+    }
+
+    /// Leaves the wait to a search that begins directly after the present one.
+    fn postpone(&mut self, id: WaitId, now: Instant) {
+        self.plan(id, now);
+        self.rests = now;
     }
 
     /// `settled`: the search need not be repeated soon.

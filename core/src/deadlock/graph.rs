@@ -107,18 +107,26 @@ impl Graph {
         self
     }
 
-    fn waits_of(&self, ticket: Ticket) -> &[Wait] {
+    /// All waits of the tasks that wait as `root`.
+    pub(super) fn waits_beside(&self, root: WaitId) -> Vec<&Wait> {
+        let is_root = |wait: &Wait| wait.id == root;
+        let holds = self.holds.values();
+        let holds = holds.filter(|hold| hold.waits.iter().any(is_root));
+        holds.flat_map(|hold| &hold.waits).collect()
+    }
+
+    pub(super) fn waits_of(&self, ticket: Ticket) -> &[Wait] {
         self.holds.get(&ticket).map_or(&[], |hold| &hold.waits)
     }
 
-    pub(super) fn cycle(&self, root: WaitId) -> Option<Cycle> {
-        let blocked = self.blocked();
-        let circle = self.circle(root, &blocked)?.into_iter();
+    /// `blocked`: see [`blocked`](Self::blocked).
+    pub(super) fn cycle(&self, root: WaitId, blocked: &HashSet<Ticket>) -> Option<Cycle> {
+        let circle = self.circle(root, blocked)?.into_iter();
         let steps = circle.map(|(ticket, wait)| self.step(ticket, wait));
         let steps = steps.collect::<Option<_>>()?;
         // Of the whole deadlock: several cycles may go through one semaphore, and all clients must choose the same
         // wait.
-        let members = self.entangled(root, &blocked);
+        let members = self.entangled(root, blocked);
         let waits = members.into_iter().filter_map(|ticket| {
             let waits = self.waits_of(ticket).iter();
             self.step(ticket, waits.min_by_key(|wait| wait.id)?)
@@ -141,9 +149,9 @@ impl Graph {
         })
     }
 
-    /// The holds whose tasks wait, and none of whose waits can end. A task with several branches may need only one, as in `select!`; if it needs all, the deadlock is found when the
-    /// others have ended.
-    fn blocked(&self) -> HashSet<Ticket> {
+    /// The holds whose tasks wait, and none of whose waits can end. A task with several branches may need only one, as in
+    /// `select!`; if it needs all, the deadlock is found when the others have ended.
+    pub(super) fn blocked(&self) -> HashSet<Ticket> {
         let waiting = self.holds.values().filter(|hold| !hold.waits.is_empty());
         let mut blocked: HashSet<Ticket> = waiting.map(|hold| hold.ticket).collect();
         loop {

@@ -1,5 +1,6 @@
-//! [`Search`]: looks for a deadlock around one wait, in two rounds that share no answers. The second begins after the
-//! first has ended, so what both have found existed at the moment between them.
+//! [`Search`]: looks for deadlocks around the waits of one client, in two rounds that share no answers. The second begins
+//! after the first has ended, so what both have found existed at the moment between them. Each name and each ticket is
+//! asked about once in a round, however many waits need the answer.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -30,9 +31,10 @@ pub(crate) enum Todo {
 }
 
 pub(super) struct Search {
-    pub(super) root: WaitId,
     /// So that answers to another round are ignored.
     pub(super) round: u64,
+    roots: Vec<WaitId>,
+    /// What the first round has found out.
     first: Option<Graph>,
     graph: Graph,
     names: HashSet<Name>,
@@ -41,12 +43,21 @@ pub(super) struct Search {
     todos: Vec<Todo>,
 }
 
+/// What a round has found out about one wait.
+pub(super) struct Finding {
+    pub(super) root: WaitId,
+    /// No answer is missing that concerns this wait.
+    pub(super) complete: bool,
+    pub(super) cycle: Option<Cycle>,
+}
+
 impl Search {
-    pub(super) fn new(round: u64, root: WaitId) -> Self {
+    /// `first`: what the first round has found out; `None` in the first round.
+    pub(super) fn new(round: u64, first: Option<Graph>) -> Self {
         Self {
-            root,
             round,
-            first: None,
+            roots: Vec::new(),
+            first,
             graph: Graph::default(),
             names: HashSet::new(),
             asked: HashSet::new(),
@@ -55,11 +66,25 @@ impl Search {
         }
     }
 
-    pub(super) fn begin(&mut self, holds: Vec<WaitingHold>) -> Vec<Todo> {
+    /// Adds a wait to look at. `holds`: of its task.
+    pub(super) fn add(&mut self, root: WaitId, holds: Vec<WaitingHold>) {
+        self.roots.push(root);
         for hold in holds {
             self.asked.insert(hold.ticket);
             self.learn(hold);
         }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.roots.is_empty()
+    }
+
+    /// Whether the rest of the names should be left to the waits that were added.
+    pub(super) fn is_full(&self) -> bool {
+        self.names.len() >= MOST_NAMES / 2
+    }
+
+    pub(super) fn take_todos(&mut self) -> Vec<Todo> {
         std::mem::take(&mut self.todos)
     }
 
@@ -70,7 +95,7 @@ impl Search {
             let here: Vec<Wait> = waits.filter(|wait| wait.name == *name).cloned().collect();
             here.iter().for_each(|wait| self.ask(wait));
         }
-        std::mem::take(&mut self.todos)
+        self.take_todos()
     }
 
     pub(super) fn answered(&mut self, answer: Answer) -> Vec<Todo> {
@@ -87,7 +112,7 @@ impl Search {
                 self.learn(hold);
             }
         }
-        std::mem::take(&mut self.todos)
+        self.take_todos()
     }
 
     fn is_answer(&mut self, ticket: Ticket) -> bool {
@@ -143,19 +168,46 @@ impl Search {
         self.answered.len() == self.asked.len() && self.graph.locks.len() == self.names.len()
     }
 
-    /// Whether another round must confirm what the last one has found.
-    pub(super) fn must_confirm(&self) -> bool {
-        self.first.is_some()
+    /// Like [`is_complete`](Self::is_complete), but only for what `root` depends on.
+    fn is_complete_for(&self, root: WaitId) -> bool {
+        let mut next = self.graph.waits_beside(root);
+        let mut seen = HashSet::new();
+        while let Some(wait) = next.pop() {
+            // Names beyond `MOST_NAMES` are not asked for.
+            if !seen.insert(wait.id) || !self.names.contains(&wait.name) {
+                continue;
+            }
+            let blockers = self.graph.in_the_way_of(wait);
+            let known = |(_, ticket): &(MemberId, Ticket)| self.answered.contains(ticket);
+            if !self.graph.locks.contains_key(&wait.name) || !blockers.iter().all(known) {
+                return false;
+            }
+            next.extend(
+                blockers
+                    .iter()
+                    .flat_map(|(_, ticket)| self.graph.waits_of(*ticket)),
+            );
+        }
+        true
     }
 
-    /// Returns the deadlock that the round has found. `round`: the number of the next one.
-    pub(super) fn end(&mut self, round: u64) -> Option<Cycle> {
-        let ended = std::mem::replace(self, Self::new(round, self.root));
-        if let Some(first) = ended.first {
-            return ended.graph.and(&first).cycle(self.root);
-        }
-        let cycle = ended.graph.cycle(self.root)?;
-        self.first = Some(ended.graph);
-        Some(cycle)
+    /// Ends the round. The graph is for the next round: after the first round, a second one must confirm each cycle.
+    pub(super) fn end(mut self) -> (Vec<Finding>, Option<Graph>) {
+        let roots = std::mem::take(&mut self.roots).into_iter();
+        let roots: Vec<_> = roots
+            .map(|root| (root, self.is_complete_for(root)))
+            .collect();
+        let (graph, is_first) = match &self.first {
+            Some(first) => (self.graph.and(first), false),
+            None => (self.graph, true),
+        };
+        let blocked = graph.blocked();
+        let finding = |(root, complete)| Finding {
+            root,
+            complete,
+            cycle: graph.cycle(root, &blocked),
+        };
+        let findings = roots.into_iter().map(finding).collect();
+        (findings, is_first.then_some(graph))
     }
 }

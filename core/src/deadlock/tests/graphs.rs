@@ -97,7 +97,7 @@ impl World {
 }
 
 fn tickets(graph: &Graph, root: u64) -> Option<(Vec<u64>, u64)> {
-    let cycle = graph.cycle(id(1000 + root))?;
+    let cycle = graph.cycle(id(1000 + root), &graph.blocked())?;
     let tokens = cycle.steps.iter().map(|step| step.hold.token).collect();
     Some((tokens, cycle.chosen.hold.token))
 }
