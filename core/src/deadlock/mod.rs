@@ -7,15 +7,13 @@ mod detector;
 mod graph;
 mod probe;
 mod search;
-#[cfg(repository)]
-#[cfg(test)]
+#[cfg(all(test, repository))]
 mod tests;
 mod waits;
 
 pub(crate) use self::detector::Detector;
 pub(crate) use self::graph::{Wait, WaitId, WaitingHold};
-#[cfg(repository)]
-#[cfg(test)]
+#[cfg(all(test, repository))]
 pub(crate) use self::probe::Answer;
 pub(crate) use self::probe::Probe;
 pub(crate) use self::search::Todo;

@@ -16,7 +16,7 @@ use crate::base::name::Name;
 use crate::config::Deadlock;
 use crate::deadlock::detector::Detector;
 use crate::deadlock::graph::{self, Cycle, WaitId, WaitingHold};
-use crate::deadlock::probe::Probe;
+use crate::deadlock::probe::{Answer, Probe};
 use crate::deadlock::search::Todo;
 use crate::deadlock::waits::{HeldLock, TaskWait, Waiting};
 use crate::store::{Engine, engine};
@@ -714,4 +714,100 @@ fn one_call_fails_and_the_others_continue() {
         found.iter().sum::<usize>() > 0,
         "these schedules test nothing"
     );
+}
+
+/// Tasks of one client wait for one name, each inside a lock of its own.
+#[test]
+fn a_crowd_asks_each_question_once() {
+    const CROWD: usize = 100;
+    let mut dice = Dice(1);
+    let (client, elsewhere, member) = (7, dice.ticket(), dice.member());
+    let mut locks = vec![Lock {
+        capacity: 1,
+        holders: vec![(elsewhere, 1, 1)],
+        ..Lock::default()
+    }];
+    for _ in 0..CROWD {
+        locks[0].queue.push((dice.ticket(), 0, 1));
+        locks.push(Lock {
+            capacity: 1,
+            holders: vec![(dice.ticket(), 0, 1)],
+            ..Lock::default()
+        });
+    }
+    let tickets: Vec<(Ticket, Ticket)> = (0..CROWD)
+        .map(|task| (locks[0].queue[task].0, locks[task + 1].holders[0].0))
+        .collect();
+    let (began, after) = (
+        Instant::START.after(Duration::from_secs(1)),
+        Duration::from_secs(1),
+    );
+    let truth = Arc::new(Mutex::new(Truth {
+        locks,
+        now: began,
+        failed: Vec::new(),
+    }));
+    let detector = Detector::new(client, engine::parse("memory://").expect("an engine"));
+    let waits: Vec<Arc<TaskWait>> = tickets
+        .into_iter()
+        .enumerate()
+        .map(|(task, (waits, holds))| {
+            let waiting = Wait {
+                mode: Deadlock::Report,
+                name: 0,
+                named: named(0),
+                ticket: waits,
+                units: 1,
+                since: began,
+                world: truth.clone(),
+            };
+            let held = Held {
+                client,
+                name: task + 1,
+                ticket: holds,
+                token: task as u64 + 1,
+                units: 1,
+                world: truth.clone(),
+            };
+            let wait = TaskWait::new(
+                client,
+                Deadlock::Report,
+                Box::new(waiting),
+                vec![Arc::new(held)],
+            );
+            detector.add(&wait, began, after);
+            wait
+        })
+        .collect();
+    let now = began.after(after);
+    let todos = detector.tick(now);
+    let [Todo::Inspect { round, name }] = &todos[..] else {
+        panic!("{} questions to the store", todos.len());
+    };
+    assert_eq!(*name, named(0));
+    let record = NameRecord {
+        capacity: Some(1),
+        holders: vec![record(elsewhere, member, 1)],
+        ..NameRecord::default()
+    };
+    let todos = detector.inspected(*round, name, &record, now);
+    let [
+        Todo::Send {
+            probe: Probe::Ask { round, tickets },
+            ..
+        },
+    ] = &todos[..]
+    else {
+        panic!("{} questions to the holder", todos.len());
+    };
+    assert_eq!(*tickets, [elsewhere]);
+    assert!(detector.tick(now).is_empty(), "one round at a time");
+    let answer = Answer {
+        round: *round,
+        free: vec![elsewhere],
+        ..Answer::default()
+    };
+    assert!(detector.answered(answer, now).is_empty());
+    assert!(detector.next().unwrap() > now, "it rests");
+    drop(waits);
 }
