@@ -207,7 +207,7 @@ impl Detector {
             }
         }
         let todos = search.take_todos();
-        if !search.is_empty() {
+        if !search.roots.is_empty() {
             lock(&self.state).search = Some((now.after(ROUND), search));
         }
         todos
@@ -220,8 +220,7 @@ impl Detector {
         let (findings, graph) = search.end();
         let (mut todos, mut unconfirmed) = (Vec::new(), Vec::new());
         let mut state = lock(&self.state);
-        for finding in findings {
-            let (id, complete) = (finding.root, finding.complete);
+        for (id, complete, cycle) in findings {
             let Some(look) = state.looks.get_mut(&id) else {
                 continue;
             };
@@ -229,7 +228,7 @@ impl Detector {
             // Otherwise clients could choose different calls to end. After `PATIENT` incomplete rounds, a silent client
             // counts as gone.
             let waits = (1..PATIENT).contains(&look.incomplete);
-            match finding.cycle.filter(|_| !waits) {
+            match cycle.filter(|_| !waits) {
                 None => state.rest(id, complete, now),
                 Some(_) if graph.is_some() => unconfirmed.push(id),
                 Some(cycle) => todos.extend(state.found(id, cycle, now)),

@@ -33,7 +33,7 @@ pub(crate) enum Todo {
 pub(super) struct Search {
     /// So that answers to another round are ignored.
     pub(super) round: u64,
-    roots: Vec<WaitId>,
+    pub(super) roots: Vec<WaitId>,
     /// What the first round has found out.
     first: Option<Graph>,
     graph: Graph,
@@ -43,13 +43,8 @@ pub(super) struct Search {
     todos: Vec<Todo>,
 }
 
-/// What a round has found out about one wait.
-pub(super) struct Finding {
-    pub(super) root: WaitId,
-    /// No answer is missing that concerns this wait.
-    pub(super) complete: bool,
-    pub(super) cycle: Option<Cycle>,
-}
+/// What a round has found out about one wait, and whether no answer is missing on which the wait depends.
+pub(super) type Finding = (WaitId, bool, Option<Cycle>);
 
 impl Search {
     /// `first`: what the first round has found out; `None` in the first round.
@@ -73,10 +68,6 @@ impl Search {
             self.asked.insert(hold.ticket);
             self.learn(hold);
         }
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.roots.is_empty()
     }
 
     /// Whether the rest of the names should be left to the waits that were added.
@@ -202,11 +193,7 @@ impl Search {
             None => (self.graph, true),
         };
         let blocked = graph.blocked();
-        let finding = |(root, complete)| Finding {
-            root,
-            complete,
-            cycle: graph.cycle(root, &blocked),
-        };
+        let finding = |(root, complete)| (root, complete, graph.cycle(root, &blocked));
         let findings = roots.into_iter().map(finding).collect();
         (findings, is_first.then_some(graph))
     }

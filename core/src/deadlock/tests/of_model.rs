@@ -179,7 +179,7 @@ impl Twin {
         let (mut findings, graph) = search.end();
         assert_eq!(graph.is_some(), round.first.is_none());
         self.search = Search::new(self.rounds, graph);
-        match (findings.remove(0).cycle, expected) {
+        match (findings.remove(0).2, expected) {
             (None, None) => false,
             (Some(_), Some(_)) if round.first.is_none() => true,
             (Some(found), Some(cycle)) if round.first.is_some() => {
