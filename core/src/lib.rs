@@ -9,9 +9,9 @@ mod attribute;
 mod background;
 mod base;
 mod caller;
+mod clients;
 mod config;
 mod deadlock;
-mod exit;
 #[cfg(any(test, fuzzing))]
 #[doc(hidden)]
 pub mod fuzzing;
@@ -19,7 +19,6 @@ mod lease;
 mod locks;
 mod observe;
 mod observer;
-mod order;
 #[doc(hidden)]
 pub mod public;
 mod queue;

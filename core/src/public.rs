@@ -3,8 +3,9 @@
 pub use crate::base::duration::IntoDuration;
 pub use crate::base::error::{DeadlockHop, HoldKind, Holder, LockError, LockKind, LossCause};
 pub use crate::base::error::{SetupError, StoreError, TlsError};
+pub use crate::clients::exit::{release_on_termination, release_on_termination_within};
+pub use crate::clients::order::{OrderClass, OrderEdge};
 pub use crate::config::{Config, Deadlock};
-pub use crate::exit::{release_on_termination, release_on_termination_within};
 pub use crate::locks::client::{Client, Drained, Health, LastError};
 pub use crate::locks::client::{assert_lock_order, lock_order};
 pub use crate::locks::client::{blocking_drain, drain, drain_until};
@@ -21,7 +22,6 @@ pub use crate::observer::MetricsObserver;
 #[cfg(feature = "otel")]
 pub use crate::observer::OtelObserver;
 pub use crate::observer::{Metric, MetricKind, Observer};
-pub use crate::order::{OrderClass, OrderEdge};
 pub use crate::queue::Unfinished;
 pub use crate::site::{Site, sites};
 pub use crate::store::ServerHealth;

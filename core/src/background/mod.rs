@@ -14,8 +14,8 @@ use tokio::sync::oneshot;
 use crate::base::clock::Instant;
 use crate::base::error::SetupError;
 use crate::base::wait::{self, DeferredWakes, Promise};
+use crate::clients::exit;
 use crate::config::Settings;
-use crate::exit;
 use crate::queue::{ClientCore, NAP};
 use crate::store::{self, MemberId, Store};
 

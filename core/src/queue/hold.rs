@@ -14,10 +14,10 @@ use crate::base::name::Name;
 use crate::base::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use crate::base::task::TaskId;
 use crate::base::wait::DeferredWakes;
+use crate::clients::order::Taken;
 use crate::lease::Listeners;
 use crate::observe::{CallerPlace, HOLD, LockLabels};
 use crate::observer::{Metric, SharedObserver};
-use crate::order::Taken;
 
 const HELD: u8 = 0;
 const RELEASED: u8 = 1;

@@ -1,8 +1,8 @@
 //! The lock order of clients.
 
 use super::Client;
-use crate::exit;
-use crate::order::{OrderEdge, check};
+use crate::clients::exit;
+use crate::clients::order::{OrderEdge, check};
 
 impl Client {
     /// The orders in which the locks of this client are taken: an edge from one class of locks to another if a lock of

@@ -151,10 +151,12 @@ impl Holding {
     pub(crate) async fn unlock(mut self) -> Result<bool, LockError> {
         self.left = true;
         let held = self.check();
-        let answers: Vec<_> = self.holds.all().iter().map(leave).collect();
+        let mut answers = self.holds.all().iter().map(|hold| (hold, leave(hold)));
+        // One hold, the usual case, needs no list.
+        let (first, rest) = (answers.next(), answers.collect::<Vec<_>>());
         let mut released = true;
         let mut lost = None;
-        for (hold, answer) in self.holds.all().iter().zip(answers) {
+        for (hold, answer) in first.into_iter().chain(rest) {
             released &= answer.is_some();
             if let Some(answer) = answer
                 && answer.wait().await?.is_none()

@@ -27,11 +27,11 @@ use crate::base::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use crate::base::sync::{Condvar, Mutex, PoisonError};
 use crate::base::task::TaskId;
 use crate::base::wait::{self, Limit, lock};
+use crate::clients::exit::LiveClient;
+use crate::clients::order::LockOrder;
 use crate::config::Settings;
 use crate::deadlock::Detector;
-use crate::exit::LiveClient;
 use crate::observer::{Metric, SharedObserver};
-use crate::order::LockOrder;
 use crate::store::{
     Answer, Events, GrantBlock, Message, Node, NodeChange, RequestId, SharedStr, Store, meta,
 };

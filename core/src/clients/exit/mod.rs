@@ -17,7 +17,7 @@ pub(crate) use self::handler::register;
 pub use self::signals::{release_on_termination, release_on_termination_within};
 use crate::base::clock::Instant;
 use crate::base::process::PerProcess;
-use crate::order::LockOrder;
+use crate::clients::order::LockOrder;
 
 /// Of the end of the process.
 const LIMIT: Duration = Duration::from_millis(500);
