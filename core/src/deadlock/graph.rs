@@ -121,8 +121,8 @@ impl Graph {
 
     /// `blocked`: see [`blocked`](Self::blocked).
     pub(super) fn cycle(&self, root: WaitId, blocked: &HashSet<Ticket>) -> Option<Cycle> {
-        let circle = self.circle(root, blocked)?.into_iter();
-        let steps = circle.map(|(ticket, wait)| self.step(ticket, wait));
+        let shortest = self.shortest(root, blocked)?.into_iter();
+        let steps = shortest.map(|(ticket, wait)| self.step(ticket, wait));
         let steps = steps.collect::<Option<_>>()?;
         // Of the whole deadlock: several cycles may go through one semaphore, and all clients must choose the same
         // wait.
@@ -199,7 +199,7 @@ impl Graph {
     }
 
     /// The shortest cycle from `root` back to a hold of its task.
-    fn circle<'a>(
+    fn shortest<'a>(
         &'a self,
         root: WaitId,
         blocked: &'a HashSet<Ticket>,

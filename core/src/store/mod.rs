@@ -116,7 +116,7 @@ impl Node {
     pub const ONLY: Self = Self(0);
 }
 
-/// The events that a store reports to its member. The store calls these methods on the engine's thread, one at a time,
+/// The events that a store reports to its member. The store calls these methods on the background thread, one at a time,
 /// and never from inside [`Store::submit`].
 pub trait Events: Send + Sync + 'static {
     /// A request was answered. If the error is `is_disconnected`, the request may or may not have run; the member sends

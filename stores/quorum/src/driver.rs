@@ -1,4 +1,4 @@
-//! [`Driver`]: opens the nodes, and runs the quorum on the engine's thread.
+//! [`Driver`]: opens the nodes, and runs the quorum on the background thread.
 
 use std::future::{Future as _, poll_fn};
 use std::sync::Arc;

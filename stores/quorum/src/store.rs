@@ -1,4 +1,4 @@
-//! [`QuorumStore`]: queues requests from any thread and events of the nodes until the engine handles them.
+//! [`QuorumStore`]: queues requests from any thread and events of the nodes until the background thread handles them.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

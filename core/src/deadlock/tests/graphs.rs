@@ -123,7 +123,7 @@ fn two_mutexes_in_opposite_order() {
 }
 
 #[test]
-fn a_chain_is_no_circle() {
+fn a_chain_is_no_cycle() {
     let chain = || {
         World::new(&[1, 1, 1])
             .holds(1, 0, 1)
@@ -138,7 +138,7 @@ fn a_chain_is_no_circle() {
 }
 
 #[test]
-fn who_only_waits_behind_a_circle_reports_nothing() {
+fn who_only_waits_behind_a_cycle_reports_nothing() {
     let behind = |units| {
         let mut world = crossed().holds(3, 1, units);
         world.names.push(NameRecord::default());

@@ -132,14 +132,14 @@ impl Process {
             member,
             name: Name::from_escaped("interleavings:name"),
             store,
-            engine: thread::spawn(move || engine(&of_engine, &its_store, driver)),
+            engine: thread::spawn(move || background(&of_engine, &its_store, driver)),
         }
     }
 }
 
 /// Runs the store's driver and the member's timers, like the real engine. But the timers wait for [`Cluster::pass`] or
 /// another interrupt instead of the system's clock.
-fn engine(member: &Arc<ClientCore>, store: &MemoryStore, driver: Driver) {
+fn background(member: &Arc<ClientCore>, store: &MemoryStore, driver: Driver) {
     let events: Arc<dyn Events> = member.clone();
     let ticks = async {
         while !member.is_closed() {

@@ -1,4 +1,4 @@
-//! [`Link`]: one connection, served by the engine until it's lost. A reply belongs to the oldest request without one.
+//! [`Link`]: one connection, served by the background thread until it's lost. A reply belongs to the oldest request without one.
 
 pub(crate) mod driver;
 #[cfg(feature = "replicas")]

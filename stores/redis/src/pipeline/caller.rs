@@ -42,7 +42,8 @@ impl Store for Pipeline {
         } else if state.out.is_taken()
             || state.due && (!state.urgent || state.reader == Some(thread::current().id()))
         {
-            // The current writer sends them, or the engine before it sleeps: together with those of all tasks it has woken.
+            // The current writer sends them, or the background thread before it sleeps: together with those of all tasks
+            // that it has woken.
         } else if self.under_way.load(Ordering::Relaxed) <= FEW {
             self.write(state);
         } else {

@@ -1,10 +1,10 @@
-//! [`Pipeline`]: requests of callers and the engine become bytes in one buffer, and entries in one list, under one lock. One
-//! thread at a time writes, without the lock: with few requests in flight the caller, so that no thread must be woken; else
-//! the engine, so that requests of other threads share a write; and the engine before it sleeps, for releases and the
-//! requests of tasks that it has just woken.
+//! [`Pipeline`]: requests of callers and the background thread become bytes in one buffer, and entries in one list, under
+//! one lock. One thread at a time writes, without the lock: with few requests in flight the caller, so that no thread must
+//! be woken; else the background thread, so that requests of other threads share a write. Before it sleeps, the background
+//! thread also writes releases and the requests of tasks that it has just woken.
 
+mod background;
 mod caller;
-mod engine;
 pub(crate) mod pending;
 
 use std::collections::VecDeque;
@@ -41,7 +41,7 @@ pub(crate) struct Pipeline {
 #[derive(Default)]
 struct State {
     out: Outbox,
-    /// What has no reply yet, in the order of the bytes, without what the engine has moved to its own list.
+    /// What has no reply yet, in the order of the bytes, without what the background thread has moved to its own list.
     awaited: VecDeque<Awaited>,
     /// The start and end of the last command, in the bytes that no writer has taken. Equal: the command cannot be taken back.
     last: (usize, usize),
@@ -49,7 +49,7 @@ struct State {
     is_new: bool,
     closed: bool,
     held: bool,
-    /// Whether the engine will check this state before it sleeps.
+    /// Whether the background thread will check this state before it sleeps.
     due: bool,
     reader: Option<ThreadId>,
     urgent: bool,
@@ -58,7 +58,7 @@ struct State {
     down: Option<StoreError>,
     term: Term,
     shard_channels: ShardChannels,
-    engine: Option<Waker>,
+    background: Option<Waker>,
 }
 
 impl Pipeline {
@@ -133,15 +133,15 @@ impl Pipeline {
     fn wake(mut state: MutexGuard<'_, State>) {
         if !state.due {
             state.due = true;
-            let engine = state.engine.clone();
+            let background = state.background.clone();
             drop(state);
-            if let Some(engine) = engine {
-                engine.wake();
+            if let Some(background) = background {
+                background.wake();
             }
         }
     }
 
-    /// Bytes that the socket doesn't take are left to the engine.
+    /// Bytes that the socket doesn't take are left to the background thread.
     fn write<'a>(&'a self, mut state: MutexGuard<'a, State>) {
         for _ in 0..ROUNDS {
             let Some(mut chunk) = state.out.take() else {

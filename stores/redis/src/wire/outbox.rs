@@ -1,4 +1,4 @@
-//! [`Outbox`]: bytes to write. Callers and the engine write them, one at a time.
+//! [`Outbox`]: bytes to write. Callers and the background thread write them, one at a time.
 
 use std::io;
 use std::sync::Arc;

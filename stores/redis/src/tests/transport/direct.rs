@@ -55,7 +55,7 @@ pub(super) async fn writes_by_itself(server: &Server, mut peer: Peer) {
     peer.end().await;
 }
 
-/// For each answer to a request of the test, sends one more request, on the engine's thread.
+/// For each answer to a request of the test, sends one more request, on the background thread.
 struct Asking {
     store: OnceLock<Arc<Pipeline>>,
     /// After each of these requests: how many bytes were not written.

@@ -1,4 +1,4 @@
-//! [`Session`]: the TLS of one connection. The engine reads with it; the engine and the callers write with it.
+//! [`Session`]: the TLS of one connection. The background thread reads with it; that thread and the callers write with it.
 
 use std::future::poll_fn;
 use std::io::{self, ErrorKind, Read, Write as _};

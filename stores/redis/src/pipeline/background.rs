@@ -1,4 +1,4 @@
-//! The engine's side of a [`Pipeline`], for one thread.
+//! The background thread's side of a [`Pipeline`], for one thread.
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
@@ -67,7 +67,7 @@ impl Pipeline {
         state.out.open(None);
     }
 
-    /// Notes that the engine has read something, and will call [`poll_write`](Self::poll_write) before it sleeps.
+    /// Notes that the background thread has read something, and will call [`poll_write`](Self::poll_write) before it sleeps.
     pub(crate) fn awake(&self) {
         let mut state = lock(&self.state);
         state.due = true;
@@ -232,7 +232,7 @@ impl Pipeline {
             if state.waiting.is_empty() && state.waiting.capacity() > KEPT {
                 state.waiting = VecDeque::new();
             }
-            // The current writer wakes the engine if anything is left.
+            // The current writer wakes the background thread if anything is left.
             let idle = state.out.is_taken() || state.out.len() == 0;
             if idle {
                 let done = state.closed && state.waiting.is_empty() && !state.held;
@@ -258,9 +258,9 @@ impl Pipeline {
 impl State {
     fn sleep(&mut self, cx: &Context<'_>) {
         self.due = false;
-        match &mut self.engine {
-            Some(engine) => engine.clone_from(cx.waker()),
-            None => self.engine = Some(cx.waker().clone()),
+        match &mut self.background {
+            Some(background) => background.clone_from(cx.waker()),
+            None => self.background = Some(cx.waker().clone()),
         }
     }
 }
