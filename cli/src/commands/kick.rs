@@ -26,7 +26,7 @@ struct Kicked {
 
 pub(crate) fn run(global: &Global, args: &Kick) -> Outcome {
     let operator = look(global)?;
-    let lock = one(operator.inspect(&[&args.name])?)?;
+    let lock = one(operator.inspect(&[args.within.name(&args.name)])?)?;
     let is_for_people = global.output.unwrap_or(Format::Table) == Format::Table;
     let hold = lock.holders.iter().find(|hold| hold.has_token(args.token));
     let Some(hold) = hold else {

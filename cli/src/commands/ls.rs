@@ -33,12 +33,15 @@ pub(crate) fn run(global: &Global, args: &Ls) -> Outcome {
     let progress = Progress::new();
     let format = global.output.unwrap_or(Format::Table);
     let each = |each: &mut dyn FnMut(Lock) -> Result<(), Failure>| {
-        each_lock(&operator, &args.pattern, &progress, |lock| {
-            match filter.has(&lock) {
+        each_lock(
+            &operator,
+            &args.within.pattern(&args.pattern),
+            &progress,
+            |lock| match filter.has(&lock) {
                 true => each(lock),
                 false => Ok(()),
-            }
-        })
+            },
+        )
     };
     match format {
         Format::Table => {

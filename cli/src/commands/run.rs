@@ -69,7 +69,18 @@ pub(crate) fn run(global: &Global, args: &Run) -> Outcome {
             "give the name as a program does, without percent-encoding".to_owned(),
         ));
     }
-    let client = match Client::connect(config(global)?.lease(args.lease)) {
+    // A command may have secrets among its arguments.
+    let command = args.command[0].to_string_lossy();
+    let mut config = config(global)?
+        .lease(args.lease)
+        .site(match args.command.len() {
+            1 => command.into_owned(),
+            _ => format!("{command} …"),
+        });
+    if let Some(namespace) = args.within.namespace() {
+        config = config.namespace(namespace);
+    }
+    let client = match Client::connect(config) {
         Ok(client) => client,
         Err(error) => {
             let failure = Failure::from(error);

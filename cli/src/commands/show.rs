@@ -13,7 +13,7 @@ use crate::store::look;
 
 pub(crate) fn run(global: &Global, args: &Show) -> Outcome {
     let operator = look(global)?;
-    let lock = one(operator.inspect(&[&args.name])?)?;
+    let lock = one(operator.inspect(&[args.within.name(&args.name)])?)?;
     let mut out = stdout();
     match global.output.unwrap_or(Format::Table) {
         Format::Table => describe(&mut out, &lock)?,

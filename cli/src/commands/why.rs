@@ -32,7 +32,7 @@ pub(crate) fn run(global: &Global, args: &Why) -> Outcome {
             (steps_of(path), cycle)
         }
         None => {
-            subject = one(operator.inspect(&[&args.subject])?)?;
+            subject = one(operator.inspect(&[args.within.name(&args.subject)])?)?;
             let (mut steps, mut cycle) = (Vec::new(), false);
             if let Some(holder) = first_holder(&subject) {
                 let (path, round) = graph.path_to(party(&holder.who));

@@ -40,7 +40,7 @@ pub(crate) fn run(global: &Global, args: &Top) -> Outcome {
     let operator = look(global)?;
     let app = App::new(operator.place(), may_color());
     let (sender, looked) = channel();
-    let (pattern, every) = (args.pattern.clone(), args.every);
+    let (pattern, every) = (args.within.pattern(&args.pattern), args.every);
     thread::spawn(move || watch(&operator, &pattern, every, &sender));
     let mut terminal = ratatui::try_init()?;
     let result = show(&mut terminal, app, &looked);

@@ -192,6 +192,13 @@ impl Config {
         self.set("namespace", namespace, |it| &mut it.namespace)
     }
 
+    /// Sets what the holders and waiters of this client show in place of the line that made a handle.
+    #[doc(hidden)]
+    pub fn site(mut self, site: impl Into<String>) -> Self {
+        self.settings.site = Some(site.into());
+        self
+    }
+
     /// Sets how long the store keeps a lock without a renewal: 100 ms to 30 s, and at most `longest_lease`. The default is
     /// 10 s. The client renews leases in the background; the locks of a killed process are free within one lease.
     pub fn lease(self, time: impl IntoDuration) -> Self {
