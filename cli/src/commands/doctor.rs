@@ -12,7 +12,7 @@ use crate::args::{Doctor, Format, Global};
 use crate::chains::{Document, Graph};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output::json::List;
-use crate::output::words::{clean, process, quoted, short};
+use crate::output::words::{clean, closed_for, process, quoted, short};
 use crate::output::{Progress, stdout};
 use crate::store::{Seen, look};
 
@@ -129,6 +129,13 @@ fn of_server(server: &Server, args: &Doctor, findings: &mut Vec<Finding>) {
         let text = weakness.to_string();
         let (meaning, remedy) = text.rsplit_once(": ").unwrap_or((text.as_str(), ""));
         add(id_of(&weakness), meaning.to_owned(), remedy);
+    }
+    if let Some(left) = server.closed_for {
+        add(
+            "closed",
+            format!("it {}", closed_for(left)),
+            "wait; with a smaller `Config::longest_lease` in all programs, this takes less time",
+        );
     }
     let doubt = server.round_trip / 2;
     if let Some(ahead) = server.clock_ahead_ms

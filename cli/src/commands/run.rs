@@ -1,5 +1,6 @@
 //! `auto-mutex run`: a command under a lock.
 
+use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::os::unix::process::ExitStatusExt as _;
@@ -10,11 +11,12 @@ use auto_mutex::{Client, LockError, MutexGuard, Permit};
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, Command};
 use tokio::signal::unix::{self, SignalKind};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use crate::args::{Global, Run};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output::complain;
+use crate::output::words::closed_for;
 use crate::store::config;
 
 /// The exit codes of `run` if the command did not run to its end: see `run --help`.
@@ -104,6 +106,7 @@ async fn under_lock(client: &Client, args: &Run) -> Outcome {
     let mut signals = Signals::new()?;
     let taken = tokio::select! {
         taken = take(client, args) => taken,
+        never = tell_of_closed(client) => match never {},
         signal = signals.next() => return Ok(Exit::Code(by_signal(signal.as_raw()))),
     };
     let guard = match taken {
@@ -162,6 +165,19 @@ async fn take(client: &Client, args: &Run) -> Result<Guard, LockError> {
             Guard::Permit(semaphore.acquire().await?)
         }
     })
+}
+
+/// Says why nothing happens while the store grants nothing.
+async fn tell_of_closed(client: &Client) -> Infallible {
+    let mut is_told = false;
+    loop {
+        sleep(Duration::from_millis(500)).await;
+        let closed = client.health().closed_for;
+        if let Some(left) = closed.filter(|_| !is_told) {
+            complain(&format!("waiting: the lock store {}", closed_for(left)));
+        }
+        is_told = closed.is_some();
+    }
 }
 
 fn refused(error: LockError) -> Outcome {

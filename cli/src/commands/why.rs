@@ -10,8 +10,8 @@ use crate::args::{Format, Global, Why};
 use crate::chains::{Document, Graph, Hop, Party, first_holder, party};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output::json::{self, Versioned};
-use crate::output::words::{Who, clean, place, process, short};
-use crate::output::{Progress, stdout};
+use crate::output::words::{Who, clean, closed_for, place, process, short};
+use crate::output::{Progress, complain, stdout};
 use crate::store::look;
 
 /// One step of a chain: a lock, its holder, and a waiter for this lock.
@@ -44,6 +44,11 @@ pub(crate) fn run(global: &Global, args: &Why) -> Outcome {
             (steps, cycle)
         }
     };
+    for server in operator.servers()?.into_iter().flatten() {
+        if let Some(left) = server.closed_for {
+            complain(&format!("{} {}", server.address, closed_for(left)));
+        }
+    }
     let mut out = stdout();
     match global.output.unwrap_or(Format::Table) {
         Format::Table => explain(&mut out, &args.subject, &steps, cycle)?,

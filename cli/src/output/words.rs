@@ -17,6 +17,14 @@ pub(crate) fn short(time: Duration) -> String {
     }
 }
 
+/// Of a server after a restart or a failover.
+pub(crate) fn closed_for(left: Duration) -> String {
+    format!(
+        "grants nothing for another {}: it was restarted or has taken over, and locks from before may still be held",
+        short(left + Duration::from_millis(999))
+    )
+}
+
 /// A time as in RFC 3339, with milliseconds.
 pub(crate) fn date(time: SystemTime) -> String {
     humantime::format_rfc3339_millis(time).to_string()

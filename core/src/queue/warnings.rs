@@ -4,6 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tracing::field::debug;
+
 use super::hold::Hold;
 use super::lock_queue::Transition;
 use super::ticket::{Held, Ticket};
@@ -50,8 +52,8 @@ impl Transition<'_> {
             let (token, left) = (hold.grant.token, hold.expires_in(self.now));
             self.wakes.report(move || {
                 let holder = CallerPlace(&meta);
-                let expires_in = (left < Duration::MAX).then_some(left);
-                tracing::warn!(target: HOLD, %name, held = ?long, %holder, token, waiters, ?expires_in, "a lock has been held for a long time");
+                let expires_in = (left < Duration::MAX).then_some(debug(left));
+                tracing::warn!(target: HOLD, %name, held = ?long, %holder, token, waiters, expires_in, "a lock has been held for a long time");
             });
         }
     }
@@ -97,10 +99,13 @@ impl Transition<'_> {
             .find_map(|(_, waiting)| waiting.holder.as_ref());
         let holder = holder.and_then(meta::read);
         let holder = holder.map_or_else(|| "unknown".to_owned(), |holder| holder.to_string());
+        let closed = self.closing().map(|closing| closing.error(self.now));
+        let closed = closed.map(|error| error.to_string());
         for (waiter, place, calls) in found {
             let (name, holder) = (self.queue.name.clone(), holder.clone());
             let (meta, waited) = (waiter.want.meta.clone(), waiter.waited(self.now));
-            let hint = self.has_taken(&waiter).then_some(OWN);
+            let own = self.has_taken(&waiter).then(|| OWN.to_owned());
+            let hint = own.or_else(|| closed.clone());
             self.wakes.report(move || {
                 let site = CallerPlace(&meta);
                 tracing::warn!(target: ACQUIRE, %name, ?waited, place, %holder, %site, calls, hint, "a call has been waiting for a lock for a long time");
