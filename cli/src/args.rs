@@ -288,6 +288,9 @@ pub(crate) struct Acl {
     /// The rule for a user of this command, instead of the rule for programs that take locks
     #[arg(long)]
     pub(crate) operator: bool,
+    /// The rule for a user of this command who only looks, and can neither break a hold nor take a lock
+    #[arg(long, conflicts_with = "operator")]
+    pub(crate) read_only: bool,
     /// Leave out commands that only report more about the server
     #[arg(long)]
     pub(crate) least: bool,

@@ -36,7 +36,7 @@ use std::sync::{OnceLock, mpsc};
 use std::thread;
 
 use auto_mutex_core::store::{
-    CONDVAR, Layout, Name, Reader, escape, escape_shown, is_escaped, with_sources,
+    CONDVAR, Layout, Name, Reader, StoreErrorKind, escape, escape_shown, is_escaped, with_sources,
 };
 use auto_mutex_core::{Client, Config, LockError, Settings, SetupError, StoreError};
 use tokio::runtime::{Builder, Runtime};
@@ -163,11 +163,18 @@ impl Operator {
     /// # Errors
     ///
     /// [`LockError::InvalidName`], [`LockError::ForeignKey`]. [`LockError::Unavailable`]: the call may or may not have
-    /// broken the hold; or the client could not connect.
+    /// broken the hold; or the client could not connect, for example because its user may only look.
     pub fn kick(&self, name: &str, token: u64) -> Result<bool, LockError> {
         let name = parse(name)?;
         let client = self.client().map_err(|error| {
-            let source = StoreError::disconnected(with_sources(&error));
+            let text = with_sources(&error);
+            let source = match error.is_transient() {
+                true => StoreError::disconnected(text),
+                false => StoreError::new(
+                    StoreErrorKind::Forbidden,
+                    format!("it does not let this user break holds: {text}"),
+                ),
+            };
             self.settings.unavailable(&name, source)
         })?;
         client.kick(&name, token)

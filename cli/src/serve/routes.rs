@@ -24,6 +24,7 @@ use tokio::task::spawn_blocking;
 use super::guard::Guard;
 use super::metrics;
 use super::snapshot::Snapshot;
+use crate::exit::Failure;
 use crate::filter::Filter;
 use crate::output::json::{List, Listed, Shown, Versioned};
 
@@ -180,12 +181,12 @@ async fn show(State(shared): AppState, Path(name): Path<String>) -> Response {
     let asked = spawn_blocking(move || operator.inspect(&[name])).await;
     let lock = match asked {
         Ok(Ok(states)) => states.into_iter().next(),
-        Ok(Err(error)) => return trouble(StatusCode::BAD_GATEWAY, error),
+        Ok(Err(error)) => return trouble(StatusCode::BAD_GATEWAY, Failure::from(error)),
         Err(error) => return trouble(StatusCode::INTERNAL_SERVER_ERROR, error),
     };
     match lock {
         Some(Ok(lock)) => json(StatusCode::OK, &Shown::of(&lock)),
-        Some(Err(error)) => trouble(status_of(&error), error),
+        Some(Err(error)) => trouble(status_of(&error), Failure::from(error)),
         None => trouble(StatusCode::BAD_GATEWAY, "the store has not answered"),
     }
 }
@@ -245,7 +246,7 @@ async fn kick(State(shared): AppState, headers: HeaderMap, body: String) -> Resp
                 },
             )
         }
-        Ok(Err(error)) => trouble(status_of(&error), error),
+        Ok(Err(error)) => trouble(status_of(&error), Failure::from(error)),
         Err(error) => trouble(StatusCode::INTERNAL_SERVER_ERROR, error),
     }
 }
