@@ -9,6 +9,8 @@ use auto_mutex::operator::prefix;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use crate::commands::Id;
+
 const EXIT_CODES: &str = "\
 Exit codes: 0 done; 1 an error; 2 wrong usage; 3 a finding (a cycle of waiters, a finding of doctor); \
 4 the precondition does not hold (kick: the lock has no hold with that token); 5 the lock store cannot be reached. `run` has its own: see `run --help`.";
@@ -263,6 +265,9 @@ pub(crate) struct Doctor {
     /// A server whose clock differs by more than this from the clock of this machine is a finding
     #[arg(long, value_parser = duration, default_value = "1s", value_name = "TIME")]
     pub(crate) clock: Duration,
+    /// Leave out the findings with this id; may be given several times
+    #[arg(long, value_enum, value_name = "ID", hide_possible_values = true)]
+    pub(crate) ignore: Vec<Id>,
 }
 
 /// `auto-mutex serve`

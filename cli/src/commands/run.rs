@@ -10,13 +10,13 @@ use std::time::Duration;
 use auto_mutex::{Client, LockError, MutexGuard, Permit};
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, Command};
-use tokio::signal::unix::{self, SignalKind};
 use tokio::time::{sleep, timeout};
 
 use crate::args::{Global, Run};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output::complain;
 use crate::output::words::closed_for;
+use crate::signals::{Signals, by_signal};
 use crate::store::config;
 
 /// The exit codes of `run` if the command did not run to its end: see `run --help`.
@@ -249,40 +249,10 @@ impl Group {
     }
 }
 
-/// The signals that are passed on to the command.
-struct Signals {
-    term: unix::Signal,
-    interrupt: unix::Signal,
-    hangup: unix::Signal,
-}
-
-impl Signals {
-    fn new() -> io::Result<Self> {
-        Ok(Self {
-            term: unix::signal(SignalKind::terminate())?,
-            interrupt: unix::signal(SignalKind::interrupt())?,
-            hangup: unix::signal(SignalKind::hangup())?,
-        })
-    }
-
-    async fn next(&mut self) -> Signal {
-        tokio::select! {
-            _ = self.term.recv() => Signal::TERM,
-            _ = self.interrupt.recv() => Signal::INT,
-            _ = self.hangup.recv() => Signal::HUP,
-        }
-    }
-}
-
 fn of_status(status: ExitStatus) -> u8 {
     match (status.code(), status.signal()) {
         (Some(code), _) => u8::try_from(code).unwrap_or(1),
         (None, Some(signal)) => by_signal(signal),
         (None, None) => 1,
     }
-}
-
-/// The exit code for an end by this signal, as in shells.
-fn by_signal(signal: i32) -> u8 {
-    u8::try_from(128 + signal).unwrap_or(1)
 }

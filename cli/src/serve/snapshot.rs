@@ -1,6 +1,6 @@
 //! [`Snapshot`]: the result of the last read of the store.
 
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -22,6 +22,8 @@ const SHOWN_CHAINS: usize = 50;
 pub(crate) struct Snapshot {
     pub(crate) locks: Vec<Lock>,
     pub(crate) chains: Vec<Document>,
+    /// When the last read ended; `None` before the first one.
+    pub(crate) at: Option<Instant>,
     /// The duration of the last read.
     pub(crate) took: Duration,
     /// The reason why the last read failed. The locks and chains are then those of the last successful read.
@@ -45,7 +47,10 @@ struct Update<'a> {
 impl Snapshot {
     /// The empty snapshot before the first read.
     pub(crate) fn first(operator: &Operator) -> Self {
-        Self::of(operator.place(), Vec::new(), Duration::ZERO, None)
+        Self {
+            at: None,
+            ..Self::of(operator.place(), Vec::new(), Duration::ZERO, None)
+        }
     }
 
     pub(crate) fn of(
@@ -78,6 +83,7 @@ impl Snapshot {
         Self {
             locks,
             chains,
+            at: Some(Instant::now()),
             took,
             trouble,
             update,
@@ -85,23 +91,37 @@ impl Snapshot {
     }
 }
 
-/// Reads the store at an interval, until all receivers are dropped.
-pub(crate) fn keep(operator: &Operator, every: Duration, sender: &watch::Sender<Arc<Snapshot>>) {
-    while !sender.is_closed() {
-        let began = Instant::now();
-        let mut locks = Vec::new();
-        let looked = each_lock(operator, "*", &Progress::silent(), |lock| {
-            if lock.is_in_use() {
-                locks.push(lock);
+/// Reads the store at an interval while a page is open, and else for each request in `asked`; until all requests are
+/// dropped.
+pub(crate) fn keep(
+    operator: &Operator,
+    every: Duration,
+    sender: &watch::Sender<Arc<Snapshot>>,
+    asked: &mpsc::Receiver<()>,
+) {
+    while asked.recv().is_ok() {
+        loop {
+            let began = Instant::now();
+            let mut locks = Vec::new();
+            let looked = each_lock(operator, "*", &Progress::silent(), |lock| {
+                if lock.is_in_use() {
+                    locks.push(lock);
+                }
+                Ok(())
+            });
+            let trouble = looked.err().map(|failure| failure.to_string());
+            if trouble.is_some() {
+                locks = sender.borrow().locks.clone();
             }
-            Ok(())
-        });
-        let trouble = looked.err().map(|failure| failure.to_string());
-        if trouble.is_some() {
-            locks = sender.borrow().locks.clone();
+            let snapshot = Snapshot::of(operator.place(), locks, began.elapsed(), trouble);
+            sender.send_replace(Arc::new(snapshot));
+            // This look has answered them.
+            while asked.try_recv().is_ok() {}
+            // Each open page has a receiver.
+            if sender.receiver_count() <= 1 {
+                break;
+            }
+            sleep(every);
         }
-        let snapshot = Snapshot::of(operator.place(), locks, began.elapsed(), trouble);
-        sender.send_replace(Arc::new(snapshot));
-        sleep(every.max(Duration::from_millis(100)));
     }
 }
