@@ -8,8 +8,9 @@ use auto_mutex::operator::{Lock, Operator};
 use serde::Serialize;
 use tokio::sync::watch;
 
-use crate::chains::{Document, Graph};
+use crate::exit::Failure;
 use crate::output::Progress;
+use crate::output::chain::{Chain, Chains};
 use crate::output::json::{Listed, Versioned};
 use crate::output::words::date;
 use crate::store::each_lock;
@@ -21,7 +22,7 @@ const SHOWN_CHAINS: usize = 50;
 /// The result of the last read of the store.
 pub(crate) struct Snapshot {
     pub(crate) locks: Vec<Lock>,
-    pub(crate) chains: Vec<Document>,
+    pub(crate) chains: Vec<Chain>,
     /// When the last read ended; `None` before the first one.
     pub(crate) at: Option<Instant>,
     /// The duration of the last read.
@@ -41,7 +42,7 @@ struct Update<'a> {
     count: usize,
     waiting: usize,
     locks: Vec<Listed>,
-    chains: &'a [Document],
+    chains: &'a [Chain],
 }
 
 impl Snapshot {
@@ -49,13 +50,20 @@ impl Snapshot {
     pub(crate) fn first(operator: &Operator) -> Self {
         Self {
             at: None,
-            ..Self::of(operator.place(), Vec::new(), Duration::ZERO, None)
+            ..Self::of(
+                operator.place(),
+                Vec::new(),
+                Vec::new(),
+                Duration::ZERO,
+                None,
+            )
         }
     }
 
     pub(crate) fn of(
         place: String,
         mut locks: Vec<Lock>,
+        chains: Vec<Chain>,
         took: Duration,
         trouble: Option<String>,
     ) -> Self {
@@ -65,11 +73,6 @@ impl Snapshot {
                 .then(b.held().cmp(&a.held()))
                 .then(a.name.cmp(&b.name))
         });
-        let chains: Vec<_> = Graph::new(&locks)
-            .chains()
-            .iter()
-            .map(Document::of)
-            .collect();
         let update = Update {
             at: date(SystemTime::now()),
             place: &place,
@@ -102,18 +105,13 @@ pub(crate) fn keep(
     while asked.recv().is_ok() {
         loop {
             let began = Instant::now();
-            let mut locks = Vec::new();
-            let looked = each_lock(operator, "*", &Progress::silent(), |lock| {
-                if lock.is_in_use() {
-                    locks.push(lock);
-                }
-                Ok(())
+            let looked = read(operator);
+            let trouble = looked.as_ref().err().map(Failure::to_string);
+            let (locks, chains) = looked.unwrap_or_else(|_| {
+                let last = sender.borrow();
+                (last.locks.clone(), last.chains.clone())
             });
-            let trouble = looked.err().map(|failure| failure.to_string());
-            if trouble.is_some() {
-                locks = sender.borrow().locks.clone();
-            }
-            let snapshot = Snapshot::of(operator.place(), locks, began.elapsed(), trouble);
+            let snapshot = Snapshot::of(operator.place(), locks, chains, began.elapsed(), trouble);
             sender.send_replace(Arc::new(snapshot));
             // This look has answered them.
             while asked.try_recv().is_ok() {}
@@ -124,4 +122,18 @@ pub(crate) fn keep(
             sleep(every);
         }
     }
+}
+
+fn read(operator: &Operator) -> Result<(Vec<Lock>, Vec<Chain>), Failure> {
+    let mut locks = Vec::new();
+    each_lock(operator, "*", &Progress::silent(), |lock| {
+        if lock.is_in_use() {
+            locks.push(lock);
+        }
+        Ok(())
+    })?;
+    let waited = locks.iter().filter(|lock| !lock.waiters.is_empty());
+    let waits = operator.waits(waited.cloned().collect())?;
+    let chains = Chains::of(&waits.chains()).chains;
+    Ok((locks, chains))
 }
