@@ -231,7 +231,8 @@ impl Config {
     /// waits, it also gives the holder and the place in the queue.
     ///
     /// By default a call waits without a limit, and a body may hold a lock for a day. So only this warning shows that
-    /// a call or a body hangs.
+    /// a call or a body hangs. (Not for a lock of a handle with `never_expire`: it may be held for as long as its process
+    /// lives.)
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
