@@ -40,12 +40,13 @@ pub(crate) mod code {
     }
 }
 
-const SUFFIXES: [(&str, &str); 6] = [
+const SUFFIXES: [(&str, &str); 7] = [
     ("OF_TICKETS", ":tickets"),
     ("OF_HELD", ":held"),
     ("OF_QUEUE", ":queue"),
     ("OF_GONE", ":gone"),
     ("OF_SIGNALS", ":signals"),
+    ("OF_KICK", ":kick"),
     // This key never exists: see `cluster.lua`.
     ("OF_WHOLE", ":whole"),
 ];
