@@ -31,6 +31,7 @@ use crate::clients::exit::LiveClient;
 use crate::clients::order::LockOrder;
 use crate::config::Settings;
 use crate::deadlock::Detector;
+use crate::observe::STORE;
 use crate::observer::{Metric, SharedObserver};
 use crate::store::{
     Answer, Events, GrantBlock, Message, Node, NodeChange, RequestId, SharedStr, Store, meta,
@@ -355,6 +356,16 @@ impl ClientCore {
         }
     }
 
+    fn warn_of(&self, node: Node, closing: GrantBlock) {
+        let now = Instant::now();
+        if self.links.is_news(node, closing, now) {
+            let (server, error) = (self.settings.engine.servers(), closing.error(now));
+            wait::tell(
+                move || tracing::warn!(target: STORE, server, %error, "the lock store grants nothing yet"),
+            );
+        }
+    }
+
     fn warn_later(&self) {
         if self.has_warned.load(Ordering::Relaxed) {
             return;
@@ -431,6 +442,9 @@ impl Events for ClientCore {
             _ => (false, false),
         };
         let lost = matches!(change, NodeChange::Disconnected(_));
+        if let NodeChange::Closed(Some(closing)) = change {
+            self.warn_of(node, closing);
+        }
         self.note_servers(self.links.note(node, change));
         if connected {
             self.warn_later();
