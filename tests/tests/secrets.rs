@@ -184,6 +184,49 @@ async fn a_whole_life_shows_nothing() {
 }
 
 #[tokio::test]
+async fn what_a_person_must_correct_is_logged_once_in_each_outage() {
+    LazyLock::force(&LOG);
+    let options = Options::default().password("admin");
+    let redis = Redis::with(options.user("locker", PASSWORD, "~* &* +@all"));
+    let port = redis.port();
+    let config = Config::new(format!("redis://locker:{ESCAPED}@127.0.0.1:{port}")).unwrap();
+    let client = Client::connect(config.namespace("causes").store_timeout("100ms")).unwrap();
+    let lines = |level: &str, words: &str| {
+        let (text, address) = (LOG.text(), format!("127.0.0.1:{port}"));
+        let mut lines: Vec<_> = text.lines().map(str::to_owned).collect();
+        lines.retain(|line| [level, words, &address].iter().all(|it| line.contains(it)));
+        lines.len()
+    };
+    let outage = async |rules: &[&str], cause: &str, count: usize| {
+        let repeated = lines("DEBUG", cause);
+        redis.command(&[&["ACL", "SETUSER", "locker"], rules].concat());
+        redis.kill_clients();
+        becomes("three attempts have failed", async || {
+            lines("DEBUG", cause) >= repeated + 2
+        })
+        .await;
+        assert_eq!(lines("ERROR", cause), count, "{cause}: {}", LOG.text());
+        let mutex = client.mutex("m");
+        let error = soon("an answer", mutex.lock()).await.unwrap_err();
+        assert!(chain(&error).contains(cause), "{}", chain(&error));
+        let error = client.health().last_error.unwrap().error;
+        assert!(chain(&error).contains(cause), "{}", chain(&error));
+    };
+    let password = format!(">{PASSWORD}");
+    for count in 1..=2 {
+        outage(&["resetpass", ">changed"], "WRONGPASS", count).await;
+        outage(&[&password, "-script|exists"], "NOPERM", count).await;
+        redis.command(&["ACL", "SETUSER", "locker", "+@all"]);
+        becomes("it is connected again", async || {
+            lines("INFO", "is back") == count
+        })
+        .await;
+    }
+    soon("shut down", client.shutdown()).await;
+    hides("the log", &LOG.text());
+}
+
+#[tokio::test]
 async fn an_outage_and_a_loss_are_logged() {
     LazyLock::force(&LOG);
     let redis = Redis::start();

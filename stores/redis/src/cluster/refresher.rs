@@ -221,11 +221,11 @@ impl Refresher {
             Ok(_) => self.topology.works = false,
             Err(error) => {
                 self.topology.works = false;
-                let is_lost = self.is_lost();
-                let text = self.warnings.failed(&error, is_lost);
-                if is_lost {
-                    let error = StoreError::disconnected(text);
+                if self.is_lost() {
+                    let error = StoreError::disconnected(self.warnings.failed(&error, false));
                     events.node_changed(NOWHERE, NodeChange::StillDisconnected(error));
+                } else {
+                    tell(move || tracing::debug!(%error, "the slots of the cluster are not read"));
                 }
             }
         }

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use auto_mutex_core::store::{Address, Backoff, MemberId, Name, Op, StoreOptions, Trouble, lock};
-use auto_mutex_core::{Guarantees, SetupError, TlsError};
+use auto_mutex_core::store::{Backoff, MemberId, Name, Op, StoreOptions, Trouble, lock};
+use auto_mutex_core::{Guarantees, SetupError};
 use redis::Cmd;
 use tokio::time::{Instant, sleep, timeout_at};
 
@@ -33,9 +33,6 @@ const INTRODUCTION: [[&str; 2]; 2] = [
     ["LIB-NAME", "auto-mutex"],
     ["LIB-VER", env!("CARGO_PKG_VERSION")],
 ];
-
-/// A malformed TLS handshake: a server that uses TLS answers with an alert.
-const HANDSHAKE: &[u8] = &[0x16, 3, 1, 0, 5, 1, 0, 0, 1, 0];
 
 pub(crate) struct Connector {
     pub(crate) route: Route,
@@ -98,7 +95,7 @@ impl Connector {
                 };
                 // At the deadline, the attempt still returns its own error, because inner futures are polled first.
                 let error = match self.open(Limits { end, silence }).await {
-                    Err(error) => self.explained(error).await,
+                    Err(error) => error,
                     ready => return ready,
                 };
                 // The deadline may have cut this attempt short. Then the error of the previous attempt is more precise.
@@ -118,10 +115,7 @@ impl Connector {
         // A busy server that gets more time for each reply also needs more time for all replies together.
         let whole = self.guard.options.connect_timeout.max(silence * 2);
         let limits = Limits::new(whole, silence.min(whole));
-        match limits.within(self.open(limits)).await {
-            Err(error) if self.is_unchecked() => Err(self.explained(error).await),
-            opened => opened,
-        }
+        limits.within(self.open(limits)).await
     }
 
     pub(super) fn evaluation(&self, name: &Name, first: Option<(u8, u64)>, op: &Op) -> Cmd {
@@ -158,35 +152,6 @@ impl Connector {
         ConnectError::unreachable(format!(
             "not connected within {limit:?}: {dialer}the server says nothing, or the link is slow"
         ))
-    }
-
-    async fn explained(&self, error: ConnectError) -> ConnectError {
-        match error {
-            ConnectError::Unreachable(Trouble::Unreachable | Trouble::Silent, _) => {
-                self.fault_of_tls().await.map_or(error, ConnectError::Tls)
-            }
-            error => error,
-        }
-    }
-
-    /// Connects again for the cause: a server just closes a plain connection, and an alert may be lost with unread bytes.
-    async fn fault_of_tls(&self) -> Option<TlsError> {
-        let endpoint = &self.route.endpoint;
-        let (address, transport) = (&endpoint.servers[0], &endpoint.transport);
-        if self.route.has_sentinels() || matches!(address, Address::Unix(_)) {
-            return None;
-        }
-        let limits = Limits::new(USUAL_SILENCE, USUAL_SILENCE);
-        let error = match Connection::open(address, transport, limits).await {
-            Ok(mut connection) => {
-                if transport.tls.is_none() {
-                    connection.send(HANDSHAKE).await.ok()?;
-                }
-                connection.next().await.err()?
-            }
-            Err(error) => error,
-        };
-        TlsError::of_io(&error).cloned()
     }
 
     async fn prepared(&self, limits: Limits) -> Result<Ready, ConnectError> {
