@@ -95,6 +95,9 @@ impl Connector {
                 };
                 // At the deadline, the attempt still returns its own error, because inner futures are polled first.
                 let error = match self.open(Limits { end, silence }).await {
+                    Err(ConnectError::Unreachable(Trouble::Silent, _)) if Instant::now() >= end => {
+                        self.too_late()
+                    }
                     Err(error) => error,
                     ready => return ready,
                 };

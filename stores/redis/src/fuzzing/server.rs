@@ -93,6 +93,7 @@ pub(crate) fn guard() -> Guard {
             restart_guard: true,
             failover_guard: true,
             longest_lease: Duration::from_secs(10),
+            lease: None,
             replicas: None,
             is_voter: false,
         },
