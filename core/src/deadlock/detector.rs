@@ -158,11 +158,11 @@ impl Detector {
     pub(crate) fn inspected(
         &self,
         round: u64,
-        name: &Name,
+        asked: (&Name, u32),
         record: &NameRecord,
         now: Instant,
     ) -> Vec<Todo> {
-        self.advance(round, now, |search| search.inspected(name, record))
+        self.advance(round, now, |search| search.inspected(asked, record))
     }
 
     pub(crate) fn answered(&self, answer: Answer, now: Instant) -> Vec<Todo> {

@@ -2,7 +2,7 @@
 //! after the first has ended, so what both have found existed at the moment between them. Each name and each ticket is
 //! asked about once in a round, however many waits need the answer.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::graph::{Cycle, Graph, Wait, WaitId, WaitingHold};
@@ -15,9 +15,11 @@ use crate::store::{MemberId, NameRecord, Ticket};
 const MOST_NAMES: usize = 256;
 
 pub(crate) enum Todo {
+    /// With the waiters, if some of them may ask for more units than `above`: only those may be in the way of a wait.
     Inspect {
         round: u64,
         name: Name,
+        above: u32,
     },
     Send {
         name: Name,
@@ -37,9 +39,11 @@ pub(super) struct Search {
     /// What the first round has found out.
     first: Option<Graph>,
     graph: Graph,
-    names: HashSet<Name>,
+    /// With the fewest units of all known waits for it.
+    names: HashMap<Name, u32>,
     asked: HashSet<Ticket>,
     answered: HashSet<Ticket>,
+    to_inspect: Vec<Name>,
     todos: Vec<Todo>,
 }
 
@@ -54,9 +58,10 @@ impl Search {
             roots: Vec::new(),
             first,
             graph: Graph::default(),
-            names: HashSet::new(),
+            names: HashMap::new(),
             asked: HashSet::new(),
             answered: HashSet::new(),
+            to_inspect: Vec::new(),
             todos: Vec::new(),
         }
     }
@@ -76,15 +81,31 @@ impl Search {
     }
 
     pub(super) fn take_todos(&mut self) -> Vec<Todo> {
-        std::mem::take(&mut self.todos)
+        let mut todos = std::mem::take(&mut self.todos);
+        for name in std::mem::take(&mut self.to_inspect) {
+            let (round, above) = (self.round, self.names[&name]);
+            todos.push(Todo::Inspect { round, name, above });
+        }
+        todos
     }
 
-    pub(super) fn inspected(&mut self, name: &Name, record: &NameRecord) -> Vec<Todo> {
-        if self.names.contains(name) && !self.graph.locks.contains_key(name) {
-            self.graph.add_name(name, record);
-            let waits = self.graph.holds.values().flat_map(|hold| &hold.waits);
-            let here: Vec<Wait> = waits.filter(|wait| wait.name == *name).cloned().collect();
-            here.iter().for_each(|wait| self.ask(wait));
+    /// `above`: see [`Todo::Inspect`].
+    pub(super) fn inspected(
+        &mut self,
+        (name, above): (&Name, u32),
+        record: &NameRecord,
+    ) -> Vec<Todo> {
+        if let Some(&fewest) = self.names.get(name)
+            && !self.graph.locks.contains_key(name)
+        {
+            if has_waiters_for(record, above, fewest) {
+                self.graph.add_name(name, record);
+                let waits = self.graph.holds.values().flat_map(|hold| &hold.waits);
+                let here: Vec<Wait> = waits.filter(|wait| wait.name == *name).cloned().collect();
+                here.iter().for_each(|wait| self.ask(wait));
+            } else {
+                self.to_inspect.push(name.clone());
+            }
         }
         self.take_todos()
     }
@@ -115,11 +136,23 @@ impl Search {
         self.answered.insert(hold.ticket);
         self.graph.holds.insert(hold.ticket, hold);
         for wait in waits {
-            if self.graph.locks.contains_key(&wait.name) {
-                self.ask(&wait);
-            } else if self.names.len() < MOST_NAMES && self.names.insert(wait.name.clone()) {
-                let (round, name) = (self.round, wait.name);
-                self.todos.push(Todo::Inspect { round, name });
+            let is_full = self.names.len() >= MOST_NAMES;
+            let Some(fewest) = self.names.get_mut(&wait.name) else {
+                if !is_full {
+                    self.to_inspect.push(wait.name.clone());
+                    self.names.insert(wait.name, wait.units);
+                }
+                continue;
+            };
+            let before = *fewest;
+            *fewest = before.min(wait.units);
+            match self.graph.locks.get(&wait.name) {
+                Some(lock) if has_waiters_for(lock, before, wait.units) => self.ask(&wait),
+                Some(_) => {
+                    self.graph.locks.remove(&wait.name);
+                    self.to_inspect.push(wait.name);
+                }
+                None => {}
             }
         }
     }
@@ -165,7 +198,7 @@ impl Search {
         let mut seen = HashSet::new();
         while let Some(wait) = next.pop() {
             // Names beyond `MOST_NAMES` are not asked for.
-            if !seen.insert(wait.id) || !self.names.contains(&wait.name) {
+            if !seen.insert(wait.id) || !self.names.contains_key(&wait.name) {
                 continue;
             }
             let blockers = self.graph.in_the_way_of(wait);
@@ -197,4 +230,11 @@ impl Search {
         let findings = roots.into_iter().map(finding).collect();
         (findings, is_first.then_some(graph))
     }
+}
+
+/// Whether a record that was asked for with `above` has all waiters that may be in the way of a wait for `units`.
+fn has_waiters_for(record: &NameRecord, above: u32, units: u32) -> bool {
+    record
+        .capacity
+        .is_none_or(|capacity| above < capacity || units >= capacity)
 }

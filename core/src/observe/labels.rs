@@ -69,7 +69,7 @@ pub(crate) fn operation(op: &Op) -> [Label; 1] {
         Op::Delete => "delete",
         Op::Kick { .. } => "kick",
         Op::Probe { .. } => "probe",
-        Op::Inspect => "inspect",
+        Op::Inspect { .. } => "inspect",
     };
     [(OPERATION, word)]
 }

@@ -203,7 +203,10 @@ pub enum Op {
     /// Deletes the name, unless it is in use.
     Delete,
     /// Reads the state of the name.
-    Inspect,
+    Inspect {
+        /// The reply lists the waiters only if some may ask for more units than this; zero: in any case.
+        above: u32,
+    },
 }
 
 impl Op {

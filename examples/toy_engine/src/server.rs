@@ -83,7 +83,8 @@ fn serve(jobs: Receiver<Job>) {
                 let nobody = MemberId::random();
                 let mut all = Vec::new();
                 for (name, state) in &mut names {
-                    let read = state.apply(now, 0, nobody, &Op::Inspect, &mut |_, _| false);
+                    let read =
+                        state.apply(now, 0, nobody, &Op::Inspect { above: 0 }, &mut |_, _| false);
                     if let Reply::Info(record) = read {
                         all.push((name.clone(), record));
                     }

@@ -26,8 +26,8 @@ impl Quorum {
             let error = StoreError::new(StoreErrorKind::Unsupported, what);
             return self.answer(request, Err(error));
         }
-        // The waiters of the name are there.
-        let asks_beside = matches!(request.op, Op::Inspect | Op::Delete);
+        // The waiters of the name are there. None of them keeps another one waiting.
+        let asks_beside = matches!(request.op, Op::Inspect { above: 0 } | Op::Delete);
         let queue = wake_queue(&request.name);
         let mut job = self.new_job(request, Kind::Query);
         if asks_beside {
@@ -38,7 +38,8 @@ impl Quorum {
             job.ask(&mut self.nodes, node, op);
             if asks_beside {
                 job.second.ask(node);
-                self.nodes.send(node, job.number, &queue, Op::Inspect);
+                self.nodes
+                    .send(node, job.number, &queue, Op::Inspect { above: 0 });
             }
         }
         self.decide(job);

@@ -217,8 +217,15 @@ impl Rig {
     fn inspect(&mut self, node: usize) -> NameRecord {
         let micros = self.quorum.nodes.now.as_nanos() / 1000;
         let state = self.names[node].get_mut("m");
-        let reply =
-            state.map(|state| state.apply(micros, 0, self.id, &Op::Inspect, &mut |_, _| true));
+        let reply = state.map(|state| {
+            state.apply(
+                micros,
+                0,
+                self.id,
+                &Op::Inspect { above: 0 },
+                &mut |_, _| true,
+            )
+        });
         match reply {
             Some(Reply::Info(record)) => record,
             _ => NameRecord::default(),

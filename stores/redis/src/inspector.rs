@@ -106,7 +106,7 @@ impl Reader for Inspector {
             let mut questions = redis::pipe();
             questions.cmd("TIME");
             for name in names {
-                questions.add_command(connector.evaluation(name, None, &Op::Inspect));
+                questions.add_command(connector.evaluation(name, None, &Op::Inspect { above: 0 }));
             }
             connection.send(&questions.get_packed_pipeline()).await?;
             let now = micros(&accept(connection.reply().await?)?);
@@ -170,7 +170,7 @@ fn page(reply: Value<'_>, server: &str) -> Result<Page, ConnectError> {
 
 /// Fails as a whole if the server has lost the scripts: a new connection loads them again.
 fn state(reply: &Value<'_>) -> Result<Result<NameRecord, StoreError>, ConnectError> {
-    match reply::parse(reply, &Op::Inspect) {
+    match reply::parse(reply, &Op::Inspect { above: 0 }) {
         Ok(Reply::Info(record)) => Ok(Ok(record)),
         Ok(_) => Ok(Err(reply::nonsense())),
         Err(error) if Code::of_error(&error) == Code::NoScript => Err(refused(error)),

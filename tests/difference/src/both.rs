@@ -42,7 +42,9 @@ pub(super) fn apply(
         heard
     };
     let reply = state.apply(now, opens, member, op, &mut publish);
-    let Reply::Info(info) = state.apply(now, 0, member, &Op::Inspect, &mut |_, _| false) else {
+    let Reply::Info(info) =
+        state.apply(now, 0, member, &Op::Inspect { above: 0 }, &mut |_, _| false)
+    else {
         panic!("no info");
     };
     Outcome {

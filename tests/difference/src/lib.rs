@@ -182,6 +182,7 @@ const USUAL: &[&str] = &[
     "Acquire Queued",
     "Acquire Refused",
     "Acquire TooMany",
+    "Inspect Info",
     "Acquire Busy, closed",
     "Acquire Granted, closed",
     "Acquire Mismatch, closed",

@@ -125,7 +125,7 @@ impl Use {
         counter: u64,
     ) -> Op {
         let mut ticket = dice.of(tickets);
-        let kind = dice.below(if self.plain { 44 } else { 57 });
+        let kind = dice.below(if self.plain { 44 } else { 58 });
         if kind >= 20 && !holding.is_empty() && dice.one_in(2) {
             ticket = dice.of(holding);
         }
@@ -193,7 +193,10 @@ impl Use {
                 // A token that another server might have given at about this time.
                 token: self.tokens.get(&ticket).copied().unwrap_or(17) + dice.below(3) * 400_000,
             },
-            _ => Op::Delete,
+            56 => Op::Delete,
+            _ => Op::Inspect {
+                above: dice.of(&[0, 1, 2, 4, RW_LOCK]),
+            },
         }
     }
 

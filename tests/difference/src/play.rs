@@ -149,8 +149,11 @@ impl<'a, S: Subject> Play<'a, S> {
         let spread = self.dice.one_in(8) && self.now >= self.opens;
         let (model, found) = self.both.apply(self.now, index, member, op, spread);
         self.agree(&model, &found);
-        let done = [(op, &found.reply)];
-        self.judges[index].look(self.now, self.opens, &done, &found);
+        // An inspect changes nothing, not even times that are too late because the clock was stepped back.
+        if !matches!(op, Op::Inspect { .. }) {
+            let done = [(op, &found.reply)];
+            self.judges[index].look(self.now, self.opens, &done, &found);
+        }
         found
     }
 

@@ -4,4 +4,5 @@
 mod graphs;
 mod of_model;
 mod probes;
+mod questions;
 mod simulation;

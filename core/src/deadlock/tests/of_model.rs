@@ -4,7 +4,7 @@
 //!
 //! `AUTO_MUTEX_RUNS=n` makes n walks; `AUTO_MUTEX_SEED=s` repeats only the walk that failed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use auto_mutex_model::deadlock::graph::{Answer as ModelAnswer, Known, KnownWait};
@@ -79,7 +79,8 @@ struct Twin {
     search: Search,
     root: Ticket,
     rounds: u64,
-    names: BTreeSet<String>,
+    /// Each with the units above which waiters matter.
+    names: BTreeMap<usize, u32>,
     tickets: BTreeSet<Ticket>,
 }
 
@@ -90,7 +91,7 @@ impl Twin {
             search: Search::new(1, None),
             root: wait_id(round.root),
             rounds: 1,
-            names: BTreeSet::new(),
+            names: BTreeMap::new(),
             tickets: BTreeSet::new(),
         };
         twin.begin(round);
@@ -113,8 +114,9 @@ impl Twin {
     fn asks(&mut self, todos: Vec<Todo>) {
         for todo in todos {
             match todo {
-                Todo::Inspect { name, .. } => {
-                    self.names.insert(name.as_str().to_owned());
+                Todo::Inspect { name, above, .. } => {
+                    self.names
+                        .insert(name.as_str()[2..].parse().unwrap(), above);
                 }
                 Todo::Send {
                     probe: Probe::Ask { tickets, .. },
@@ -127,15 +129,21 @@ impl Twin {
     }
 
     fn inspected(&mut self, of: usize, known: &Known, rules: &Rules) {
-        self.names.remove(name(of).as_str());
-        let record = NameRecord {
-            capacity: Some(rules.capacities[of].into()),
-            holders: records(&known.holders),
-            waiters: records(&known.waiters),
-            ..NameRecord::default()
-        };
-        let todos = self.search.inspected(&name(of), &record);
-        self.asks(todos);
+        let capacity = rules.capacities[of].into();
+        // The search may ask once more, for the waiters.
+        while let Some(above) = self.names.remove(&of) {
+            let record = NameRecord {
+                capacity: Some(capacity),
+                holders: records(&known.holders),
+                waiters: match above < capacity {
+                    true => records(&known.waiters),
+                    false => Vec::new(),
+                },
+                ..NameRecord::default()
+            };
+            let todos = self.search.inspected((&name(of), above), &record);
+            self.asks(todos);
+        }
     }
 
     fn answered(&mut self, of: u16, answer: &ModelAnswer, round: u64) {
@@ -160,10 +168,15 @@ impl Twin {
     }
 
     /// Asserts that both searches have the same open questions.
-    fn must_agree(&self, round: &Round) {
-        let names = round.to_inspect().into_iter().map(name);
-        let names: BTreeSet<String> = names.map(|name| name.as_str().to_owned()).collect();
-        assert_eq!(self.names, names, "names to inspect");
+    fn must_agree(&mut self, round: &Round, rules: &Rules) {
+        for (of, known) in round.graph.names.iter().enumerate() {
+            if let Some(known) = known {
+                self.inspected(of, known, rules);
+            }
+        }
+        let names: BTreeSet<usize> = round.to_inspect().into_iter().collect();
+        let asked: BTreeSet<usize> = self.names.keys().copied().collect();
+        assert_eq!(asked, names, "names to inspect");
         let tickets: BTreeSet<Ticket> = round.to_ask().into_iter().map(ticket).collect();
         assert_eq!(self.tickets, tickets, "tickets to ask about");
         let complete = names.is_empty() && tickets.is_empty();
@@ -266,8 +279,8 @@ fn walk(seed: u64, without: &'static [Safeguard]) -> bool {
             }
             _ => {}
         }
-        if let Some(twin) = &twin {
-            twin.must_agree(round);
+        if let Some(twin) = &mut twin {
+            twin.must_agree(round, &rules);
         }
         // A round may end without a result at any time. The model has no step for that.
         if round.cycle(&rules).is_none() && dice.one_in(40) {

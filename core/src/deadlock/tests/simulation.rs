@@ -150,9 +150,9 @@ enum Event {
     /// A task takes its next step.
     Step(usize),
     /// The store inspects a name for a search of a member.
-    Inspect(usize, u64, Name),
+    Inspect(usize, u64, Name, u32),
     /// The store's answer arrives.
-    Inspected(usize, u64, Name, Box<NameRecord>),
+    Inspected(usize, u64, (Name, u32), Box<NameRecord>),
     /// A message arrives: the sender, the receiver, the name that it is about, and its text.
     Probe(usize, usize, Name, String),
     Tick(usize),
@@ -297,13 +297,14 @@ impl World {
             let changes = matches!(event, Event::Step(_));
             match event {
                 Event::Step(task) => self.step(task),
-                Event::Inspect(member, round, name) => {
-                    let record = Box::new(self.inspect(&name));
-                    self.send(|| Event::Inspected(member, round, name.clone(), record.clone()));
+                Event::Inspect(member, round, name, above) => {
+                    let record = Box::new(self.inspect(&name, above));
+                    let asked = (name, above);
+                    self.send(|| Event::Inspected(member, round, asked.clone(), record.clone()));
                 }
-                Event::Inspected(member, round, name, record) => {
-                    let now = self.now();
-                    let todos = self.detectors[member].inspected(round, &name, &record, now);
+                Event::Inspected(member, round, (name, above), record) => {
+                    let (now, asked) = (self.now(), (&name, above));
+                    let todos = self.detectors[member].inspected(round, asked, &record, now);
                     self.carry_out(member, todos);
                 }
                 Event::Probe(from, to, name, text) => self.probed(from, to, &name, &text),
@@ -319,7 +320,7 @@ impl World {
         }
     }
 
-    fn inspect(&self, name: &Name) -> NameRecord {
+    fn inspect(&self, name: &Name, above: u32) -> NameRecord {
         let world = lock(&self.truth);
         let number: usize = name.as_str()[2..].parse().unwrap();
         let lock = &world.locks[number];
@@ -332,7 +333,10 @@ impl World {
         NameRecord {
             capacity: Some(lock.capacity),
             holders: all(&lock.holders),
-            waiters: all(&lock.queue),
+            waiters: match above < lock.capacity {
+                true => all(&lock.queue),
+                false => Vec::new(),
+            },
             ..NameRecord::default()
         }
     }
@@ -365,8 +369,8 @@ impl World {
     fn carry_out(&mut self, member: usize, todos: Vec<Todo>) {
         for todo in todos {
             match todo {
-                Todo::Inspect { round, name } => {
-                    self.send(|| Event::Inspect(member, round, name.clone()));
+                Todo::Inspect { round, name, above } => {
+                    self.send(|| Event::Inspect(member, round, name.clone(), above));
                 }
                 Todo::Send {
                     name,
@@ -781,16 +785,17 @@ fn a_crowd_asks_each_question_once() {
         .collect();
     let now = began.after(after);
     let todos = detector.tick(now);
-    let [Todo::Inspect { round, name }] = &todos[..] else {
+    let [Todo::Inspect { round, name, above }] = &todos[..] else {
         panic!("{} questions to the store", todos.len());
     };
     assert_eq!(*name, named(0));
+    assert_eq!(*above, 1, "no waiter of a mutex is in the way of another");
     let record = NameRecord {
         capacity: Some(1),
         holders: vec![record(elsewhere, member, 1)],
         ..NameRecord::default()
     };
-    let todos = detector.inspected(*round, name, &record, now);
+    let todos = detector.inspected(*round, (name, *above), &record, now);
     let [
         Todo::Send {
             probe: Probe::Ask { round, tickets },

@@ -183,7 +183,9 @@ impl Client {
             if let Some((_, source)) = core.outage(name) {
                 return Err(core.settings().unavailable(name, source));
             }
-            core.with_queue(name, |local| LockQueue::query(local, &Op::Inspect))
+            core.with_queue(name, |local| {
+                LockQueue::query(local, &Op::Inspect { above: u32::MAX })
+            })
         };
         self.ping_names().iter().map(ask).collect()
     }

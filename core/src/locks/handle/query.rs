@@ -12,7 +12,11 @@ impl Handle {
     }
 
     pub(crate) async fn inspect(&self) -> Result<NameRecord, LockError> {
-        Ok(self.ask(&Op::Inspect)?.wait().await?.into_record())
+        Ok(self
+            .ask(&Op::Inspect { above: 0 })?
+            .wait()
+            .await?
+            .into_record())
     }
 
     pub(crate) fn complete_name(&self) -> Result<String, LockError> {

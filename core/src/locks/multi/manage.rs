@@ -67,7 +67,7 @@ impl MultiLock {
     pub async fn info(&self) -> Result<Vec<LockInfo>, LockError> {
         // An unusable name must fail the call before any request is sent.
         self.each(|_| Ok(()))?;
-        let ask = |handle: &Handle| handle.ask(&Op::Inspect);
+        let ask = |handle: &Handle| handle.ask(&Op::Inspect { above: 0 });
         let asked: Vec<_> = self.handles.iter().map(ask).collect::<Result<_, _>>()?;
         let mut infos = Vec::with_capacity(asked.len());
         for answer in asked {

@@ -202,7 +202,10 @@ impl Mutex {
         {
             return Ok(true);
         }
-        match self.handle.ask_for_owner(|_| Op::Inspect)? {
+        match self
+            .handle
+            .ask_for_owner(|_| Op::Inspect { above: u32::MAX })?
+        {
             Some(asked) => Ok(self.handle.is_owner(&asked.wait().await?.into_record())),
             None => Ok(false),
         }

@@ -70,7 +70,9 @@ async fn free_while_shared(hold: &Arc<Hold>) -> Result<u32, LockError> {
         return Err(hold.lost_error());
     }
     let core = &hold.queue.core;
-    let asked = core.with_queue(hold.name(), |local| local.query(&Op::Inspect))?;
+    let asked = core.with_queue(hold.name(), |local| {
+        local.query(&Op::Inspect { above: u32::MAX })
+    })?;
     let record = asked.wait().await?.into_record();
     Ok(free(&record, hold.want().share.capacity))
 }

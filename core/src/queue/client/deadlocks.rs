@@ -35,11 +35,11 @@ impl ClientCore {
     fn carry_out(&self, mut todos: Vec<Todo>) {
         while let Some(todo) = todos.pop() {
             match todo {
-                Todo::Inspect { round, name } => {
-                    let (id, op) = (self.request_id(), Op::Inspect);
+                Todo::Inspect { round, name, above } => {
+                    let (id, op) = (self.request_id(), Op::Inspect { above });
                     wait::lock(&self.inspections).insert(id, round);
                     if let Some(answer) = self.store.submit(Request { name, op, id }) {
-                        todos.extend(self.inspected(&answer).into_iter().flatten());
+                        todos.extend(self.inspected(&answer, above).into_iter().flatten());
                     }
                 }
                 Todo::Send {
@@ -82,21 +82,24 @@ impl ClientCore {
     pub(super) fn takes_for_search(&self, answer: &Answer) -> bool {
         match answer.request.op {
             Op::Probe { .. } => true,
-            Op::Inspect => {
-                let todos = self.inspected(answer);
+            Op::Inspect { above } => {
+                let todos = self.inspected(answer, above);
                 todos.map(|todos| self.carry_out(todos)).is_some()
             }
             _ => false,
         }
     }
 
-    fn inspected(&self, answer: &Answer) -> Option<Vec<Todo>> {
+    fn inspected(&self, answer: &Answer, above: u32) -> Option<Vec<Todo>> {
         let round = wait::lock(&self.inspections).remove(&answer.request.id)?;
         let Ok(Reply::Info(record)) = &answer.result else {
             return Some(Vec::new());
         };
-        let name = &answer.request.name;
-        Some(self.detector.inspected(round, name, record, Instant::now()))
+        let asked = (&answer.request.name, above);
+        Some(
+            self.detector
+                .inspected(round, asked, record, Instant::now()),
+        )
     }
 
     pub(super) fn probed(&self, name: &Name, from: MemberId, text: &str) {

@@ -64,7 +64,7 @@ impl Free {
     pub(super) fn inspect(&self) -> NameRecord {
         let asked = self
             .member
-            .with_queue(&self.name, |local| local.query(&Op::Inspect));
+            .with_queue(&self.name, |local| local.query(&Op::Inspect { above: 0 }));
         match asked.unwrap().blocking_wait() {
             Ok(Reply::Info(record)) => record,
             other => panic!("{other:?}"),

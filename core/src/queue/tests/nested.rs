@@ -73,7 +73,7 @@ fn state(holder: TicketRecord, waiter: TicketRecord) -> Reply {
 /// Takes all submitted requests, and returns those of a search.
 fn searching(rig: &Rig) -> Vec<Request> {
     let all = std::mem::take(&mut *crate::base::wait::lock(&rig.wire.0));
-    let of_search = |request: &Request| matches!(request.op, Op::Inspect | Op::Probe { .. });
+    let of_search = |request: &Request| matches!(request.op, Op::Inspect { .. } | Op::Probe { .. });
     all.into_iter().filter(of_search).collect()
 }
 
@@ -145,7 +145,7 @@ fn a_deadlock_with_another_member_fails_the_younger() {
     for round in 0..2 {
         let inspect = only(searching(&rig));
         assert!(
-            matches!(inspect.op, Op::Inspect) && inspect.name == name,
+            matches!(inspect.op, Op::Inspect { .. }) && inspect.name == name,
             "{inspect:?}"
         );
         rig.answer(inspect, state(record(theirs, other), record(own, mine)));

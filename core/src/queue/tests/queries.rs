@@ -67,7 +67,7 @@ fn a_signal_that_was_refused_is_not_sent_again_after_a_long_suspension() {
 fn who_did_not_look_in_time_reads_what_has_come_before_it_gives_up() {
     for answers in [true, false] {
         let mut rig = Rig::patient(1);
-        let asked = ask(&rig, &Op::Inspect);
+        let asked = ask(&rig, &Op::Inspect { above: 0 });
         let request = rig.next();
         // The machine was suspended.
         rig.pass(60 * SECOND);
@@ -85,7 +85,7 @@ fn who_did_not_look_in_time_reads_what_has_come_before_it_gives_up() {
 fn what_is_harmless_twice_is_sent_again_behind_a_break_and_nothing_else_is() {
     for (op, again) in [
         (signal(), true),
-        (Op::Inspect, true),
+        (Op::Inspect { above: 0 }, true),
         (Op::Delete, false),
         (Op::Force { owner: "".into() }, false),
         (Op::Kick { token: 17 }, false),
@@ -137,7 +137,7 @@ fn what_a_busy_store_has_not_done_is_sent_again_soon_until_patience_ends() {
 #[test]
 fn what_the_store_refuses_is_told_at_once() {
     let rig = Rig::new();
-    let asked = ask(&rig, &Op::Inspect);
+    let asked = ask(&rig, &Op::Inspect { above: 0 });
     rig.fail(rig.next(), StoreErrorKind::Foreign);
     let end = told(&asked);
     assert!(
@@ -149,7 +149,7 @@ fn what_the_store_refuses_is_told_at_once() {
 #[test]
 fn each_is_answered_for_itself() {
     let rig = Rig::new();
-    let asked = [(); 2].map(|()| ask(&rig, &Op::Inspect));
+    let asked = [(); 2].map(|()| ask(&rig, &Op::Inspect { above: 0 }));
     let requests = [(); 2].map(|()| rig.next());
     for (asked, request) in asked.iter().zip(requests).rev() {
         assert!(told(asked).is_none());

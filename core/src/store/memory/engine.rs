@@ -103,7 +103,7 @@ impl Reader for Arc<Space> {
         let now = self.now();
         let states = names.iter().map(|name| {
             let state = inner.names.get(name);
-            Ok(state.map(|state| state.inspect(now)).unwrap_or_default())
+            Ok(state.map(|state| state.inspect(now, 0)).unwrap_or_default())
         });
         let names = states.collect();
         Box::pin(ready(Ok(Snapshot { now, names })))

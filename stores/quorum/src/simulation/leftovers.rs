@@ -15,7 +15,7 @@ impl World {
             let Some(state) = self.nodes[node].names.get_mut("m") else {
                 continue;
             };
-            let reply = state.apply(micros, 0, id, &Op::Inspect, &mut |_, _| false);
+            let reply = state.apply(micros, 0, id, &Op::Inspect { above: 0 }, &mut |_, _| false);
             let Reply::Info(record) = reply else {
                 panic!("{reply:?}");
             };

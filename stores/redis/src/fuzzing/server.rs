@@ -121,6 +121,6 @@ fn ops() -> Vec<Op> {
             used: 0,
         },
         Op::Delete,
-        Op::Inspect,
+        Op::Inspect { above: 0 },
     ]
 }

@@ -77,7 +77,7 @@ fn code_of(op: &Op) -> u8 {
         Op::Signal { .. } => code::SIGNAL,
         Op::Delete => code::DELETE,
         Op::Probe { .. } => code::PROBE,
-        Op::Inspect => code::INSPECT,
+        Op::Inspect { .. } => code::INSPECT,
     }
 }
 
@@ -133,7 +133,8 @@ fn write(out: &mut impl Write, member: MemberId, op: &Op) {
         Op::Probe { to, text } => {
             let _ = write!(out, "{to}{}", &**text);
         }
-        Op::Delete | Op::Inspect => {}
+        Op::Inspect { above } => number(out, (*above).into()),
+        Op::Delete => {}
     }
 }
 

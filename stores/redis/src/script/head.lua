@@ -16,7 +16,8 @@
 --     KICK          TOKEN
 --     REFRESH       EXPIRE_MS, owner
 --     PROBE         the member that gets the message, the text of the message
---     DELETE, INSPECT
+--     INSPECT       ABOVE (lists the waiters only if some may ask for more units than this; 0: in any case)
+--     DELETE
 --   Before them: UNTIL with one parameter, OPENS: nothing is granted before that time. SPREAD with one that is ignored: moves all waiters, and
 --     several holders, to the other keys.
 -- Replies, in a list if there are several operations: a number, the token of a grant or the free units after a release;

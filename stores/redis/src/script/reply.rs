@@ -212,7 +212,10 @@ mod tests {
             ("QUEUED 2 9 5 host 1 site", queued(Some(holder))),
             ("BUSY", Reply::Busy { holder: None }),
         ] {
-            assert_eq!(parse(&bulk(text), &Op::Inspect).unwrap(), reply);
+            assert_eq!(
+                parse(&bulk(text), &Op::Inspect { above: 0 }).unwrap(),
+                reply
+            );
         }
     }
 
@@ -246,7 +249,7 @@ mod tests {
             ]),
         ];
         for value in table {
-            let error = parse(&value, &Op::Inspect).unwrap_err();
+            let error = parse(&value, &Op::Inspect { above: 0 }).unwrap_err();
             assert_eq!(error.kind(), StoreErrorKind::Protocol, "{value:?}");
         }
     }

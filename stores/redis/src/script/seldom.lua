@@ -288,11 +288,11 @@
     -- Without ended leases and places: the token, the capacity, the used units, the number of signals, whether the name
     -- exists, the holders (in order of token, then of place) and the waiters (by place, the time when they came), each
     -- {ticket, member, units, takes, since when, token, meta, microseconds left, FLAG}.
-    function x.inspect()
+    function x.inspect(above)
       if s[SIGNALS] + s[HELD_APART] + s[QUEUE_APART] > 0 then reach() end
       local used, shared = 0, {}
       local count = s[SIGNALS] > 0 and call('ZCARD', KEY .. OF_SIGNALS) or 0
-      local holders, waiters = {}, all_waiters()
+      local holders, waiters = {}, above > 0 and above >= s[CAP] and {} or all_waiters()
       local function describe(r, ends)
         return {
           r[TICKET], sub(r[REQUEST], 33, 64), r[UNITS], r[TAKES], int(r[TOKEN] > 0 and r[TOKEN] or r[PLACE]), int(r[TOKEN]),

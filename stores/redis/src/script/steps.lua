@@ -11,7 +11,7 @@
     elseif code == SPREAD then
       most, few = 0, -1
     elseif code == INSPECT then
-      replies[#replies + 1] = seldom().inspect()
+      replies[#replies + 1] = seldom().inspect(unpack_struct('<d', text, 65))
     elseif code == PROBE then
       local message = 'probe ' .. member .. ' ' .. sub(KEY, NAME_START, -2) .. ' ' .. sub(text, 97)
       replies[#replies + 1] = 'TOLD ' .. publish(sub(text, 65, 96), message)

@@ -70,7 +70,7 @@ impl State {
         })
     }
 
-    pub(crate) fn inspect(&self, now: u64) -> NameRecord {
+    pub(crate) fn inspect(&self, now: u64, above: u32) -> NameRecord {
         let describe = |ticket: Ticket, until: u64| {
             let record = self.records.get(&ticket)?;
             (until > now).then(|| TicketRecord {
@@ -98,8 +98,13 @@ impl State {
             let record = self.records.get(&holder.ticket);
             (holder.token, record.map(|record| record.place))
         });
-        let waiters = self.waiters().into_iter();
+        let is_for_none = above > 0 && self.capacity.is_some_and(|capacity| above >= capacity);
+        let waiters = match is_for_none {
+            true => Vec::new(),
+            false => self.waiters(),
+        };
         let waiters = waiters
+            .into_iter()
             .filter_map(|(_, ticket)| describe(ticket, self.records.get(&ticket)?.place_ends()))
             .collect();
         // The signals of holders whose leases have ended count as available: the next operation takes them back.

@@ -173,7 +173,7 @@ impl State {
         publish: &mut Publish<'_>,
     ) -> Reply {
         match op {
-            Op::Inspect => return Reply::Info(self.inspect(now)),
+            Op::Inspect { above } => return Reply::Info(self.inspect(now, *above)),
             Op::Probe { to, text } => {
                 let text = (**text).into();
                 let heard = publish(*to, Message::Probe { from: member, text });
@@ -218,7 +218,7 @@ impl State {
             Op::Refresh { owner, expire } => self.refresh(&mut step, owner, *expire),
             Op::Raise { ticket, token } => self.raise(*ticket, *token),
             Op::Signal { ticket, signal } => self.signal(now, *ticket, signal),
-            Op::Inspect | Op::Probe { .. } => unreachable!("answered above"),
+            Op::Inspect { .. } | Op::Probe { .. } => unreachable!("answered above"),
         };
         self.grant(&mut step);
         match (reply, op.ticket()) {

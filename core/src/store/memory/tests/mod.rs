@@ -118,7 +118,7 @@ impl World {
     }
 
     fn info(&mut self, member: MemberId) -> NameRecord {
-        match self.run(member, &Op::Inspect) {
+        match self.run(member, &Op::Inspect { above: 0 }) {
             Reply::Info(record) => record,
             other => panic!("{other:?}"),
         }

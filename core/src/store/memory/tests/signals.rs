@@ -159,7 +159,7 @@ fn signals_are_kept_for_a_day_and_all_else_for_ten_minutes() {
     world.take(a, ta);
     world.pass(60_000);
     assert_eq!(ends(&world), KEPT - 30_000, "nobody came since");
-    world.run(a, &Op::Inspect);
+    world.run(a, &Op::Inspect { above: 0 });
     world.touch(a, ta);
     assert_eq!(ends(&world), KEPT, "it came back");
     world.run(a, &Op::Delete);

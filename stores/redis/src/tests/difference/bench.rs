@@ -124,7 +124,7 @@ impl Subject for Bench {
         };
         command::evaluate(&mut first, scripts, member, name, before, &[op]);
         first.write_packed_command(&mut pipeline);
-        let inspect = [&Op::Inspect];
+        let inspect = [&Op::Inspect { above: 0 }];
         command::evaluate(&mut then, scripts, member, name, until, &inspect);
         then.write_packed_command(&mut pipeline);
         for suffix in KEYS {
@@ -150,7 +150,7 @@ impl Subject for Bench {
         let form = if apart { "apart".to_owned() } else { form };
         let reply = replies.next().unwrap();
         let reply = parse(&reply, op).unwrap();
-        let info = match parse(&replies.next().unwrap(), &Op::Inspect) {
+        let info = match parse(&replies.next().unwrap(), &Op::Inspect { above: 0 }) {
             Ok(Reply::Info(info)) => info,
             other => panic!("{other:?}"),
         };
@@ -199,7 +199,7 @@ impl Subject for Bench {
         let first = reply::parse(&first, release.op).unwrap();
         let second = reply::parse(&second, last).unwrap();
         let mut outcome = self.apply(&Request {
-            op: &Op::Inspect,
+            op: &Op::Inspect { above: 0 },
             ..*acquire
         });
         outcome.reply = second;

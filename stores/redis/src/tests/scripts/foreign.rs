@@ -138,7 +138,7 @@ fn an_unreadable_record_is_an_error() {
         let tickets = bench.key(":tickets");
         let set = ["HSET", &tickets, &second.to_string(), record];
         run::<()>(&mut bench.connection, &set);
-        for op in [release(first), Op::Inspect] {
+        for op in [release(first), Op::Inspect { above: 0 }] {
             let error = bench.ask(&op).unwrap_err();
             assert_eq!(error.kind(), StoreErrorKind::Foreign, "{record:?} {error}");
         }

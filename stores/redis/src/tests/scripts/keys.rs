@@ -1,5 +1,7 @@
 //! Which keys exist, and for how long.
 
+use auto_mutex_core::store::RW_LOCK;
+
 use super::*;
 
 const TEN_MINUTES: Duration = Duration::from_secs(600);
@@ -82,6 +84,34 @@ fn what_is_left_of_a_crowd_is_the_token() {
         bench.put(&release(ticket)).unwrap();
     }
     assert_eq!(bench.keys(), [""]);
+}
+
+#[test]
+fn an_inspect_without_the_waiters_reads_none_of_them() {
+    let server = Server::start();
+    let mut bench = Bench::new(&server);
+    let [writer, reader] = [RW_LOCK, 1];
+    let mut tickets = Vec::new();
+    for _ in 0..40 {
+        let ticket = Ticket::random();
+        bench.ask(&acquire_units(ticket, writer)).unwrap();
+        tickets.push(ticket);
+        let waiting = tickets.len() - 1;
+        for (above, listed) in [(0, waiting), (reader, waiting), (writer, 0)] {
+            let Reply::Info(info) = bench.ask(&Op::Inspect { above }).unwrap() else {
+                panic!("no state");
+            };
+            assert_eq!((info.holders.len(), info.waiters.len()), (1, listed));
+        }
+    }
+    let records = bench.key(":tickets");
+    let last = tickets[39].to_string();
+    run::<i64>(
+        &mut bench.connection,
+        &["HSET", &records, &last, "unreadable"],
+    );
+    assert!(bench.put(&Op::Inspect { above: reader }).is_err());
+    assert!(bench.put(&Op::Inspect { above: writer }).is_ok());
 }
 
 #[test]
@@ -248,4 +278,12 @@ fn a_holder_with_much_to_say_is_no_part_of_a_list() {
     assert_eq!(bench.ask(&release(waiter)).unwrap(), Reply::Cancelled);
     let free = Reply::Released { free: 1 };
     assert_eq!(bench.ask(&release(holder)).unwrap(), free);
+}
+
+fn acquire_units(ticket: Ticket, units: u32) -> Op {
+    let mut op = acquire(ticket, RW_LOCK, Mode::Queue);
+    if let Op::Acquire { share, .. } = &mut op {
+        *share = Share::of(units, RW_LOCK);
+    }
+    op
 }

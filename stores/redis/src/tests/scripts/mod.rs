@@ -73,7 +73,7 @@ impl Bench {
     }
 
     fn info(&mut self) -> NameRecord {
-        match self.ask(&Op::Inspect).unwrap() {
+        match self.ask(&Op::Inspect { above: 0 }).unwrap() {
             Reply::Info(info) => info,
             other => panic!("{other:?}"),
         }
@@ -157,7 +157,7 @@ fn every_question(ticket: Ticket) -> [Op; 9] {
             signal: Signal::All,
         },
         Op::Delete,
-        Op::Inspect,
+        Op::Inspect { above: 0 },
     ]
 }
 

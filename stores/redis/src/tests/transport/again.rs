@@ -55,7 +55,7 @@ async fn a_release_never_overtakes_an_acquire_whose_script_was_lost() {
     let mut peer = Peer::new(&server).await;
     let ticket = Ticket::random();
     let acquired = ask_in_vain(&mut peer, &mut admin, acquire(ticket));
-    let ids = [("other", Op::Inspect), ("n", release(ticket))];
+    let ids = [("other", Op::Inspect { above: 0 }), ("n", release(ticket))];
     let ids = ids.map(|(name, op)| peer.submit(name, op));
     // The `Inspect` is executed at once; the acquire and the release are written again, in order.
     assert!(matches!(peer.answer(ids[0]).await, Ok(Reply::Info(_))));
@@ -67,7 +67,7 @@ async fn a_release_never_overtakes_an_acquire_whose_script_was_lost() {
         peer.answer(ids[1]).await.unwrap(),
         Reply::Released { free: 1 }
     );
-    let info = peer.ask("n", Op::Inspect).await.unwrap();
+    let info = peer.ask("n", Op::Inspect { above: 0 }).await.unwrap();
     assert!(matches!(info, Reply::Info(record) if record.holders.is_empty()));
     peer.end().await;
 }
@@ -98,7 +98,7 @@ async fn who_looks_at_a_name_sees_what_was_asked_of_it_before() {
     let ticket = Ticket::random();
     peer.ask("n", acquire(ticket)).await.unwrap();
     let released = ask_in_vain(&mut peer, &mut admin, release(ticket));
-    let ids = [Op::Inspect, Op::Delete].map(|op| peer.submit("n", op));
+    let ids = [Op::Inspect { above: 0 }, Op::Delete].map(|op| peer.submit("n", op));
     assert_eq!(
         peer.answer(released).await.unwrap(),
         Reply::Released { free: 1 }

@@ -16,7 +16,7 @@ async fn closing_answers_everything_and_takes_no_more() {
     }
     let request = Request {
         name: Name::from_escaped("n"),
-        op: Op::Inspect,
+        op: Op::Inspect { above: 0 },
         id: RequestId(0),
     };
     let refused = peer.store.submit(request).unwrap();

@@ -97,7 +97,8 @@ async fn replies_in_pieces_are_put_together() {
     let relay = Relay::new(&server, 1);
     let mut peer = relay.peer().await;
     let [first, second] = [Ticket::random(), Ticket::random()];
-    let ids = [acquire(first), acquire(second), Op::Inspect].map(|op| peer.submit("n", op));
+    let ids =
+        [acquire(first), acquire(second), Op::Inspect { above: 0 }].map(|op| peer.submit("n", op));
     assert!(matches!(
         peer.answer(ids[0]).await,
         Ok(Reply::Granted { .. })
