@@ -11,6 +11,7 @@ use std::time::{Duration, SystemTime};
 use auto_mutex::{Client, Config, Credentials, CredentialsProvider, ServerAddress, ServerKind};
 use auto_mutex_tests::chain;
 use auto_mutex_tests::events::{LONG, becomes, eventually, soon};
+use auto_mutex_tests::proxy::Proxy;
 use auto_mutex_tests::redis::{Options, Redis};
 use auto_mutex_tests::sentinel::Service;
 use tracing_subscriber::fmt::format::FmtSpan;
@@ -224,6 +225,36 @@ async fn what_a_person_must_correct_is_logged_once_in_each_outage() {
     }
     soon("shut down", client.shutdown()).await;
     hides("the log", &LOG.text());
+}
+
+#[tokio::test]
+async fn a_weakness_of_a_server_that_takes_over_is_logged_once() {
+    LazyLock::force(&LOG);
+    let [first, second] = ["noeviction", "volatile-lfu"].map(|policy| {
+        let options = Options::default().line("maxmemory 1gb");
+        Redis::with(options.line(&format!("maxmemory-policy {policy}")))
+    });
+    let proxy = Proxy::start(first.port());
+    let config = Config::new(first.url_at(proxy.port())).unwrap();
+    let client = Client::connect(config.namespace("weaknesses").lease(LONG)).unwrap();
+    let warned = || {
+        LOG.text()
+            .matches("maxmemory-policy is volatile-lfu")
+            .count()
+    };
+    for (port, count) in [(second.port(), 1), (first.port(), 1), (second.port(), 1)] {
+        let back = proxy.connections();
+        proxy.redirect(port);
+        proxy.cut();
+        becomes("the other server is used", async || {
+            proxy.connections() > back && client.is_connected()
+        })
+        .await;
+        becomes("its weakness is logged", async || warned() >= count).await;
+        drop(soon("granted", client.mutex("m").lock()).await.unwrap());
+        assert_eq!(warned(), count);
+    }
+    soon("shut down", client.shutdown()).await;
 }
 
 #[tokio::test]

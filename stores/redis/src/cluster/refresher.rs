@@ -92,10 +92,7 @@ impl Refresher {
                 continue;
             };
             match result {
-                Ok(()) => {
-                    primary.opened();
-                    self.store.note_guarantees(primary.store.guarantees());
-                }
+                Ok(()) => primary.opened(),
                 Err(error) if concerns_one_node(&error) => {
                     let why = error.to_string();
                     tell(move || {

@@ -6,7 +6,7 @@ pub(super) mod probe;
 pub(crate) mod term;
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use auto_mutex_core::store::{Backoff, MemberId, Name, Op, StoreOptions, Trouble, lock};
@@ -39,15 +39,17 @@ pub(crate) struct Connector {
     pub(crate) member: MemberId,
     pub(crate) scripts: Arc<Scripts>,
     pub(crate) guard: Guard,
-    /// Reserved for the checks of the first connection. `None`: another node of the cluster is checked.
+    /// Reserved for the probe on the first connection. `None`: another node of the cluster is probed.
     pub(crate) probe: Option<Name>,
+    is_probed: AtomicBool,
     /// For an operator, who writes no key: notes no term, and keeps no other client from loading missing scripts too.
     pub(crate) reads: bool,
     /// Whether this member has sent nothing to the server yet, so that the server knows none of its tickets.
     pub(crate) is_new: bool,
     /// The server has refused CLIENT SETINFO. Each refusal makes an entry in its ACL LOG, so there's no second one.
     nameless: AtomicBool,
-    facts: OnceLock<Facts>,
+    /// Those of the server with this term.
+    facts: Mutex<Option<(String, Facts)>>,
 }
 
 pub(super) struct Ready {
@@ -69,7 +71,8 @@ impl Connector {
             reads: false,
             is_new: true,
             nameless: AtomicBool::new(false),
-            facts: OnceLock::new(),
+            is_probed: AtomicBool::new(false),
+            facts: Mutex::default(),
         }
     }
 
@@ -78,8 +81,12 @@ impl Connector {
     }
 
     pub(super) fn guarantees(&self) -> Guarantees {
-        let facts = self.facts.get();
-        facts.map_or_else(Guarantees::unknown, |facts| facts.guarantees(&self.guard))
+        let facts = lock(&self.facts);
+        facts
+            .as_ref()
+            .map_or_else(Guarantees::unknown, |(_, facts)| {
+                facts.guarantees(&self.guard)
+            })
     }
 
     pub(super) async fn first(&self, left: Duration) -> Result<Ready, SetupError> {
@@ -126,19 +133,27 @@ impl Connector {
         command::evaluate(&mut Cmd::new(), scripts, member, name, first, &[op]).take()
     }
 
-    fn is_unchecked(&self) -> bool {
-        self.probe.is_some() && self.facts.get().is_none()
+    /// Probes the first server, and reads the settings of each new one: after a restart or a promotion.
+    async fn check(&self, ready: &mut Ready) -> Result<(), ConnectError> {
+        let term = lock(&self.guard.keys).term().to_owned();
+        if matches!(&*lock(&self.facts), Some((known, _)) if *known == term) {
+            return Ok(());
+        }
+        let connection = &mut ready.connection;
+        if let Some(probe) = &self.probe
+            && !self.is_probed.load(Ordering::Relaxed)
+        {
+            probe::run(connection, self, probe).await?;
+            self.is_probed.store(true, Ordering::Relaxed);
+        }
+        let facts = Facts::ask(connection, ready.term.lag).await?;
+        self.note_facts(facts);
+        Ok(())
     }
 
-    async fn check(&self, ready: &mut Ready) -> Result<(), ConnectError> {
-        let Some(probe) = &self.probe else {
-            return Ok(());
-        };
-        let connection = &mut ready.connection;
-        probe::run(connection, self, probe).await?;
-        let facts = Facts::ask(connection, ready.term.lag).await?;
-        self.facts.get_or_init(|| facts);
-        Ok(())
+    pub(super) fn note_facts(&self, facts: Facts) {
+        let term = lock(&self.guard.keys).term().to_owned();
+        *lock(&self.facts) = Some((term, facts));
     }
 
     pub(super) async fn unsubscribed(&self, silence: Duration) -> Result<Ready, ConnectError> {
@@ -282,9 +297,7 @@ impl Connector {
                 _ => {}
             }
         }
-        if self.is_unchecked() {
-            Box::pin(self.check(&mut ready)).await?;
-        }
+        Box::pin(self.check(&mut ready)).await?;
         Ok(ready)
     }
 }

@@ -15,7 +15,7 @@ use auto_mutex_core::store::{Events, Message, StoreErrorKind, first, lock};
 use auto_mutex_core::{StoreError, store};
 use tokio::time::{Instant, Sleep, sleep};
 
-use crate::connect::Ready;
+use crate::connect::{Ready, facts};
 use crate::error;
 use crate::login::renewal::Renewal;
 use crate::pipeline::Pipeline;
@@ -38,6 +38,9 @@ const MOST_PATIENCE: u32 = 60;
 const IDLE: u32 = 3;
 /// How often the server is asked for its term. A suspend counts, because the server may fail over meanwhile.
 const TERM: Duration = Duration::from_secs(10);
+/// How often it is asked for its settings: with the first term, when the replicas of a new primary are back, and every ten
+/// minutes.
+const TERMS_PER_FACTS: u32 = 60;
 
 /// If one read brings at most this many answers, they are for one or two tasks, which are about to submit more requests.
 const A_FEW: u32 = 2;
@@ -55,6 +58,8 @@ struct Link<'a> {
     slowest: u32,
     patience: u32,
     term: store::Instant,
+    terms: u32,
+    facts: Vec<facts::Answer>,
     beat: Pin<Box<Sleep>>,
 }
 
@@ -78,6 +83,8 @@ pub(crate) async fn serve(
         slowest: slowest.min(MOST_PATIENCE.into()) as u32,
         patience: patience(pipeline.connector.guard.options.lease()),
         term: store::Instant::now().after(TERM),
+        terms: 0,
+        facts: Vec::new(),
         beat: Box::pin(sleep(BEAT)),
     };
     // Replies may have arrived together with those of the set-up.
@@ -165,6 +172,10 @@ impl Link<'_> {
             self.term = now.after(TERM);
             self.slowest /= 2;
             pipeline.ask_term();
+            if self.terms.is_multiple_of(TERMS_PER_FACTS) {
+                pipeline.ask_facts();
+            }
+            self.terms += 1;
         }
         self.idle = match pipeline.has_written() {
             true => 0,
