@@ -1,13 +1,12 @@
 //! The command `auto-mutex`: shows the holders and waiters of the locks of a store, and breaks a hold.
 //!
 //! - `args.rs`: the command line. `exit.rs`: exit codes. `commands`: one file for each command.
-//! - `output`: JSON documents, tables, times. `chains`: chains of waits.
+//! - `output`: JSON documents, tables, times.
 //! - `top`: the live table. `serve`: the page.
 
 #![forbid(unsafe_code)]
 
 mod args;
-mod chains;
 mod commands;
 mod exit;
 mod filter;

@@ -30,6 +30,8 @@ pub mod testing;
 
 #[doc(hidden)]
 pub use config::Settings;
+#[doc(hidden)]
+pub use deadlock::{Records, Ring};
 #[doc(inline)]
 pub use public::*;
 

@@ -31,9 +31,11 @@ mod hold;
 mod lock;
 mod names;
 mod sites;
+mod waits;
 
 use std::sync::{OnceLock, mpsc};
 use std::thread;
+use std::time::Duration;
 
 use auto_mutex_core::store::{CONDVAR, Layout, Name, Reader, is_escaped, with_sources};
 use auto_mutex_core::{Client, Config, LockError, Settings, SetupError, StoreError};
@@ -43,10 +45,14 @@ pub use self::hold::{Hold, Wait};
 pub use self::lock::Lock;
 pub use self::names::{Keys, Names};
 pub use self::sites::sites_json;
+pub use self::waits::{Chain, Hop, Waits};
 pub use auto_mutex_core::store::{Key, Replica, Server};
 
 /// The self-description of a server; or its address and the error, if the server cannot be asked.
 pub type ServerAnswer = Result<Server, (String, SetupError)>;
+
+/// Longer than a process passes a hold on to its own waiters while others wait.
+const CONFIRMED_AFTER: Duration = Duration::from_millis(500);
 
 type Job = Box<dyn FnOnce(&Runtime, &mut dyn Reader) + Send>;
 
@@ -139,14 +145,37 @@ impl Operator {
         let snapshot = self.run(async move |reader| reader.inspect(&names).await)?;
         let mut found = asked.iter().zip(snapshot.names).map(|(name, state)| {
             let record = state.map_err(|error| self.settings.lock_error(name, error))?;
-            Ok(Lock::new(name, &record, snapshot.now))
+            Ok(Lock::new(name, record, snapshot.now))
         });
-        let unused = |name: &_| Ok(Lock::new(name, &Default::default(), snapshot.now));
+        let unused = |name: &_| Ok(Lock::new(name, Default::default(), snapshot.now));
         let states = parsed.into_iter().map(|name| {
             let name = name?;
             found.next().unwrap_or_else(|| unused(&name))
         });
         Ok(states.collect())
+    }
+
+    /// Who waits for whom, by what the store knows: for each waiter, the locks that its task holds by protected calls
+    /// and re-entrant guards. `locks` are all that have waiters; others may be among them. If some seem to wait for each
+    /// other, all are read again half a second later, and a cycle counts only if it lasts.
+    ///
+    /// The library itself asks the processes. So it also finds a deadlock of a task that is not the first of its
+    /// process to wait for a lock; here, that one is only [possible](Chain::possible).
+    ///
+    /// # Errors
+    ///
+    /// [`SetupError`] if the store cannot be asked again.
+    pub fn waits(&self, locks: Vec<Lock>) -> Result<Waits, SetupError> {
+        let records = Waits::records(&locks);
+        let mut rings = [false, true].map(|possible| records.rings(possible));
+        if rings.iter().any(|rings| !rings.is_empty()) {
+            thread::sleep(CONFIRMED_AFTER);
+            let names: Vec<_> = locks.iter().map(|lock| lock.name.as_str()).collect();
+            let later: Vec<_> = self.inspect(&names)?.into_iter().flatten().collect();
+            let later = Waits::records(&later).and(&records);
+            rings = [false, true].map(|possible| later.rings(possible));
+        }
+        Ok(Waits::new(locks, records, rings))
     }
 
     /// Breaks the hold of `name` with this fencing token; returns whether there was such a hold. Its holder is notified,

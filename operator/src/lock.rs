@@ -1,5 +1,6 @@
 //! [`Lock`]: the state of one name, of any kind.
 
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use auto_mutex_core::LockKind;
@@ -31,10 +32,13 @@ pub struct Lock {
     pub waiters: Vec<Wait>,
     /// The store's time when it answered.
     pub asked: SystemTime,
+    pub(super) id: Name,
+    /// Its holders and waiters are those above, in the same order.
+    pub(super) record: Arc<NameRecord>,
 }
 
 impl Lock {
-    pub(super) fn new(name: &Name, record: &NameRecord, now: u64) -> Self {
+    pub(super) fn new(name: &Name, record: NameRecord, now: u64) -> Self {
         let capacity = record.capacity.unwrap_or(0);
         let kind = record.capacity.map(|capacity| {
             // A semaphore without permits has the capacity of a condition variable, too.
@@ -60,6 +64,8 @@ impl Lock {
                 .map(|(place, ticket)| Wait::new(place, ticket, capacity, now))
                 .collect(),
             asked: time_of(now),
+            id: name.clone(),
+            record: Arc::new(record),
         }
     }
 

@@ -4,12 +4,11 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::time::Duration;
 
-use auto_mutex::operator::{Lock, Operator, Server, ServerAnswer};
+use auto_mutex::operator::{Lock, Operator, Server, ServerAnswer, Waits};
 use auto_mutex::{LockError, Weakness};
 use serde::Serialize;
 
 use crate::args::{Doctor, Format, Global};
-use crate::chains::{Document, Graph};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output::json::List;
 use crate::output::words::{clean, process, quoted, short};
@@ -234,11 +233,12 @@ fn of_locks(
     }
     waited.sort_by(|a, b| a.name.cmp(&b.name));
     of_waiters(&waited, args, &mut counts, findings);
+    of_cycles(&operator.waits(waited)?, findings);
     counts.tell_rest(findings);
     Ok(is_in_use)
 }
 
-/// Adds findings about waiters that wait for too long, or for each other.
+/// Adds findings about waiters that wait for too long.
 fn of_waiters(waited: &[Lock], args: &Doctor, counts: &mut Counts, findings: &mut Vec<Finding>) {
     for lock in waited {
         let oldest = lock.waiters.iter().max_by_key(|wait| wait.waited);
@@ -255,22 +255,17 @@ fn of_waiters(waited: &[Lock], args: &Doctor, counts: &mut Counts, findings: &mu
             });
         }
     }
-    for chain in Graph::new(waited)
-        .chains()
-        .iter()
-        .filter(|chain| chain.cycle)
-    {
-        let mut names: Vec<_> = Document::of(chain)
-            .hops
-            .into_iter()
-            .map(|hop| hop.name)
-            .collect();
+}
+
+fn of_cycles(waits: &Waits, findings: &mut Vec<Finding>) {
+    for chain in waits.chains().iter().filter(|chain| chain.cycle) {
+        let mut names: Vec<_> = chain.hops.iter().map(|hop| hop.lock.name.clone()).collect();
         names.sort();
         names.dedup();
         findings.push(Finding {
             id: "cycle",
             subject: names.first().cloned(),
-            meaning: format!("processes wait for each other by {}", names.join(", ")),
+            meaning: format!("tasks wait for each other by {}, a deadlock", names.join(", ")),
             remedy: "take locks in one order everywhere; until then, `auto-mutex tree`, and break one hold by `kick`".to_owned(),
         });
     }

@@ -2,12 +2,11 @@
 
 use std::io::Write;
 
-use auto_mutex::operator::{Lock, Operator};
-use serde::Serialize;
+use auto_mutex::operator::{Chain, Hop, Lock, Operator};
 
 use crate::args::{Format, Global};
-use crate::chains::{Branch, Chain, Document, Graph};
 use crate::exit::{Exit, Failure, Outcome};
+use crate::output::chain::{self, Chains};
 use crate::output::json::{self, Versioned};
 use crate::output::words::{place, process, short};
 use crate::output::{Progress, stdout};
@@ -16,42 +15,34 @@ use crate::store::{each_lock, look};
 /// The number of waiters of one lock that are always shown. Further waiters are shown only if they block others.
 const SHOWN: usize = 5;
 
-/// The document of `tree` and `why`.
-#[derive(Debug, Serialize)]
-pub(crate) struct Chains {
-    pub(crate) chains: Vec<Document>,
-}
-
 pub(crate) fn run(global: &Global) -> Outcome {
     let operator = look(global)?;
-    let locks = waited_for(&operator, &Progress::new())?;
-    let graph = Graph::new(&locks);
-    let chains = graph.chains();
+    let waits = operator.waits(waited_for(&operator, &Progress::new())?)?;
+    let chains = waits.chains();
     let mut out = stdout();
     match global.output.unwrap_or(Format::Table) {
         Format::Table => {
             if chains.is_empty() {
                 writeln!(out, "Nobody waits.")?;
             }
-            for chain in &chains {
-                draw(&mut out, chain)?;
-            }
+            chains.iter().try_for_each(|chain| draw(&mut out, chain))?;
         }
-        Format::Json => {
-            let chains = chains.iter().map(Document::of).collect();
-            json::write(&mut out, &Versioned::new(Chains { chains }), false)?;
-        }
+        Format::Json => json::write(&mut out, &Versioned::new(Chains::of(&chains)), false)?,
         Format::Jsonl => {
-            for chain in &chains {
-                json::write(&mut out, &Versioned::new(Document::of(chain)), true)?;
-            }
+            let mut documents = chains.iter().map(chain::Chain::of);
+            documents.try_for_each(|chain| json::write(&mut out, &Versioned::new(chain), true))?;
         }
     }
     out.flush()?;
-    Ok(match chains.iter().any(|chain| chain.cycle) {
+    Ok(exit(&chains))
+}
+
+/// A cycle is a finding; a possible one is not.
+pub(crate) fn exit(chains: &[Chain<'_>]) -> Exit {
+    match chains.iter().any(|chain| chain.cycle) {
         true => Exit::Finding,
         false => Exit::Done,
-    })
+    }
 }
 
 /// The locks that have waiters.
@@ -63,66 +54,79 @@ pub(crate) fn waited_for(operator: &Operator, progress: &Progress) -> Result<Vec
         }
         Ok(())
     })?;
+    locks.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(locks)
 }
 
-fn draw(out: &mut impl Write, chain: &Chain<'_>) -> Result<(), Failure> {
+/// Says what a cycle means.
+pub(crate) fn warn(out: &mut impl Write, chain: &Chain<'_>) -> Result<(), Failure> {
     if chain.cycle {
+        writeln!(out, "CYCLE: these tasks wait for each other, a deadlock")?;
+    } else if chain.possible {
         writeln!(
             out,
-            "CYCLE: these processes wait for each other; a deadlock, if the same tasks hold and wait"
+            "Possible cycle: a deadlock only if the same tasks of these processes hold and wait"
         )?;
-    }
-    match chain.root {
-        Some(root) => writeln!(out, "{}  {}", process(root), place(root))?,
-        None => writeln!(out, "nobody")?,
-    }
-    branches(out, &chain.branches, "")
-}
-
-fn branches(out: &mut impl Write, all: &[Branch<'_>], indent: &str) -> Result<(), Failure> {
-    for (index, branch) in all.iter().enumerate() {
-        let is_last = index + 1 == all.len();
-        let (corner, bar) = if is_last {
-            ("└─ ", "   ")
-        } else {
-            ("├─ ", "│  ")
-        };
-        let kind = branch
-            .lock
-            .kind
-            .map(|kind| kind.to_string())
-            .unwrap_or_default();
-        let held = branch.holder.map_or_else(
-            || "held by nobody".to_owned(),
-            |hold| format!("held {}", short(hold.held)),
-        );
-        let count = branch.lock.waiters.len();
-        writeln!(
-            out,
-            "{indent}{corner}{} ({kind}), {held}, {count} waiting",
-            branch.lock.name
-        )?;
-        waiters(out, branch, &format!("{indent}{bar}"))?;
     }
     Ok(())
 }
 
-fn waiters(out: &mut impl Write, branch: &Branch<'_>, indent: &str) -> Result<(), Failure> {
+fn draw(out: &mut impl Write, chain: &Chain<'_>) -> Result<(), Failure> {
+    warn(out, chain)?;
+    match chain.hops.first().and_then(|hop| hop.holder) {
+        Some(root) => writeln!(out, "{}  {}", process(&root.who), place(&root.who))?,
+        None => writeln!(out, "nobody")?,
+    }
+    locks(out, &chain.hops, "")
+}
+
+/// `hops` are of one depth, and of those below.
+fn locks(out: &mut impl Write, hops: &[Hop<'_>], indent: &str) -> Result<(), Failure> {
+    let depth = hops.first().map_or(0, |hop| hop.depth);
+    let waiters: Vec<_> = hops.chunk_by(|_, next| next.depth > depth).collect();
+    let mut locks = waiters
+        .chunk_by(|a, b| a[0].lock.name == b[0].lock.name)
+        .peekable();
+    while let Some(waiters) = locks.next() {
+        let (corner, bar) = match locks.peek() {
+            None => ("└─ ", "   "),
+            Some(_) => ("├─ ", "│  "),
+        };
+        let hop = &waiters[0][0];
+        let kind = hop
+            .lock
+            .kind
+            .map(|kind| kind.to_string())
+            .unwrap_or_default();
+        let held = hop.holder.map_or_else(
+            || "held by nobody".to_owned(),
+            |hold| format!("held {}", short(hold.held)),
+        );
+        let by = if hop.possible { " by some task" } else { "" };
+        let (name, count) = (&hop.lock.name, hop.lock.waiters.len());
+        writeln!(
+            out,
+            "{indent}{corner}{name} ({kind}), {held}{by}, {count} waiting"
+        )?;
+        self::waiters(out, waiters, &format!("{indent}{bar}"))?;
+    }
+    Ok(())
+}
+
+fn waiters(out: &mut impl Write, waiters: &[&[Hop<'_>]], indent: &str) -> Result<(), Failure> {
     let mut left_out = 0;
-    for (index, (wait, more)) in branch.waiters.iter().enumerate() {
-        if index >= SHOWN && more.is_empty() {
+    for (index, hops) in waiters.iter().enumerate() {
+        let (Some(wait), below) = (hops[0].waiter, &hops[1..]) else {
+            continue;
+        };
+        if index >= SHOWN && below.is_empty() {
             left_out += 1;
             continue;
         }
         let (who, site) = (process(&wait.who), place(&wait.who));
-        writeln!(
-            out,
-            "{indent}{}. {who}  waits {}  {site}",
-            wait.place,
-            short(wait.waited)
-        )?;
-        branches(out, more, &format!("{indent}   "))?;
+        let waited = short(wait.waited);
+        writeln!(out, "{indent}{}. {who}  waits {waited}  {site}", wait.place)?;
+        locks(out, below, &format!("{indent}   "))?;
     }
     if left_out > 0 {
         writeln!(out, "{indent}… and {left_out} more")?;

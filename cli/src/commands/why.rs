@@ -2,73 +2,54 @@
 
 use std::io::Write;
 
-use auto_mutex::operator::{Hold, Lock, Wait};
+use auto_mutex::operator::Chain;
 
 use super::show::one;
-use super::tree::{Chains, waited_for};
+use super::tree::{exit, waited_for, warn};
 use crate::args::{Format, Global, Why};
-use crate::chains::{Document, Graph, Hop, Party, first_holder, party};
-use crate::exit::{Exit, Failure, Outcome};
+use crate::exit::{Failure, Outcome};
+use crate::output::chain::Chains;
 use crate::output::json::{self, Versioned};
-use crate::output::words::{Who, clean, place, process, short};
+use crate::output::words::{clean, place, process, short};
 use crate::output::{Progress, stdout};
 use crate::store::look;
 
-/// One step of a chain: a lock, its holder, and a waiter for this lock.
-type Step<'a> = (&'a Lock, Option<&'a Hold>, Option<&'a Wait>);
-
 pub(crate) fn run(global: &Global, args: &Why) -> Outcome {
     let operator = look(global)?;
-    let locks = waited_for(&operator, &Progress::new())?;
-    let graph = Graph::new(&locks);
-    // The name of a lock may look like HOST:PID. If a process with this host and id is known, the command explains the
-    // process.
-    let asked = process_of(&args.subject);
-    let process = asked.and_then(|(machine, pid)| known(&locks, machine, pid));
-    let subject;
-    let (steps, cycle) = match process {
-        Some(who) => {
-            let (path, cycle) = graph.path_to(who);
-            (steps_of(path), cycle)
-        }
-        None => {
-            subject = one(operator.inspect(&[&args.subject])?)?;
-            let (mut steps, mut cycle) = (Vec::new(), false);
-            if let Some(holder) = first_holder(&subject) {
-                let (path, round) = graph.path_to(party(&holder.who));
-                (steps, cycle) = (steps_of(path), round);
-            }
-            if asked.is_none() || subject.is_in_use() {
-                steps.push((&subject, first_holder(&subject), subject.waiters.first()));
-            }
-            (steps, cycle)
-        }
-    };
+    let mut locks = waited_for(&operator, &Progress::new())?;
+    let subject = one(operator.inspect(&[&args.subject])?)?;
+    let (name, is_in_use) = (subject.name.clone(), subject.is_in_use());
+    // It may have been used since.
+    locks.retain(|lock| lock.name != name);
+    locks.push(subject);
+    let waits = operator.waits(locks)?;
+    // The name of a lock may look like HOST:PID.
+    let process = process_of(&args.subject);
+    let mut chains = waits.to_waiters(|who| {
+        process.is_some_and(|(machine, pid)| {
+            who.pid == pid && (who.host == machine || who.pod.as_deref() == Some(machine))
+        })
+    });
+    if chains.is_empty() && (process.is_none() || is_in_use) {
+        chains.extend(waits.to_lock(&name));
+    }
     let mut out = stdout();
     match global.output.unwrap_or(Format::Table) {
-        Format::Table => explain(&mut out, &args.subject, &steps, cycle)?,
+        Format::Table => {
+            if chains.is_empty() {
+                writeln!(out, "{} waits for nobody.", clean(&args.subject))?;
+            }
+            chains
+                .iter()
+                .try_for_each(|chain| explain(&mut out, chain))?;
+        }
         format => {
-            let hops = steps.iter().enumerate();
-            let hops = hops.map(|(depth, step)| Hop::of(depth, step.0, step.1, step.2));
-            let chain = Document {
-                cycle,
-                hops: hops.collect(),
-            };
-            let document = Versioned::new(Chains {
-                chains: vec![chain],
-            });
+            let document = Versioned::new(Chains::of(&chains));
             json::write(&mut out, &document, format == Format::Jsonl)?;
         }
     }
     out.flush()?;
-    Ok(if cycle { Exit::Finding } else { Exit::Done })
-}
-
-fn steps_of<'a>(path: Vec<(&'a Lock, &'a Wait, &'a Hold)>) -> Vec<Step<'a>> {
-    let steps = path.into_iter();
-    steps
-        .map(|(lock, wait, hold)| (lock, Some(hold), Some(wait)))
-        .collect()
+    Ok(exit(&chains))
 }
 
 /// Splits `HOST:PID` or `POD:PID`.
@@ -77,69 +58,57 @@ fn process_of(subject: &str) -> Option<(&str, u32)> {
     Some((machine, pid.parse().ok()?))
 }
 
-/// Finds the process with this id on this host or in this pod, among the holders and waiters of `locks`.
-fn known<'a>(locks: &'a [Lock], machine: &str, pid: u32) -> Option<Party<'a>> {
-    let mut all = locks.iter().flat_map(|lock| {
-        let holders = lock.holders.iter().map(|hold| &hold.who);
-        holders.chain(lock.waiters.iter().map(|wait| &wait.who))
-    });
-    let asked = |who: &&Who| {
-        let (host, pod, known) = party(who);
-        known == pid && (host == machine || pod == Some(machine))
+fn explain(out: &mut impl Write, chain: &Chain<'_>) -> Result<(), Failure> {
+    warn(out, chain)?;
+    let Some(first) = chain.hops.first() else {
+        return Ok(());
     };
-    all.find(asked).map(party)
-}
-
-fn explain(
-    out: &mut impl Write,
-    subject: &str,
-    steps: &[Step<'_>],
-    cycle: bool,
-) -> Result<(), Failure> {
-    if cycle {
-        writeln!(
-            out,
-            "CYCLE: each of these waits for the one before; a deadlock, if the same tasks hold and wait"
-        )?;
-    }
-    let Some(first) = steps.first() else {
-        return Ok(writeln!(out, "{} waits for nobody.", clean(subject))?);
-    };
-    match first.1 {
+    match first.holder {
         Some(hold) => {
-            let kept = if hold.parked {
-                " (released, and kept for its at_least)"
+            let kept = match hold.parked {
+                true => " (released, and kept for its at_least)",
+                false => "",
+            };
+            let waits = match chain.cycle || chain.possible {
+                true => "",
+                false => ", and waits for nobody",
+            };
+            let (who, site, held) = (process(&hold.who), place(&hold.who), short(hold.held));
+            let name = &first.lock.name;
+            writeln!(out, "{who} holds {name} for {held}{kept}{waits}: {site}")?;
+        }
+        None => writeln!(out, "Nobody holds {}.", first.lock.name)?,
+    }
+    for (index, hop) in chain.hops.iter().enumerate() {
+        let name = &hop.lock.name;
+        let Some(wait) = hop.waiter else {
+            writeln!(out, "Nobody waits for {name}.")?;
+            continue;
+        };
+        let (who, waited, count) = (
+            process(&wait.who),
+            short(wait.waited),
+            hop.lock.waiters.len(),
+        );
+        write!(
+            out,
+            "{who} waits for {name} for {waited}, at place {} of {count}",
+            wait.place
+        )?;
+        if let Some(next) = chain.hops.get(index + 1)
+            && let Some(hold) = next.holder
+        {
+            let task = if next.possible {
+                " (perhaps in another task)"
             } else {
                 ""
             };
-            let waits = if cycle { "" } else { ", and waits for nobody" };
-            writeln!(
+            write!(
                 out,
-                "{} holds {} for {}{kept}{waits}: {}",
-                process(&hold.who),
-                first.0.name,
-                short(hold.held),
-                place(&hold.who)
+                ", and holds {} for {}{task}",
+                next.lock.name,
+                short(hold.held)
             )?;
-        }
-        None => writeln!(out, "Nobody holds {}.", first.0.name)?,
-    }
-    for (index, (lock, _, wait)) in steps.iter().enumerate() {
-        let Some(wait) = wait else {
-            writeln!(out, "Nobody waits for {}.", lock.name)?;
-            continue;
-        };
-        write!(
-            out,
-            "{} waits for {} for {}, at place {} of {}",
-            process(&wait.who),
-            lock.name,
-            short(wait.waited),
-            wait.place,
-            lock.waiters.len()
-        )?;
-        if let Some((next, Some(hold), _)) = steps.get(index + 1) {
-            write!(out, ", and holds {} for {}", next.name, short(hold.held))?;
         }
         writeln!(out, ": {}", place(&wait.who))?;
     }

@@ -1,5 +1,6 @@
 //! Output: results go to standard output, everything else to standard error.
 
+pub(crate) mod chain;
 pub(crate) mod json;
 pub(crate) mod table;
 pub(crate) mod words;

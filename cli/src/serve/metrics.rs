@@ -55,7 +55,7 @@ pub(crate) fn text(snapshot: &Snapshot) -> String {
     for (name, help, value) in [
         (
             "auto_mutex_cycles",
-            "Cycles of processes that wait for each other.",
+            "Cycles of tasks that wait for each other.",
             cycles as f64,
         ),
         (

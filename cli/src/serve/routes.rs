@@ -192,7 +192,7 @@ async fn show(State(shared): AppState, Path(name): Path<String>) -> Response {
 
 #[derive(Serialize)]
 struct Tree<'a> {
-    chains: &'a [crate::chains::Document],
+    chains: &'a [crate::output::chain::Chain],
 }
 
 async fn tree(State(shared): AppState) -> Response {

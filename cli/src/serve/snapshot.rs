@@ -8,8 +8,9 @@ use auto_mutex::operator::{Lock, Operator};
 use serde::Serialize;
 use tokio::sync::watch;
 
-use crate::chains::{Document, Graph};
+use crate::exit::Failure;
 use crate::output::Progress;
+use crate::output::chain::{Chain, Chains};
 use crate::output::json::{Listed, Versioned};
 use crate::output::words::date;
 use crate::store::each_lock;
@@ -21,7 +22,7 @@ const SHOWN_CHAINS: usize = 50;
 /// The result of the last read of the store.
 pub(crate) struct Snapshot {
     pub(crate) locks: Vec<Lock>,
-    pub(crate) chains: Vec<Document>,
+    pub(crate) chains: Vec<Chain>,
     /// The duration of the last read.
     pub(crate) took: Duration,
     /// The reason why the last read failed. The locks and chains are then those of the last successful read.
@@ -39,18 +40,25 @@ struct Update<'a> {
     count: usize,
     waiting: usize,
     locks: Vec<Listed>,
-    chains: &'a [Document],
+    chains: &'a [Chain],
 }
 
 impl Snapshot {
     /// The empty snapshot before the first read.
     pub(crate) fn first(operator: &Operator) -> Self {
-        Self::of(operator.place(), Vec::new(), Duration::ZERO, None)
+        Self::of(
+            operator.place(),
+            Vec::new(),
+            Vec::new(),
+            Duration::ZERO,
+            None,
+        )
     }
 
     pub(crate) fn of(
         place: String,
         mut locks: Vec<Lock>,
+        chains: Vec<Chain>,
         took: Duration,
         trouble: Option<String>,
     ) -> Self {
@@ -60,11 +68,6 @@ impl Snapshot {
                 .then(b.held().cmp(&a.held()))
                 .then(a.name.cmp(&b.name))
         });
-        let chains: Vec<_> = Graph::new(&locks)
-            .chains()
-            .iter()
-            .map(Document::of)
-            .collect();
         let update = Update {
             at: date(SystemTime::now()),
             place: &place,
@@ -89,19 +92,28 @@ impl Snapshot {
 pub(crate) fn keep(operator: &Operator, every: Duration, sender: &watch::Sender<Arc<Snapshot>>) {
     while !sender.is_closed() {
         let began = Instant::now();
-        let mut locks = Vec::new();
-        let looked = each_lock(operator, "*", &Progress::silent(), |lock| {
-            if lock.is_in_use() {
-                locks.push(lock);
-            }
-            Ok(())
+        let looked = read(operator);
+        let trouble = looked.as_ref().err().map(Failure::to_string);
+        let (locks, chains) = looked.unwrap_or_else(|_| {
+            let last = sender.borrow();
+            (last.locks.clone(), last.chains.clone())
         });
-        let trouble = looked.err().map(|failure| failure.to_string());
-        if trouble.is_some() {
-            locks = sender.borrow().locks.clone();
-        }
-        let snapshot = Snapshot::of(operator.place(), locks, began.elapsed(), trouble);
+        let snapshot = Snapshot::of(operator.place(), locks, chains, began.elapsed(), trouble);
         sender.send_replace(Arc::new(snapshot));
         sleep(every.max(Duration::from_millis(100)));
     }
+}
+
+fn read(operator: &Operator) -> Result<(Vec<Lock>, Vec<Chain>), Failure> {
+    let mut locks = Vec::new();
+    each_lock(operator, "*", &Progress::silent(), |lock| {
+        if lock.is_in_use() {
+            locks.push(lock);
+        }
+        Ok(())
+    })?;
+    let waited = locks.iter().filter(|lock| !lock.waiters.is_empty());
+    let waits = operator.waits(waited.cloned().collect())?;
+    let chains = Chains::of(&waits.chains()).chains;
+    Ok((locks, chains))
 }

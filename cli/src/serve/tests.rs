@@ -24,7 +24,13 @@ fn no_name_is_in_a_label() {
     let names: Vec<_> = operator.names("*").flat_map(Result::unwrap).collect();
     let locks = operator.inspect(&names).unwrap();
     let locks = locks.into_iter().map(Result::unwrap).collect();
-    let snapshot = Snapshot::of("here".to_owned(), locks, Duration::from_millis(5), None);
+    let snapshot = Snapshot::of(
+        "here".to_owned(),
+        locks,
+        Vec::new(),
+        Duration::from_millis(5),
+        None,
+    );
     let text = metrics::text(&snapshot);
     assert!(
         text.contains("auto_mutex_locks{kind=\"mutex\"} 100\n"),
@@ -36,6 +42,7 @@ fn no_name_is_in_a_label() {
     assert!(snapshot.update.contains("\"count\":100"));
     let snapshot = Snapshot::of(
         "here".to_owned(),
+        Vec::new(),
         Vec::new(),
         Duration::ZERO,
         Some("gone".to_owned()),

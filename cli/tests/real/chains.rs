@@ -1,9 +1,12 @@
 //! Tests of `tree` and `why`, with real processes that wait for each other.
 
+use std::sync::Arc;
+use std::sync::Barrier;
+
 use auto_mutex_tests::redis::Redis;
 use serde_json::Value;
 
-use super::rig::{Other, are_waiting, document, written};
+use super::rig::{Other, are_waiting, client, document, output, text, written};
 
 /// For each hop, its lock and the process ids of its holder and waiter.
 fn hops(chain: &Value) -> Vec<(String, u64, u64)> {
@@ -108,6 +111,7 @@ fn a_cycle_is_a_finding() {
     names.sort();
     assert_eq!(names, ["a", "b"]);
     assert!(written(&url, &["tree"], 3).starts_with("CYCLE"));
+    assert!(!written(&url, &["tree"], 3).contains("by some task"));
     for subject in ["a", "b"] {
         assert_eq!(
             document(&url, &["why", subject], 3)["chains"][0]["cycle"],
@@ -121,4 +125,59 @@ fn a_cycle_is_a_finding() {
         findings.iter().any(|finding| finding["id"] == "cycle"),
         "{found}"
     );
+}
+
+/// Only the processes are known, so it's no finding, and nobody is told to break a hold.
+#[test]
+fn guards_by_hand_give_a_possible_cycle() {
+    let redis = Redis::start();
+    let url = redis.url();
+    let [mut one, mut other] = ["a", "b"].map(|name| Other::by_hand(&url, name));
+    one.wants("b");
+    other.wants("a");
+    are_waiting(&url, "a", 1);
+    are_waiting(&url, "b", 1);
+    let tree = document(&url, &["tree"], 0);
+    let chains = tree["chains"].as_array().unwrap();
+    assert!(chains.iter().all(|chain| chain["cycle"] == false), "{tree}");
+    assert_eq!(chains[0]["possible"], true, "{tree}");
+    assert!(written(&url, &["tree"], 0).starts_with("Possible cycle"));
+    let said = written(&url, &["why", "a"], 0);
+    assert!(said.starts_with("Possible cycle"), "{said}");
+    assert!(said.contains("(perhaps in another task)"), "{said}");
+    assert!(!said.contains("waits for nobody"), "{said}");
+    // The server itself may have weaknesses.
+    let found = text(&output(&url, &["doctor"]).stdout);
+    assert!(!found.contains("cycle"), "{found}");
+}
+
+#[test]
+fn two_tasks_of_one_process_can_wait_for_each_other() {
+    let redis = Redis::start();
+    let url = redis.url();
+    let client = client(&url);
+    let both = Arc::new(Barrier::new(2));
+    let tasks = [["a", "b"], ["b", "a"]].map(|[first, second]| {
+        let (client, both) = (client.clone(), both.clone());
+        std::thread::spawn(move || {
+            let take = |name| client.mutex(name).reentrant().blocking_lock();
+            let _first = take(first).unwrap();
+            both.wait();
+            let _second = take(second);
+        })
+    });
+    are_waiting(&url, "a", 1);
+    are_waiting(&url, "b", 1);
+    let tree = document(&url, &["tree"], 3);
+    assert_eq!(tree["chains"][0]["cycle"], true, "{tree}");
+    let host = tree["chains"][0]["hops"][0]["holder"]["host"].as_str();
+    let process = format!("{}:{}", host.unwrap(), std::process::id());
+    for subject in ["a", "b", &process] {
+        let said = written(&url, &["why", subject], 3);
+        assert!(said.starts_with("CYCLE"), "{subject}: {said}");
+    }
+    client.blocking_shutdown();
+    for task in tasks {
+        task.join().unwrap();
+    }
 }

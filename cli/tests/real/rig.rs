@@ -95,12 +95,23 @@ impl Other {
     /// Starts a process, and returns when it holds the lock `held`.
     #[track_caller]
     pub(crate) fn start(url: &str, held: &str) -> Self {
-        Self::in_pod(url, held, "")
+        Self::spawn(url, held, "", "yes")
     }
 
     /// Like [`start`](Self::start), but in a pod of this name.
     #[track_caller]
     pub(crate) fn in_pod(url: &str, held: &str, pod: &str) -> Self {
+        Self::spawn(url, held, pod, "yes")
+    }
+
+    /// Like [`start`](Self::start), but with guards of which nobody knows which task has them.
+    #[track_caller]
+    pub(crate) fn by_hand(url: &str, held: &str) -> Self {
+        Self::spawn(url, held, "", "no")
+    }
+
+    #[track_caller]
+    fn spawn(url: &str, held: &str, pod: &str, reentrant: &str) -> Self {
         let program = std::env::current_exe().expect("this program");
         let child = Command::new(program)
             .args(["--exact", "rig::other_process", "--ignored", "--nocapture"])
@@ -108,6 +119,7 @@ impl Other {
             .env("POD_NAMESPACE", "")
             .env("CLI_TEST_URL", url)
             .env("CLI_TEST_LOCK", held)
+            .env("CLI_TEST_REENTRANT", reentrant)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn();
@@ -147,15 +159,17 @@ fn other_process() {
         return;
     }
     let client = client(&variable("CLI_TEST_URL"));
-    let _guard = client
-        .mutex(variable("CLI_TEST_LOCK"))
-        .blocking_lock()
-        .expect("the lock");
+    let reentrant = variable("CLI_TEST_REENTRANT") == "yes";
+    let take = |name| match reentrant {
+        true => client.mutex(name).reentrant().blocking_lock(),
+        false => client.mutex(name).blocking_lock(),
+    };
+    let _guard = take(variable("CLI_TEST_LOCK")).expect("the lock");
     println!("\nholds");
     std::io::stdout().flush().expect("a reader");
     let mut held = Vec::new();
     for name in std::io::stdin().lines().map_while(Result::ok) {
-        held.push(client.mutex(name).blocking_lock());
+        held.push(take(name));
     }
 }
 

@@ -152,12 +152,25 @@ impl Graph {
     /// The holds whose tasks wait, and none of whose waits can end. A task with several branches may need only one, as in
     /// `select!`; if it needs all, the deadlock is found when the others have ended.
     pub(super) fn blocked(&self) -> HashSet<Ticket> {
+        self.stuck(true)
+    }
+
+    /// Like [`blocked`](Self::blocked), but one wait that cannot end is enough.
+    pub(super) fn blocked_if_any(&self) -> HashSet<Ticket> {
+        self.stuck(false)
+    }
+
+    fn stuck(&self, every: bool) -> HashSet<Ticket> {
         let waiting = self.holds.values().filter(|hold| !hold.waits.is_empty());
         let mut blocked: HashSet<Ticket> = waiting.map(|hold| hold.ticket).collect();
         loop {
             let is_stuck = |ticket: &Ticket| {
                 let mut waits = self.holds[ticket].waits.iter();
-                !waits.any(|wait| self.ends(wait, &blocked))
+                let ends = |wait| self.ends(wait, &blocked);
+                match every {
+                    true => !waits.any(ends),
+                    false => !waits.all(ends),
+                }
             };
             let left: HashSet<Ticket> = blocked.iter().copied().filter(is_stuck).collect();
             if left.len() == blocked.len() {

@@ -1,11 +1,12 @@
 //! Deadlocks across processes: a task that holds a lock waits for another one, whose holder waits for the first,
 //! directly or through others. A client whose task has waited for long begins a [`search`]: it asks the clients of
 //! holders what they wait for ([`probe`]), and [`graph`] finds the waits that can never end. The client sends the
-//! messages (`member/deadlocks.rs`).
+//! messages (`queue/client/deadlocks.rs`). Operators judge [`records`] by the same graph.
 
 mod detector;
 mod graph;
 mod probe;
+mod records;
 mod search;
 #[cfg(all(test, repository))]
 mod tests;
@@ -16,5 +17,6 @@ pub(crate) use self::graph::{Wait, WaitId, WaitingHold};
 #[cfg(all(test, repository))]
 pub(crate) use self::probe::Answer;
 pub(crate) use self::probe::Probe;
+pub use self::records::{Records, Ring};
 pub(crate) use self::search::Todo;
 pub(crate) use self::waits::{HeldLock, TaskWait, Waiting};

@@ -123,13 +123,9 @@ pub fn caller(meta: &str) -> Option<Holder> {
     let (host, pod) = host_and_pod(words.next()?);
     let pid = words.next()?.parse().ok()?;
     let site = unescape(words.next()?);
-    let mut holds = Vec::new();
-    for word in words {
-        // A word with an unknown key was written by a later version, so it is skipped.
-        let (key, value) = word.split_once(':')?;
-        if key == HOLDS_KEY {
-            holds.push(value.to_owned());
-        }
+    // A word with an unknown key was written by a later version, so it is skipped.
+    if !words.all(|word| word.contains(':')) {
+        return None;
     }
     Some(Holder {
         host,
@@ -140,8 +136,14 @@ pub fn caller(meta: &str) -> Option<Holder> {
         owner: owner(meta),
         kind: None,
         units: None,
-        holds,
+        holds: held(meta).map(str::to_owned).collect(),
     })
+}
+
+/// The locks that the task holds.
+pub fn held(meta: &str) -> impl Iterator<Item = &str> {
+    let words = meta.split(HOLDS).skip(1);
+    words.map(|word| word.split(' ').next().unwrap_or(word))
 }
 
 /// Like [`read`], but with the kind and the units of the hold that the ticket has or waits for.
@@ -187,7 +189,6 @@ const HERE: &str = " here:";
 const ANYWHERE: &str = " anywhere:";
 /// The separator before a lock that the task holds. A name contains no space.
 const HOLDS: &str = " holds:";
-const HOLDS_KEY: &str = "holds";
 
 #[cfg(test)]
 mod tests {

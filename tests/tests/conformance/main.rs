@@ -16,6 +16,7 @@ mod hears;
 mod holding;
 mod inquiry;
 mod lock_order;
+mod looks;
 mod multi;
 mod names;
 mod nested_expire;
@@ -142,6 +143,12 @@ auto_mutex_tests::conformance! {
         a_client_knows_only_its_own_orders,
         an_allowed_order_contradicts_none,
         a_thread_has_an_order_like_a_task;
+    looks:
+        a_deadlock_of_two_members_is_certain,
+        a_deadlock_of_two_tasks_of_one_member_too,
+        other_tasks_of_the_same_members_are_possible_only,
+        a_chain_leads_to_its_root,
+        a_busy_service_has_no_cycle;
     multi:
         all_are_held_each_by_its_name,
         order_and_repetition_do_not_matter,

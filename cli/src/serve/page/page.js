@@ -187,10 +187,12 @@ function showTree() {
   at("nobody").hidden = latest.chains.length > 0;
   const parts = [];
   for (const chain of latest.chains) {
-    if (chain.cycle) {
+    const cycle = chain.cycle ? "Cycle: these tasks wait for each other, a deadlock."
+      : chain.possible ? "Possible cycle: a deadlock only if the same tasks of these processes hold and wait." : null;
+    if (cycle) {
       const words = document.createElement("p");
       words.className = "waits";
-      words.textContent = "Cycle: these processes wait for each other; a deadlock, if the same tasks hold and wait.";
+      words.textContent = cycle;
       parts.push(words);
     }
     const picture = drawChain(chain);

@@ -1,0 +1,167 @@
+//! [`Records`]: who waits for whom, as far as the store knows it. For operators, who ask no client: the record of a
+//! waiter names the locks that its task holds, and the same [`Graph`] judges what follows.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::time::Duration;
+
+use super::graph::{Cycle, Graph, Wait, WaitingHold};
+use crate::base::name::Name;
+use crate::config::Deadlock;
+use crate::store::{MemberId, NameRecord, Ticket, TicketRecord, meta};
+
+/// Who waits for whom, at one moment or at [two](Self::and).
+#[derive(Debug)]
+pub struct Records {
+    /// Only holds whose task is known to wait.
+    certain: Graph,
+    /// Also the holds of clients that wait: another task of the client may be the one that waits.
+    possible: Graph,
+}
+
+/// Tasks that wait for each other: locks, each with a hold and a waiter. The waiter of each holds the next, and the
+/// waiter of the last holds the first.
+pub type Ring = Vec<(Name, Ticket, Ticket)>;
+
+const MOST_RINGS: usize = 50;
+/// The clocks of the servers of a quorum differ.
+const SLACK_US: u64 = 1_000_000;
+/// Of one client, for one of its holds.
+const MOST_POSSIBLE: usize = 100;
+
+impl Records {
+    /// Reads the records of some names. Those without waiters may be left out.
+    pub fn new<'a>(names: impl IntoIterator<Item = (&'a Name, &'a NameRecord)>) -> Self {
+        let mut certain = Graph::default();
+        for (name, record) in names {
+            certain.add_name(name, record);
+        }
+        let locks = certain.locks.clone();
+        let mut possible = certain.clone();
+        let mut waiting: HashMap<MemberId, Vec<(&TicketRecord, Wait)>> = HashMap::new();
+        for (name, lock) in &locks {
+            // A wait for a signal can end without the release of a lock.
+            let lock = Some(lock).filter(|lock| lock.capacity != Some(0));
+            for waiter in lock.into_iter().flat_map(|lock| &lock.waiters) {
+                let wait = wait(name, waiter);
+                let held = meta::held(&waiter.meta).map(Name::from_escaped);
+                let held = held.filter_map(|name| only_hold(locks.get(&name)?, waiter));
+                held.for_each(|hold| certain.link(hold, &wait));
+                waiting
+                    .entry(waiter.member)
+                    .or_default()
+                    .push((waiter, wait));
+            }
+        }
+        for hold in locks.values().flat_map(|lock| &lock.holders) {
+            if let Some(known) = certain.holds.get(&hold.ticket) {
+                possible.holds.insert(hold.ticket, known.clone());
+                continue;
+            }
+            let waits = waiting.get(&hold.member).into_iter().flatten();
+            let later = waits.filter(|(waiter, _)| was_before(hold, waiter));
+            let later = later.take(MOST_POSSIBLE);
+            later.for_each(|(_, wait)| possible.link(hold, wait));
+        }
+        let waiters = locks.values().flat_map(|lock| &lock.waiters);
+        let waiters: HashSet<_> = waiters.map(|waiter| waiter.ticket).collect();
+        (certain.confirmed, possible.confirmed) = (waiters.clone(), waiters);
+        Self { certain, possible }
+    }
+
+    /// Keeps what was so at an earlier moment too.
+    #[must_use]
+    pub fn and(self, earlier: &Self) -> Self {
+        Self {
+            certain: self.certain.and(&earlier.certain),
+            possible: self.possible.and(&earlier.possible),
+        }
+    }
+
+    /// The tasks that wait for each other. With `possible`, those for which the records don't show whether the same
+    /// task holds and waits.
+    pub fn rings(&self, possible: bool) -> Vec<Ring> {
+        if !possible {
+            return rings(&self.certain, &self.certain.blocked());
+        }
+        let rings = rings(&self.possible, &self.possible.blocked_if_any());
+        let is_certain = |(_, hold, _): &(Name, Ticket, Ticket)| self.is_certain(*hold);
+        rings
+            .into_iter()
+            .filter(|ring| !ring.iter().all(is_certain))
+            .collect()
+    }
+
+    /// The tickets with which the task of this hold waits, or may wait: see [`is_certain`](Self::is_certain).
+    pub fn waits_of(&self, hold: Ticket) -> impl Iterator<Item = Ticket> {
+        self.possible.waits_of(hold).iter().map(|wait| wait.id)
+    }
+
+    /// Whether the task of this hold is known to wait.
+    pub fn is_certain(&self, hold: Ticket) -> bool {
+        self.certain.holds.contains_key(&hold)
+    }
+}
+
+fn wait(name: &Name, waiter: &TicketRecord) -> Wait {
+    Wait {
+        id: waiter.ticket,
+        name: name.clone(),
+        units: waiter.units,
+        after: Some(waiter.ticket),
+        waited: Duration::ZERO,
+        meta: waiter.meta.clone(),
+        mode: Deadlock::Report,
+    }
+}
+
+/// The hold of the waiter's client, if it's the only one. If it began later than the wait, it isn't the one that the
+/// record names.
+fn only_hold<'a>(lock: &'a NameRecord, waiter: &TicketRecord) -> Option<&'a TicketRecord> {
+    let mut own = lock
+        .holders
+        .iter()
+        .filter(|hold| hold.member == waiter.member);
+    let hold = own.next().filter(|hold| was_before(hold, waiter))?;
+    own.next().is_none().then_some(hold)
+}
+
+fn was_before(hold: &TicketRecord, waiter: &TicketRecord) -> bool {
+    hold.since <= waiter.since.saturating_add(SLACK_US)
+}
+
+impl Graph {
+    fn link(&mut self, hold: &TicketRecord, wait: &Wait) {
+        let new = || WaitingHold {
+            ticket: hold.ticket,
+            token: hold.token,
+            units: hold.units,
+            held: Duration::ZERO,
+            meta: hold.meta.clone(),
+            waits: Vec::new(),
+        };
+        let known = self.holds.entry(hold.ticket).or_insert_with(new);
+        known.waits.push(wait.clone());
+    }
+}
+
+/// One for each set of locks, the one with the least names first.
+fn rings(graph: &Graph, blocked: &HashSet<Ticket>) -> Vec<Ring> {
+    let waits = blocked.iter().flat_map(|hold| graph.waits_of(*hold));
+    let waits: BTreeSet<_> = waits.map(|wait| wait.id).collect();
+    let mut found = BTreeMap::new();
+    for root in waits {
+        let Some(Cycle { steps, .. }) = graph.cycle(root, blocked) else {
+            continue;
+        };
+        let mut names: Vec<_> = steps.iter().map(|step| step.name.to_string()).collect();
+        names.sort();
+        let waiters = steps.iter().rev().cycle().skip(1);
+        let ring = steps.iter().rev().zip(waiters);
+        let ring = ring.map(|(step, waiter)| (step.name.clone(), step.hold.ticket, waiter.wait.id));
+        found.entry(names).or_insert_with(|| ring.collect());
+        if found.len() == MOST_RINGS {
+            break;
+        }
+    }
+    found.into_values().collect()
+}
