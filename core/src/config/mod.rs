@@ -202,7 +202,8 @@ impl Config {
     /// Sets how long the store keeps a lock without a renewal: 100 ms to 30 s, and at most `longest_lease`. The default is
     /// 10 s. The client renews leases in the background; the locks of a killed process are free within one lease.
     pub fn lease(self, time: impl IntoDuration) -> Self {
-        self.set("lease", settings::lease(time).map(Some), |it| &mut it.lease)
+        let lease = settings::lease(time).map(Some);
+        self.set("lease", lease, |it| &mut it.options.lease)
     }
 
     /// Sets how long a lock may be held at most: 24 hours by default.

@@ -30,7 +30,6 @@ pub struct Settings {
     pub engine: Arc<dyn Engine>,
     pub(crate) namespace: Option<String>,
     pub(crate) site: Option<String>,
-    pub(super) lease: Option<Duration>,
     /// `None`: without a limit.
     pub(crate) expire: Option<Duration>,
     /// `None`: without a limit.
@@ -58,7 +57,6 @@ impl Settings {
             engine,
             namespace: None,
             site: None,
-            lease: None,
             expire: Some(Duration::from_secs(24 * 60 * 60)),
             block: None,
             slow: Some(Duration::from_secs(30)),
@@ -71,6 +69,7 @@ impl Settings {
                 restart_guard: !matches!(layout, Layout::InProcess | Layout::OneServer),
                 failover_guard: true,
                 longest_lease: LONGEST_LEASE,
+                lease: None,
                 replicas: None,
                 is_voter: false,
             },
@@ -83,8 +82,7 @@ impl Settings {
 
     #[inline]
     pub(crate) fn lease(&self) -> Duration {
-        let default = || Duration::from_secs(10).min(self.options.longest_lease);
-        self.lease.unwrap_or_else(default)
+        self.options.lease()
     }
 
     #[inline]
@@ -125,9 +123,9 @@ impl Settings {
     /// nothing after a restart or failover.
     pub(crate) fn without_holds(&self) -> Self {
         Self {
-            lease: Some(SHORTEST_LEASE),
             options: StoreOptions {
                 longest_lease: SHORTEST_LEASE,
+                lease: Some(SHORTEST_LEASE),
                 restart_guard: false,
                 replicas: None,
                 ..self.options

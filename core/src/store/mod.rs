@@ -166,7 +166,7 @@ pub trait Store: Send + Sync + 'static {
     /// Stops accepting requests. The driver ends when all submitted requests are answered.
     fn close(&self);
 
-    /// The guarantees that were found during set-up.
+    /// The guarantees of the present servers.
     fn guarantees(&self) -> Guarantees {
         Guarantees::unknown()
     }

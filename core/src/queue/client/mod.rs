@@ -33,6 +33,7 @@ use crate::config::Settings;
 use crate::deadlock::Detector;
 use crate::observe::STORE;
 use crate::observer::{Metric, SharedObserver};
+use crate::store::guarantees::weakness::{self, Weakness};
 use crate::store::{
     Answer, Events, GrantBlock, Message, Node, NodeChange, RequestId, SharedStr, Store, meta,
 };
@@ -53,7 +54,8 @@ pub(crate) struct ClientCore {
     store: Arc<dyn Store>,
     register: Registry,
     pub(crate) links: Links,
-    has_warned: AtomicBool,
+    /// The weaknesses that were logged. `None`: set-up is about to log them.
+    logged: Mutex<Option<Vec<Weakness>>>,
     pub(crate) timers: Timers,
     detector: Detector,
     /// Inspections without an answer, each with the round of its search.
@@ -84,7 +86,7 @@ impl ClientCore {
             id,
             order: LockOrder::new(id, settings.allowed_orders.clone()),
             detector: Detector::new(id, settings.engine.clone()),
-            has_warned: AtomicBool::new(!settings.lazily),
+            logged: Mutex::new(settings.lazily.then(Vec::new)),
             settings,
             store,
             register: Registry::default(),
@@ -366,15 +368,23 @@ impl ClientCore {
         }
     }
 
-    fn warn_later(&self) {
-        if self.has_warned.load(Ordering::Relaxed) {
-            return;
-        }
+    /// Logs what set-up has found.
+    pub(crate) fn log_weaknesses(&self) {
+        lock(&self.logged).get_or_insert_default();
+        weakness::log(&self.new_weaknesses());
+    }
+
+    /// The weaknesses that were not logged: of servers that took over, or joined the store.
+    fn new_weaknesses(&self) -> Vec<Weakness> {
         let guarantees = self.store.guarantees();
-        if guarantees.are_known() {
-            self.has_warned.store(true, Ordering::Relaxed);
-            wait::tell(move || guarantees.warn());
-        }
+        let mut logged = lock(&self.logged);
+        let (Some(logged), true) = (&mut *logged, guarantees.are_known()) else {
+            return Vec::new();
+        };
+        let mut new = guarantees.weaknesses();
+        new.retain(|weakness| !logged.contains(weakness));
+        logged.extend(new.iter().cloned());
+        new
     }
 }
 
@@ -447,7 +457,8 @@ impl Events for ClientCore {
         }
         self.note_servers(self.links.note(node, change));
         if connected {
-            self.warn_later();
+            let new = self.new_weaknesses();
+            wait::tell(move || weakness::log(&new));
         }
         if again || lost {
             for local in self.living_at(node) {

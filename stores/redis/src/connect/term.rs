@@ -48,6 +48,18 @@ impl TermKeys {
         self.keys.first().map(|key| format!("{key}:loading"))
     }
 
+    /// The server's term as it was last reported: it differs after a restart or a promotion.
+    pub(crate) fn term(&self) -> &str {
+        &self.note.0
+    }
+
+    /// The server's process, and the key of its note, if both are known.
+    pub(crate) fn of_process(&self) -> (String, Option<String>) {
+        let process = self.term().split(':').next().unwrap_or_default();
+        let key = self.keys.first().filter(|_| !process.is_empty());
+        (process.to_owned(), key.cloned())
+    }
+
     /// Notes that the main connection asks again, with the current keys. Queries of other connections do not count.
     pub(crate) fn asked_again(&mut self) {
         self.unnamed = self.keys.is_empty();

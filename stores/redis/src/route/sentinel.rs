@@ -36,7 +36,8 @@ pub(super) async fn open(
 ) -> Result<(Connection, Granted), ConnectError> {
     let (login, transport) = (&endpoint.sentinel_login, &endpoint.transport);
     let (mut sentinel, granted) = hello::dial(address, login, transport, limits).await?;
-    match sentinel.ask(&hello::command(&granted)).await? {
+    let command = hello::command(&granted);
+    match hello::greet(&mut sentinel, &command, address, transport).await? {
         Value::Error(error) => return Err(hello::refusal(&error)),
         reply if reply.field("mode") == Some("sentinel") => {}
         _ => {

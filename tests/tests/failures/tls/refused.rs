@@ -6,10 +6,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
 
-use auto_mutex::{Client, Config, SetupError, TlsError};
+use auto_mutex::{Client, Config, SetupError, TlsError, operator};
 use auto_mutex_tests::authority::{Authority, Identity, Valid};
 use auto_mutex_tests::chain;
-use auto_mutex_tests::events::finishes;
+use auto_mutex_tests::events::{becomes, finishes, soon};
+use auto_mutex_tests::proxy::Proxy;
 use auto_mutex_tests::redis::{Options, Redis};
 
 fn setup(url: &str) -> Result<(), SetupError> {
@@ -170,6 +171,41 @@ fn a_port_with_tls_asks_for_a_url_that_says_so() {
     );
     let secure = format!("redis://127.0.0.1:{}?tls=true", redis.tls_port());
     setup(&format!("{secure}&ca={}", authority.ca().display())).unwrap();
+}
+
+#[tokio::test]
+async fn it_does_so_to_every_kind_of_client() {
+    let authority = Authority::new();
+    let redis = server(&authority, authority.issue());
+    let at = format!("127.0.0.1:{}", redis.tls_port());
+    for url in [
+        format!("redis-cluster://{at}"),
+        format!("redis-sentinel://{at}/service"),
+    ] {
+        let error = setup(&url).unwrap_err();
+        let text = chain(&error);
+        assert!(
+            text.contains(&TlsError::Required.to_string()),
+            "{url}: {text}"
+        );
+    }
+    let config = Config::new(format!("redis://{at}")).unwrap();
+    let error = finishes("an answer", || {
+        operator::Operator::connect(config).map(drop)
+    });
+    let text = chain(&error.unwrap_err());
+    assert!(text.contains(&TlsError::Required.to_string()), "{text}");
+    // A server that begins to speak TLS during the life of a client.
+    let plain = Proxy::start(redis.port());
+    let config = Config::new(redis.url_at(plain.port())).unwrap();
+    let client = Client::connect(config.store_timeout("100ms")).unwrap();
+    plain.redirect(redis.tls_port());
+    plain.cut();
+    becomes("its calls say so", async || {
+        let error = soon("an answer", client.mutex("m").lock()).await.err();
+        error.is_some_and(|error| chain(&error).contains(&TlsError::Required.to_string()))
+    })
+    .await;
 }
 
 #[test]
