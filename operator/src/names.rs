@@ -17,10 +17,10 @@ pub struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    pub(super) fn new(operator: &'a Operator, pattern: Option<&str>) -> Self {
+    pub(super) fn new(operator: &'a Operator, pattern: Option<String>) -> Self {
         Self {
             operator,
-            pattern: pattern.map(str::to_owned),
+            pattern,
             position: Some((0, "0".to_owned())),
         }
     }

@@ -218,12 +218,13 @@ fn local() -> Vec<Goal> {
     ]
 }
 
-/// Goals of S6, S9 and S10.
+/// Goals of S6, S9, S10 and S11.
 fn idle() -> Vec<Goal> {
     let waiting = |name| figure("S6", Split, AutoMutex, name);
     let many = |name| figure("S6 100k", Split, AutoMutexLocal, name);
     let held = |name| figure("S9", Split, AutoMutex, name);
     let herd = |name| figure("S10", Both, AutoMutex, name);
+    let nested = |name| figure("S11", Split, AutoMutex, name);
     let by_sentinels = |name| figure("S10 sentinel", Both, AutoMutex, name);
     let in_cluster = |name| figure("S10 cluster", Both, AutoMutex, name);
     vec![
@@ -288,6 +289,26 @@ fn idle() -> Vec<Goal> {
             "S10, Cluster: clients not served",
             AtMost(0.0),
             in_cluster("not_served"),
+        ),
+        time(
+            "S11: server's time to that without a search",
+            AtMost(2.0),
+            nested("to_off"),
+        ),
+        time(
+            "S11: server's time of 10,000 to 2,000",
+            AtMost(5.0),
+            nested("to_small"),
+        ),
+        time(
+            "S11: a deadlock is found in s",
+            AtMost(3.0),
+            nested("found_s"),
+        ),
+        time(
+            "S11: a deadlock among 10,000 is found in s",
+            AtMost(3.0),
+            nested("found_large_s"),
         ),
     ]
 }

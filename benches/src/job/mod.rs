@@ -18,6 +18,8 @@ pub(crate) enum Job {
     Wait(Names),
     /// Uses many clients, each with a lock of its own, before and after an outage of the server.
     Herd(Herd),
+    /// Waits for one lock in many tasks that hold another one.
+    Nested(Nested),
     /// Calls annotated and plain functions.
     Calls {
         /// The time for which each kind of call is measured.
@@ -52,6 +54,15 @@ pub(crate) struct Names {
 pub(crate) struct Herd {
     pub(crate) url: String,
     pub(crate) clients: usize,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Nested {
+    pub(crate) url: String,
+    pub(crate) clients: usize,
+    pub(crate) tasks: usize,
+    /// Whether the clients look for deadlocks.
+    pub(crate) searches: bool,
 }
 
 impl Names {

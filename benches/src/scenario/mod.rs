@@ -6,6 +6,7 @@ mod handoff;
 mod held;
 mod herd;
 mod keys;
+mod nested;
 mod one_key;
 mod shared;
 mod waiters;
@@ -60,7 +61,7 @@ impl Column {
 }
 
 /// All scenarios, in the order of the report.
-pub(crate) const ALL: [&Scenario; 10] = [
+pub(crate) const ALL: [&Scenario; 11] = [
     &cycle::SCENARIO,
     &keys::SCENARIO,
     &one_key::ONE_PROCESS,
@@ -71,6 +72,7 @@ pub(crate) const ALL: [&Scenario; 10] = [
     &shared::SCENARIO,
     &held::SCENARIO,
     &herd::SCENARIO,
+    &nested::SCENARIO,
 ];
 
 /// Runs the requested scenarios.

@@ -3,12 +3,13 @@
 //! | line out | line in |
 //! |---|---|
 //! | `ready`, when the worker is set up | `go START UNTIL`, in nanoseconds of the common clock |
-//! | `started JSON`, when all clients of a herd have had a turn; `waiting JSON`, when all waiters wait | |
+//! | `started JSON`, when all clients of a herd have had a turn; `waiting JSON`, when all waiters or tasks of a crowd wait | |
 //! | `done JSON`, at the end | the end of the input: the worker ends its job |
 
 mod calls;
 mod herd;
 mod names;
+mod nested;
 mod turns;
 
 use std::io::{self, BufRead, Write};
@@ -18,6 +19,7 @@ use serde::Serialize;
 pub(crate) use calls::{Caller, Calls, Kind};
 pub(crate) use herd::{Herded, Started};
 pub(crate) use names::{Drained, Waiting};
+pub(crate) use nested::Found;
 
 use crate::Failure;
 use crate::job::Job;
@@ -36,6 +38,7 @@ pub(crate) fn serve(job: &str) -> Result<(), Failure> {
         Job::Hold(job) => names::hold(&job),
         Job::Wait(job) => names::wait(&job),
         Job::Herd(job) => herd::run(&job),
+        Job::Nested(job) => nested::run(&job),
         Job::Calls { milliseconds } => say("done", &calls::run(milliseconds)?),
     }
 }

@@ -29,6 +29,7 @@ pub struct Settings {
     #[doc(hidden)]
     pub engine: Arc<dyn Engine>,
     pub(crate) namespace: Option<String>,
+    pub(crate) site: Option<String>,
     /// `None`: without a limit.
     pub(crate) expire: Option<Duration>,
     /// `None`: without a limit.
@@ -55,6 +56,7 @@ impl Settings {
         Self {
             engine,
             namespace: None,
+            site: None,
             expire: Some(Duration::from_secs(24 * 60 * 60)),
             block: None,
             slow: Some(Duration::from_secs(30)),

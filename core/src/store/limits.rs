@@ -9,6 +9,9 @@ pub const CLAIM_MS: u64 = 2_000;
 pub const NEAR: usize = 3;
 /// The longest pause between two touches of one of the first waiters.
 pub const NEAR_MS: u64 = 1_100;
+/// An operation grants to at most this many waiters, and ends at most this many leases, and this many places, that are over.
+/// The next operation on the name continues. So no operation takes long, however many tickets a name has.
+pub const BATCH: usize = 50;
 /// How long a tombstone refuses its ticket.
 pub const TOMBSTONE_MS: u64 = 30_000;
 /// The longest lease that a client may ask for.

@@ -224,6 +224,7 @@ const USUAL: &[&str] = &[
     "Touch Queued",
     "Touch Queued, closed",
     "a downgrade",
+    "as many grants as one operation makes",
     "a late Acquire Granted",
     "a late Acquire Queued",
     "a late Acquire Refused",

@@ -2,7 +2,7 @@
 
 use std::thread::panicking;
 
-use auto_mutex_core::store::{MemberId, Message, NameRecord, Op, Reply};
+use auto_mutex_core::store::{BATCH, MemberId, Message, NameRecord, Op, Reply};
 
 use super::Outcome;
 
@@ -38,6 +38,10 @@ pub(super) fn kinds(op: &Op, outcome: &Outcome, before: &NameRecord) -> Vec<Stri
     }
     if matches!(asked.as_str(), "Acquire" | "Touch" | "Release") {
         kinds.push(format!("{} {asked} {}", outcome.form, kind(&outcome.reply)));
+    }
+    let is_grant = |told: &&(MemberId, Message)| matches!(told.1, Message::Grant { .. });
+    if outcome.messages.iter().filter(is_grant).count() == BATCH {
+        kinds.push("as many grants as one operation makes".into());
     }
     let holders = &outcome.info.holders;
     if holders.windows(2).any(|two| two[0].token == two[1].token) {

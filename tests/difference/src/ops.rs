@@ -200,6 +200,21 @@ impl Use {
         }
     }
 
+    /// Returns an acquire of one of many tickets that come at the same time.
+    pub(super) fn acquire_in_herd(&self, ticket: Ticket, time: Duration) -> Op {
+        Op::Acquire {
+            lease: Lease::of(ticket, 1, time),
+            share: Share {
+                kind: self.kind,
+                units: 1,
+                capacity: self.capacity,
+                owner: SharedStr::default(),
+            },
+            mode: Mode::Queue,
+            meta: "host 12 a%20site".into(),
+        }
+    }
+
     fn release(&self, dice: &mut Dice, ticket: Ticket) -> Op {
         if self.plain {
             return Op::Release {

@@ -31,6 +31,9 @@ pub fn run_by_judge(subject: &mut impl Subject, seed: u64) {
 fn run_beside(model: bool, subject: &mut impl Subject, seed: u64, seen: &mut HashSet<String>) {
     let mut play = Play::new(subject, seed);
     play.model = model;
+    if seed % 23 == 3 {
+        play.herd(seen);
+    }
     for step in 0..STEPS {
         play.step(step, seen);
     }
@@ -141,6 +144,26 @@ impl<'a, S: Subject> Play<'a, S> {
         }
         let outcome = self.apply(index, member, &op);
         self.note(index, &op, &outcome, seen);
+    }
+
+    /// More tickets than one operation grants, or ends, wait for a name; others may hold it.
+    fn herd(&mut self, seen: &mut HashSet<String>) {
+        let index = self.dice.below(self.uses.len() as u64) as usize;
+        let time = self.dice.millis(&[2_500, 10_000, 30_000]);
+        for step in 0..self.dice.between(80, 200) {
+            let ticket = self.dice.ticket();
+            let client = self.dice.below(self.clients.len() as u64) as usize;
+            self.clients[client].tickets.push(ticket);
+            let mut op = self.uses[index].acquire_in_herd(ticket, time);
+            if let Op::Acquire { share, .. } = &mut op
+                && step == 0
+            {
+                share.units = share.capacity.max(1);
+            }
+            self.now += 10;
+            let outcome = self.apply(index, self.clients[client].member, &op);
+            self.note(index, &op, &outcome, seen);
+        }
     }
 
     /// Applies an operation to both, which must agree.

@@ -108,7 +108,7 @@ async fn foreign_values_are_refused_and_left_alone() {
 async fn a_foreign_key_beside_ours_is_refused_by_those_who_need_it_and_left_alone() {
     // The number of holders that fit into the first key.
     const MANY: u32 = 24;
-    for suffix in [":tickets", ":held", ":queue", ":waits", ":gone"] {
+    for suffix in [":tickets", ":held", ":tokens", ":queue", ":waits", ":gone"] {
         let rig = Rig::new();
         let (holder, client) = (rig.client(), rig.client());
         let key = format!("auto_mutex:{{suite:s}}{suffix}");
@@ -187,6 +187,7 @@ async fn damaged_sets_are_an_error_not_a_hang() {
         (":queue", "0"),
         (":queue", "-1"),
         (":queue", "inf"),
+        (":tokens", "1e300"),
         (":waits", "1e300"),
         (":waits", "1"),
         (":gone", "1"),

@@ -31,6 +31,7 @@ use crate::clients::exit::LiveClient;
 use crate::clients::order::LockOrder;
 use crate::config::Settings;
 use crate::deadlock::Detector;
+use crate::observe::STORE;
 use crate::observer::{Metric, SharedObserver};
 use crate::store::guarantees::weakness::{self, Weakness};
 use crate::store::{
@@ -357,6 +358,16 @@ impl ClientCore {
         }
     }
 
+    fn warn_of(&self, node: Node, closing: GrantBlock) {
+        let now = Instant::now();
+        if self.links.is_news(node, closing, now) {
+            let (server, error) = (self.settings.engine.servers(), closing.error(now));
+            wait::tell(
+                move || tracing::warn!(target: STORE, server, %error, "the lock store grants nothing yet"),
+            );
+        }
+    }
+
     /// Logs what set-up has found.
     pub(crate) fn log_weaknesses(&self) {
         lock(&self.logged).get_or_insert_default();
@@ -441,6 +452,9 @@ impl Events for ClientCore {
             _ => (false, false),
         };
         let lost = matches!(change, NodeChange::Disconnected(_));
+        if let NodeChange::Closed(Some(closing)) = change {
+            self.warn_of(node, closing);
+        }
         self.note_servers(self.links.note(node, change));
         if connected {
             let new = self.new_weaknesses();

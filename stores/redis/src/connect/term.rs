@@ -79,6 +79,24 @@ impl Guard {
         }
     }
 
+    /// Asks for the notes of others, and notes nothing.
+    pub(crate) fn reading(&self) -> Self {
+        let keys = lock(&self.keys).keys.clone();
+        Self {
+            keys: Mutex::new(TermKeys::new(keys)),
+            options: StoreOptions {
+                longest_lease: Duration::ZERO,
+                restart_guard: false,
+                ..self.options
+            },
+        }
+    }
+
+    /// Whether any client has noted a term.
+    pub(crate) fn is_noted(&self) -> bool {
+        lock(&self.keys).note.2 > 0
+    }
+
     pub(crate) fn after_restart(&self, lag: Duration) -> Duration {
         match self.options.is_voter {
             true => self.options.longest_lease + Duration::from_secs(1),

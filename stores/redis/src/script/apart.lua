@@ -2,15 +2,22 @@
   -- Holders or waiters that do not fit into the first key. They are in
   --   :tickets  hash: ticket -> RECORD
   --   :held     sorted set: ticket -> end of its lease
+  --   :tokens   sorted set: ticket -> token, of the holders
   --   :queue    sorted set: ticket -> place; for quiet waiters, place + 2^52
+  --   :waits    sorted set: ticket -> end of its place, of the waiters
   function others()
     local x = {}
     others = function() return x end
-    local TICKETS_KEY, HELD_KEY, QUEUE_KEY = KEY .. OF_TICKETS, KEY .. OF_HELD, KEY .. OF_QUEUE
+    local TICKETS_KEY, HELD_KEY, TOKENS_KEY = KEY .. OF_TICKETS, KEY .. OF_HELD, KEY .. OF_TOKENS
+    local QUEUE_KEY, WAITS_KEY = KEY .. OF_QUEUE, KEY .. OF_WAITS
     local stored, front = {}, nil
 
     local function score_of(r)
       return int(r[FLAG] == 3 and QUIET + r[PLACE] or r[PLACE])
+    end
+
+    local function place_ends(r)
+      return int(r[HEARD] + r[WAIT] * 1000)
     end
 
     local function read_stored(ticket, text)
@@ -30,8 +37,7 @@
       return r or foreign('a record is missing')
     end
 
-    function x.all(suffix)
-      local tickets = call('ZRANGE', KEY .. suffix, 0, -1)
+    local function records_of(tickets)
       for from = 1, #tickets, 1000 do
         local to = min(from + 999, #tickets)
         local texts = call('HMGET', TICKETS_KEY, unpack(tickets, from, to))
@@ -42,6 +48,19 @@
         end
       end
       return tickets
+    end
+
+    function x.all(suffix)
+      return records_of(call('ZRANGE', KEY .. suffix, 0, -1))
+    end
+
+    -- The first of those whose lease or place has ended: one more than an operation removes, as one may be spared.
+    function x.ended(suffix)
+      return records_of(call('ZRANGE', KEY .. suffix, '-inf', int(now), 'BYSCORE', 'LIMIT', 0, BATCH + 1))
+    end
+
+    function x.with_token(token)
+      return records_of(call('ZRANGE', TOKENS_KEY, int(token), int(token), 'BYSCORE'))
     end
 
     -- The place of a waiter, by its position; nil if the waiter is quiet or does not exist.
@@ -60,13 +79,16 @@
       return (call('ZRANK', QUEUE_KEY, r[TICKET]) or foreign('the queue is missing')) + 1
     end
 
-    function x.first_end()
-      return tonumber(call('ZRANGE', HELD_KEY, 0, 0, 'WITHSCORES')[2]) or FAR
+    function x.first_end(suffix)
+      return tonumber(call('ZRANGE', KEY .. suffix, 0, 0, 'WITHSCORES')[2]) or FAR
     end
 
     function x.eldest()
-      if eldest == NOBODY then eldest = all_holders()[1][TICKET] end
-      return need(eldest)
+      local first = need(call('ZRANGE', TOKENS_KEY, 0, 0)[1] or foreign('the holders are missing'))
+      if first[OWNER] == '' then return first end
+      local all = x.with_token(first[TOKEN])
+      table.sort(all, before)
+      return all[1]
     end
 
     function x.hold(r)
@@ -74,42 +96,57 @@
       call('ZADD', HELD_KEY, int(r[WHEN]), r[TICKET])
     end
 
+    function x.enter(r)
+      x.hold(r)
+      call('ZADD', TOKENS_KEY, int(r[TOKEN]), r[TICKET])
+    end
+
     function x.let_go(r)
       call('ZREM', HELD_KEY, r[TICKET])
+      call('ZREM', TOKENS_KEY, r[TICKET])
     end
 
     function x.wait(r)
       -- s[WAITING] already includes this waiter.
       if s[WAITING] == 1 then s[EXPIRES] = 0 end
       call('ZADD', QUEUE_KEY, score_of(r), r[TICKET])
+      x.stay(r)
       front = nil
+    end
+
+    function x.stay(r)
+      call('ZADD', WAITS_KEY, place_ends(r), r[TICKET])
     end
 
     function x.leave(r)
       call('ZREM', QUEUE_KEY, r[TICKET])
+      call('ZREM', WAITS_KEY, r[TICKET])
       front = nil
     end
 
     -- Deletes keys of an earlier state, of which only the first key was removed.
     local function clear()
-      if call('EXISTS', TICKETS_KEY, HELD_KEY, QUEUE_KEY) == 0 then return end
+      local sets = {HELD_KEY, TOKENS_KEY, QUEUE_KEY, WAITS_KEY}
+      if call('EXISTS', TICKETS_KEY, unpack(sets)) == 0 then return end
       -- These calls fail if a key is foreign, that is, of another type.
       call('HLEN', TICKETS_KEY)
-      call('ZCARD', HELD_KEY)
-      call('ZCARD', QUEUE_KEY)
-      call('DEL', TICKETS_KEY, HELD_KEY, QUEUE_KEY)
+      for _, key in ipairs(sets) do call('ZCARD', key) end
+      call('DEL', TICKETS_KEY, unpack(sets))
     end
 
     -- Removes the other keys if one of them was evicted or removed. Lost waiters ask again. If holders are lost,
     -- operations that change the name fail until the longest lease has ended.
     function x.mend()
       local here = call('HLEN', TICKETS_KEY)
-      local held_here = s[HELD_APART] == 0 or call('ZCARD', HELD_KEY) == s[HOLDERS]
-      local queue_here = s[QUEUE_APART] == 0 or call('ZCARD', QUEUE_KEY) == s[WAITING]
+      local function are_in(count, one, other)
+        return call('ZCARD', one) == count and call('ZCARD', other) == count
+      end
+      local held_here = s[HELD_APART] == 0 or are_in(s[HOLDERS], HELD_KEY, TOKENS_KEY)
+      local queue_here = s[QUEUE_APART] == 0 or are_in(s[WAITING], QUEUE_KEY, WAITS_KEY)
       if held_here and queue_here and here == s[HELD_APART] * s[HOLDERS] + s[QUEUE_APART] * s[WAITING] then return end
       if s[HELD_APART] == 1 then
         if now >= s[CLK] and now < s[CLK] + LONGEST_LEASE_MS * 1000 then foreign('a part of the state is missing') end
-        s[HOLDERS], s[USED], s[LENT], s[OWNED], eldest = 0, 0, 0, 0, NOBODY
+        s[HOLDERS], s[USED], s[LENT], s[OWNED] = 0, 0, 0, 0
       end
       if s[QUEUE_APART] == 1 then s[WAITING], s[ASKING], s[TOLD] = 0, 0, 0 end
       s[HELD_APART], s[QUEUE_APART], s[EXPIRES], s[DUE] = 0, 0, 0, 0
@@ -119,12 +156,12 @@
     function x.settle()
       local drops, keeps = {}, {}
       -- Moves a list out of the first key, or back.
-      local function balance(list, all, apart, count, least, key, value)
+      local function balance(list, all, apart, count, least, keys)
         if s[apart] == 0 and count > least then
           if s[HELD_APART] + s[QUEUE_APART] == 0 then clear() end
           for i = 1, #list do
             local r = fetch(list, i)
-            call('ZADD', key, value(r), r[TICKET])
+            for key, score in pairs(keys) do call('ZADD', key, score(r), r[TICKET]) end
             r[CHANGED] = true
           end
           s[apart], s[EXPIRES] = 1, 0
@@ -132,14 +169,15 @@
         elseif s[apart] == 1 and count <= few then
           list = all()
           for _, r in ipairs(list) do r[CHANGED] = true end
-          call('DEL', key)
+          for key in pairs(keys) do call('DEL', key) end
           s[apart] = 0
         end
         return list
       end
-      held = balance(held, all_holders, HELD_APART, s[HOLDERS], max(1, most), HELD_KEY, function(r) return int(r[WHEN]) end)
-      if s[HELD_APART] == 0 then eldest = NOBODY end
-      queue = balance(queue, all_waiters, QUEUE_APART, s[WAITING], most, QUEUE_KEY, score_of)
+      held = balance(held, all_holders, HELD_APART, s[HOLDERS], max(1, most), {
+        [HELD_KEY] = function(r) return int(r[WHEN]) end, [TOKENS_KEY] = function(r) return int(r[TOKEN]) end,
+      })
+      queue = balance(queue, all_waiters, QUEUE_APART, s[WAITING], most, {[QUEUE_KEY] = score_of, [WAITS_KEY] = place_ends})
       for ticket, r in pairs(records) do
         if not r or s[r[TOKEN] > 0 and HELD_APART or QUEUE_APART] == 0 then
           if stored[ticket] then drops[#drops + 1] = ticket end
@@ -155,8 +193,8 @@
 
     function x.expire(ms)
       call('PEXPIRE', TICKETS_KEY, ms)
-      if s[HELD_APART] == 1 then call('PEXPIRE', HELD_KEY, ms) end
-      if s[QUEUE_APART] == 1 then call('PEXPIRE', QUEUE_KEY, ms) end
+      for _, key in ipairs(s[HELD_APART] == 1 and {HELD_KEY, TOKENS_KEY} or {}) do call('PEXPIRE', key, ms) end
+      for _, key in ipairs(s[QUEUE_APART] == 1 and {QUEUE_KEY, WAITS_KEY} or {}) do call('PEXPIRE', key, ms) end
     end
 
     return x

@@ -11,7 +11,7 @@ end
 -- Whether all keys of the name are at this node: while the slot migrates, the server refuses a key that isn't here. The
 -- last of them never exists, so both nodes refuse until the whole slot has moved, and no operation sees only some keys.
 local function are_here()
-  local found = redis.pcall('EXISTS', KEY, KEY .. OF_TICKETS, KEY .. OF_HELD, KEY .. OF_QUEUE, KEY .. OF_GONE, KEY .. OF_SIGNALS, KEY .. OF_WHOLE)
+  local found = redis.pcall('EXISTS', KEY, KEY .. OF_TICKETS, KEY .. OF_HELD, KEY .. OF_TOKENS, KEY .. OF_QUEUE, KEY .. OF_WAITS, KEY .. OF_GONE, KEY .. OF_SIGNALS, KEY .. OF_WHOLE)
   if type(found) == 'number' then return true end
   -- The second text is that of Redis 8 and Valkey 8.
   for _, text in ipairs({'non local key', 'rehashing of the slot'}) do

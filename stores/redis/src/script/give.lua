@@ -8,8 +8,7 @@
     if r[NUMBER] > 0 then s[LENT] = s[LENT] + 1 end
     r[CHANGED] = true
     if s[HELD_APART] == 1 then
-      others().hold(r)
-      if not newest then eldest = NOBODY end
+      others().enter(r)
     else
       local i = #held + 1
       while not newest and i > 1 do
@@ -28,7 +27,6 @@
     if r[NUMBER] > 0 then s[LENT] = max(0, s[LENT] - 1) end
     if s[HELD_APART] == 1 then
       others().let_go(r)
-      if r[TICKET] == eldest then eldest = NOBODY end
     else
       remove(held, index_of(held, r))
     end

@@ -13,7 +13,6 @@
     if form == '1 f ' then
       plain, at = false, FULL_START
       s[13], s[14], s[15], s[16], s[17], s[18], s[19], s[20], s[21] = unpack_struct('<ddddddddd', state, QUEUE_START)
-      eldest = sub(state, FULL_START - 32, FULL_START - 1)
     end
     local here = s[HELD_APART] == 0 and s[HOLDERS] or 0
     for i = 1, here + (s[QUEUE_APART] == 0 and s[WAITING] or 0) do

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use auto_mutex_core::store::{
-    CLAIM_MS, KEPT_MS, LONGEST_LEASE, NEAR, NEAR_MS, SIGNALS_KEPT_MS, TOMBSTONE_MS,
+    BATCH, CLAIM_MS, KEPT_MS, LONGEST_LEASE, NEAR, NEAR_MS, SIGNALS_KEPT_MS, TOMBSTONE_MS,
 };
 use once_cell::race::OnceBox;
 
@@ -40,10 +40,12 @@ pub(crate) mod code {
     }
 }
 
-const SUFFIXES: [(&str, &str); 6] = [
+const SUFFIXES: [(&str, &str); 8] = [
     ("OF_TICKETS", ":tickets"),
     ("OF_HELD", ":held"),
+    ("OF_TOKENS", ":tokens"),
     ("OF_QUEUE", ":queue"),
+    ("OF_WAITS", ":waits"),
     ("OF_GONE", ":gone"),
     ("OF_SIGNALS", ":signals"),
     // This key never exists: see `cluster.lua`.
@@ -64,6 +66,8 @@ const REQUEST_SIZE: u64 = 2 * ID + 5 * 8 + 1 + 4;
 /// The maximum number of holders, and of waiters, in the first key. When only `FEW` are left in the other keys, they move back.
 const MOST: u64 = 24;
 const FEW: u64 = 12;
+// Otherwise a state in the form `1 q` could have waiters for whom there is room: the next operation grants to them.
+const _: () = assert!(MOST < BATCH as u64);
 /// The time to live that plain operations set. The token must outlive the hold by ten minutes, so the longest hold and
 /// `WINDOW_US` together stay below ten minutes.
 const FRESH_MS: u64 = 2 * KEPT_MS;
@@ -81,7 +85,7 @@ fn constants() -> HashMap<&'static str, String> {
         ("RECORD_SIZE", RECORD_SIZE),
         ("REQUEST_SIZE", REQUEST_SIZE),
         ("QUEUE_START", queue),
-        ("FULL_START", queue + 8 * (fields - FIELDS_OF_QUEUE) + ID),
+        ("FULL_START", queue + 8 * (fields - FIELDS_OF_QUEUE)),
         ("NAME_START", KEY.len() as u64 + 1),
         ("MOST", MOST),
         ("FEW", FEW),
@@ -97,13 +101,13 @@ fn constants() -> HashMap<&'static str, String> {
         ("SIGNALS_KEPT_MS", SIGNALS_KEPT_MS),
         ("NEAR_MS", NEAR_MS),
         ("NEAR", NEAR as u64),
+        ("BATCH", BATCH as u64),
     ];
     let texts = [
         // Used only as an argument of commands. If it were a number, Lua would format it for each command.
         ("FRESH_MS", quoted(&FRESH_MS.to_string())),
         ("CHANNEL", quoted(CHANNEL)),
         ("SHARD_CHANNEL", quoted(SHARD_CHANNEL)),
-        ("NOBODY", quoted(&"0".repeat(ID as usize))),
         ("ONE_ACQUIRE", letters(&[code::ACQUIRE])),
         ("ONE_TRY", letters(&[code::TRY])),
         ("ONE_TOUCH", letters(&[code::TOUCH])),
@@ -251,7 +255,9 @@ mod tests {
             "ARGV",
             "TICKETS_KEY",
             "HELD_KEY",
+            "TOKENS_KEY",
             "QUEUE_KEY",
+            "WAITS_KEY",
             "SIGNALS_KEY",
             "REDIS_VERSION_NUM",
         ];

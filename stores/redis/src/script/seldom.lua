@@ -30,30 +30,40 @@
     return s[QUEUE_APART] == 1 and others().all(OF_QUEUE) or all_of(queue)
   end
 
-  -- The available signals: a sorted set, '<number> <text>' -> number.
+  -- The available signals: a sorted set, '<number> <text>' -> number. Several with the same text, from this number on, are
+  -- one entry: '<number>+<count> <text>'.
   function signalling()
     local x = {}
     signalling = function() return x end
     local SIGNALS_KEY = KEY .. OF_SIGNALS
+    local first_count
 
-    function x.put(number, text)
+    local function entry(number, count, text)
+      return int(number) .. (count > 1 and '+' .. int(count) or '') .. ' ' .. text
+    end
+
+    function x.put(number, text, count)
       if s[SIGNALS] == 0 then
         -- Deletes signals of an earlier state, of which only the first key was removed.
         if call('ZCARD', SIGNALS_KEY) > 0 then call('DEL', SIGNALS_KEY) end
         s[EXPIRES] = 0
       end
-      call('ZADD', SIGNALS_KEY, int(number), int(number) .. ' ' .. text)
-      s[SIGNALS] = s[SIGNALS] + 1
+      call('ZADD', SIGNALS_KEY, int(number), entry(number, count, text))
+      s[SIGNALS] = s[SIGNALS] + count
     end
 
     function x.first()
-      local number, text = string.match(call('ZRANGE', SIGNALS_KEY, 0, 0)[1] or '', '^(%d+) (.*)$')
+      local number, count, text = string.match(call('ZRANGE', SIGNALS_KEY, 0, 0)[1] or '', '^(%d+)%+?(%d*) (.*)$')
       if not number then foreign('a signal is unreadable') end
+      first_count = tonumber(count) or 1
       return tonumber(number), text
     end
 
+    -- Takes the first signal.
     function x.take(number, text)
-      call('ZREM', SIGNALS_KEY, int(number) .. ' ' .. text)
+      -- In this order, else the key could lose its time to live.
+      if first_count > 1 then call('ZADD', SIGNALS_KEY, int(number + 1), entry(number + 1, first_count - 1, text)) end
+      call('ZREM', SIGNALS_KEY, entry(number, first_count, text))
       s[SIGNALS] = s[SIGNALS] - 1
     end
 
@@ -112,7 +122,7 @@
     local function drop_holder(r, returns)
       remove_holder(r)
       records[r[TICKET]] = false
-      if returns and r[NUMBER] > 0 then signalling().put(r[NUMBER], r[TEXT]) end
+      if returns and r[NUMBER] > 0 then signalling().put(r[NUMBER], r[TEXT], 1) end
     end
 
     -- The clock was stepped back: no period may last longer than if it began now.
@@ -124,6 +134,7 @@
       end
       for _, r in ipairs(all_waiters()) do
         r[HEARD], r[WHEN], r[CHANGED] = min(r[HEARD], now), min(r[WHEN], now), true
+        if s[QUEUE_APART] == 1 then others().stay(r) end
       end
       if s[TOMBS] > 0 then
         local ends = now + TOMB_MS * 1000
@@ -136,35 +147,56 @@
       s[DUE] = 0
     end
 
-    local function end_lease(r, releasing)
-      if r[TICKET] == releasing and r[FLAG] == 0 then
-        s[DUE] = min(s[DUE], r[WHEN])
-      elseif r[FLAG] ~= 1 or r[HEARD] + r[WAIT] * 1000 <= now then
+    local function end_lease(r)
+      if r[FLAG] ~= 1 or r[HEARD] + r[WAIT] * 1000 <= now then
         drop_holder(r, true)
       else
         remove_holder(r)
         -- Who may have tried to claim the signal while the store granted nothing doesn't become quiet.
         local waits = r[NUMBER] > 0 and r[HEARD] > r[WHEN] - min(CLAIM_MS, r[HOLD]) * 1000
-        if r[NUMBER] > 0 then signalling().put(r[NUMBER], r[TEXT]) end
+        if r[NUMBER] > 0 then signalling().put(r[NUMBER], r[TEXT], 1) end
         r[FLAG], r[WHEN], r[TOKEN], r[NUMBER], r[TEXT] = waits and 0 or 3, 0, 0, 0, nil
         put_waiter(r)
         if waits then s[TOLD] = min(s[TOLD], r[PLACE] - 1) end
       end
     end
 
-    local function scan(releasing)
+    -- Ends what is over: of `own`, then of at most `BATCH` holders and of as many waiters. If more is over, DUE is in the past.
+    local function scan(own, releasing)
       s[DUE] = FAR
-      for _, r in ipairs(all_holders()) do
-        if r[WHEN] <= now then end_lease(r, releasing) else s[DUE] = min(s[DUE], r[WHEN]) end
-      end
-      for _, r in ipairs(all_waiters()) do
-        local ends = r[HEARD] + r[WAIT] * 1000
-        if ends <= now then
-          take_waiter(r)
-          records[r[TICKET]] = false
-        else
-          s[DUE] = min(s[DUE], ends)
+      local function pass(list, left)
+        for _, r in ipairs(list) do
+          local holds = r[TOKEN] > 0
+          local ends = holds and r[WHEN] or r[HEARD] + r[WAIT] * 1000
+          if ends > now or left == 0 or holds and releasing and r[TICKET] == own and r[FLAG] == 0 then
+            s[DUE] = min(s[DUE], ends)
+          else
+            left = left - 1
+            if holds then
+              end_lease(r)
+            else
+              take_waiter(r)
+              records[r[TICKET]] = false
+            end
+          end
         end
+        return left
+      end
+      local r = s[HELD_APART] + s[QUEUE_APART] > 0 and find(own)
+      local holds = r and r[TOKEN] > 0
+      local left = pass(holds and {r} or {}, BATCH)
+      if s[HELD_APART] == 1 then
+        pass(others().ended(OF_HELD), left)
+        s[DUE] = min(s[DUE], others().first_end(OF_HELD))
+      else
+        pass(all_of(held), left)
+      end
+      left = pass(r and not holds and {r} or {}, BATCH)
+      if s[QUEUE_APART] == 1 then
+        pass(others().ended(OF_WAITS), left)
+        s[DUE] = min(s[DUE], others().first_end(OF_WAITS))
+      else
+        pass(all_of(queue), left)
       end
     end
 
@@ -178,13 +210,13 @@
       -- `mend` runs only once, because changes are written at the end.
       if not looked and s[HELD_APART] + s[QUEUE_APART] > 0 then others().mend() end
       looked = true
-      if s[SIGNALS] > 0 then s[SIGNALS] = call('ZCARD', KEY .. OF_SIGNALS) end
+      if s[SIGNALS] > 0 and call('ZCARD', KEY .. OF_SIGNALS) == 0 then s[SIGNALS] = 0 end
       if now < s[CLK] then step_back() end
       if s[TOMBS] > 0 then
         call('ZREMRANGEBYSCORE', KEY .. OF_GONE, '-inf', int(now))
         if s[TOMBS] <= now then s[TOMBS] = 0 end
       end
-      if s[DUE] <= now then scan(code == RELEASE and ticket) end
+      if s[DUE] <= now then scan(ticket, code == RELEASE) end
       forget()
     end
 
@@ -221,7 +253,7 @@
         local number = code ~= FORCE and unpack_struct('<d', text, 65)
         local after = ' ' .. sub(KEY, NAME_START, -2)
         if code == REFRESH then after = ' ' .. int(number) .. after end
-        for _, r in ipairs(all_holders()) do
+        for _, r in ipairs(code == KICK and s[HELD_APART] == 1 and others().with_token(number) or all_holders()) do
           if code == FORCE and (owner == '' or r[OWNER] == owner) or code == KICK and r[TOKEN] == number then
             tell(r, 'lost', after)
             drop_holder(r, true)
@@ -248,10 +280,8 @@
         local kind = byte(text, 65)
         local count = kind == 0 and 1 or max(0, s[WAITING] - s[SIGNALS])
         if kind == 1 then count = min(1, count) end
-        for _ = 1, count do
-          s[LAST] = s[LAST] + 1
-          signalling().put(s[LAST], kind == 0 and sub(text, 66) or ticket)
-        end
+        if count > 0 then signalling().put(s[LAST] + 1, kind == 0 and sub(text, 66) or ticket, count) end
+        s[LAST] = s[LAST] + count
         if kind == 0 then
           s[KNOWN] = 1
           x.bury(ticket)
@@ -291,7 +321,7 @@
     function x.inspect(above)
       if s[SIGNALS] + s[HELD_APART] + s[QUEUE_APART] > 0 then reach() end
       local used, shared = 0, {}
-      local count = s[SIGNALS] > 0 and call('ZCARD', KEY .. OF_SIGNALS) or 0
+      local count = s[SIGNALS] > 0 and call('ZCARD', KEY .. OF_SIGNALS) > 0 and s[SIGNALS] or 0
       local holders, waiters = {}, above > 0 and above >= s[CAP] and {} or all_waiters()
       local function describe(r, ends)
         return {

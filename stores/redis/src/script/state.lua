@@ -1,7 +1,7 @@
 -- The state of a name as tables, with all the rules.
 --
 --   1 q TOK CAP SEQ CLK USED DUE LATEST TOLD HOLDERS WAITING KNOWN SIZE RECORD…
---   1 f the same, TOMBS EXPIRES SIGNALS LAST LENT OWNED ASKING HELD_APART QUEUE_APART, 32 bytes: ELDEST, RECORD…
+--   1 f the same, TOMBS EXPIRES SIGNALS LAST LENT OWNED ASKING HELD_APART QUEUE_APART, RECORD…
 -- First the holders, in order of token, then of place; then the waiters, in order of place, the quiet ones last.
 -- Records that don't fit are in other keys: see apart.lua.
 --
@@ -27,8 +27,6 @@ local function run()
   local held, queue, starts = {}, {}, {}
   -- Ticket -> record; false: no record.
   local records = {}
-  -- The ticket in the other keys that has held the longest; zeros: unknown.
-  local eldest = NOBODY
   local opens, closed, renews, plain = 0, false, false, true
   -- `moved`: the first waiters may have changed. `allowed`: a first write was made, so Redis denies no other write.
   local moved, allowed = false, false

@@ -66,7 +66,7 @@
           elseif r[FLAG] ~= 2 then
             remove_holder(r)
             records[ticket] = false
-            if r[NUMBER] > 0 and r[TOKEN] ~= used then signalling().put(r[NUMBER], r[TEXT]) end
+            if r[NUMBER] > 0 and r[TOKEN] ~= used then signalling().put(r[NUMBER], r[TEXT], 1) end
           end
         end
         if tomb == 1 then seldom().bury(ticket) end
@@ -96,14 +96,18 @@
             take_waiter(own)
             own[FLAG] = 0
             put_waiter(own)
+          elseif s[QUEUE_APART] == 1 then
+            others().stay(own)
           end
           own[WHEN], moved = 0, true
           s[TOLD] = min(s[TOLD], own[PLACE] - 1)
         end
       end
 
-      local found
-      while s[WAITING] > 0 and not closed and place_at(1) do
+      -- One run of the script must not keep the server busy for long. The messages to those who are granted, and to those
+      -- who come next, bring the next operations on this name.
+      local found, tries = nil, 0
+      while tries < BATCH and s[WAITING] > 0 and not closed and place_at(1) do
         if s[USED] >= s[CAP] and (plain or s[SIGNALS] == 0 and (s[ASKING] == 0 or s[OWNED] == 0)) then break end
         local first = waiter_at(1)
         local token, joins, number, words = nil, false, 0, nil
@@ -112,13 +116,11 @@
           if units and first[UNITS] <= units then token, joins = shared, true end
         end
         if not token then
-          if first[TAKES] == 1 and s[SIGNALS] > 0 then
-            number, words = signalling().first()
-          elseif s[USED] + first[UNITS] > s[CAP] then
-            break
-          end
+          if first[TAKES] == 1 and s[SIGNALS] > 0 then number, words = signalling().first() end
+          if number == 0 and s[USED] + first[UNITS] > s[CAP] then break end
           token = max(now, s[TOK] + 1)
         end
+        tries = tries + 1
         if give(member, own, first, token, joins, number, words) then
           if first[OWNER] ~= '' then
             found = found or {}
@@ -172,7 +174,7 @@
           if position <= NEAR then
             local ends = FAR
             if s[HELD_APART] == 1 then
-              ends = others().first_end()
+              ends = others().first_end(OF_HELD)
             else
               for _, one in ipairs(held) do
                 ends = min(ends, type(one) == 'table' and one[WHEN] or unpack_struct('<d', state, starts[one] + 25))

@@ -33,7 +33,7 @@
     s[SIZE] = size
     parts[1], parts[2] = '1 q ', pack('<dddddddddddd', unpack(s, 1, 12))
     for i = 13, 21 do odd = odd or s[i] > 0 end
-    if odd or s[HOLDERS] == 0 or s[KNOWN] == 0 then parts[1], parts[3] = '1 f ', pack('<ddddddddd', unpack(s, 13, 21)) .. eldest end
+    if odd or s[HOLDERS] == 0 or s[KNOWN] == 0 then parts[1], parts[3] = '1 f ', pack('<ddddddddd', unpack(s, 13, 21)) end
     text = table.concat(parts)
   end
   if not allowed then

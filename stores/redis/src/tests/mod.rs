@@ -18,7 +18,9 @@ use auto_mutex_core::store::Name;
 use crate::script::command::KEY;
 
 /// The keys of a name begin with its first key, and end so.
-const KEYS: [&str; 6] = ["", ":tickets", ":held", ":queue", ":gone", ":signals"];
+const KEYS: [&str; 8] = [
+    "", ":tickets", ":held", ":tokens", ":queue", ":waits", ":gone", ":signals",
+];
 
 /// The first key of a name.
 fn key(name: &Name) -> String {

@@ -60,7 +60,7 @@ async fn em_mutex_06_flushall_wakes_the_waiters_and_tells_the_holder() {
 
 #[tokio::test]
 async fn em_mutex_06_a_state_lost_by_half_ends_within_a_lease() {
-    let suffixes = ["", ":tickets", ":held", ":queue", ":waits"];
+    let suffixes = ["", ":tickets", ":held", ":tokens", ":queue", ":waits"];
     for suffix in suffixes {
         let rig = Rig::new();
         let lease = Duration::from_millis(900);

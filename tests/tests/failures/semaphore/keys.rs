@@ -89,7 +89,9 @@ async fn semaphore_05_a_crash_between_any_two_steps_leaves_no_key_without_ttl() 
 async fn semaphore_06_a_key_that_vanishes_alone_blocks_nobody() {
     let rig = Rig::new();
     let lease = Duration::from_secs(5);
-    let suffixes = ["", ":tickets", ":held", ":queue", ":gone", ":signals"];
+    let suffixes = [
+        "", ":tickets", ":held", ":tokens", ":queue", ":waits", ":gone", ":signals",
+    ];
     let mut ends = Vec::new();
     for (number, suffix) in suffixes.into_iter().enumerate() {
         for holders in [1, 2] {

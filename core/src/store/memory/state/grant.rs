@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Flag, State, Step};
-use crate::store::limits::{CLAIM_MS, NEAR};
+use crate::store::limits::{BATCH, CLAIM_MS, NEAR};
 use crate::store::{Message, SharedStr, Ticket};
 
 /// The token of a grant, and the signal that is granted instead of units.
@@ -18,9 +18,11 @@ impl State {
             .and_then(|own| self.owner(own))
             .into_iter()
             .collect();
-        while let Some((&place, &ticket)) = self.queue.first_key_value()
-            && !step.is_closed()
-        {
+        for _ in 0..BATCH {
+            let first = self.queue.first_key_value().filter(|_| !step.is_closed());
+            let Some((&place, &ticket)) = first else {
+                break;
+            };
             let Some(offer) = self.offer(step.now, ticket) else {
                 break;
             };

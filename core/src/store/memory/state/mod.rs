@@ -188,11 +188,7 @@ impl State {
             own: op.lease().map(|lease| lease.ticket),
             publish,
         };
-        let releasing = match *op {
-            Op::Release { ticket, .. } => Some(ticket),
-            _ => None,
-        };
-        self.prune(now, releasing);
+        self.prune(now, op.ticket(), matches!(op, Op::Release { .. }));
         self.clock = now;
         let reply = match op {
             Op::Acquire {

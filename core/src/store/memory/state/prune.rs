@@ -2,11 +2,12 @@
 
 use super::{Flag, State};
 use crate::store::Ticket;
-use crate::store::limits::{CLAIM_MS, TOMBSTONE_MS};
+use crate::store::limits::{BATCH, CLAIM_MS, TOMBSTONE_MS};
 
 impl State {
-    /// A plain holder that this operation releases is kept: no earlier operation noticed the end of its lease.
-    pub(super) fn prune(&mut self, now: u64, releasing: Option<Ticket>) {
+    /// `own`: the ticket of the operation. If it is a plain holder that this operation releases, it is kept: no earlier
+    /// operation noticed the end of its lease.
+    pub(super) fn prune(&mut self, now: u64, own: Option<Ticket>, releases: bool) {
         if now < self.clock {
             self.step_back(now);
         }
@@ -15,21 +16,19 @@ impl State {
         if self.held.iter().any(|held| held.0 <= now) {
             let records = &self.records;
             let is_plain = |ticket| records.get(&ticket).is_some_and(|r| r.flag == Flag::Plain);
-            let over = self.held.extract_if(.., |&mut (until, ticket)| {
-                until <= now && (releasing != Some(ticket) || !is_plain(ticket))
-            });
-            let mut over: Vec<_> = over.collect();
-            over.sort_unstable();
+            let is_over = |&&(until, ticket): &&(u64, Ticket)| {
+                until <= now && !(releases && own == Some(ticket) && is_plain(ticket))
+            };
+            let over = first_of(self.held.iter().filter(is_over).copied().collect(), own);
+            self.held.retain(|held| !over.contains(held));
             for (until, ticket) in over {
                 self.end_lease(now, ticket, until);
             }
         }
         if self.places_end().any(|end| end <= now) {
-            let records = self.records.iter();
-            let over =
-                records.filter(|(_, record)| record.is_waiting() && record.place_ends() <= now);
-            let over: Vec<_> = over.map(|(&ticket, _)| ticket).collect();
-            for ticket in over {
+            let waiting = self.records.iter().filter(|(_, it)| it.is_waiting());
+            let ends = waiting.map(|(&ticket, record)| (record.place_ends(), ticket));
+            for (_, ticket) in first_of(ends.filter(|(end, _)| *end <= now).collect(), own) {
                 self.drop_waiter(ticket);
             }
         }
@@ -86,4 +85,11 @@ impl State {
             self.quiet.remove(&record.place);
         }
     }
+}
+
+/// Those that one operation handles: its own ticket, and the earliest.
+fn first_of(mut over: Vec<(u64, Ticket)>, own: Option<Ticket>) -> Vec<(u64, Ticket)> {
+    over.sort_unstable_by_key(|&(end, ticket)| (own != Some(ticket), end, ticket));
+    over.truncate(BATCH);
+    over
 }

@@ -13,8 +13,8 @@ use super::bench::Bench;
 const FAULTS: &[(&str, &str, &str, bool, u64)] = &[
     (
         "a full lock lets one more in",
-        "elseif s[USED] + first[UNITS] > s[CAP] then",
-        "elseif s[USED] + first[UNITS] > s[CAP] + 1 then",
+        "if number == 0 and s[USED] + first[UNITS] > s[CAP] then",
+        "if number == 0 and s[USED] + first[UNITS] > s[CAP] + 1 then",
         true,
         1,
     ),
@@ -118,8 +118,8 @@ const FAULTS: &[(&str, &str, &str, bool, u64)] = &[
     ),
     (
         "places do not end",
-        "local ends = r[HEARD] + r[WAIT] * 1000\nif ends <= now then\ntake_waiter(r)",
-        "local ends = r[HEARD] + r[WAIT] * 1000\nif false then\ntake_waiter(r)",
+        "if ends > now or left == 0 or",
+        "if ends > now or not holds or left == 0 or",
         false,
         1,
     ),

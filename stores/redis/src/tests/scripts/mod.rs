@@ -2,6 +2,7 @@
 //! full memory.
 
 mod calls;
+mod crowds;
 mod foreign;
 mod keys;
 mod loss;
