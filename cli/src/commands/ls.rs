@@ -33,7 +33,11 @@ pub(crate) fn run(global: &Global, args: &Ls) -> Outcome {
     let progress = Progress::new();
     let format = global.output.unwrap_or(Format::Table);
     let each = |each: &mut dyn FnMut(Lock) -> Result<(), Failure>| {
-        each_lock(&operator, &args.pattern, &progress, |lock| {
+        let names = match args.all {
+            true => operator.names(&args.pattern),
+            false => operator.names_in_use(&args.pattern),
+        };
+        each_lock(&operator, names, &progress, |lock| {
             match filter.has(&lock) {
                 true => each(lock),
                 false => Ok(()),
