@@ -13,7 +13,7 @@
 //! let guard = client.mutex("orders").blocking_lock()?;
 //!
 //! let operator = Operator::connect("memory://shop")?;
-//! for names in operator.names("*") {
+//! for names in operator.names_in_use("*") {
 //!     for lock in operator.inspect(&names?)?.into_iter().flatten() {
 //!         println!("{}: {} holders, {} waiters", lock.name, lock.holders.len(), lock.waiters.len());
 //!     }
@@ -121,14 +121,21 @@ impl Operator {
         result.recv().map_err(|_| ended())?
     }
 
-    /// The names that match `pattern`, in batches: those in use, and those that were used in about the last ten
-    /// minutes. The names have no order, and a name may come twice if keys are added or removed during the scan.
+    /// The names that match `pattern`, in batches, each once and in no order: those in use, and those that were used in
+    /// about the last ten minutes.
     ///
     /// The pattern has the syntax of Redis: `*` stands for any text, `?` for any character, `[ab]` for one of these,
     /// and `\` makes the next character a plain one. In names, spaces, braces, `%` and all characters beyond ASCII are
     /// percent-encoded; in a pattern, only `%` has to be.
     pub fn names(&self, pattern: &str) -> Names<'_> {
-        Names::new(self, Some(escape_shown(pattern)))
+        Names::new(self, Some(escape_shown(pattern)), false)
+    }
+
+    /// Those of [`names`](Self::names) that somebody holds or waits for, or that have signals. A few others may be among
+    /// them, such as one whose holder has crashed. To leave out the rest costs the servers much less than to
+    /// [`inspect`](Self::inspect) it.
+    pub fn names_in_use(&self, pattern: &str) -> Names<'_> {
+        Names::new(self, Some(escape_shown(pattern)), true)
     }
 
     /// The state of each of these locks, in their order. A name that is not in use is a lock without holders.
@@ -222,7 +229,7 @@ impl Operator {
 
     /// All keys with the prefix of this library, on all servers, in batches.
     pub fn keys(&self) -> Keys<'_> {
-        Keys(Names::new(self, None))
+        Keys(Names::new(self, None, false))
     }
 
     /// The servers, as in the URL, without credentials.

@@ -85,6 +85,21 @@ fn a_quorum_and_one_without_a_server() {
     );
 }
 
+/// It came back without its data, or missed the grant.
+#[test]
+fn a_lock_that_one_server_of_a_quorum_takes_for_idle() {
+    let servers = Redis::several(3, &Options::default());
+    let url = quorum_url(servers.iter().map(Redis::port));
+    let client = client(&url);
+    let _held = client.mutex("n").blocking_lock().unwrap();
+    drop(client.mutex("idle").blocking_lock().unwrap());
+    let idle = format!("1 i {}", "\0".repeat(8));
+    servers[0].command(&["SET", "auto_mutex:{n}", &idle, "EX", "600"]);
+    let listed = document(&url, &["ls"], 0);
+    let locks = listed["locks"].as_array().unwrap();
+    assert_eq!((locks.len(), &locks[0]["name"]), (1, &"n".into()));
+}
+
 #[test]
 fn the_primary_of_sentinels() {
     let service = Service::start();

@@ -61,9 +61,16 @@ async fn listen(
     let mut renewal = Renewal::new(&endpoint.sentinel_login, address, LONGEST, granted);
     sentinel::subscribe(&mut connection).await?;
     loop {
-        let primary = sentinel::primary(&mut connection, &endpoint.service).await?;
+        let view = sentinel::view(&mut connection, &endpoint.service).await?;
+        let mut views = vec![(address.clone(), view)];
+        route.take_in(&mut views);
+        let Some((_, view)) = views.pop() else {
+            return Err(ConnectError::unreachable(
+                "this sentinel sees too few others",
+            ));
+        };
         *heard = true;
-        route.latest.send_replace(Some(primary));
+        route.latest.send_replace(Some(view.primary));
         let switched = async { sentinel::switched(&mut connection).await.map(|()| None) };
         let due = async { Ok(Some(renewal.due().await)) };
         // Woken by a new primary, by silence or by due credentials, the next iteration asks for the current primary.

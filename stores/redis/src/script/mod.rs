@@ -76,6 +76,15 @@ const LONGEST_HOLD_MS: u64 = 300_000;
 /// For how long, in microseconds, operations on a name in the forms `1 i` and `1 s` may leave its time to live unchanged.
 const WINDOW_US: u64 = 256_000_000;
 
+/// The length of a state without holders, waiters and signals: a mark, and a token.
+pub(crate) const LONGEST_IDLE: usize = MARK as usize + 8;
+
+/// Whether a state is in the form `1 i` or `1 d`: see `head.lua`.
+pub(crate) fn is_idle(state: &[u8]) -> bool {
+    let is_marked = state.starts_with(b"1 i ") || state.starts_with(b"1 d ");
+    is_marked && state.len() == LONGEST_IDLE
+}
+
 fn constants() -> HashMap<&'static str, String> {
     let letters = |codes: &[u8]| format!("'{}'", String::from_utf8_lossy(codes));
     let quoted = |text: &str| format!("'{text}'");

@@ -277,8 +277,9 @@ fn files_that_cannot_be_used_are_named() {
     let (cert, key, ca) = (&own.cert, &own.key, &authority.ca());
     let cases = [
         (&absent, cert, key, &absent, "No such file"),
-        (&dir.to_owned(), cert, key, &dir.to_owned(), "not a file"),
-        (&pipe, cert, key, &pipe, "not a file"),
+        (&dir.to_owned(), cert, key, &dir.to_owned(), "directory"),
+        (&pipe, cert, key, &pipe, "in time"),
+        (ca, &pipe, key, ca, "in time"),
         (&huge, cert, key, &huge, "1 MiB"),
         (&empty, cert, key, &empty, "no certificate"),
         (&garbage, cert, key, &garbage, "no certificate"),
@@ -295,7 +296,9 @@ fn files_that_cannot_be_used_are_named() {
         let [ca, cert, key] = [ca, cert, key].map(|path| path.display());
         // No server listens at this address: the files are read before connecting.
         let url = format!("rediss://127.0.0.1:1?ca={ca}&cert={cert}&key={key}");
-        let error = setup(&url).unwrap_err();
+        let config = Config::new(url).unwrap().connect_timeout("500ms");
+        let error = finishes("an answer", move || Client::connect(config).map(drop));
+        let error = error.unwrap_err();
         let text = format!("{error} {error:?}");
         assert!(!text.contains(canary), "{text}");
         let SetupError::Tls {
