@@ -12,9 +12,8 @@ use serde::Serialize;
 
 use crate::args::{Doctor, Format, Global};
 use crate::exit::{Exit, Failure, Outcome};
-use crate::output::json::List;
 use crate::output::words::{clean, closed_for, name, process, quoted, short};
-use crate::output::{Progress, stdout};
+use crate::output::{Progress, json, stdout};
 use crate::store::look;
 
 /// The kind of a fault. Ids stay the same from release to release.
@@ -69,11 +68,7 @@ pub(crate) fn run(global: &Global, args: &Doctor) -> Outcome {
     let mut out = stdout();
     match global.output.unwrap_or(Format::Table) {
         Format::Table => write_down(&mut out, &operator, &findings)?,
-        format => {
-            let mut list = List::begin(&mut out, "findings", format == Format::Jsonl)?;
-            findings.iter().try_for_each(|finding| list.item(finding))?;
-            list.end()?;
-        }
+        format => json::list(&mut out, "findings", &findings, format == Format::Jsonl)?,
     }
     out.flush()?;
     Ok(match findings.is_empty() {

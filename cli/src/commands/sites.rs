@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::args::{Format, Global, Sites};
 use crate::exit::{Exit, Failure, Outcome};
-use crate::output::json::{self, List};
+use crate::output::json;
 use crate::output::words::clean;
 use crate::output::{stdout, table};
 
@@ -63,11 +63,7 @@ pub(crate) fn run(global: &Global, args: &Sites) -> Outcome {
             });
             table::write(&mut out, headings, &rows.collect::<Vec<_>>(), "")?;
         }
-        format => {
-            let mut list = List::begin(&mut out, "sites", format == Format::Jsonl)?;
-            written.sites.iter().try_for_each(|site| list.item(site))?;
-            list.end()?;
-        }
+        format => json::list(&mut out, "sites", written.sites, format == Format::Jsonl)?,
     }
     out.flush()?;
     Ok(Exit::Done)

@@ -6,12 +6,11 @@ use auto_mutex::operator::Chain;
 
 use super::show::one;
 use super::tree::{exit, waited_for, warn};
-use crate::args::{Format, Global, Why};
+use crate::args::{Global, Why};
 use crate::exit::{Failure, Outcome};
 use crate::output::chain::Chains;
-use crate::output::json::{self, Versioned};
 use crate::output::words::{clean, closed_for, kicked, name, place, process, short};
-use crate::output::{Progress, complain, stdout};
+use crate::output::{Out, Progress, complain, result};
 use crate::store::look;
 
 pub(crate) fn run(global: &Global, args: &Why) -> Outcome {
@@ -39,25 +38,17 @@ pub(crate) fn run(global: &Global, args: &Why) -> Outcome {
             complain(&format!("{} {}", server.address, closed_for(left)));
         }
     }
-    let mut out = stdout();
-    match global.output.unwrap_or(Format::Table) {
-        Format::Table => {
-            if chains.is_empty() {
-                writeln!(out, "{} waits for nobody.", clean(&args.subject))?;
-            }
-            chains
-                .iter()
-                .try_for_each(|chain| explain(&mut out, chain))?;
-            if let Some(kicked) = kicked {
-                writeln!(out, "{kicked}")?;
-            }
+    let for_people = |out: &mut Out| {
+        if chains.is_empty() {
+            writeln!(out, "{} waits for nobody.", clean(&args.subject))?;
         }
-        format => {
-            let document = Versioned::new(Chains::of(&chains));
-            json::write(&mut out, &document, format == Format::Jsonl)?;
+        chains.iter().try_for_each(|chain| explain(out, chain))?;
+        if let Some(kicked) = kicked {
+            writeln!(out, "{kicked}")?;
         }
-    }
-    out.flush()?;
+        Ok(())
+    };
+    result(global, || Chains::of(&chains), for_people)?;
     Ok(exit(&chains))
 }
 

@@ -40,45 +40,28 @@ pub(crate) fn complain(failure: &Failure) {
     let _ = write(&mut io::stderr(), &Versioned::new(failed), true);
 }
 
-/// Writes `{"schema_version":1,"NAME":[…]}` item by item; with `is_lines`, writes each item as a document in one line.
-pub(crate) struct List<'a, W: Write> {
-    out: &'a mut W,
+/// Writes `{"schema_version":1,"NAME":[…]}`, with a line for each item; with `is_lines`, each item is a document.
+pub(crate) fn list(
+    out: &mut impl Write,
+    name: &str,
+    items: impl IntoIterator<Item = impl Serialize>,
     is_lines: bool,
-    is_first: bool,
-}
-
-impl<'a, W: Write> List<'a, W> {
-    pub(crate) fn begin(out: &'a mut W, name: &str, is_lines: bool) -> Result<Self, Failure> {
-        if !is_lines {
-            write!(
-                out,
-                "{{\n  \"schema_version\": {SCHEMA_VERSION},\n  \"{name}\": ["
-            )?;
-        }
-        Ok(Self {
-            out,
-            is_lines,
-            is_first: true,
-        })
+) -> Result<(), Failure> {
+    let mut items = items.into_iter();
+    if is_lines {
+        return items.try_for_each(|item| write(out, &Versioned::new(item), true));
     }
-
-    pub(crate) fn item(&mut self, item: &impl Serialize) -> Result<(), Failure> {
-        if self.is_lines {
-            return write(self.out, &Versioned::new(item), true);
-        }
-        let separator = if self.is_first { "\n    " } else { ",\n    " };
-        self.is_first = false;
-        self.out.write_all(separator.as_bytes())?;
-        Ok(serde_json::to_writer(&mut *self.out, item)?)
+    write!(
+        out,
+        "{{\n  \"schema_version\": {SCHEMA_VERSION},\n  \"{name}\": ["
+    )?;
+    let (mut before, mut end) = ("\n    ", "]\n}\n");
+    for item in items {
+        out.write_all(before.as_bytes())?;
+        serde_json::to_writer(&mut *out, &item)?;
+        (before, end) = (",\n    ", "\n  ]\n}\n");
     }
-
-    pub(crate) fn end(self) -> Result<(), Failure> {
-        if !self.is_lines {
-            let before = if self.is_first { "" } else { "\n  " };
-            self.out.write_all(format!("{before}]\n}}\n").as_bytes())?;
-        }
-        Ok(self.out.flush()?)
-    }
+    Ok(out.write_all(end.as_bytes())?)
 }
 
 /// A document that begins with the version.

@@ -10,12 +10,35 @@ use std::io::{self, BufWriter, IsTerminal as _, StdoutLock, Write as _};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use serde::Serialize;
+
+use self::json::Versioned;
+use crate::args::{Format, Global};
+use crate::exit::Failure;
 
 /// Standard output. A pipe without a reader is an error that ends the command quietly.
 pub(crate) type Out = BufWriter<StdoutLock<'static>>;
 
 pub(crate) fn stdout() -> Out {
     BufWriter::new(io::stdout().lock())
+}
+
+/// Writes the result of a command: for people, or as a document.
+pub(crate) fn result<T: Serialize>(
+    global: &Global,
+    document: impl FnOnce() -> T,
+    for_people: impl FnOnce(&mut Out) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut out = stdout();
+    match global.output.unwrap_or(Format::Table) {
+        Format::Table => for_people(&mut out)?,
+        format => json::write(
+            &mut out,
+            &Versioned::new(document()),
+            format == Format::Jsonl,
+        )?,
+    }
+    Ok(out.flush()?)
 }
 
 /// Writes an error for people to standard error.

@@ -29,8 +29,7 @@ use super::guard::Guard;
 use super::metrics;
 use super::snapshot::Snapshot;
 use crate::exit::Failure;
-use crate::filter::Filter;
-use crate::output::json::{List, Listed, Shown, Versioned};
+use crate::output::json::{Listed, Shown, Versioned, list};
 use crate::output::words::{clean, date};
 
 const HTML: &str = include_str!("page/index.html");
@@ -195,13 +194,8 @@ async fn ls(State(shared): AppState) -> Response {
         return trouble(StatusCode::BAD_GATEWAY, error);
     }
     let mut body = Vec::new();
-    let written = List::begin(&mut body, "locks", false).and_then(|mut list| {
-        let filter = Filter::default();
-        let mut locks = snapshot.locks.iter().filter(|lock| filter.has(lock));
-        locks.try_for_each(|lock| list.item(&Listed::of(lock)))?;
-        list.end()
-    });
-    match written {
+    let locks = snapshot.locks.iter().map(Listed::of);
+    match list(&mut body, "locks", locks, false) {
         Ok(()) => typed("application/json", body),
         Err(failure) => trouble(StatusCode::INTERNAL_SERVER_ERROR, failure),
     }
