@@ -4,9 +4,8 @@ use auto_mutex::operator::Lock;
 
 use crate::args::{Format, Global, Ls};
 use crate::exit::{Exit, Outcome};
-use crate::filter::Filter;
 use crate::output::json::{self, Listed};
-use crate::output::words::{date, name, process, short, used};
+use crate::output::words::{date, holders, name, short, used};
 use crate::output::{list, table};
 use crate::store::{each_lock, look};
 
@@ -22,10 +21,11 @@ const HEADINGS: [&str; 8] = [
 ];
 
 pub(crate) fn run(global: &Global, args: &Ls) -> Outcome {
-    let filter = Filter {
-        waiting: args.waiting,
-        longer_than: args.longer_than,
-        all: args.all,
+    let is_asked_for = |lock: &Lock| {
+        let is_long = |least| lock.oldest_wait().max(lock.held()) > Some(least);
+        (args.all || lock.is_in_use())
+            && !(args.waiting && lock.waiters.is_empty())
+            && args.longer_than.is_none_or(is_long)
     };
     let operator = look(global)?;
     let pattern = args.within.pattern(&args.pattern);
@@ -36,7 +36,7 @@ pub(crate) fn run(global: &Global, args: &Ls) -> Outcome {
     let is_table = global.output.unwrap_or(Format::Table) == Format::Table;
     let (mut listed, mut rows) = (Vec::new(), Vec::new());
     each_lock(&operator, names, |lock| match is_table {
-        _ if !filter.has(&lock) => {}
+        _ if !is_asked_for(&lock) => {}
         true => rows.push(row(&lock)),
         false => listed.push(Listed::of(&lock)),
     })?;
@@ -51,16 +51,12 @@ pub(crate) fn run(global: &Global, args: &Ls) -> Outcome {
 fn row(lock: &Lock) -> [String; 8] {
     let none = || "-".to_owned();
     let first = lock.holders.first();
-    let holder = first.map_or_else(none, |first| match lock.holders.len() {
-        1 => process(&first.who),
-        count => format!("{} +{}", process(&first.who), count - 1),
-    });
     [
         name(&lock.name).into_owned(),
         lock.kind
             .map_or_else(none, |kind| json::kind(kind).to_owned()),
         used(lock.kind, lock.used, lock.capacity),
-        holder,
+        holders(lock),
         first.map_or_else(none, |first| date(first.since)),
         lock.held().map_or_else(none, short),
         lock.waiters.len().to_string(),

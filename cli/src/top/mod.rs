@@ -6,8 +6,6 @@
 mod app;
 mod draw;
 #[cfg(test)]
-mod picture;
-#[cfg(test)]
 mod tests;
 
 use std::io::{self, IsTerminal as _};
