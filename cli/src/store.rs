@@ -1,7 +1,7 @@
 //! The store that a command reads.
 
-use auto_mutex::Config;
 use auto_mutex::operator::{Lock, Names, Operator};
+use auto_mutex::{Config, LockError};
 
 use crate::args::Global;
 use crate::exit::Failure;
@@ -29,6 +29,14 @@ pub(crate) fn look(global: &Global) -> Result<Operator, Failure> {
     Ok(operator)
 }
 
+/// Returns the state of the one lock that was asked for.
+pub(crate) fn one(states: Vec<Result<Lock, LockError>>) -> Result<Lock, Failure> {
+    match states.into_iter().next() {
+        Some(state) => Ok(state?),
+        None => Err(Failure::Other("the store has not answered".to_owned())),
+    }
+}
+
 /// Passes the state of each of these locks to `each`. The locks are read in batches. A name whose key holds foreign data
 /// is skipped, because `doctor` reports it.
 pub(crate) fn each_lock(
@@ -41,7 +49,7 @@ pub(crate) fn each_lock(
             for lock in operator.inspect(batch)? {
                 match lock {
                     Ok(lock) => each(lock),
-                    Err(auto_mutex::LockError::ForeignKey { .. }) => {}
+                    Err(LockError::ForeignKey { .. }) => {}
                     Err(error) => return Err(error.into()),
                 }
             }

@@ -6,13 +6,12 @@ use auto_mutex::operator::{Hold, Lock};
 use rustix::process::getuid;
 use serde::Serialize;
 
-use super::show::one;
 use crate::args::{Format, Global, Kick};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output::json::{Holder, Waiter};
 use crate::output::words::{name, place, process, process_and_host, short};
 use crate::output::{self, Out, document};
-use crate::store::look;
+use crate::store::{look, one};
 
 /// The document: the hold that was broken, or that would be broken without `--dry-run`.
 #[derive(Debug, Serialize)]

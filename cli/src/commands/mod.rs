@@ -13,7 +13,6 @@ mod watch;
 mod why;
 
 pub(crate) use self::doctor::Id;
-pub(crate) use self::show::one;
 use crate::args::{Cli, Command};
 use crate::exit::Outcome;
 use crate::{serve, top};

@@ -4,13 +4,12 @@ use std::io::Write;
 
 use auto_mutex::operator::Chain;
 
-use super::show::one;
 use super::tree::{exit, waited_for, warn};
 use crate::args::{Global, Why};
 use crate::exit::{Failure, Outcome};
 use crate::output::words::{clean, closed_for, kicked, name, place, process, short};
 use crate::output::{chain, complain, document, json};
-use crate::store::look;
+use crate::store::{look, one};
 
 pub(crate) fn run(global: &Global, args: &Why) -> Outcome {
     let operator = look(global)?;

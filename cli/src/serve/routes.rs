@@ -29,10 +29,10 @@ use tokio::task::{JoinError, spawn_blocking};
 use super::guard::Guard;
 use super::metrics;
 use super::snapshot::Snapshot;
-use crate::commands::one;
 use crate::exit::Failure;
 use crate::output::json::{Listed, Shown, Versioned, list};
 use crate::output::words::{clean, date};
+use crate::store::one;
 
 const HTML: &str = include_str!("page/index.html");
 const STYLE: &str = include_str!("page/style.css");
