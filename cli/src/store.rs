@@ -1,7 +1,7 @@
 //! The store that a command reads.
 
 use auto_mutex::Config;
-use auto_mutex::operator::{Lock, Operator};
+use auto_mutex::operator::{Lock, Names, Operator};
 
 use crate::args::Global;
 use crate::exit::Failure;
@@ -30,19 +30,16 @@ pub(crate) fn look(global: &Global) -> Result<Operator, Failure> {
     Ok(operator)
 }
 
-/// Passes the state of every lock whose name matches `pattern` to `each`. The locks are read in batches, and each name
-/// is passed once. A name whose key holds foreign data is skipped, because `doctor` reports it.
+/// Passes the state of each of these locks to `each`. The locks are read in batches. A name whose key holds foreign data
+/// is skipped, because `doctor` reports it.
 pub(crate) fn each_lock(
     operator: &Operator,
-    pattern: &str,
+    names: Names<'_>,
     progress: &Progress,
     mut each: impl FnMut(Lock) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let mut seen = Seen::default();
-    for names in operator.names(pattern) {
-        let mut names = names?;
-        names.retain(|name| seen.is_new(name));
-        for batch in names.chunks(BATCH) {
+    for names in names {
+        for batch in names?.chunks(BATCH) {
             for lock in operator.inspect(batch)? {
                 match lock {
                     Ok(lock) => each(lock)?,
@@ -59,18 +56,3 @@ pub(crate) fn each_lock(
 
 /// The number of locks that one request reads.
 const BATCH: usize = 256;
-
-/// The names that a scan has returned so far, because a scan may return a name twice. Stored as hashes, because there
-/// may be many names.
-#[derive(Default)]
-pub(crate) struct Seen {
-    hashes: std::collections::HashSet<u64>,
-    state: std::hash::RandomState,
-}
-
-impl Seen {
-    pub(crate) fn is_new(&mut self, name: &str) -> bool {
-        use std::hash::BuildHasher as _;
-        self.hashes.insert(self.state.hash_one(name))
-    }
-}

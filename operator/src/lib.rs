@@ -13,14 +13,14 @@
 //! let guard = client.mutex("orders").blocking_lock()?;
 //!
 //! let operator = Operator::connect("memory://shop")?;
-//! for names in operator.names("*") {
+//! for names in operator.names_in_use("*") {
 //!     for lock in operator.inspect(&names?)?.into_iter().flatten() {
 //!         println!("{}: {} holders, {} waiters", lock.name, lock.holders.len(), lock.waiters.len());
 //!     }
 //! }
 //! let lock = operator.inspect(&["orders"])?.remove(0)?;
-//! assert!(operator.kick("orders", lock.holders[0].token)?); // that hold, and no newer one
-//! assert!(!operator.kick("orders", lock.holders[0].token)?);
+//! assert!(operator.kick("orders", lock.holders[0].token, "alice")?); // that hold, and no newer one
+//! assert!(!operator.kick("orders", lock.holders[0].token, "alice")?);
 //! # drop(guard);
 //! # Ok(()) }
 //! ```
@@ -44,7 +44,7 @@ use auto_mutex_core::{Client, Config, LockError, Settings, SetupError, StoreErro
 use tokio::runtime::{Builder, Runtime};
 
 pub use self::hold::{Hold, Wait};
-pub use self::lock::Lock;
+pub use self::lock::{Kicked, Lock};
 pub use self::names::{Keys, Names};
 pub use self::sites::sites_json;
 pub use self::waits::{Chain, Hop, Waits};
@@ -121,14 +121,21 @@ impl Operator {
         result.recv().map_err(|_| ended())?
     }
 
-    /// The names that match `pattern`, in batches: those in use, and those that were used in about the last ten
-    /// minutes. The names have no order, and a name may come twice if keys are added or removed during the scan.
+    /// The names that match `pattern`, in batches, each once and in no order: those in use, and those that were used in
+    /// about the last ten minutes.
     ///
     /// The pattern has the syntax of Redis: `*` stands for any text, `?` for any character, `[ab]` for one of these,
     /// and `\` makes the next character a plain one. In names, spaces, braces, `%` and all characters beyond ASCII are
     /// percent-encoded; in a pattern, only `%` has to be.
     pub fn names(&self, pattern: &str) -> Names<'_> {
-        Names::new(self, Some(escape_shown(pattern)))
+        Names::new(self, Some(escape_shown(pattern)), false)
+    }
+
+    /// Those of [`names`](Self::names) that somebody holds or waits for, or that have signals. A few others may be among
+    /// them, such as one whose holder has crashed. To leave out the rest costs the servers much less than to
+    /// [`inspect`](Self::inspect) it.
+    pub fn names_in_use(&self, pattern: &str) -> Names<'_> {
+        Names::new(self, Some(escape_shown(pattern)), true)
     }
 
     /// The state of each of these locks, in their order. A name that is not in use is a lock without holders.
@@ -187,13 +194,15 @@ impl Operator {
     /// A process may pass a hold on to its own waiters for some milliseconds without a request to the store. For the
     /// store, all of these are one hold, and the token of any of them identifies it.
     ///
+    /// For a day, [`Lock::kicked`] says who did it: this process, and `by`, such as a user, a tool or a remote address.
+    ///
     /// The first call connects a client, because a kick writes to the store.
     ///
     /// # Errors
     ///
     /// [`LockError::InvalidName`], [`LockError::ForeignKey`]. [`LockError::Unavailable`]: the call may or may not have
     /// broken the hold; or the client could not connect, for example because its user may only look.
-    pub fn kick(&self, name: &str, token: u64) -> Result<bool, LockError> {
+    pub fn kick(&self, name: &str, token: u64, by: &str) -> Result<bool, LockError> {
         let name = parse(name)?;
         let client = self.client().map_err(|error| {
             let text = with_sources(&error);
@@ -206,7 +215,7 @@ impl Operator {
             };
             self.settings.unavailable(&name, source)
         })?;
-        client.kick(&name, token)
+        client.kick(&name, token, by)
     }
 
     /// Asks all servers of the store to describe themselves.
@@ -220,7 +229,7 @@ impl Operator {
 
     /// All keys with the prefix of this library, on all servers, in batches.
     pub fn keys(&self) -> Keys<'_> {
-        Keys(Names::new(self, None))
+        Keys(Names::new(self, None, false))
     }
 
     /// The servers, as in the URL, without credentials.

@@ -1,11 +1,15 @@
 //! [`Names`] and [`Keys`]: batches of a scan of the whole store.
 
+use std::collections::HashSet;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher as _;
+
 use auto_mutex_core::SetupError;
 use auto_mutex_core::store::{Key, Page};
 
 use super::Operator;
 
-/// An iterator of batches of names: see [`Operator::names`]. It ends after an error.
+/// An iterator of batches of names: see [`Operator::names`] and [`Operator::names_in_use`]. It ends after an error.
 #[derive(Debug)]
 #[must_use = "an iterator asks for nothing before it is used"]
 pub struct Names<'a> {
@@ -14,14 +18,22 @@ pub struct Names<'a> {
     pattern: Option<String>,
     /// The index of the server, and its cursor; `None` at the end.
     position: Option<(usize, String)>,
+    in_use: bool,
+    /// The names so far: a scan may return one twice, and each server of a quorum has all of them. As hashes, because there
+    /// may be many.
+    seen: HashSet<u64>,
+    hashes: RandomState,
 }
 
 impl<'a> Names<'a> {
-    pub(super) fn new(operator: &'a Operator, pattern: Option<String>) -> Self {
+    pub(super) fn new(operator: &'a Operator, pattern: Option<String>, in_use: bool) -> Self {
         Self {
             operator,
             pattern,
             position: Some((0, "0".to_owned())),
+            in_use,
+            seen: HashSet::new(),
+            hashes: RandomState::new(),
         }
     }
 
@@ -46,9 +58,13 @@ impl Iterator for Names<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         Some(self.page()?.map(|page| {
-            let names = page.keys.into_iter().filter_map(|found| found.name);
+            let found = page.keys.into_iter();
+            let wanted = found.filter(|found| !(self.in_use && found.idle));
+            let names = wanted.filter_map(|found| found.name);
             // Leaves out the names that clients probe when they connect. No name of a user begins with a colon.
-            names.filter(|name| !name.starts_with(':')).collect()
+            let names = names.filter(|name| !name.starts_with(':'));
+            let is_new = |name: &String| self.seen.insert(self.hashes.hash_one(name));
+            names.filter(is_new).collect()
         }))
     }
 }

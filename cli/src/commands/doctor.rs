@@ -1,6 +1,6 @@
 //! `auto-mutex doctor`: finds faults of the store and its locks.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::Write;
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::exit::{Exit, Failure, Outcome};
 use crate::output::json::List;
 use crate::output::words::{clean, closed_for, name, process, quoted, short};
 use crate::output::{Progress, stdout};
-use crate::store::{Seen, look};
+use crate::store::look;
 
 /// The kind of a fault. Ids stay the same from release to release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, ValueEnum)]
@@ -231,7 +231,7 @@ fn of_locks(
     progress: &Progress,
     findings: &mut Vec<Finding>,
 ) -> Result<bool, Failure> {
-    let (mut counts, mut seen, mut is_in_use) = (Counts::default(), Seen::default(), false);
+    let (mut counts, mut seen, mut is_in_use) = (Counts::default(), HashSet::new(), false);
     let mut waited: Vec<Lock> = Vec::new();
     for keys in operator.keys() {
         let keys = keys?;
@@ -244,9 +244,10 @@ fn of_locks(
                 remedy: "find out which program writes it, or took the time to live away (PERSIST), and delete it".to_owned(),
             });
         }
-        let names = keys.into_iter().filter_map(|key| key.name);
+        let in_use = keys.into_iter().filter(|key| !key.idle);
+        let names = in_use.filter_map(|key| key.name);
         // A name is on several servers of a quorum, but is read only once.
-        let names: Vec<_> = names.filter(|name| seen.is_new(name)).collect();
+        let names: Vec<_> = names.filter(|name| seen.insert(name.clone())).collect();
         for (name, lock) in names.iter().zip(operator.inspect(&names)?) {
             match lock {
                 Ok(lock) => {

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use auto_mutex::operator::{Hold, Lock};
+use rustix::process::getuid;
 use serde::Serialize;
 
 use super::show::one;
@@ -50,7 +51,7 @@ pub(crate) fn run(global: &Global, args: &Kick) -> Outcome {
             "not confirmed: nothing was changed".to_owned(),
         ));
     }
-    let kicked = operator.kick(&lock.name, args.token)?;
+    let kicked = operator.kick(&lock.name, args.token, &by())?;
     if !kicked {
         output::complain(&format!(
             "{} was released meanwhile: nothing was changed",
@@ -64,6 +65,16 @@ pub(crate) fn run(global: &Global, args: &Kick) -> Outcome {
             false => Exit::Precondition,
         },
     )
+}
+
+/// What the store keeps about who kicks, beside the process.
+fn by() -> String {
+    let name = ["SUDO_USER", "USER", "LOGNAME"]
+        .iter()
+        .find_map(|name| std::env::var(name).ok());
+    let name = name.filter(|name| !name.is_empty());
+    let user = name.unwrap_or_else(|| format!("user {}", getuid().as_raw()));
+    format!("{user} with auto-mutex kick")
 }
 
 /// Returns the exit code of the kick, even if the output has no reader.

@@ -34,7 +34,11 @@ pub(crate) fn run(global: &Global, args: &Ls) -> Outcome {
     let format = global.output.unwrap_or(Format::Table);
     let (mut rows, mut listed) = (Vec::new(), Vec::new());
     let pattern = args.within.pattern(&args.pattern);
-    each_lock(&operator, &pattern, &Progress::new(), |lock| {
+    let names = match args.all {
+        true => operator.names(&pattern),
+        false => operator.names_in_use(&pattern),
+    };
+    each_lock(&operator, names, &Progress::new(), |lock| {
         if filter.has(&lock) {
             match format {
                 Format::Table => rows.push((lock.name.clone(), row(&lock))),

@@ -8,7 +8,9 @@ use auto_mutex::operator::{Hold, Lock, Wait};
 use crate::args::{Format, Global, Show};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output::json::{self, Shown, Versioned};
-use crate::output::words::{Who, clean, date, name, place, process_and_host, quoted, short, used};
+use crate::output::words::{
+    Who, clean, date, kicked, name, place, process_and_host, quoted, short, used,
+};
 use crate::output::{stdout, table};
 use crate::store::look;
 
@@ -57,6 +59,9 @@ fn describe(out: &mut impl Write, lock: &Lock) -> Result<(), Failure> {
         writeln!(out, "\nwaiters")?;
         let rows: Vec<_> = lock.waiters.iter().map(|wait| waiter(lock, wait)).collect();
         table::write(out, WAITERS, &rows, "  ")?;
+    }
+    if let Some(kicked) = kicked(lock) {
+        writeln!(out, "\n{kicked}")?;
     }
     if let Some(first) = lock.holders.first() {
         writeln!(

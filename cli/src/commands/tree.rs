@@ -48,7 +48,7 @@ pub(crate) fn exit(chains: &[Chain<'_>]) -> Exit {
 /// The locks that have waiters.
 pub(crate) fn waited_for(operator: &Operator, progress: &Progress) -> Result<Vec<Lock>, Failure> {
     let mut locks = Vec::new();
-    each_lock(operator, "*", progress, |lock| {
+    each_lock(operator, operator.names_in_use("*"), progress, |lock| {
         if !lock.waiters.is_empty() {
             locks.push(lock);
         }

@@ -9,7 +9,7 @@ use std::io::Write;
 use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
-use auto_mutex::operator::{Hold, Lock, Wait};
+use auto_mutex::operator::{Hold, Kicked, Lock, Wait};
 use serde::Serialize;
 
 use super::show::one;
@@ -105,7 +105,9 @@ pub(crate) fn events(before: Option<&Lock>, after: &Lock) -> Vec<Event> {
             events.push(of_hold("released", after, hold));
         } else if ends && !hold.parked {
             // If the lease cannot have ended yet, the hold was released, or the store has forgotten the lock.
+            let is_kicked = |kicked: &Kicked| hold.has_token(kicked.token);
             let word = match hold.lease_left > passed {
+                _ if after.kicked.as_ref().is_some_and(is_kicked) => "broken",
                 true if is_forgotten => "lost",
                 true => "released",
                 false => "expired",

@@ -10,7 +10,7 @@ use crate::args::{Format, Global, Why};
 use crate::exit::{Failure, Outcome};
 use crate::output::chain::Chains;
 use crate::output::json::{self, Versioned};
-use crate::output::words::{clean, closed_for, name, place, process, short};
+use crate::output::words::{clean, closed_for, kicked, name, place, process, short};
 use crate::output::{Progress, complain, stdout};
 use crate::store::look;
 
@@ -19,6 +19,7 @@ pub(crate) fn run(global: &Global, args: &Why) -> Outcome {
     let mut locks = waited_for(&operator, &Progress::new())?;
     let subject = one(operator.inspect(&[args.within.name(&args.subject)])?)?;
     let (whole, is_in_use) = (subject.name.clone(), subject.is_in_use());
+    let kicked = kicked(&subject);
     // It may have been used since.
     locks.retain(|lock| lock.name != whole);
     locks.push(subject);
@@ -47,6 +48,9 @@ pub(crate) fn run(global: &Global, args: &Why) -> Outcome {
             chains
                 .iter()
                 .try_for_each(|chain| explain(&mut out, chain))?;
+            if let Some(kicked) = kicked {
+                writeln!(out, "{kicked}")?;
+            }
         }
         format => {
             let document = Versioned::new(Chains::of(&chains));

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use auto_mutex::LockKind;
-use auto_mutex::operator::{Hold, Lock, Wait};
+use auto_mutex::operator::{self, Hold, Lock, Wait};
 use serde::Serialize;
 
 use super::words::{Who, date};
@@ -136,6 +136,7 @@ pub(crate) struct Shown {
     /// Tokens are strings, because many readers of JSON round numbers above 2^53.
     pub(crate) token: Option<String>,
     pub(crate) signals: u64,
+    pub(crate) kicked: Option<Kicked>,
     pub(crate) holders: Vec<Holder>,
     pub(crate) waiters: Vec<Waiter>,
 }
@@ -149,8 +150,28 @@ impl Shown {
             used: lock.used,
             token: lock.token.map(|token| token.to_string()),
             signals: lock.signals,
+            kicked: lock.kicked.as_ref().map(Kicked::of),
             holders: lock.holders.iter().map(Holder::of).collect(),
             waiters: lock.waiters.iter().map(Waiter::of).collect(),
+        }
+    }
+}
+
+/// The last hold that a kick broke, and who did it.
+#[derive(Debug, Serialize)]
+pub(crate) struct Kicked {
+    at: String,
+    token: String,
+    #[serde(flatten)]
+    by: Process,
+}
+
+impl Kicked {
+    fn of(kicked: &operator::Kicked) -> Self {
+        Self {
+            at: date(kicked.at),
+            token: kicked.token.to_string(),
+            by: Process::of(&kicked.by),
         }
     }
 }

@@ -270,7 +270,10 @@ async fn kick(
         return trouble(StatusCode::BAD_REQUEST, text);
     };
     let (operator, lock) = (shared.operator.clone(), name.clone());
-    let kicked = spawn_blocking(move || operator.kick(&lock, token)).await;
+    let kicked = spawn_blocking(move || {
+        operator.kick(&lock, token, &format!("{from} with auto-mutex serve"))
+    })
+    .await;
     let outcome = match &kicked {
         Ok(Ok(true)) => "broken".to_owned(),
         Ok(Ok(false)) => "there was no such hold".to_owned(),

@@ -126,12 +126,17 @@ pub(crate) fn keep(
 
 fn read(operator: &Operator) -> Result<(Vec<Lock>, Vec<Chain>), Failure> {
     let mut locks = Vec::new();
-    each_lock(operator, "*", &Progress::silent(), |lock| {
-        if lock.is_in_use() {
-            locks.push(lock);
-        }
-        Ok(())
-    })?;
+    each_lock(
+        operator,
+        operator.names_in_use("*"),
+        &Progress::silent(),
+        |lock| {
+            if lock.is_in_use() {
+                locks.push(lock);
+            }
+            Ok(())
+        },
+    )?;
     let waited = locks.iter().filter(|lock| !lock.waiters.is_empty());
     let waits = operator.waits(waited.cloned().collect())?;
     let chains = Chains::of(&waits.chains()).chains;

@@ -70,12 +70,17 @@ fn watch(operator: &Operator, pattern: &str, every: Duration, sender: &Sender<Lo
     loop {
         let began = Instant::now();
         let mut locks = Vec::new();
-        let looked = each_lock(operator, pattern, &Progress::silent(), |lock| {
-            if lock.is_in_use() {
-                locks.push(lock);
-            }
-            Ok(())
-        });
+        let looked = each_lock(
+            operator,
+            operator.names_in_use(pattern),
+            &Progress::silent(),
+            |lock| {
+                if lock.is_in_use() {
+                    locks.push(lock);
+                }
+                Ok(())
+            },
+        );
         let looked = looked
             .map(|()| locks)
             .map_err(|failure| failure.to_string());

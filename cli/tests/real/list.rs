@@ -64,6 +64,50 @@ fn a_list_is_narrowed() {
     assert_eq!(narrowed(&["ls", "--all"]), "book idle orders:7 pool");
 }
 
+/// The state of an idle lock is never asked for.
+#[test]
+fn a_look_costs_what_is_in_use() {
+    const IDLE: u64 = 300;
+    // Each run asks some more questions when it connects.
+    let fair = 3..10;
+    let shop = Shop::open();
+    let free = client(&shop.url);
+    for number in 0..IDLE {
+        let name = format!("idle:{number}");
+        drop(free.mutex(name).blocking_lock().unwrap());
+    }
+    free.blocking_shutdown();
+    let asked = |args: &[&str]| {
+        let before = shop.redis.calls("evalsha");
+        let out = output(&shop.url, args);
+        (shop.redis.calls("evalsha") - before, text(&out.stdout))
+    };
+    for args in [
+        &["ls"][..],
+        &["ls", "*"],
+        &["tree"],
+        &["why", "orders:7"],
+        &["doctor"],
+    ] {
+        let (calls, out) = asked(args);
+        assert!(fair.contains(&calls), "{args:?}: {calls} questions\n{out}");
+    }
+    let (calls, out) = asked(&["ls", "--all"]);
+    assert!(calls > IDLE && out.contains("idle:299"), "{calls} {out}");
+}
+
+/// Data that is no state of ours is as long as the state of an idle lock.
+#[test]
+fn foreign_data_is_not_taken_for_idle() {
+    let shop = Shop::open();
+    let key = "auto_mutex:{odd}";
+    shop.redis
+        .command(&["SET", key, "twelve bytes", "EX", "60"]);
+    let found = document(&shop.url, &["doctor"], 3);
+    let mut findings = found["findings"].as_array().unwrap().iter();
+    assert!(findings.any(|it| it["id"] == "foreign-key" && it["subject"] == "odd"));
+}
+
 #[test]
 fn a_line_for_each_lock_is_a_document() {
     let shop = Shop::open();

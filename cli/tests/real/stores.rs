@@ -46,6 +46,10 @@ fn works_on(url: &str) {
     let kicked = document(url, &["kick", "n:07", "--token", &token, "--yes"], 0);
     assert_eq!(kicked["kicked"], true);
     waiting.join().unwrap().unwrap();
+    assert_eq!(
+        document(url, &["show", "n:07"], 0)["kicked"]["token"],
+        token.as_str()
+    );
     auto_mutex_tests::events::eventually("the guard is lost", || guard.is_lost());
     let doctor = output(url, &["doctor"]);
     assert!(matches!(doctor.status.code(), Some(0 | 3)), "{doctor:?}");
@@ -79,6 +83,21 @@ fn a_quorum_and_one_without_a_server() {
         output(&url, &["ls", "--timeout", "1s"]).status.code(),
         Some(5)
     );
+}
+
+/// It came back without its data, or missed the grant.
+#[test]
+fn a_lock_that_one_server_of_a_quorum_takes_for_idle() {
+    let servers = Redis::several(3, &Options::default());
+    let url = quorum_url(servers.iter().map(Redis::port));
+    let client = client(&url);
+    let _held = client.mutex("n").blocking_lock().unwrap();
+    drop(client.mutex("idle").blocking_lock().unwrap());
+    let idle = format!("1 i {}", "\0".repeat(8));
+    servers[0].command(&["SET", "auto_mutex:{n}", &idle, "EX", "600"]);
+    let listed = document(&url, &["ls"], 0);
+    let locks = listed["locks"].as_array().unwrap();
+    assert_eq!((locks.len(), &locks[0]["name"]), (1, &"n".into()));
 }
 
 #[test]

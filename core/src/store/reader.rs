@@ -64,6 +64,9 @@ pub struct Key {
     pub name: Option<String>,
     /// Whether the key never expires. All keys of the library expire.
     pub never_ends: bool,
+    /// Nobody holds the lock or waits for it, and it has no signals. The engine reads this with the key, which costs the
+    /// server much less than the state. `false` if the engine does not know.
+    pub idle: bool,
 }
 
 impl Key {
@@ -75,6 +78,7 @@ impl Key {
             key,
             name: name.map(Name::to_string),
             never_ends: false,
+            idle: false,
         }
     }
 }

@@ -6,13 +6,13 @@ use auto_mutex_core::store::{Answer, Message, Name, Op, Reply, Request};
 use super::machine::Quorum;
 use super::nodes::{NOBODY, Nodes};
 use super::ticket::{Phase, TicketState, find};
-use super::wake::is_wake_queue;
+use super::wake::name_of;
 
 impl Quorum {
     pub(super) fn note(&mut self, node: usize, Answer { request, result }: &Answer) {
         match (&request.op, result) {
             // A release in a wake queue is not repeated, because places there expire within seconds.
-            (Op::Release { .. }, _) if is_wake_queue(&request.name) => {}
+            (Op::Release { .. }, _) if name_of(&request.name).is_some() => {}
             (Op::Release { ticket, .. }, Ok(_)) => {
                 self.nodes.all[node].pending.remove(ticket);
             }

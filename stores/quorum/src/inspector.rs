@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
-use auto_mutex_core::store::{Described, Instant, Name, Page, Reader, Reading, Reply, Snapshot};
+use auto_mutex_core::store::{
+    Described, Instant, Name, Page, Reader, Reading, Reply, Snapshot, matches,
+};
 use auto_mutex_core::{SetupError, StoreError};
 
 use super::query::described;
 use super::votes::{Votes, majority};
-use super::wake::{is_wake_queue, wake_queue};
+use super::wake::{name_of, wake_queue};
 
 /// How long a server that could not be reached is left out.
 const PAUSE: Duration = Duration::from_secs(5);
@@ -26,7 +28,6 @@ impl Inspector {
         }
     }
 
-    /// Leaves out the names that a server with a lower index has.
     async fn page(
         &mut self,
         server: usize,
@@ -36,25 +37,11 @@ impl Inspector {
         let ask = async |node: &mut dyn Reader| node.scan(0, pattern, cursor).await;
         let mut page = self.of_one(server, ask).await?.unwrap_or_default();
         for found in &mut page.keys {
-            // The state of a name includes its wake queue.
-            found
-                .name
-                .take_if(|name| is_wake_queue(&Name::from_escaped(name)));
-        }
-        if pattern.is_none() {
-            return Ok(page);
-        }
-        for before in 0..server {
-            let names = page.keys.iter().filter_map(|found| found.name.as_deref());
-            let names: Vec<_> = names.map(Name::from_escaped).collect();
-            let ask = async |node: &mut dyn Reader| node.inspect(&names).await;
-            if let Some(known) = self.of_one(before, ask).await? {
-                let mut known = known.names.into_iter();
-                for found in &mut page.keys {
-                    let is_known =
-                        |_: &mut String| matches!(known.next(), Some(Ok(state)) if state.exists);
-                    found.name.take_if(is_known);
-                }
+            let queue = found.name.as_deref().map(Name::from_escaped);
+            if let Some(name) = queue.as_ref().and_then(name_of) {
+                // The state of a name includes its wake queue.
+                let is_wanted = !found.idle && pattern.is_none_or(|it| matches(it, name));
+                found.name = is_wanted.then(|| name.to_owned());
             }
         }
         Ok(page)

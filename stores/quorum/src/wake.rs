@@ -19,9 +19,9 @@ pub(super) fn wake_queue(name: &Name) -> Name {
     name.beside(SUFFIX)
 }
 
-/// Names of users never end in this way.
-pub(super) fn is_wake_queue(name: &Name) -> bool {
-    name.before(SUFFIX).is_some()
+/// The name of which this one is the wake queue. Names of users never end in this way.
+pub(super) fn name_of(queue: &Name) -> Option<&str> {
+    queue.before(SUFFIX)
 }
 
 impl TicketState {

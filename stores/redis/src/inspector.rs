@@ -6,9 +6,9 @@ use crate::connect::facts::{Facts, number};
 use crate::connect::term::Term;
 use crate::connect::{Connector, Ready};
 use crate::error::Code;
-use crate::login::error::{ConnectError, accept, nonsense, refused};
+use crate::login::error::{ConnectError, accept, accepted, nonsense, refused};
 use crate::script::command::KEY;
-use crate::script::reply;
+use crate::script::{LONGEST_IDLE, is_idle, reply};
 use crate::wire::Value;
 use auto_mutex_core::store::{
     Described, Instant, Key, Name, NameRecord, Op, Page, Reader, Reading, Replica, Reply, Server,
@@ -87,15 +87,32 @@ impl Reader for Inspector {
                 None => question.arg(ALL_KEYS),
             };
             let mut page = page(connection.ask(&question).await?, &connector.place())?;
-            if pattern.is_none() {
-                let mut questions = redis::pipe();
-                for found in &page.keys {
+            let mut questions = redis::pipe();
+            for found in &page.keys {
+                if pattern.is_none() {
                     questions.cmd("PTTL").arg(&found.key);
                 }
-                connection.send(&questions.get_packed_pipeline()).await?;
-                for found in &mut page.keys {
+                if found.name.is_some() {
+                    let start = questions.cmd("GETRANGE").arg(&found.key);
+                    start.arg(0).arg(LONGEST_IDLE);
+                }
+            }
+            connection.send(&questions.get_packed_pipeline()).await?;
+            for found in &mut page.keys {
+                if pattern.is_none() {
                     let end = accept(connection.reply().await?)?;
                     found.never_ends = end == Value::Integer(-1);
+                }
+                if found.name.is_some() {
+                    let start = connection.reply().await?;
+                    found.idle = match accepted(&start) {
+                        Ok(()) => matches!(start, Value::Text(state) if is_idle(state)),
+                        Err(error) if Code::of_error(&error) == Code::NoPerm => {
+                            return Err(refused(error));
+                        }
+                        // Foreign data, or a slot that has moved: the state will show.
+                        Err(_) => false,
+                    };
                 }
             }
             Ok(page)

@@ -19,7 +19,7 @@ pub(crate) const REPLICAS: &[&str] = &["wait"];
 pub(crate) const CLUSTER: &[&str] = &["asking", "cluster|info", "cluster|myid", "cluster|slots"];
 /// Commands for nodes of version 7 and above. Without these rights, messages go to all nodes.
 pub(crate) const SHARD_CHANNELS: &[&str] = &["spublish", "ssubscribe"];
-pub(crate) const OPERATOR: &[&str] = &["pttl", "scan"];
+pub(crate) const OPERATOR: &[&str] = &["getrange", "pttl", "scan"];
 /// Commands that write a key, or send or receive messages: looking needs none of them.
 pub(crate) const WRITING: &[&str] = &[
     "del",

@@ -187,3 +187,26 @@ fn one_of_two_holds_of_a_client_is_only_possible() {
     assert!(records.rings(false).is_empty());
     assert_eq!(records.rings(true).len(), 1);
 }
+
+/// Judging them takes no longer than a look at a store may take.
+#[test]
+fn thousands_of_waits_are_judged() {
+    let mut dice = Dice(2);
+    let members: Vec<_> = (0..20).map(|_| dice.member()).collect();
+    let names: Vec<_> = (0..2000)
+        .map(|number| Name::from_escaped(&format!("n:{number}")))
+        .collect();
+    let records = (0..names.len()).map(|number| {
+        let [holder, waiter] = [number, number + 1].map(|number| members[number % members.len()]);
+        NameRecord {
+            capacity: Some(1),
+            holders: vec![record(dice.ticket(), holder, 1)],
+            waiters: vec![record(dice.ticket(), waiter, 1)],
+            ..NameRecord::default()
+        }
+    });
+    let records: Vec<_> = records.collect();
+    let records = Records::new(names.iter().zip(&records));
+    assert!(records.rings(false).is_empty());
+    assert!(!records.rings(true).is_empty());
+}

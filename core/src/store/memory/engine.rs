@@ -91,9 +91,13 @@ impl Reader for Arc<Space> {
         _: &'a str,
     ) -> Reading<'a, Result<Page, SetupError>> {
         let inner = lock(&self.inner);
-        let is_wanted = |name: &&Name| pattern.is_some_and(|it| matches(it, name.as_str()));
-        let names = inner.names.keys().filter(is_wanted);
-        let keys = names.map(|name| Key::new(String::new(), String::new(), Some(name)));
+        let is_wanted = |name: &Name| pattern.is_some_and(|it| matches(it, name.as_str()));
+        let names = inner.names.iter().filter(|(name, _)| is_wanted(name));
+        let keys = names.map(|(name, state)| {
+            let mut key = Key::new(String::new(), String::new(), Some(name));
+            key.idle = state.is_idle();
+            key
+        });
         let keys = keys.collect();
         Box::pin(ready(Ok(Page { keys, next: None })))
     }

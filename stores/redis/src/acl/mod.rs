@@ -90,7 +90,7 @@ impl AclRule {
     }
 
     /// The rule with the commands that the module `operator` and the command `auto-mutex` need in addition: to list
-    /// names, and to find keys that never expire. The rule for sentinels stays the same.
+    /// names, to leave out those that are not in use, and to find keys that never expire. The rule for sentinels stays the same.
     ///
     /// ```
     /// # fn main() -> Result<(), auto_mutex::SetupError> {

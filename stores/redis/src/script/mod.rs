@@ -40,7 +40,7 @@ pub(crate) mod code {
     }
 }
 
-const SUFFIXES: [(&str, &str); 8] = [
+const SUFFIXES: [(&str, &str); 9] = [
     ("OF_TICKETS", ":tickets"),
     ("OF_HELD", ":held"),
     ("OF_TOKENS", ":tokens"),
@@ -48,6 +48,7 @@ const SUFFIXES: [(&str, &str); 8] = [
     ("OF_WAITS", ":waits"),
     ("OF_GONE", ":gone"),
     ("OF_SIGNALS", ":signals"),
+    ("OF_KICK", ":kick"),
     // This key never exists: see `cluster.lua`.
     ("OF_WHOLE", ":whole"),
 ];
@@ -74,6 +75,15 @@ const FRESH_MS: u64 = 2 * KEPT_MS;
 const LONGEST_HOLD_MS: u64 = 300_000;
 /// For how long, in microseconds, operations on a name in the forms `1 i` and `1 s` may leave its time to live unchanged.
 const WINDOW_US: u64 = 256_000_000;
+
+/// The length of a state without holders, waiters and signals: a mark, and a token.
+pub(crate) const LONGEST_IDLE: usize = MARK as usize + 8;
+
+/// Whether a state is in the form `1 i` or `1 d`: see `head.lua`.
+pub(crate) fn is_idle(state: &[u8]) -> bool {
+    let is_marked = state.starts_with(b"1 i ") || state.starts_with(b"1 d ");
+    is_marked && state.len() == LONGEST_IDLE
+}
 
 fn constants() -> HashMap<&'static str, String> {
     let letters = |codes: &[u8]| format!("'{}'", String::from_utf8_lossy(codes));
