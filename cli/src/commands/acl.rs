@@ -1,13 +1,13 @@
 //! `auto-mutex acl`
 
-use std::io::Write as _;
+use std::io::Write;
 
 use auto_mutex::Config;
 use serde::Serialize;
 
 use crate::args::{Acl, Global};
 use crate::exit::{Exit, Failure, Outcome};
-use crate::output::{Out, result};
+use crate::output::document;
 use crate::store::config;
 
 #[derive(Debug, Serialize)]
@@ -41,19 +41,19 @@ pub(crate) fn run(global: &Global, args: &Acl) -> Outcome {
     if args.setinfo {
         rule = rule.with_setinfo();
     }
-    let document = || Rules {
+    let rules = Rules {
         rule: rule.to_string(),
         sentinels: rule.sentinels().map(str::to_owned),
         commands: rule.commands().map(str::to_owned).collect(),
     };
-    let for_people = |out: &mut Out| {
-        let user = format!("ACL SETUSER {} reset on >PASSWORD", args.user);
-        writeln!(out, "{user} {rule}")?;
-        if let Some(sentinels) = rule.sentinels() {
-            writeln!(out, "\n# On each sentinel:\n{user} {sentinels}")?;
+    document(global, &rules, |out| {
+        let user = &args.user;
+        writeln!(out, "ACL SETUSER {user} reset on >PASSWORD {rule}")?;
+        if let Some(sentinels) = &rules.sentinels {
+            writeln!(out, "\n# On each sentinel:")?;
+            writeln!(out, "ACL SETUSER {user} reset on >PASSWORD {sentinels}")?;
         }
         Ok(())
-    };
-    result(global, document, for_people)?;
+    })?;
     Ok(Exit::Done)
 }

@@ -6,13 +6,12 @@ use auto_mutex::operator::{Hold, Lock};
 use rustix::process::getuid;
 use serde::Serialize;
 
-use super::show::one;
 use crate::args::{Format, Global, Kick};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output::json::{Holder, Waiter};
 use crate::output::words::{name, place, process, process_and_host, short};
-use crate::output::{self, Out, result};
-use crate::store::look;
+use crate::output::{self, Out, document};
+use crate::store::{look, one};
 
 /// The document: the hold that was broken, or that would be broken without `--dry-run`.
 #[derive(Debug, Serialize)]
@@ -166,7 +165,7 @@ fn report(
     hold: Option<&Hold>,
     kicked: bool,
 ) -> Result<(), Failure> {
-    let document = || Kicked {
+    let kicked_hold = Kicked {
         name: lock.name.clone(),
         token: args.token.to_string(),
         dry_run: args.dry_run,
@@ -185,5 +184,5 @@ fn report(
         }
         Ok(())
     };
-    result(global, document, for_people)
+    document(global, &kicked_hold, for_people)
 }

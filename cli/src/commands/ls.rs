@@ -1,14 +1,12 @@
 //! `auto-mutex ls`
 
-use std::io::Write as _;
-
 use auto_mutex::operator::Lock;
 
 use crate::args::{Format, Global, Ls};
 use crate::exit::{Exit, Outcome};
 use crate::output::json::{self, Listed};
 use crate::output::words::{date, holders, name, short, used};
-use crate::output::{Progress, stdout, table};
+use crate::output::{list, table};
 use crate::store::{each_lock, look};
 
 const HEADINGS: [&str; 8] = [
@@ -30,35 +28,23 @@ pub(crate) fn run(global: &Global, args: &Ls) -> Outcome {
             && args.longer_than.is_none_or(is_long)
     };
     let operator = look(global)?;
-    let mut out = stdout();
-    let format = global.output.unwrap_or(Format::Table);
-    let (mut rows, mut listed) = (Vec::new(), Vec::new());
     let pattern = args.within.pattern(&args.pattern);
     let names = match args.all {
         true => operator.names(&pattern),
         false => operator.names_in_use(&pattern),
     };
-    each_lock(&operator, names, &Progress::new(), |lock| {
-        if is_asked_for(&lock) {
-            match format {
-                Format::Table => rows.push((lock.name.clone(), row(&lock))),
-                _ => listed.push(Listed::of(&lock)),
-            }
-        }
-        Ok(())
+    let is_table = global.output.unwrap_or(Format::Table) == Format::Table;
+    let (mut listed, mut rows) = (Vec::new(), Vec::new());
+    each_lock(&operator, names, |lock| match is_table {
+        _ if !is_asked_for(&lock) => {}
+        true => rows.push(row(&lock)),
+        false => listed.push(Listed::of(&lock)),
     })?;
-    match format {
-        Format::Table => {
-            rows.sort();
-            let rows: Vec<_> = rows.into_iter().map(|(_, row)| row).collect();
-            table::write(&mut out, HEADINGS, &rows, "")?;
-        }
-        format => {
-            listed.sort_by(|a, b| a.name.cmp(&b.name));
-            json::list(&mut out, "locks", listed, format == Format::Jsonl)?;
-        }
-    }
-    out.flush()?;
+    rows.sort_by(|a, b| a[0].cmp(&b[0]));
+    listed.sort_by(|a, b| a.name.cmp(&b.name));
+    list(global, "locks", &listed, |out| {
+        table::write(out, HEADINGS, &rows, "")
+    })?;
     Ok(Exit::Done)
 }
 

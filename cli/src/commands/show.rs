@@ -11,22 +11,14 @@ use crate::output::json::{self, Shown};
 use crate::output::words::{
     Who, clean, date, kicked, name, place, process_and_host, quoted, short, used,
 };
-use crate::output::{result, table};
-use crate::store::look;
+use crate::output::{document, table};
+use crate::store::{look, one};
 
 pub(crate) fn run(global: &Global, args: &Show) -> Outcome {
     let operator = look(global)?;
     let lock = one(operator.inspect(&[args.within.name(&args.name)])?)?;
-    result(global, || Shown::of(&lock), |out| describe(out, &lock))?;
+    document(global, &Shown::of(&lock), |out| describe(out, &lock))?;
     Ok(Exit::Done)
-}
-
-/// Returns the state of the one lock that was asked for.
-pub(crate) fn one(states: Vec<Result<Lock, auto_mutex::LockError>>) -> Result<Lock, Failure> {
-    match states.into_iter().next() {
-        Some(state) => Ok(state?),
-        None => Err(Failure::Other("the store has not answered".to_owned())),
-    }
 }
 
 fn describe(out: &mut impl Write, lock: &Lock) -> Result<(), Failure> {

@@ -4,18 +4,16 @@ use std::io::Write;
 
 use auto_mutex::operator::Chain;
 
-use super::show::one;
 use super::tree::{exit, waited_for, warn};
 use crate::args::{Global, Why};
 use crate::exit::{Failure, Outcome};
-use crate::output::chain::Chains;
 use crate::output::words::{clean, closed_for, kicked, name, place, process, short};
-use crate::output::{Out, Progress, complain, result};
-use crate::store::look;
+use crate::output::{chain, complain, document, json};
+use crate::store::{look, one};
 
 pub(crate) fn run(global: &Global, args: &Why) -> Outcome {
     let operator = look(global)?;
-    let mut locks = waited_for(&operator, &Progress::new())?;
+    let mut locks = waited_for(&operator)?;
     let subject = one(operator.inspect(&[args.within.name(&args.subject)])?)?;
     let (whole, is_in_use) = (subject.name.clone(), subject.is_in_use());
     let kicked = kicked(&subject);
@@ -38,7 +36,8 @@ pub(crate) fn run(global: &Global, args: &Why) -> Outcome {
             complain(&format!("{} {}", server.address, closed_for(left)));
         }
     }
-    let for_people = |out: &mut Out| {
+    let documents: Vec<_> = chains.iter().map(chain::Chain::of).collect();
+    document(global, &json::list("chains", &documents), |out| {
         if chains.is_empty() {
             writeln!(out, "{} waits for nobody.", clean(&args.subject))?;
         }
@@ -47,8 +46,7 @@ pub(crate) fn run(global: &Global, args: &Why) -> Outcome {
             writeln!(out, "{kicked}")?;
         }
         Ok(())
-    };
-    result(global, || Chains::of(&chains), for_people)?;
+    })?;
     Ok(exit(&chains))
 }
 

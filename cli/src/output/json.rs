@@ -1,5 +1,6 @@
 //! The JSON documents. Their fields are under semantic versioning; `schema/auto-mutex.schema.json` describes them.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::time::Duration;
 
@@ -40,28 +41,9 @@ pub(crate) fn complain(failure: &Failure) {
     let _ = write(&mut io::stderr(), &Versioned::new(failed), true);
 }
 
-/// Writes `{"schema_version":1,"NAME":[…]}`, with a line for each item; with `is_lines`, each item is a document.
-pub(crate) fn list(
-    out: &mut impl Write,
-    name: &str,
-    items: impl IntoIterator<Item = impl Serialize>,
-    is_lines: bool,
-) -> Result<(), Failure> {
-    let mut items = items.into_iter();
-    if is_lines {
-        return items.try_for_each(|item| write(out, &Versioned::new(item), true));
-    }
-    write!(
-        out,
-        "{{\n  \"schema_version\": {SCHEMA_VERSION},\n  \"{name}\": ["
-    )?;
-    let (mut before, mut end) = ("\n    ", "]\n}\n");
-    for item in items {
-        out.write_all(before.as_bytes())?;
-        serde_json::to_writer(&mut *out, &item)?;
-        (before, end) = (",\n    ", "\n  ]\n}\n");
-    }
-    Ok(out.write_all(end.as_bytes())?)
+/// `{"NAME":[…]}`
+pub(crate) fn list<'a, T>(name: &'a str, items: &'a [T]) -> BTreeMap<&'a str, &'a [T]> {
+    [(name, items)].into()
 }
 
 /// A document that begins with the version.
