@@ -5,8 +5,11 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use auto_mutex::operator::prefix;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+
+use crate::commands::Id;
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 done; 1 an error; 2 wrong usage; 3 a finding (a cycle of waiters, a finding of doctor); \
@@ -41,6 +44,45 @@ pub(crate) struct Global {
     /// How long to wait for a connection, and for an answer
     #[arg(long, global = true, value_parser = duration, default_value = "5s", value_name = "TIME")]
     pub(crate) timeout: Duration,
+}
+
+/// The namespace of the names that a command takes or lists.
+#[derive(Debug, Args)]
+pub(crate) struct Within {
+    /// The namespace of the programs. A name that begins with it is a whole one, except for `run`
+    #[arg(
+        long,
+        env = "AUTO_MUTEX_NAMESPACE",
+        hide_env_values = true,
+        value_name = "NAMESPACE"
+    )]
+    namespace: Option<String>,
+}
+
+impl Within {
+    pub(crate) fn namespace(&self) -> Option<&str> {
+        self.namespace.as_deref().filter(|name| !name.is_empty())
+    }
+
+    /// The whole name of the lock that programs with this namespace call `name`.
+    pub(crate) fn name(&self, name: &str) -> String {
+        let prefix = self.namespace().map(prefix).unwrap_or_default();
+        match name.starts_with(&prefix) {
+            true => name.to_owned(),
+            false => prefix + name,
+        }
+    }
+
+    /// The pattern of names in this namespace.
+    pub(crate) fn pattern(&self, pattern: &str) -> String {
+        let prefix = self.name("");
+        let rest = pattern.strip_prefix(&prefix).unwrap_or(pattern);
+        let plain = |c| match c {
+            '\\' | '*' | '?' | '[' => format!("\\{c}"),
+            c => c.to_string(),
+        };
+        prefix.chars().map(plain).collect::<String>() + rest
+    }
 }
 
 /// The format of results.
@@ -89,6 +131,8 @@ pub(crate) enum Command {
 /// `auto-mutex ls`
 #[derive(Debug, Args)]
 pub(crate) struct Ls {
+    #[command(flatten)]
+    pub(crate) within: Within,
     /// The names to list: `*` stands for any text, `?` for any character, `[ab]` for one of these
     #[arg(default_value = "*", hide_default_value = true)]
     pub(crate) pattern: String,
@@ -106,13 +150,17 @@ pub(crate) struct Ls {
 /// `auto-mutex show`
 #[derive(Debug, Args)]
 pub(crate) struct Show {
-    /// The whole name of the lock, as `ls` shows it
+    #[command(flatten)]
+    pub(crate) within: Within,
+    /// The name of the lock, as `ls` shows it
     pub(crate) name: String,
 }
 
 /// `auto-mutex why`
 #[derive(Debug, Args)]
 pub(crate) struct Why {
+    #[command(flatten)]
+    pub(crate) within: Within,
     /// A lock, or a process as HOST:PID or POD:PID
     #[arg(value_name = "NAME|HOST:PID")]
     pub(crate) subject: String,
@@ -121,7 +169,9 @@ pub(crate) struct Why {
 /// `auto-mutex watch`
 #[derive(Debug, Args)]
 pub(crate) struct Watch {
-    /// The whole name of the lock, as `ls` shows it
+    #[command(flatten)]
+    pub(crate) within: Within,
+    /// The name of the lock, as `ls` shows it
     pub(crate) name: String,
     /// How often to look
     #[arg(long, value_parser = duration, default_value = "500ms", value_name = "TIME")]
@@ -134,6 +184,8 @@ pub(crate) struct Watch {
 /// `auto-mutex top`
 #[derive(Debug, Args)]
 pub(crate) struct Top {
+    #[command(flatten)]
+    pub(crate) within: Within,
     /// The names to show: see `ls`
     #[arg(default_value = "*", hide_default_value = true)]
     pub(crate) pattern: String,
@@ -145,7 +197,9 @@ pub(crate) struct Top {
 /// `auto-mutex kick`
 #[derive(Debug, Args)]
 pub(crate) struct Kick {
-    /// The whole name of the lock, as `ls` shows it
+    #[command(flatten)]
+    pub(crate) within: Within,
+    /// The name of the lock, as `ls` shows it
     pub(crate) name: String,
     /// The fencing token of the hold, as `show` prints it
     #[arg(long, value_name = "T")]
@@ -174,6 +228,8 @@ are passed on to the process group. If auto-mutex itself is killed by SIGKILL, t
 #[derive(Debug, Args)]
 #[command(after_help = RUN_EXIT_CODES)]
 pub(crate) struct Run {
+    #[command(flatten)]
+    pub(crate) within: Within,
     /// The name of the lock
     pub(crate) name: String,
     /// How long to wait for the lock. Without this option, there is no limit; 0 does not wait
@@ -209,6 +265,9 @@ pub(crate) struct Doctor {
     /// A server whose clock differs by more than this from the clock of this machine is a finding
     #[arg(long, value_parser = duration, default_value = "1s", value_name = "TIME")]
     pub(crate) clock: Duration,
+    /// Leave out the findings with this id; may be given several times
+    #[arg(long, value_enum, value_name = "ID", hide_possible_values = true)]
+    pub(crate) ignore: Vec<Id>,
 }
 
 /// `auto-mutex serve`
@@ -234,6 +293,9 @@ pub(crate) struct Acl {
     /// The rule for a user of this command, instead of the rule for programs that take locks
     #[arg(long)]
     pub(crate) operator: bool,
+    /// The rule for a user of this command who only looks, and can neither break a hold nor take a lock
+    #[arg(long, conflicts_with = "operator")]
+    pub(crate) read_only: bool,
     /// Leave out commands that only report more about the server
     #[arg(long)]
     pub(crate) least: bool,

@@ -1,7 +1,7 @@
 //! The command `auto-mutex`: shows the holders and waiters of the locks of a store, and breaks a hold.
 //!
 //! - `args.rs`: the command line. `exit.rs`: exit codes. `commands`: one file for each command.
-//! - `output`: JSON documents, tables, times.
+//! - `output`: JSON documents, tables, times. `signals`: those that end a command, which `run` passes on.
 //! - `top`: the live table. `serve`: the page.
 
 #![forbid(unsafe_code)]
@@ -12,6 +12,7 @@ mod exit;
 mod filter;
 mod output;
 mod serve;
+mod signals;
 mod store;
 mod top;
 
@@ -19,17 +20,21 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-use self::args::Cli;
+use self::args::{Cli, Format};
 use self::exit::Failure;
 
 fn main() -> ExitCode {
     // On wrong usage, clap ends the process here with the documented exit code 2.
     let cli = Cli::parse();
+    let format = cli.global.output.unwrap_or(Format::Table);
     match commands::run(cli) {
         Ok(exit) => exit.into(),
         Err(Failure::Unread) => ExitCode::SUCCESS,
         Err(failure) => {
-            output::complain(&failure);
+            match format {
+                Format::Table => output::complain(&failure),
+                _ => output::json::complain(&failure),
+            }
             ExitCode::from(failure.code())
         }
     }

@@ -37,7 +37,9 @@ use std::sync::{OnceLock, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use auto_mutex_core::store::{CONDVAR, Layout, Name, Reader, is_escaped, with_sources};
+use auto_mutex_core::store::{
+    CONDVAR, Layout, Name, Reader, StoreErrorKind, escape, escape_shown, is_escaped, with_sources,
+};
 use auto_mutex_core::{Client, Config, LockError, Settings, SetupError, StoreError};
 use tokio::runtime::{Builder, Runtime};
 
@@ -123,17 +125,17 @@ impl Operator {
     /// about the last ten minutes.
     ///
     /// The pattern has the syntax of Redis: `*` stands for any text, `?` for any character, `[ab]` for one of these,
-    /// and `\` makes the next character a plain one. Names are written as in errors: spaces, braces, `%` and all
-    /// characters beyond ASCII are percent-encoded.
+    /// and `\` makes the next character a plain one. In names, spaces, braces, `%` and all characters beyond ASCII are
+    /// percent-encoded; in a pattern, only `%` has to be.
     pub fn names(&self, pattern: &str) -> Names<'_> {
-        Names::new(self, Some(pattern), false)
+        Names::new(self, Some(escape_shown(pattern)), false)
     }
 
     /// Those of [`names`](Self::names) that somebody holds or waits for, or that have signals. A few others may be among
     /// them, such as one whose holder has crashed. To leave out the rest costs the servers much less than to
     /// [`inspect`](Self::inspect) it.
     pub fn names_in_use(&self, pattern: &str) -> Names<'_> {
-        Names::new(self, Some(pattern), true)
+        Names::new(self, Some(escape_shown(pattern)), true)
     }
 
     /// The state of each of these locks, in their order. A name that is not in use is a lock without holders.
@@ -197,11 +199,18 @@ impl Operator {
     /// # Errors
     ///
     /// [`LockError::InvalidName`], [`LockError::ForeignKey`]. [`LockError::Unavailable`]: the call may or may not have
-    /// broken the hold; or the client could not connect.
+    /// broken the hold; or the client could not connect, for example because its user may only look.
     pub fn kick(&self, name: &str, token: u64) -> Result<bool, LockError> {
         let name = parse(name)?;
         let client = self.client().map_err(|error| {
-            let source = StoreError::disconnected(with_sources(&error));
+            let text = with_sources(&error);
+            let source = match error.is_transient() {
+                true => StoreError::disconnected(text),
+                false => StoreError::new(
+                    StoreErrorKind::Forbidden,
+                    format!("it does not let this user break holds: {text}"),
+                ),
+            };
             self.settings.unavailable(&name, source)
         })?;
         client.kick(&name, token)
@@ -250,10 +259,16 @@ impl std::fmt::Debug for Operator {
     }
 }
 
+/// The beginning of all names in this namespace, as errors show them.
+#[must_use]
+pub fn prefix(namespace: &str) -> String {
+    format!("{}:", escape(namespace))
+}
+
 /// Parses a name as errors show it, or as a user would give it to a handle.
 fn parse(name: &str) -> Result<Name, LockError> {
     let is_shown = |parsed: &Name| is_escaped(parsed.before(CONDVAR).unwrap_or(name));
-    match Name::parse(name).filter(is_shown) {
+    match Name::parse(&escape_shown(name)).filter(is_shown) {
         Some(name) => Ok(name),
         None => Name::verbatim(None, name),
     }

@@ -26,10 +26,10 @@ pub struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    pub(super) fn new(operator: &'a Operator, pattern: Option<&str>, in_use: bool) -> Self {
+    pub(super) fn new(operator: &'a Operator, pattern: Option<String>, in_use: bool) -> Self {
         Self {
             operator,
-            pattern: pattern.map(str::to_owned),
+            pattern,
             position: Some((0, "0".to_owned())),
             in_use,
             seen: HashSet::new(),

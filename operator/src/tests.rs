@@ -95,7 +95,16 @@ fn names_are_listed_by_pattern() {
     };
     assert_eq!(listed("a:*"), ["a:1", "a:2"]);
     assert_eq!(listed("*"), ["a%20b", "a:1", "a:2", "b:1"]);
-    assert_eq!(listed("a b"), [""; 0]);
+    assert_eq!(listed("a b"), ["a%20b"]);
+    let config = auto_mutex_core::Config::new("memory://operator-names").unwrap();
+    let shop = Client::connect(config.namespace("le shop")).unwrap();
+    let accented = shop.mutex("café a").blocking_lock().unwrap();
+    for name in ["le%20shop:café%20a", "le%20shop:caf%C3%A9%20a"] {
+        assert_eq!(state(&operator, name).holders.len(), 1, "{name}");
+    }
+    let prefix = super::prefix("le shop");
+    assert_eq!(listed(&format!("{prefix}*é*")), ["le%20shop:caf%C3%A9%20a"]);
+    drop(accented);
     let odd = client.mutex("50%:x").blocking_lock().unwrap();
     for name in ["50%:x", "50%25:x"] {
         assert_eq!(state(&operator, name).holders.len(), 1, "{name}");

@@ -11,6 +11,7 @@ use std::time::{Duration, SystemTime};
 use auto_mutex::{Client, Config, Credentials, CredentialsProvider, ServerAddress, ServerKind};
 use auto_mutex_tests::chain;
 use auto_mutex_tests::events::{LONG, becomes, eventually, soon};
+use auto_mutex_tests::proxy::Proxy;
 use auto_mutex_tests::redis::{Options, Redis};
 use auto_mutex_tests::sentinel::Service;
 use tracing_subscriber::fmt::format::FmtSpan;
@@ -181,6 +182,79 @@ async fn a_whole_life_shows_nothing() {
     soon("shut down", client.shutdown()).await;
     hides_error("ShutDown", &client.mutex("m").lock().await.unwrap_err());
     hides("the log", &LOG.text());
+}
+
+#[tokio::test]
+async fn what_a_person_must_correct_is_logged_once_in_each_outage() {
+    LazyLock::force(&LOG);
+    let options = Options::default().password("admin");
+    let redis = Redis::with(options.user("locker", PASSWORD, "~* &* +@all"));
+    let port = redis.port();
+    let config = Config::new(format!("redis://locker:{ESCAPED}@127.0.0.1:{port}")).unwrap();
+    let client = Client::connect(config.namespace("causes").store_timeout("100ms")).unwrap();
+    let lines = |level: &str, words: &str| {
+        let (text, address) = (LOG.text(), format!("127.0.0.1:{port}"));
+        let mut lines: Vec<_> = text.lines().map(str::to_owned).collect();
+        lines.retain(|line| [level, words, &address].iter().all(|it| line.contains(it)));
+        lines.len()
+    };
+    let outage = async |rules: &[&str], cause: &str, count: usize| {
+        let repeated = lines("DEBUG", cause);
+        redis.command(&[&["ACL", "SETUSER", "locker"], rules].concat());
+        redis.kill_clients();
+        becomes("three attempts have failed", async || {
+            lines("DEBUG", cause) >= repeated + 2
+        })
+        .await;
+        assert_eq!(lines("ERROR", cause), count, "{cause}: {}", LOG.text());
+        let mutex = client.mutex("m");
+        let error = soon("an answer", mutex.lock()).await.unwrap_err();
+        assert!(chain(&error).contains(cause), "{}", chain(&error));
+        let error = client.health().last_error.unwrap().error;
+        assert!(chain(&error).contains(cause), "{}", chain(&error));
+    };
+    let password = format!(">{PASSWORD}");
+    for count in 1..=2 {
+        outage(&["resetpass", ">changed"], "WRONGPASS", count).await;
+        outage(&[&password, "-script|exists"], "NOPERM", count).await;
+        redis.command(&["ACL", "SETUSER", "locker", "+@all"]);
+        becomes("it is connected again", async || {
+            lines("INFO", "is back") == count
+        })
+        .await;
+    }
+    soon("shut down", client.shutdown()).await;
+    hides("the log", &LOG.text());
+}
+
+#[tokio::test]
+async fn a_weakness_of_a_server_that_takes_over_is_logged_once() {
+    LazyLock::force(&LOG);
+    let [first, second] = ["noeviction", "volatile-lfu"].map(|policy| {
+        let options = Options::default().line("maxmemory 1gb");
+        Redis::with(options.line(&format!("maxmemory-policy {policy}")))
+    });
+    let proxy = Proxy::start(first.port());
+    let config = Config::new(first.url_at(proxy.port())).unwrap();
+    let client = Client::connect(config.namespace("weaknesses").lease(LONG)).unwrap();
+    let warned = || {
+        LOG.text()
+            .matches("maxmemory-policy is volatile-lfu")
+            .count()
+    };
+    for (port, count) in [(second.port(), 1), (first.port(), 1), (second.port(), 1)] {
+        let back = proxy.connections();
+        proxy.redirect(port);
+        proxy.cut();
+        becomes("the other server is used", async || {
+            proxy.connections() > back && client.is_connected()
+        })
+        .await;
+        becomes("its weakness is logged", async || warned() >= count).await;
+        drop(soon("granted", client.mutex("m").lock()).await.unwrap());
+        assert_eq!(warned(), count);
+    }
+    soon("shut down", client.shutdown()).await;
 }
 
 #[tokio::test]

@@ -33,6 +33,9 @@ pub(crate) fn run(global: &Global, args: &Acl) -> Outcome {
     if args.operator {
         rule = rule.operator();
     }
+    if args.read_only {
+        rule = rule.read_only();
+    }
     if args.least {
         rule = rule.without_optional();
     }

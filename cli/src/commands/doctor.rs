@@ -6,20 +6,46 @@ use std::time::Duration;
 
 use auto_mutex::operator::{Lock, Operator, Server, ServerAnswer, Waits};
 use auto_mutex::{LockError, Weakness};
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use serde::Serialize;
 
 use crate::args::{Doctor, Format, Global};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output::json::List;
-use crate::output::words::{clean, process, quoted, short};
+use crate::output::words::{clean, closed_for, name, process, quoted, short};
 use crate::output::{Progress, stdout};
 use crate::store::look;
+
+/// The kind of a fault. Ids stay the same from release to release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Id {
+    ServerUnreachable,
+    Scripts,
+    Closed,
+    Clock,
+    ReplicaOffline,
+    ReplicaLag,
+    Memory,
+    InProcessOnly,
+    Eviction,
+    RestartForgetsLast,
+    RestartForgets,
+    OldPrimaryGoesOn,
+    FailoverUnnoticed,
+    Unknown,
+    Weakness,
+    KeyWithoutEnd,
+    ForeignKey,
+    OldWaiter,
+    Cycle,
+}
 
 /// A fault, and its remedy.
 #[derive(Debug, Serialize)]
 pub(crate) struct Finding {
-    /// The kind of the fault. Ids stay the same from release to release.
-    pub(crate) id: &'static str,
+    pub(crate) id: Id,
     /// The server, lock or key with the fault. `None` if this finding only counts further findings with the same id.
     pub(crate) subject: Option<String>,
     pub(crate) meaning: String,
@@ -39,6 +65,7 @@ pub(crate) fn run(global: &Global, args: &Doctor) -> Outcome {
     if is_in_use {
         of_scripts(&servers, &mut findings);
     }
+    findings.retain(|finding| !args.ignore.contains(&finding.id));
     let mut out = stdout();
     match global.output.unwrap_or(Format::Table) {
         Format::Table => write_down(&mut out, &operator, &findings)?,
@@ -64,9 +91,11 @@ fn write_down(
         let subject = finding
             .subject
             .as_deref()
-            .map(|subject| format!("  {}", clean(subject)));
-        writeln!(out, "{}{}", finding.id, subject.unwrap_or_default())?;
-        writeln!(out, "    {}", clean(&finding.meaning))?;
+            .map(|subject| format!("  {}", name(&clean(subject))));
+        let id = finding.id.to_possible_value();
+        let id = id.as_ref().map_or("", PossibleValue::get_name);
+        writeln!(out, "{id}{}", subject.unwrap_or_default())?;
+        writeln!(out, "    {}", name(&clean(&finding.meaning)))?;
         writeln!(out, "    remedy: {}\n", finding.remedy)?;
     }
     match findings.len() {
@@ -87,7 +116,7 @@ fn of_servers(servers: &[ServerAnswer], args: &Doctor) -> Vec<Finding> {
         match server {
             Ok(server) => of_server(server, args, &mut findings),
             Err((place, error)) => findings.push(Finding {
-                id: "server-unreachable",
+                id: Id::ServerUnreachable,
                 subject: Some(place.clone()),
                 meaning: Failure::Setup(error.clone()).to_string(),
                 remedy: "start the server, or take it out of the URL of all programs".to_owned(),
@@ -103,7 +132,7 @@ fn of_scripts(servers: &[ServerAnswer], findings: &mut Vec<Finding>) {
     for server in servers.iter().flatten() {
         if !server.knew_scripts {
             findings.push(Finding {
-                id: "scripts",
+                id: Id::Scripts,
                 subject: Some(server.address.clone()),
                 meaning: "its locks are in use, but it did not have the scripts of this version of the library".to_owned(),
                 remedy: "use the `auto-mutex` of the version that the programs use; if it is the same version, somebody has \
@@ -129,6 +158,13 @@ fn of_server(server: &Server, args: &Doctor, findings: &mut Vec<Finding>) {
         let (meaning, remedy) = text.rsplit_once(": ").unwrap_or((text.as_str(), ""));
         add(id_of(&weakness), meaning.to_owned(), remedy);
     }
+    if let Some(left) = server.closed_for {
+        add(
+            Id::Closed,
+            format!("it {}", closed_for(left)),
+            "wait; with a smaller `Config::longest_lease` in all programs, this takes less time",
+        );
+    }
     let doubt = server.round_trip / 2;
     if let Some(ahead) = server.clock_ahead_ms
         && Duration::from_millis(ahead.unsigned_abs()) > args.clock + doubt
@@ -136,7 +172,7 @@ fn of_server(server: &Server, args: &Doctor, findings: &mut Vec<Finding>) {
         let which = if ahead > 0 { "ahead of" } else { "behind" };
         let by = short(Duration::from_millis(ahead.unsigned_abs()));
         add(
-            "clock",
+            Id::Clock,
             format!("its clock is {by} {which} the one of this machine"),
             "let all machines follow a time server; locks count on the server's clock only, but `since` and fencing tokens \
              come from it",
@@ -145,13 +181,13 @@ fn of_server(server: &Server, args: &Doctor, findings: &mut Vec<Finding>) {
     for replica in &server.replicas {
         if !replica.is_online {
             add(
-                "replica-offline",
+                Id::ReplicaOffline,
                 format!("its replica {} does not follow", replica.address),
                 "see to the replica: a failover to it would lose the latest locks",
             );
         } else if let Some(lag) = replica.lag.filter(|lag| *lag > LAG) {
             add(
-                "replica-lag",
+                Id::ReplicaLag,
                 format!(
                     "its replica {} was last heard {} ago",
                     replica.address,
@@ -165,7 +201,7 @@ fn of_server(server: &Server, args: &Doctor, findings: &mut Vec<Finding>) {
         && used.saturating_mul(10) > most.saturating_mul(9)
     {
         add(
-            "memory",
+            Id::Memory,
             format!("it uses {} of {} MiB", used >> 20, most >> 20),
             "raise maxmemory, or move other data elsewhere: new locks are refused when it is full",
         );
@@ -175,16 +211,16 @@ fn of_server(server: &Server, args: &Doctor, findings: &mut Vec<Finding>) {
 /// The longest lag of a replica that is not a finding. A replica acknowledges once a second.
 const LAG: Duration = Duration::from_secs(3);
 
-fn id_of(weakness: &Weakness) -> &'static str {
+fn id_of(weakness: &Weakness) -> Id {
     match weakness {
-        Weakness::InProcessOnly => "in-process-only",
-        Weakness::Eviction { .. } => "eviction",
-        Weakness::RestartForgetsLast => "restart-forgets-last",
-        Weakness::RestartForgets => "restart-forgets",
-        Weakness::OldPrimaryGoesOn => "old-primary-goes-on",
-        Weakness::FailoverUnnoticed => "failover-unnoticed",
-        Weakness::Unknown { .. } => "unknown",
-        _ => "weakness",
+        Weakness::InProcessOnly => Id::InProcessOnly,
+        Weakness::Eviction { .. } => Id::Eviction,
+        Weakness::RestartForgetsLast => Id::RestartForgetsLast,
+        Weakness::RestartForgets => Id::RestartForgets,
+        Weakness::OldPrimaryGoesOn => Id::OldPrimaryGoesOn,
+        Weakness::FailoverUnnoticed => Id::FailoverUnnoticed,
+        Weakness::Unknown { .. } => Id::Unknown,
+        _ => Id::Weakness,
     }
 }
 
@@ -202,7 +238,7 @@ fn of_locks(
         progress.add(keys.len());
         for key in keys.iter().filter(|key| key.never_ends) {
             counts.add(findings, || Finding {
-                id: "key-without-end",
+                id: Id::KeyWithoutEnd,
                 subject: Some(key.key.clone()),
                 meaning: format!("a key on {} has no time to live; those of this library always have one", key.server),
                 remedy: "find out which program writes it, or took the time to live away (PERSIST), and delete it".to_owned(),
@@ -221,7 +257,7 @@ fn of_locks(
                     }
                 }
                 Err(LockError::ForeignKey { .. }) => counts.add(findings, || Finding {
-                    id: "foreign-key",
+                    id: Id::ForeignKey,
                     subject: Some(name.clone()),
                     meaning: "its key holds data that this version of the library does not know".to_owned(),
                     remedy: "find out which program writes it: another one, or another version; use another name or \
@@ -245,7 +281,7 @@ fn of_waiters(waited: &[Lock], args: &Doctor, counts: &mut Counts, findings: &mu
         let oldest = lock.waiters.iter().max_by_key(|wait| wait.waited);
         if let Some(oldest) = oldest.filter(|wait| wait.waited > args.longest_wait) {
             counts.add(findings, || Finding {
-                id: "old-waiter",
+                id: Id::OldWaiter,
                 subject: Some(lock.name.clone()),
                 meaning: format!(
                     "{} has waited for {}",
@@ -264,7 +300,7 @@ fn of_cycles(waits: &Waits, findings: &mut Vec<Finding>) {
         names.sort();
         names.dedup();
         findings.push(Finding {
-            id: "cycle",
+            id: Id::Cycle,
             subject: names.first().cloned(),
             meaning: format!("tasks wait for each other by {}, a deadlock", names.join(", ")),
             remedy: "take locks in one order everywhere; until then, `auto-mutex tree`, and break one hold by `kick`".to_owned(),
@@ -274,7 +310,7 @@ fn of_cycles(waits: &Waits, findings: &mut Vec<Finding>) {
 
 /// Counts the findings by id. The first [`LISTED`] of an id are listed, and the rest is only counted.
 #[derive(Default)]
-struct Counts(HashMap<&'static str, usize>);
+struct Counts(HashMap<Id, usize>);
 
 impl Counts {
     fn add(&mut self, findings: &mut Vec<Finding>, make: impl FnOnce() -> Finding) {
@@ -295,7 +331,7 @@ impl Counts {
         rest.sort();
         for (id, count) in rest {
             findings.push(Finding {
-                id,
+                id: *id,
                 subject: None,
                 meaning: format!("{} more of these", count - LISTED),
                 remedy: "mend the ones above, and look again".to_owned(),

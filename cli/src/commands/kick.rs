@@ -9,7 +9,7 @@ use super::show::one;
 use crate::args::{Format, Global, Kick};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output::json::{self, Holder, Versioned, Waiter};
-use crate::output::words::{place, process, process_and_host, short};
+use crate::output::words::{name, place, process, process_and_host, short};
 use crate::output::{self, stdout};
 use crate::store::look;
 
@@ -26,7 +26,7 @@ struct Kicked {
 
 pub(crate) fn run(global: &Global, args: &Kick) -> Outcome {
     let operator = look(global)?;
-    let lock = one(operator.inspect(&[&args.name])?)?;
+    let lock = one(operator.inspect(&[args.within.name(&args.name)])?)?;
     let is_for_people = global.output.unwrap_or(Format::Table) == Format::Table;
     let hold = lock.holders.iter().find(|hold| hold.has_token(args.token));
     let Some(hold) = hold else {
@@ -54,7 +54,7 @@ pub(crate) fn run(global: &Global, args: &Kick) -> Outcome {
     if !kicked {
         output::complain(&format!(
             "{} was released meanwhile: nothing was changed",
-            lock.name
+            name(&lock.name)
         ));
     }
     finished(
@@ -92,7 +92,7 @@ fn complain(lock: &Lock, token: u64) {
     };
     output::complain(&format!(
         "nobody holds {} with token {token}: {held}",
-        lock.name
+        name(&lock.name)
     ));
 }
 
@@ -102,7 +102,7 @@ fn describe(lock: &Lock, hold: &Hold) -> io::Result<()> {
     writeln!(
         out,
         "{} is held by {} for {}",
-        lock.name,
+        name(&lock.name),
         process_and_host(&hold.who),
         short(hold.held)
     )?;
@@ -159,7 +159,12 @@ fn report(
     match global.output.unwrap_or(Format::Table) {
         Format::Table => match (hold, kicked) {
             (Some(hold), true) => {
-                writeln!(out, "broken: {} of {}", lock.name, process(&hold.who))?;
+                writeln!(
+                    out,
+                    "broken: {} of {}",
+                    name(&lock.name),
+                    process(&hold.who)
+                )?;
             }
             (Some(_), false) if args.dry_run => writeln!(out, "nothing was changed (--dry-run)")?,
             _ => {}

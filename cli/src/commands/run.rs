@@ -1,5 +1,6 @@
 //! `auto-mutex run`: a command under a lock.
 
+use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::os::unix::process::ExitStatusExt as _;
@@ -9,12 +10,13 @@ use std::time::Duration;
 use auto_mutex::{Client, LockError, MutexGuard, Permit};
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, Command};
-use tokio::signal::unix::{self, SignalKind};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use crate::args::{Global, Run};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output::complain;
+use crate::output::words::closed_for;
+use crate::signals::{Signals, by_signal};
 use crate::store::config;
 
 /// The exit codes of `run` if the command did not run to its end: see `run --help`.
@@ -69,7 +71,18 @@ pub(crate) fn run(global: &Global, args: &Run) -> Outcome {
             "give the name as a program does, without percent-encoding".to_owned(),
         ));
     }
-    let client = match Client::connect(config(global)?.lease(args.lease)) {
+    // A command may have secrets among its arguments.
+    let command = args.command[0].to_string_lossy();
+    let mut config = config(global)?
+        .lease(args.lease)
+        .site(match args.command.len() {
+            1 => command.into_owned(),
+            _ => format!("{command} …"),
+        });
+    if let Some(namespace) = args.within.namespace() {
+        config = config.namespace(namespace);
+    }
+    let client = match Client::connect(config) {
         Ok(client) => client,
         Err(error) => {
             let failure = Failure::from(error);
@@ -93,6 +106,7 @@ async fn under_lock(client: &Client, args: &Run) -> Outcome {
     let mut signals = Signals::new()?;
     let taken = tokio::select! {
         taken = take(client, args) => taken,
+        never = tell_of_closed(client) => match never {},
         signal = signals.next() => return Ok(Exit::Code(by_signal(signal.as_raw()))),
     };
     let guard = match taken {
@@ -151,6 +165,19 @@ async fn take(client: &Client, args: &Run) -> Result<Guard, LockError> {
             Guard::Permit(semaphore.acquire().await?)
         }
     })
+}
+
+/// Says why nothing happens while the store grants nothing.
+async fn tell_of_closed(client: &Client) -> Infallible {
+    let mut is_told = false;
+    loop {
+        sleep(Duration::from_millis(500)).await;
+        let closed = client.health().closed_for;
+        if let Some(left) = closed.filter(|_| !is_told) {
+            complain(&format!("waiting: the lock store {}", closed_for(left)));
+        }
+        is_told = closed.is_some();
+    }
 }
 
 fn refused(error: LockError) -> Outcome {
@@ -222,40 +249,10 @@ impl Group {
     }
 }
 
-/// The signals that are passed on to the command.
-struct Signals {
-    term: unix::Signal,
-    interrupt: unix::Signal,
-    hangup: unix::Signal,
-}
-
-impl Signals {
-    fn new() -> io::Result<Self> {
-        Ok(Self {
-            term: unix::signal(SignalKind::terminate())?,
-            interrupt: unix::signal(SignalKind::interrupt())?,
-            hangup: unix::signal(SignalKind::hangup())?,
-        })
-    }
-
-    async fn next(&mut self) -> Signal {
-        tokio::select! {
-            _ = self.term.recv() => Signal::TERM,
-            _ = self.interrupt.recv() => Signal::INT,
-            _ = self.hangup.recv() => Signal::HUP,
-        }
-    }
-}
-
 fn of_status(status: ExitStatus) -> u8 {
     match (status.code(), status.signal()) {
         (Some(code), _) => u8::try_from(code).unwrap_or(1),
         (None, Some(signal)) => by_signal(signal),
         (None, None) => 1,
     }
-}
-
-/// The exit code for an end by this signal, as in shells.
-fn by_signal(signal: i32) -> u8 {
-    u8::try_from(128 + signal).unwrap_or(1)
 }

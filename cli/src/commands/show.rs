@@ -2,18 +2,19 @@
 
 use std::io::Write;
 
-use auto_mutex::operator::Lock;
+use auto_mutex::LockKind;
+use auto_mutex::operator::{Hold, Lock, Wait};
 
 use crate::args::{Format, Global, Show};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output::json::{self, Shown, Versioned};
-use crate::output::words::{Who, clean, date, place, process_and_host, quoted, short, used};
+use crate::output::words::{Who, clean, date, name, place, process_and_host, quoted, short, used};
 use crate::output::{stdout, table};
 use crate::store::look;
 
 pub(crate) fn run(global: &Global, args: &Show) -> Outcome {
     let operator = look(global)?;
-    let lock = one(operator.inspect(&[&args.name])?)?;
+    let lock = one(operator.inspect(&[args.within.name(&args.name)])?)?;
     let mut out = stdout();
     match global.output.unwrap_or(Format::Table) {
         Format::Table => describe(&mut out, &lock)?,
@@ -36,7 +37,7 @@ pub(crate) fn one(states: Vec<Result<Lock, auto_mutex::LockError>>) -> Result<Lo
 
 fn describe(out: &mut impl Write, lock: &Lock) -> Result<(), Failure> {
     let kind = lock.kind.map_or("not in use", json::kind);
-    write!(out, "{}  {kind}", lock.name)?;
+    write!(out, "{}  {kind}", name(&lock.name))?;
     if lock.kind.is_some() {
         write!(out, "  {}", used(lock.kind, lock.used, lock.capacity))?;
     }
@@ -49,11 +50,13 @@ fn describe(out: &mut impl Write, lock: &Lock) -> Result<(), Failure> {
     }
     if !lock.holders.is_empty() {
         writeln!(out, "\nholders")?;
-        table::write(out, &holders(lock), "  ")?;
+        let rows: Vec<_> = lock.holders.iter().map(|hold| holder(lock, hold)).collect();
+        table::write(out, HOLDERS, &rows, "  ")?;
     }
     if !lock.waiters.is_empty() {
         writeln!(out, "\nwaiters")?;
-        table::write(out, &waiters(lock), "  ")?;
+        let rows: Vec<_> = lock.waiters.iter().map(|wait| waiter(lock, wait)).collect();
+        table::write(out, WAITERS, &rows, "  ")?;
     }
     if let Some(first) = lock.holders.first() {
         writeln!(
@@ -66,62 +69,72 @@ fn describe(out: &mut impl Write, lock: &Lock) -> Result<(), Failure> {
     Ok(())
 }
 
-fn holders(lock: &Lock) -> comfy_table::Table {
-    let mut table = table::table(&[
-        "TOKEN",
-        "PROCESS",
-        "UNITS",
-        "SINCE",
-        "HELD",
-        "LEASE LEFT",
-        "OWNER",
-        "SITE",
-        "HOLDS TOO",
-    ]);
-    for hold in &lock.holders {
-        let state = if hold.parked {
-            " (kept for at_least)"
-        } else {
-            ""
-        };
-        table.add_row([
-            hold.token.to_string(),
-            process_and_host(&hold.who),
-            format!("{}{state}", hold.units),
-            date(hold.since),
-            short(hold.held),
-            short(hold.lease_left),
-            owner(&hold.who),
-            place(&hold.who),
-            holds(&hold.who),
-        ]);
-    }
-    table
+const HOLDERS: [&str; 9] = [
+    "TOKEN",
+    "PROCESS",
+    "UNITS",
+    "SINCE",
+    "HELD",
+    "LEASE LEFT",
+    "OWNER",
+    "SITE",
+    "HOLDS TOO",
+];
+
+fn holder(lock: &Lock, hold: &Hold) -> [String; 9] {
+    let state = if hold.parked {
+        " (kept for at_least)"
+    } else {
+        ""
+    };
+    [
+        hold.token.to_string(),
+        process_and_host(&hold.who),
+        units(lock, hold.units) + state,
+        date(hold.since),
+        short(hold.held),
+        short(hold.lease_left),
+        owner(&hold.who),
+        place(&hold.who),
+        holds(&hold.who),
+    ]
 }
 
-fn waiters(lock: &Lock) -> comfy_table::Table {
-    let mut table = table::table(&[
-        "PLACE", "PROCESS", "UNITS", "STATE", "SINCE", "WAITED", "OWNER", "SITE", "HOLDS",
-    ]);
-    for wait in &lock.waiters {
-        table.add_row([
-            wait.place.to_string(),
-            process_and_host(&wait.who),
-            wait.units.to_string(),
-            json::state(wait).replace('_', " "),
-            date(wait.since),
-            short(wait.waited),
-            owner(&wait.who),
-            place(&wait.who),
-            holds(&wait.who),
-        ]);
+const WAITERS: [&str; 9] = [
+    "PLACE", "PROCESS", "UNITS", "STATE", "SINCE", "WAITED", "OWNER", "SITE", "HOLDS",
+];
+
+fn waiter(lock: &Lock, wait: &Wait) -> [String; 9] {
+    [
+        wait.place.to_string(),
+        process_and_host(&wait.who),
+        units(lock, wait.units),
+        json::state(wait).replace('_', " "),
+        date(wait.since),
+        short(wait.waited),
+        owner(&wait.who),
+        place(&wait.who),
+        holds(&wait.who),
+    ]
+}
+
+/// A writer has all units of a readers-writer lock, which is a number for programs.
+fn units(lock: &Lock, units: u32) -> String {
+    match lock.kind {
+        Some(LockKind::RwLock) if lock.capacity == Some(units) => "all".to_owned(),
+        _ => units.to_string(),
     }
-    table
 }
 
 /// The locks that the task of this holder or waiter already holds.
 fn holds(who: &Who) -> String {
-    let holds = who.as_ref().map(|who| who.holds.join(" "));
+    let holds = who.as_ref().map(|who| {
+        who.holds
+            .iter()
+            .map(|held| name(held))
+            .collect::<Vec<_>>()
+            .join(" ")
+    });
     or_dash(holds.as_deref())
 }
 

@@ -47,20 +47,21 @@ pub(crate) fn run(global: &Global, args: &Sites) -> Outcome {
     let mut out = stdout();
     match global.output.unwrap_or(Format::Table) {
         Format::Table => {
-            let mut rows = table::table(&["NAME", "ATTRIBUTE", "FUNCTION", "PLACE"]);
-            for site in &written.sites {
+            let headings = ["NAME", "ATTRIBUTE", "FUNCTION", "PLACE"];
+            let rows = written.sites.iter().map(|site| {
                 let options = match site.options.is_empty() {
                     true => String::new(),
                     false => format!("({})", site.options),
                 };
-                rows.add_row([
-                    clean(&site.name).into_owned(),
-                    clean(&format!("#[{}{options}]", site.attribute)).into_owned(),
-                    clean(&format!("{}::{}", site.module, site.function)).into_owned(),
-                    clean(&format!("{}:{}", site.file, site.line)).into_owned(),
-                ]);
-            }
-            table::write(&mut out, &rows, "")?;
+                [
+                    site.name.clone(),
+                    format!("#[{}{options}]", site.attribute),
+                    format!("{}::{}", site.module, site.function),
+                    format!("{}:{}", site.file, site.line),
+                ]
+                .map(|cell| clean(&cell).into_owned())
+            });
+            table::write(&mut out, headings, &rows.collect::<Vec<_>>(), "")?;
         }
         format => {
             let mut list = List::begin(&mut out, "sites", format == Format::Jsonl)?;

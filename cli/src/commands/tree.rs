@@ -8,7 +8,7 @@ use crate::args::{Format, Global};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output::chain::{self, Chains};
 use crate::output::json::{self, Versioned};
-use crate::output::words::{place, process, short};
+use crate::output::words::{name, place, process, short};
 use crate::output::{Progress, stdout};
 use crate::store::{each_lock, look};
 
@@ -103,7 +103,7 @@ fn locks(out: &mut impl Write, hops: &[Hop<'_>], indent: &str) -> Result<(), Fai
             |hold| format!("held {}", short(hold.held)),
         );
         let by = if hop.possible { " by some task" } else { "" };
-        let (name, count) = (&hop.lock.name, hop.lock.waiters.len());
+        let (name, count) = (name(&hop.lock.name), hop.lock.waiters.len());
         writeln!(
             out,
             "{indent}{corner}{name} ({kind}), {held}{by}, {count} waiting"

@@ -40,11 +40,12 @@ pub(crate) struct Event {
 
 pub(crate) fn run(global: &Global, args: &Watch) -> Outcome {
     let operator = look(global)?;
+    let name = [args.within.name(&args.name)];
     let mut out = stdout();
     let mut before: Option<Lock> = None;
     let mut left = args.count.unwrap_or(u64::MAX);
     loop {
-        let lock = one(operator.inspect(&[&args.name])?)?;
+        let lock = one(operator.inspect(&name)?)?;
         for event in events(before.as_ref(), &lock) {
             if left == 0 {
                 break;

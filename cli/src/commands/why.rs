@@ -10,17 +10,17 @@ use crate::args::{Format, Global, Why};
 use crate::exit::{Failure, Outcome};
 use crate::output::chain::Chains;
 use crate::output::json::{self, Versioned};
-use crate::output::words::{clean, place, process, short};
-use crate::output::{Progress, stdout};
+use crate::output::words::{clean, closed_for, name, place, process, short};
+use crate::output::{Progress, complain, stdout};
 use crate::store::look;
 
 pub(crate) fn run(global: &Global, args: &Why) -> Outcome {
     let operator = look(global)?;
     let mut locks = waited_for(&operator, &Progress::new())?;
-    let subject = one(operator.inspect(&[&args.subject])?)?;
-    let (name, is_in_use) = (subject.name.clone(), subject.is_in_use());
+    let subject = one(operator.inspect(&[args.within.name(&args.subject)])?)?;
+    let (whole, is_in_use) = (subject.name.clone(), subject.is_in_use());
     // It may have been used since.
-    locks.retain(|lock| lock.name != name);
+    locks.retain(|lock| lock.name != whole);
     locks.push(subject);
     let waits = operator.waits(locks)?;
     // The name of a lock may look like HOST:PID.
@@ -31,7 +31,12 @@ pub(crate) fn run(global: &Global, args: &Why) -> Outcome {
         })
     });
     if chains.is_empty() && (process.is_none() || is_in_use) {
-        chains.extend(waits.to_lock(&name));
+        chains.extend(waits.to_lock(&whole));
+    }
+    for server in operator.servers()?.into_iter().flatten() {
+        if let Some(left) = server.closed_for {
+            complain(&format!("{} {}", server.address, closed_for(left)));
+        }
     }
     let mut out = stdout();
     match global.output.unwrap_or(Format::Table) {
@@ -74,15 +79,15 @@ fn explain(out: &mut impl Write, chain: &Chain<'_>) -> Result<(), Failure> {
                 false => ", and waits for nobody",
             };
             let (who, site, held) = (process(&hold.who), place(&hold.who), short(hold.held));
-            let name = &first.lock.name;
+            let name = name(&first.lock.name);
             writeln!(out, "{who} holds {name} for {held}{kept}{waits}: {site}")?;
         }
-        None => writeln!(out, "Nobody holds {}.", first.lock.name)?,
+        None => writeln!(out, "Nobody holds {}.", name(&first.lock.name))?,
     }
     for (index, hop) in chain.hops.iter().enumerate() {
-        let name = &hop.lock.name;
+        let shown = name(&hop.lock.name);
         let Some(wait) = hop.waiter else {
-            writeln!(out, "Nobody waits for {name}.")?;
+            writeln!(out, "Nobody waits for {shown}.")?;
             continue;
         };
         let (who, waited, count) = (
@@ -92,7 +97,7 @@ fn explain(out: &mut impl Write, chain: &Chain<'_>) -> Result<(), Failure> {
         );
         write!(
             out,
-            "{who} waits for {name} for {waited}, at place {} of {count}",
+            "{who} waits for {shown} for {waited}, at place {} of {count}",
             wait.place
         )?;
         if let Some(next) = chain.hops.get(index + 1)
@@ -106,7 +111,7 @@ fn explain(out: &mut impl Write, chain: &Chain<'_>) -> Result<(), Failure> {
             write!(
                 out,
                 ", and holds {} for {}{task}",
-                next.lock.name,
+                name(&next.lock.name),
                 short(hold.held)
             )?;
         }

@@ -1,6 +1,6 @@
 //! The JSON documents. Their fields are under semantic versioning; `schema/auto-mutex.schema.json` describes them.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::time::Duration;
 
 use auto_mutex::LockKind;
@@ -24,6 +24,20 @@ pub(crate) fn write(
         false => serde_json::to_writer_pretty(&mut *out, value)?,
     }
     Ok(out.write_all(b"\n")?)
+}
+
+/// Writes an error for programs to standard error.
+pub(crate) fn complain(failure: &Failure) {
+    #[derive(Serialize)]
+    struct Failed {
+        error: String,
+        exit_code: u8,
+    }
+    let failed = Failed {
+        error: failure.to_string(),
+        exit_code: failure.code(),
+    };
+    let _ = write(&mut io::stderr(), &Versioned::new(failed), true);
 }
 
 /// Writes `{"schema_version":1,"NAME":[…]}` item by item; with `is_lines`, writes each item as a document in one line.

@@ -43,7 +43,7 @@ pub(crate) struct Progress {
     started: Instant,
     shown: Cell<Option<Instant>>,
     count: Cell<usize>,
-    is_on: Cell<bool>,
+    is_on: bool,
 }
 
 impl Progress {
@@ -55,14 +55,14 @@ impl Progress {
             started: Instant::now(),
             shown: Cell::new(None),
             count: Cell::new(0),
-            is_on: Cell::new(io::stderr().is_terminal()),
+            is_on: io::stderr().is_terminal(),
         }
     }
 
     /// A progress that writes nothing.
     pub(crate) fn silent() -> Self {
-        let progress = Self::new();
-        progress.is_on.set(false);
+        let mut progress = Self::new();
+        progress.is_on = false;
         progress
     }
 
@@ -72,7 +72,7 @@ impl Progress {
             None => self.started.elapsed() >= Self::FIRST,
             Some(shown) => shown.elapsed() >= Self::EVERY,
         };
-        if self.is_on.get() && due {
+        if self.is_on && due {
             self.shown.set(Some(Instant::now()));
             let _ = write!(io::stderr(), "\r{} names…\x1b[K", self.count.get());
         }
@@ -82,14 +82,6 @@ impl Progress {
     pub(crate) fn end(&self) {
         if self.shown.take().is_some() {
             let _ = write!(io::stderr(), "\r\x1b[K");
-        }
-    }
-
-    /// Removes the progress line for good if results are written to a terminal too.
-    pub(crate) fn make_room(&self) {
-        if self.is_on.get() && io::stdout().is_terminal() {
-            self.end();
-            self.is_on.set(false);
         }
     }
 }

@@ -1,9 +1,11 @@
 //! Times, processes and sites, for people to read.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 use std::time::{Duration, SystemTime};
 
 use auto_mutex::{Holder, LockKind};
+use ratatui::text::Span;
 
 /// A duration: `350ms`, `58s`, `2m13s`, `3h05m`, `2d04h`.
 pub(crate) fn short(time: Duration) -> String {
@@ -15,6 +17,14 @@ pub(crate) fn short(time: Duration) -> String {
         3600..86_400 => format!("{}h{:02}m", seconds / 3600, seconds / 60 % 60),
         _ => format!("{}d{:02}h", seconds / 86_400, seconds / 3600 % 24),
     }
+}
+
+/// Of a server after a restart or a failover.
+pub(crate) fn closed_for(left: Duration) -> String {
+    format!(
+        "grants nothing for another {}: it was restarted or has taken over, and locks from before may still be held",
+        short(left + Duration::from_millis(999))
+    )
 }
 
 /// A time as in RFC 3339, with milliseconds.
@@ -32,6 +42,62 @@ pub(crate) fn clean(text: &str) -> Cow<'_, str> {
         false => c.to_string(),
     });
     shown.collect::<String>().into()
+}
+
+/// A name of a lock as its program wrote it: letters beyond ASCII are read from their escapes, if the locale has them.
+/// All other escapes remain, among them those of characters that are invisible, or that change the direction of text.
+/// Each command takes a name in this form, too.
+pub(crate) fn name(name: &str) -> Cow<'_, str> {
+    static SHOWS_LETTERS: LazyLock<bool> = LazyLock::new(|| {
+        let mut set = ["LC_ALL", "LC_CTYPE", "LANG"]
+            .iter()
+            .filter_map(std::env::var_os);
+        let locale = set.find(|value| !value.is_empty()).unwrap_or_default();
+        let locale = locale.to_string_lossy().to_lowercase();
+        locale.contains("utf-8") || locale.contains("utf8")
+    });
+    match *SHOWS_LETTERS {
+        true => readable(name),
+        false => name.into(),
+    }
+}
+
+fn readable(name: &str) -> Cow<'_, str> {
+    let mut shown = String::new();
+    let mut rest = name;
+    while let Some(at) = rest.find('%') {
+        shown.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let (letter, length) =
+            letter(rest).map_or(('%', 1), |letter| (letter, letter.len_utf8() * 3));
+        shown.push(letter);
+        rest = &rest[length..];
+    }
+    if rest.len() == name.len() {
+        return name.into();
+    }
+    (shown + rest).into()
+}
+
+/// The letter whose escape `text` begins with.
+fn letter(text: &str) -> Option<char> {
+    let bytes = text.as_bytes().chunks(3).map_while(|escape| match escape {
+        [b'%', high, low] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => {
+            u8::from_str_radix(std::str::from_utf8(&escape[1..]).ok()?, 16).ok()
+        }
+        _ => None,
+    });
+    let bytes: Vec<u8> = bytes.take(4).collect();
+    let first = bytes.utf8_chunks().next()?.valid().chars().next()?;
+    let is_visible = Span::raw(first.to_string()).width() > 0;
+    (!first.is_ascii() && first.is_alphanumeric() && is_visible && !is_confusing(first))
+        .then_some(first)
+}
+
+/// Letters that are written from right to left, which move those around them, and fillers, which are invisible.
+fn is_confusing(c: char) -> bool {
+    matches!(c, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{feff}' | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}'
+        | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}')
 }
 
 /// Quotes a name as one word of a shell, because a part of the name may be the input of a user.
@@ -126,6 +192,30 @@ mod tests {
         assert_eq!(clean("web-3"), "web-3");
         assert_eq!(clean("a\x1b[2Jb"), "a\\u{1b}[2Jb");
         assert_eq!(clean("a\u{202e}b\n"), "a\\u{202e}b\\u{a}");
+    }
+
+    #[test]
+    fn letters_are_read_and_nothing_that_deceives() {
+        for (name, shown) in [
+            ("orders:7", "orders:7"),
+            ("caf%C3%A9:%E6%97%A5%E6%9C%AC", "café:日本"),
+            ("a%20%C3%9F%3Ax%25", "a%20ß%3Ax%25"),
+            // A letter from right to left, its mark, an override, a filler, a zero-width joiner, a mark without a letter.
+            ("%D7%90", "%D7%90"),
+            ("%E2%80%8F", "%E2%80%8F"),
+            ("%E2%80%AE", "%E2%80%AE"),
+            ("%E3%85%A4", "%E3%85%A4"),
+            ("%E2%80%8D", "%E2%80%8D"),
+            ("%CC%81", "%CC%81"),
+            ("%C2%85%C2%A0", "%C2%85%C2%A0"),
+            // Not UTF-8, cut off, or no escape at all.
+            ("%C3%28%C3", "%C3%28%C3"),
+            ("%C3%A", "%C3%A"),
+            ("n:%condvar", "n:%condvar"),
+            ("%", "%"),
+        ] {
+            assert_eq!(readable(name), shown);
+        }
     }
 
     #[test]

@@ -21,7 +21,11 @@ struct Sums {
 }
 
 pub(crate) fn text(snapshot: &Snapshot) -> String {
-    let kinds = sums(&snapshot.locks);
+    // What was seen before an outage is not true any more.
+    let kinds = match snapshot.trouble {
+        None => sums(&snapshot.locks),
+        Some(_) => BTreeMap::new(),
+    };
     let mut out = String::new();
     let mut by_kind = |name: &str, help: &str, value: &dyn Fn(&Sums) -> f64| {
         head(&mut out, name, help);
@@ -51,7 +55,9 @@ pub(crate) fn text(snapshot: &Snapshot) -> String {
         "For how long the oldest holder has held.",
         &|sums| sums.longest_hold.as_secs_f64(),
     );
-    let cycles = snapshot.chains.iter().filter(|chain| chain.cycle).count();
+    let is_up = snapshot.trouble.is_none();
+    let cycles = snapshot.chains.iter().filter(|chain| chain.cycle && is_up);
+    let cycles = cycles.count();
     for (name, help, value) in [
         (
             "auto_mutex_cycles",
@@ -61,7 +67,7 @@ pub(crate) fn text(snapshot: &Snapshot) -> String {
         (
             "auto_mutex_store_up",
             "Whether the last look at the store succeeded.",
-            f64::from(u8::from(snapshot.trouble.is_none())),
+            f64::from(u8::from(is_up)),
         ),
         (
             "auto_mutex_look_duration_seconds",

@@ -1,6 +1,6 @@
 //! `auto-mutex serve`: a live page for this machine.
 //!
-//! - `snapshot.rs`: one thread reads the store, independently of the number of clients.
+//! - `snapshot.rs`: one thread reads the store, for all clients together, and only while there are any.
 //! - `routes.rs`: answers requests from the last snapshot. `guard.rs`: decides which requests are allowed.
 //! - `metrics.rs`: the snapshot in the format of Prometheus.
 //! - `page`: the page. It loads nothing from other servers.
@@ -13,9 +13,12 @@ mod snapshot;
 mod tests;
 
 use std::fs;
-use std::io::{self, Write as _};
-use std::sync::Arc;
+use std::io::{self, Read as _, Write as _};
+use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt as _;
+use std::sync::{Arc, mpsc};
 use std::thread;
+use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -35,9 +38,21 @@ pub(crate) fn run(global: &Global, args: &Serve) -> Outcome {
         None => None,
         Some(file) => {
             let shown = file.display();
-            let token = fs::read_to_string(file)
-                .map_err(|error| Failure::Usage(format!("{shown}: {error}")))?;
-            let token = token.trim().to_owned();
+            let read = || -> io::Result<_> {
+                let mut opened = fs::File::open(file)?;
+                let mode = opened.metadata()?.permissions().mode();
+                let mut token = String::new();
+                opened.read_to_string(&mut token)?;
+                Ok((token.trim().to_owned(), mode))
+            };
+            let (token, mode) =
+                read().map_err(|error| Failure::Usage(format!("{shown}: {error}")))?;
+            if mode & 0o007 != 0 {
+                let text = format!(
+                    "{shown}: every user of this machine may read or change it: chmod o= {shown}"
+                );
+                return Err(Failure::Usage(text));
+            }
             if token.len() < SHORTEST_TOKEN {
                 let text = format!("{shown}: a token needs at least {SHORTEST_TOKEN} characters");
                 return Err(Failure::Usage(text));
@@ -53,8 +68,9 @@ pub(crate) fn run(global: &Global, args: &Serve) -> Outcome {
     })?;
     let operator = Arc::new(look(global)?);
     let (sender, snapshots) = watch::channel(Arc::new(Snapshot::first(&operator)));
-    let (looking, every) = (operator.clone(), args.every);
-    thread::spawn(move || snapshot::keep(&looking, every, &sender));
+    let (looking, every) = (operator.clone(), args.every.max(Duration::from_millis(100)));
+    let (asks, asked) = mpsc::sync_channel(1);
+    thread::spawn(move || snapshot::keep(&looking, every, &sender, &asked));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -71,9 +87,16 @@ pub(crate) fn run(global: &Global, args: &Serve) -> Outcome {
         let shared = Arc::new(Shared {
             operator,
             snapshots,
+            asks,
+            every,
             guard,
         });
-        axum::serve(listener, routes::router(shared)).await?;
+        let router = routes::router(shared);
+        axum::serve(
+            listener,
+            router.into_make_service_with_connect_info::<SocketAddr>(),
+        )
+        .await?;
         Ok(Exit::Done)
     })
 }

@@ -1,12 +1,16 @@
 //! The answers to requests.
 
 use std::convert::Infallible;
+use std::io::{self, Write as _};
+use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::mpsc::SyncSender;
+use std::time::{Duration, SystemTime};
 
 use auto_mutex::LockError;
 use auto_mutex::operator::Operator;
 use axum::Router;
-use axum::extract::{Path, Request, State};
+use axum::extract::{ConnectInfo, Path, Request, State};
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
     X_FRAME_OPTIONS,
@@ -24,8 +28,10 @@ use tokio::task::spawn_blocking;
 use super::guard::Guard;
 use super::metrics;
 use super::snapshot::Snapshot;
+use crate::exit::Failure;
 use crate::filter::Filter;
 use crate::output::json::{List, Listed, Shown, Versioned};
+use crate::output::words::{clean, date};
 
 const HTML: &str = include_str!("page/index.html");
 const STYLE: &str = include_str!("page/style.css");
@@ -38,7 +44,28 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
 pub(crate) struct Shared {
     pub(crate) operator: Arc<Operator>,
     pub(crate) snapshots: watch::Receiver<Arc<Snapshot>>,
+    /// Has a message if the store must be read, although no page is open.
+    pub(crate) asks: SyncSender<()>,
+    pub(crate) every: Duration,
     pub(crate) guard: Guard,
+}
+
+impl Shared {
+    /// A snapshot that is not older than an open page has.
+    async fn fresh(&self) -> Arc<Snapshot> {
+        let mut snapshots = self.snapshots.clone();
+        loop {
+            let snapshot = snapshots.borrow_and_update().clone();
+            if snapshot.at.is_some_and(|at| at.elapsed() <= self.every) {
+                return snapshot;
+            }
+            // If there is a message already, that is enough.
+            let _ = self.asks.try_send(());
+            if snapshots.changed().await.is_err() {
+                return snapshot;
+            }
+        }
+    }
 }
 
 type AppState = State<Arc<Shared>>;
@@ -145,6 +172,8 @@ async fn mode(State(shared): AppState) -> Response {
 /// The snapshots as server-sent events: the latest one at once, then each new one.
 async fn events(State(shared): AppState) -> Response {
     let mut snapshots = shared.snapshots.clone();
+    let _ = shared.asks.try_send(());
+    shared.fresh().await;
     snapshots.mark_changed();
     let updates = unfold(snapshots, |mut snapshots| async move {
         snapshots.changed().await.ok()?;
@@ -156,12 +185,15 @@ async fn events(State(shared): AppState) -> Response {
 }
 
 async fn write_metrics(State(shared): AppState) -> Response {
-    let text = metrics::text(&shared.snapshots.borrow());
+    let text = metrics::text(&*shared.fresh().await);
     typed("text/plain; version=0.0.4; charset=utf-8", text)
 }
 
 async fn ls(State(shared): AppState) -> Response {
-    let snapshot = shared.snapshots.borrow().clone();
+    let snapshot = shared.fresh().await;
+    if let Some(error) = &snapshot.trouble {
+        return trouble(StatusCode::BAD_GATEWAY, error);
+    }
     let mut body = Vec::new();
     let written = List::begin(&mut body, "locks", false).and_then(|mut list| {
         let filter = Filter::default();
@@ -180,12 +212,12 @@ async fn show(State(shared): AppState, Path(name): Path<String>) -> Response {
     let asked = spawn_blocking(move || operator.inspect(&[name])).await;
     let lock = match asked {
         Ok(Ok(states)) => states.into_iter().next(),
-        Ok(Err(error)) => return trouble(StatusCode::BAD_GATEWAY, error),
+        Ok(Err(error)) => return trouble(StatusCode::BAD_GATEWAY, Failure::from(error)),
         Err(error) => return trouble(StatusCode::INTERNAL_SERVER_ERROR, error),
     };
     match lock {
         Some(Ok(lock)) => json(StatusCode::OK, &Shown::of(&lock)),
-        Some(Err(error)) => trouble(status_of(&error), error),
+        Some(Err(error)) => trouble(status_of(&error), Failure::from(error)),
         None => trouble(StatusCode::BAD_GATEWAY, "the store has not answered"),
     }
 }
@@ -196,7 +228,10 @@ struct Tree<'a> {
 }
 
 async fn tree(State(shared): AppState) -> Response {
-    let snapshot = shared.snapshots.borrow().clone();
+    let snapshot = shared.fresh().await;
+    if let Some(error) = &snapshot.trouble {
+        return trouble(StatusCode::BAD_GATEWAY, error);
+    }
     let chains = &snapshot.chains;
     json(StatusCode::OK, &Tree { chains })
 }
@@ -215,8 +250,17 @@ struct Kicked {
     kicked: bool,
 }
 
-async fn kick(State(shared): AppState, headers: HeaderMap, body: String) -> Response {
+async fn kick(
+    State(shared): AppState,
+    ConnectInfo(from): ConnectInfo<SocketAddr>,
+    headers: HeaderMap,
+    body: String,
+) -> Response {
+    let log = |what: &str| {
+        let _ = writeln!(io::stderr(), "{} {from} {what}", date(SystemTime::now()));
+    };
     if let Err(status) = shared.guard.may_kick(&headers) {
+        log("may not break holds: no valid token was sent");
         return refusal(status);
     }
     let asked = serde_json::from_str::<Kick>(&body).ok();
@@ -227,6 +271,13 @@ async fn kick(State(shared): AppState, headers: HeaderMap, body: String) -> Resp
     };
     let (operator, lock) = (shared.operator.clone(), name.clone());
     let kicked = spawn_blocking(move || operator.kick(&lock, token)).await;
+    let outcome = match &kicked {
+        Ok(Ok(true)) => "broken".to_owned(),
+        Ok(Ok(false)) => "there was no such hold".to_owned(),
+        Ok(Err(error)) => clean(&error.to_string()).into_owned(),
+        Err(error) => error.to_string(),
+    };
+    log(&format!("kick {} --token {token}: {outcome}", clean(&name)));
     match kicked {
         Ok(Ok(kicked)) => {
             // CONFLICT corresponds to the exit code 4 of `kick`: the lock has no hold with this token.
@@ -245,7 +296,7 @@ async fn kick(State(shared): AppState, headers: HeaderMap, body: String) -> Resp
                 },
             )
         }
-        Ok(Err(error)) => trouble(status_of(&error), error),
+        Ok(Err(error)) => trouble(status_of(&error), Failure::from(error)),
         Err(error) => trouble(StatusCode::INTERNAL_SERVER_ERROR, error),
     }
 }

@@ -1,6 +1,6 @@
 //! [`Snapshot`]: the result of the last read of the store.
 
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -23,6 +23,8 @@ const SHOWN_CHAINS: usize = 50;
 pub(crate) struct Snapshot {
     pub(crate) locks: Vec<Lock>,
     pub(crate) chains: Vec<Chain>,
+    /// When the last read ended; `None` before the first one.
+    pub(crate) at: Option<Instant>,
     /// The duration of the last read.
     pub(crate) took: Duration,
     /// The reason why the last read failed. The locks and chains are then those of the last successful read.
@@ -46,13 +48,16 @@ struct Update<'a> {
 impl Snapshot {
     /// The empty snapshot before the first read.
     pub(crate) fn first(operator: &Operator) -> Self {
-        Self::of(
-            operator.place(),
-            Vec::new(),
-            Vec::new(),
-            Duration::ZERO,
-            None,
-        )
+        Self {
+            at: None,
+            ..Self::of(
+                operator.place(),
+                Vec::new(),
+                Vec::new(),
+                Duration::ZERO,
+                None,
+            )
+        }
     }
 
     pub(crate) fn of(
@@ -81,6 +86,7 @@ impl Snapshot {
         Self {
             locks,
             chains,
+            at: Some(Instant::now()),
             took,
             trouble,
             update,
@@ -88,19 +94,33 @@ impl Snapshot {
     }
 }
 
-/// Reads the store at an interval, until all receivers are dropped.
-pub(crate) fn keep(operator: &Operator, every: Duration, sender: &watch::Sender<Arc<Snapshot>>) {
-    while !sender.is_closed() {
-        let began = Instant::now();
-        let looked = read(operator);
-        let trouble = looked.as_ref().err().map(Failure::to_string);
-        let (locks, chains) = looked.unwrap_or_else(|_| {
-            let last = sender.borrow();
-            (last.locks.clone(), last.chains.clone())
-        });
-        let snapshot = Snapshot::of(operator.place(), locks, chains, began.elapsed(), trouble);
-        sender.send_replace(Arc::new(snapshot));
-        sleep(every.max(Duration::from_millis(100)));
+/// Reads the store at an interval while a page is open, and else for each request in `asked`; until all requests are
+/// dropped.
+pub(crate) fn keep(
+    operator: &Operator,
+    every: Duration,
+    sender: &watch::Sender<Arc<Snapshot>>,
+    asked: &mpsc::Receiver<()>,
+) {
+    while asked.recv().is_ok() {
+        loop {
+            let began = Instant::now();
+            let looked = read(operator);
+            let trouble = looked.as_ref().err().map(Failure::to_string);
+            let (locks, chains) = looked.unwrap_or_else(|_| {
+                let last = sender.borrow();
+                (last.locks.clone(), last.chains.clone())
+            });
+            let snapshot = Snapshot::of(operator.place(), locks, chains, began.elapsed(), trouble);
+            sender.send_replace(Arc::new(snapshot));
+            // This look has answered them.
+            while asked.try_recv().is_ok() {}
+            // Each open page has a receiver.
+            if sender.receiver_count() <= 1 {
+                break;
+            }
+            sleep(every);
+        }
     }
 }
 

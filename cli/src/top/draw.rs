@@ -8,8 +8,8 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Cell, Clear, Paragraph, Row, Sparkline, Table, TableState};
 
 use super::app::App;
-use crate::output::json;
 use crate::output::words::{clean, place, process, quoted, short, used};
+use crate::output::{json, words};
 
 /// The height of the pane that shows the queue of the selected lock.
 const QUEUE: u16 = 9;
@@ -95,17 +95,21 @@ fn draw_table(frame: &mut Frame<'_>, app: &App, shown: &[&Lock], line: Option<us
             Constraint::Length(6),
         ],
     );
+    let widths: Vec<_> = widths.collect();
+    let areas = Layout::horizontal(&widths).spacing(1).split(area);
+    let [name, holder] = [0, 3].map(|index| areas.get(index).map_or(0, |column| column.width));
     let titles = ["NAME", "KIND", "USED", "HOLDER", "HELD", "WAIT", "OLDEST"];
     let header = Row::new(columns(is_narrow, titles));
     // Only the visible rows are built, because there may be a hundred thousand locks.
     let height = usize::from(area.height.saturating_sub(1)).max(1);
     let first = line.map_or(0, |line| line.saturating_sub(height / 2));
     let first = first.min(shown.len().saturating_sub(height));
-    let rows = shown
-        .iter()
-        .skip(first)
-        .take(height)
-        .map(|lock| Row::new(columns(is_narrow, cells(app, lock))));
+    let rows = shown.iter().skip(first).take(height).map(|lock| {
+        Row::new(columns(
+            is_narrow,
+            cells(app, lock, name.into(), holder.into()),
+        ))
+    });
     let table = Table::new(rows, widths)
         .header(header.style(Style::new().add_modifier(Modifier::BOLD | Modifier::UNDERLINED)))
         .row_highlight_style(Style::new().add_modifier(Modifier::REVERSED));
@@ -120,7 +124,9 @@ fn columns<T>(is_narrow: bool, all: [T; 7]) -> impl Iterator<Item = T> {
         .map(|(_, column)| column)
 }
 
-fn cells<'a>(app: &App, lock: &'a Lock) -> [Cell<'a>; 7] {
+/// `name` and `holder` are the widths of these columns.
+fn cells<'a>(app: &App, lock: &'a Lock, name: usize, holder: usize) -> [Cell<'a>; 7] {
+    let widths = (name, holder);
     let none = || "-".to_owned();
     let holder = lock
         .holders
@@ -134,21 +140,41 @@ fn cells<'a>(app: &App, lock: &'a Lock) -> [Cell<'a>; 7] {
         false => colored(app, Color::Yellow),
     };
     [
-        Cell::from(lock.name.as_str()),
+        Cell::from(shortened(&words::name(&lock.name), widths.0)),
         Cell::from(
             lock.kind
                 .map_or_else(none, |kind| json::kind(kind).to_owned()),
         ),
         Cell::from(used(lock.kind, lock.used, lock.capacity)),
-        Cell::from(holder),
+        Cell::from(shortened(&holder, widths.1)),
         Cell::from(lock.held().map_or_else(none, short)),
         Cell::from(lock.waiters.len().to_string()).style(waits),
         Cell::from(lock.oldest_wait().map_or_else(none, short)).style(waits),
     ]
 }
 
+/// Leaves out the middle: names of one function differ at their ends, by the key.
+fn shortened(text: &str, width: usize) -> String {
+    let whole = Span::raw(text).width();
+    if whole <= width {
+        return text.to_owned();
+    }
+    let part = |letters: &mut dyn Iterator<Item = char>, width: usize| {
+        let mut used = 0;
+        let mut fits = |c: &char| {
+            used += Span::raw(c.to_string()).width();
+            used <= width
+        };
+        letters.take_while(|c| fits(c)).collect::<String>()
+    };
+    let room = width.saturating_sub(1);
+    let end = part(&mut text.chars().rev(), room - room / 3);
+    let start = part(&mut text.chars(), room / 3);
+    format!("{start}…{}", end.chars().rev().collect::<String>())
+}
+
 fn draw_queue(frame: &mut Frame<'_>, app: &App, lock: Option<&Lock>, area: Rect) {
-    let title = lock.map_or_else(String::new, |lock| format!(" {} ", lock.name));
+    let title = lock.map_or_else(String::new, |lock| format!(" {} ", words::name(&lock.name)));
     let block = Block::new().borders(Borders::TOP).title(title);
     let inner = block.inner(area);
     frame.render_widget(block, area);

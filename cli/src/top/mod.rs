@@ -23,6 +23,7 @@ use self::app::{App, Step};
 use crate::args::{Global, Top};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output::{Progress, may_color};
+use crate::signals::{Signals, by_signal};
 use crate::store::{each_lock, look};
 
 /// The longest delay until a key or a new state is shown, and the shortest pause between two reads.
@@ -40,12 +41,28 @@ pub(crate) fn run(global: &Global, args: &Top) -> Outcome {
     let operator = look(global)?;
     let app = App::new(operator.place(), may_color());
     let (sender, looked) = channel();
-    let (pattern, every) = (args.pattern.clone(), args.every);
+    let (pattern, every) = (args.within.pattern(&args.pattern), args.every);
     thread::spawn(move || watch(&operator, &pattern, every, &sender));
+    let ended_by = signal()?;
     let mut terminal = ratatui::try_init()?;
-    let result = show(&mut terminal, app, &looked);
+    let result = show(&mut terminal, app, &looked, &ended_by);
     ratatui::restore();
-    result.map(|()| Exit::Done)
+    result
+}
+
+/// The first signal that would end the process, and leave the terminal as `top` has it.
+fn signal() -> Result<Receiver<u8>, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let (sender, ended_by) = channel();
+    // They are caught from here on, not only when the thread runs.
+    let mut signals = runtime.block_on(async { Signals::new() })?;
+    thread::spawn(move || {
+        let signal = runtime.block_on(signals.next());
+        let _ = sender.send(by_signal(signal.as_raw()));
+    });
+    Ok(ended_by)
 }
 
 /// Reads the locks at an interval, until the receiver is gone.
@@ -78,10 +95,14 @@ fn show(
     terminal: &mut DefaultTerminal,
     mut app: App,
     looked: &Receiver<Looked>,
-) -> Result<(), Failure> {
+    ended_by: &Receiver<u8>,
+) -> Outcome {
     loop {
         terminal.draw(|frame| draw::draw(frame, &app))?;
         loop {
+            if let Ok(code) = ended_by.try_recv() {
+                return Ok(Exit::Code(code));
+            }
             let mut is_news = false;
             while let Ok(looked) = looked.try_recv() {
                 app.take(looked);
@@ -91,7 +112,7 @@ fn show(
                 match event::read()? {
                     Event::Key(key) if key.kind != KeyEventKind::Release => {
                         if app.press(key) == Step::End {
-                            return Ok(());
+                            return Ok(Exit::Done);
                         }
                         is_news = true;
                     }

@@ -160,6 +160,27 @@ fn help_and_trouble_are_shown() {
 }
 
 #[test]
+fn long_names_differ_at_their_ends() {
+    let mut app = App::new("127.0.0.1:6379".to_owned(), false);
+    let mut all = locks("top-long");
+    for (lock, key) in all.iter_mut().zip(["7", "8", "日本"]) {
+        lock.name = format!("billing-service:Ledger:close_the_month:2026-10:customer:{key}");
+    }
+    app.take(Ok(all));
+    let (lines, _) = seen(&mut app, 80);
+    for end in ["…:customer:7 ", "…:customer:8 ", "…:customer:日"] {
+        let part = end.trim_start_matches('…');
+        assert!(
+            lines
+                .iter()
+                .any(|line| line.contains(part) && line.contains('…')),
+            "{end}: {lines:#?}"
+        );
+    }
+    assert!(lines[2].starts_with("billing…"), "{lines:#?}");
+}
+
+#[test]
 fn a_small_terminal_does_no_harm() {
     let mut app = app("top-small", false);
     for (width, height) in [(1, 1), (10, 3), (20, 5), (200, 60)] {

@@ -66,6 +66,54 @@ fn an_operator_with_exactly_these_rights_can_do_everything() {
 }
 
 #[test]
+fn who_only_looks_can_look_at_everything_and_break_nothing() {
+    let rule = document("redis://h", &["acl", "--read-only"], 0);
+    let rule = rule["rule"].as_str().unwrap();
+    assert!(!rule.contains('&') && rule.contains("+scan"), "{rule}");
+    let redis = Redis::start();
+    let options = ["ACL", "SETUSER", "looks", "reset", "on", ">canary"];
+    redis.command(&[&options[..], &rule.split(' ').collect::<Vec<_>>()].concat());
+    let shop = Shop::on(redis);
+    let url = format!("redis://looks:canary@127.0.0.1:{}", shop.redis.port());
+    let token = shop.token("orders:7").to_string();
+    for args in [
+        &["ls", "--all"][..],
+        &["show", "orders:7"],
+        &["why", "orders:7"],
+        &["tree"],
+        &["doctor", "--clock", "1h"],
+        &["watch", "orders:7", "--count", "1"],
+    ] {
+        let output = output(&url, args);
+        assert!(
+            matches!(output.status.code(), Some(0 | 3)),
+            "{args:?} {output:?}"
+        );
+    }
+    for args in [
+        &["kick", "orders:7", "--token", &token, "--yes"][..],
+        &["run", "cron", "--", "true"],
+    ] {
+        let output = output(&url, args);
+        let said = text(&output.stderr);
+        assert!(!output.status.success(), "{args:?} {said}");
+        assert!(said.contains("permission"), "{said}");
+        let is_kick = args[0] == "kick";
+        assert_eq!(
+            said.contains("does not let this user break holds"),
+            is_kick,
+            "{said}"
+        );
+        assert!(!said.contains("canary"), "{said}");
+    }
+    assert_eq!(shop.token("orders:7").to_string(), token);
+    // The looks have asked for nothing that was refused.
+    let refused = format!("{:?}", shop.redis.command(&["ACL", "LOG"]));
+    assert_eq!(refused.matches("age-seconds").count(), 1, "{refused}");
+    assert!(refused.contains("cmd=subscribe"), "{refused}");
+}
+
+#[test]
 fn the_rights_of_the_operator_are_needed() {
     let redis = Redis::start();
     let more = document("redis://h", &["acl", "--operator"], 0);

@@ -3,7 +3,7 @@
 use auto_mutex_tests::redis::{Options, Redis};
 use serde_json::Value;
 
-use super::rig::{Shop, client, copy, document, written};
+use super::rig::{Shop, client, copy, document, output, text, written};
 
 fn ids(document: &Value) -> Vec<&str> {
     let findings = document["findings"].as_array().unwrap().iter();
@@ -58,6 +58,35 @@ fn what_is_wrong_has_an_id_a_meaning_and_a_remedy() {
     // The foreign key, which also has no time to live, does not keep `ls` from listing the other locks.
     let listed = document(&shop.url, &["ls"], 0);
     assert_eq!(listed["locks"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn what_is_known_is_left_out() {
+    let shop = Shop::on(Redis::with(
+        good()
+            .line("maxmemory 100mb")
+            .line("maxmemory-policy allkeys-lru"),
+    ));
+    let found = document(&shop.url, &["doctor"], 3);
+    assert_eq!(ids(&found), ["eviction"]);
+    let ignoring = |ids: &[&str], code| {
+        let ids = ids.iter().flat_map(|id| ["--ignore", id]);
+        let args: Vec<_> = ["doctor"].into_iter().chain(ids).collect();
+        let output = output(&shop.url, &args);
+        assert_eq!(output.status.code(), Some(code), "{output:?}");
+        (text(&output.stdout), text(&output.stderr))
+    };
+    assert!(
+        ignoring(&["eviction", "cycle"], 0)
+            .0
+            .starts_with("Nothing is wrong")
+    );
+    assert!(ignoring(&["cycle"], 3).0.contains("eviction"));
+    let (_, said) = ignoring(&["evictoin"], 2);
+    assert!(
+        said.contains("evictoin") && said.contains("replica-lag"),
+        "{said}"
+    );
 }
 
 #[test]

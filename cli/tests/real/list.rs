@@ -6,15 +6,13 @@ use std::process::Stdio;
 use serde_json::Value;
 
 use super::rig::{Shop, client, command, document, output, text, written};
+use super::schema::fits;
 
 fn names(document: &Value) -> Vec<&str> {
-    let locks = document["locks"].as_array().expect("a list");
-    let mut names: Vec<_> = locks
-        .iter()
+    let locks = document["locks"].as_array().expect("a list").iter();
+    locks
         .map(|lock| lock["name"].as_str().expect("a name"))
-        .collect();
-    names.sort_unstable();
-    names
+        .collect()
 }
 
 #[test]
@@ -186,9 +184,19 @@ fn names_with_odd_characters_are_found_as_they_are_shown() {
     let _held = client.mutex("a b%{ü}").blocking_lock().unwrap();
     let listed = document(&shop.url, &["ls", "a*"], 0);
     let name = names(&listed)[0].to_owned();
-    for name in [name.as_str(), "a b%{ü}"] {
+    for name in [name.as_str(), "a b%{ü}", "a%20b%25%7Bü%7D"] {
         let shown = document(&shop.url, &["show", name], 0);
         assert_eq!(shown["holders"].as_array().unwrap().len(), 1, "{name}");
+    }
+    for (locale, shown) in [
+        ("C.UTF-8", "a%20b%25%7Bü%7D "),
+        ("C", "a%20b%25%7B%C3%BC%7D "),
+    ] {
+        let mut ls = command(&shop.url, &["ls", "*ü*"]);
+        let output = ls.env("LC_ALL", locale).output().unwrap();
+        let table = text(&output.stdout);
+        let line = table.lines().nth(1).unwrap();
+        assert!(line.starts_with(shown), "{table}");
     }
 }
 
@@ -208,12 +216,17 @@ fn what_is_wrong_is_said_by_the_exit_code_and_no_password_is_shown() {
             let output = output(&url, &args);
             assert_eq!(output.status.code(), Some(code), "{url} {output:?}");
             let said = text(&output.stderr);
-            assert!(
-                said.starts_with("auto-mutex: ") && !said.contains("canary"),
-                "{said}"
-            );
+            let document: Value = serde_json::from_str(&said).expect("a document");
+            fits("error", &document);
+            assert_eq!(document["exit_code"], code);
+            assert!(!said.contains("canary"), "{said}");
             assert!(output.stdout.is_empty());
         }
+        let said = text(&output(&url, &["ls"]).stderr);
+        assert!(
+            said.starts_with("auto-mutex: ") && !said.contains("canary"),
+            "{said}"
+        );
     }
     // The help names the variable that the URL comes from, and does not show its value.
     let help = written("redis://user:canary@h", &["ls", "--help"], 0);

@@ -2,6 +2,7 @@
 
 use std::process::{Command, Output, Stdio};
 
+use auto_mutex::{Client, Config};
 use auto_mutex_tests::events::eventually;
 use auto_mutex_tests::process;
 use auto_mutex_tests::redis::Redis;
@@ -193,4 +194,65 @@ fn signals_are_passed_on_and_the_lock_is_released() {
     process::terminate(waiting.id());
     assert_eq!(waiting.wait().unwrap().code(), Some(143));
     super::rig::are_waiting(&url, "cron", 0);
+}
+
+#[test]
+fn a_namespace_is_that_of_programs() {
+    let redis = Redis::start();
+    let url = redis.url();
+    let program = Client::connect(Config::new(&url).unwrap().namespace("prod")).unwrap();
+    let _guard = program.mutex("nightly").blocking_lock().unwrap();
+    let in_namespace = |namespace: &str, args: &[&str]| {
+        let mut command = command(&url, args);
+        command.env("AUTO_MUTEX_NAMESPACE", namespace);
+        let output = command.output().unwrap();
+        (output.status.code().unwrap(), text(&output.stdout))
+    };
+    let run = ["run", "nightly", "--block", "0", "--", "true"];
+    for (namespace, code) in [("prod", 75), ("staging", 0), ("", 0)] {
+        assert_eq!(in_namespace(namespace, &run).0, code, "{namespace}");
+    }
+    // The option counts, not the variable.
+    let option = [
+        "run",
+        "nightly",
+        "--namespace",
+        "prod",
+        "--block",
+        "0",
+        "--",
+        "true",
+    ];
+    assert_eq!(in_namespace("staging", &option).0, 75);
+    for (namespace, name) in [
+        ("prod", "nightly"),
+        ("prod", "prod:nightly"),
+        ("", "prod:nightly"),
+    ] {
+        let (code, shown) = in_namespace(namespace, &["show", name]);
+        assert!(
+            code == 0 && shown.starts_with("prod:nightly  mutex"),
+            "{name}: {shown}"
+        );
+        let (_, why) = in_namespace(namespace, &["why", name]);
+        assert!(why.contains("holds prod:nightly"), "{why}");
+    }
+    for (namespace, count) in [("prod", 1), ("staging", 0), ("p*", 0), ("", 1)] {
+        let (_, listed) = in_namespace(namespace, &["ls", "-o", "jsonl"]);
+        assert_eq!(listed.lines().count(), count, "{namespace}: {listed}");
+    }
+}
+
+#[test]
+fn the_holder_is_the_command_without_its_arguments() {
+    let redis = Redis::start();
+    let program = env!("CARGO_BIN_EXE_auto-mutex");
+    let shown = run(
+        &redis.url(),
+        &["cron", "--", program, "show", "cron", "-o", "json"],
+    );
+    let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap();
+    let holder = &shown["holders"][0];
+    assert_eq!(holder["site"], format!("{program} …"));
+    assert!(holder["file"].is_null(), "{holder}");
 }

@@ -1,13 +1,17 @@
 //! Tests of `serve`.
 
+use std::fs::Permissions;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
 use std::process::{Child, Stdio};
+use std::sync::{Arc, Mutex};
 
 use auto_mutex_tests::events::eventually;
 use serde_json::Value;
 
-use super::rig::{Shop, command, output};
+use super::rig::{Shop, command, output, text};
 
 const TOKEN: &str = "a-token-of-sixteen-and-more";
 
@@ -15,6 +19,7 @@ const TOKEN: &str = "a-token-of-sixteen-and-more";
 struct Page {
     child: Child,
     address: String,
+    log: Arc<Mutex<String>>,
 }
 
 impl Page {
@@ -31,8 +36,18 @@ impl Page {
             .strip_prefix("http://")
             .and_then(|rest| rest.split('/').next());
         let address = address.unwrap_or_else(|| panic!("{line}")).to_owned();
-        std::thread::spawn(move || lines.for_each(drop));
-        Self { child, address }
+        let log = Arc::new(Mutex::new(String::new()));
+        let written = log.clone();
+        std::thread::spawn(move || {
+            for line in lines {
+                *written.lock().unwrap() += &(line.unwrap() + "\n");
+            }
+        });
+        Self {
+            child,
+            address,
+            log,
+        }
     }
 
     /// Sends a request, and returns the status, the head in lower case, and the body of the answer.
@@ -152,8 +167,7 @@ fn without_a_token_nothing_is_broken_and_with_it_exactly_one_hold() {
     let page = Page::start(&shop.url, &[]);
     assert_eq!(page.ask(&format!("POST /api/kick\n\n{body}")).0, 403);
     let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("token");
-    std::fs::write(&file, format!("{TOKEN}\n")).unwrap();
+    let file = token_file(&folder, TOKEN, 0o600);
     let page = Page::start(&shop.url, &["--kick-token", file.to_str().unwrap()]);
     assert_eq!(page.ask(&format!("POST /api/kick\n\n{body}")).0, 401);
     assert_eq!(
@@ -183,6 +197,16 @@ fn without_a_token_nothing_is_broken_and_with_it_exactly_one_hold() {
         (409, &false.into()),
         "{answer}"
     );
+    // Each attempt is in the log, with who made it.
+    let kick = format!("kick orders:7 --token {token}: ");
+    for part in [
+        " 127.0.0.1:",
+        "no valid token was sent",
+        &(kick.clone() + "broken\n"),
+        &(kick + "there was no such hold\n"),
+    ] {
+        eventually("it is logged", || page.log.lock().unwrap().contains(part));
+    }
 }
 
 #[test]
@@ -204,13 +228,68 @@ fn beyond_this_machine_it_wants_a_token() {
     let refused = output(&shop.url, &["serve", "--listen", "0.0.0.0:0"]);
     assert_eq!(refused.status.code(), Some(2), "{refused:?}");
     let folder = tempfile::tempdir().unwrap();
+    for (token, mode, said) in [
+        ("short", 0o600, "at least 16 characters"),
+        (TOKEN, 0o604, "every user of this machine"),
+    ] {
+        let file = token_file(&folder, token, mode);
+        let refused = output(
+            &shop.url,
+            &["serve", "--kick-token", file.to_str().unwrap()],
+        );
+        assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+        assert!(text(&refused.stderr).contains(said), "{refused:?}");
+    }
+}
+
+fn token_file(folder: &tempfile::TempDir, token: &str, mode: u32) -> PathBuf {
     let file = folder.path().join("token");
-    std::fs::write(&file, "short").unwrap();
-    let refused = output(
-        &shop.url,
-        &["serve", "--kick-token", file.to_str().unwrap()],
+    std::fs::write(&file, format!("{token}\n")).unwrap();
+    std::fs::set_permissions(&file, Permissions::from_mode(mode)).unwrap();
+    file
+}
+
+#[test]
+fn it_asks_only_while_somebody_watches() {
+    let shop = Shop::open();
+    let page = Page::start(&shop.url, &[]);
+    let looks = || shop.redis.calls("scan");
+    assert_eq!(page.ask("GET /").0, 200);
+    assert_eq!(looks(), 0);
+    // The first answer is not empty: it comes after a look.
+    let listed = parsed(&page.ask("GET /api/ls").2);
+    assert_eq!(listed["locks"].as_array().unwrap().len(), 3);
+    assert_eq!(looks(), 1);
+    let mut stream = TcpStream::connect(&page.address).unwrap();
+    write!(stream, "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+    eventually("it looks again and again", || looks() > 5);
+    drop(stream);
+    let pause = std::time::Duration::from_millis(300);
+    eventually("it looks no more", || {
+        let before = looks();
+        std::thread::sleep(pause);
+        looks() == before
+    });
+}
+
+#[test]
+fn what_is_not_known_is_not_said() {
+    let shop = Shop::open();
+    let page = Page::start(&shop.url, &["--timeout", "1s"]);
+    assert_eq!(page.ask("GET /api/ls").0, 200);
+    shop.redis.kill9();
+    eventually("it has no answer", || page.ask("GET /api/ls").0 == 502);
+    let (status, _, answer) = page.ask("GET /api/tree");
+    assert_eq!(status, 502);
+    assert!(parsed(&answer)["error"].is_string(), "{answer}");
+    let (status, _, metrics) = page.ask("GET /metrics");
+    assert!(
+        status == 200 && metrics.contains("auto_mutex_store_up 0\n"),
+        "{metrics}"
     );
-    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    assert!(!metrics.contains("kind="), "{metrics}");
+    shop.redis.start_again();
+    eventually("it has one again", || page.ask("GET /api/ls").0 == 200);
 }
 
 /// Checks the document that a browser makes from the page.

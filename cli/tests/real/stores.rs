@@ -1,11 +1,12 @@
 //! Tests of the commands on a cluster, a quorum and the primary of sentinels.
 
+use auto_mutex::{Client, Config};
 use auto_mutex_tests::cluster::{Cluster, Shape};
 use auto_mutex_tests::redis::{Options, Redis};
 use auto_mutex_tests::sentinel::Service;
 use auto_mutex_tests::stores::quorum_url;
 
-use super::rig::{are_waiting, client, document, output};
+use super::rig::{are_waiting, client, document, output, text};
 
 /// Holds twenty locks, and waits for one of them. Then lists all locks, and shows and kicks the lock with the waiter.
 fn works_on(url: &str) {
@@ -99,4 +100,66 @@ fn a_lock_that_one_server_of_a_quorum_takes_for_idle() {
 fn the_primary_of_sentinels() {
     let service = Service::start();
     works_on(&service.url());
+}
+
+/// A server that was just started grants nothing to a client that wants the restart guard. Each command says so.
+fn tells_of_the_closed_store(url: &str, servers: usize) {
+    let config = Config::new(url).unwrap().connect_timeout("60s");
+    let client = Client::connect(config.restart_guard(true)).unwrap();
+    let closed = |text: &str| text.contains("grants nothing for another");
+    let error = client.mutex("x").block("0s").blocking_lock().unwrap_err();
+    let Some(source) = std::error::Error::source(&error) else {
+        panic!("{error}");
+    };
+    assert!(closed(&source.to_string()), "{source}");
+    let doctor = document(url, &["doctor"], 3);
+    let findings = doctor["findings"].as_array().unwrap().iter();
+    let found = findings.filter(|finding| finding["id"] == "closed");
+    let found: Vec<_> = found.collect();
+    assert_eq!(found.len(), servers, "{doctor}");
+    assert!(closed(found[0]["meaning"].as_str().unwrap()), "{doctor}");
+    let why = output(url, &["why", "x"]);
+    assert!(closed(&text(&why.stderr)), "{why:?}");
+    let run = output(url, &["run", "x", "--block", "2s", "--", "true"]);
+    assert_eq!(run.status.code(), Some(69), "{run:?}");
+    let said = text(&run.stderr);
+    assert!(
+        said.starts_with("auto-mutex: waiting: the lock store grants nothing"),
+        "{said}"
+    );
+    // A look notes nothing, so a server without clients is never closed for it.
+    client.blocking_shutdown();
+}
+
+#[test]
+fn a_closed_server_a_quorum_a_cluster_and_a_primary() {
+    tells_of_the_closed_store(&Redis::start().url(), 1);
+    let servers = Redis::several(3, &Options::default());
+    tells_of_the_closed_store(&quorum_url(servers.iter().map(Redis::port)), 3);
+    let cluster = Cluster::with(Shape::default().without_replicas());
+    tells_of_the_closed_store(&cluster.url(), 3);
+    tells_of_the_closed_store(&Service::start().url(), 1);
+}
+
+#[test]
+fn a_look_closes_no_server() {
+    let options = Options::default().replicated();
+    let [primary, replica] = [options.clone(), options].map(Redis::with);
+    replica.follow(&primary);
+    replica.promote();
+    let doctor = |closed: bool| {
+        let doctor = document(&replica.url(), &["doctor"], 3);
+        let mut findings = doctor["findings"].as_array().unwrap().iter();
+        assert_eq!(
+            findings.any(|finding| finding["id"] == "closed"),
+            closed,
+            "{doctor}"
+        );
+    };
+    doctor(false);
+    doctor(false);
+    assert!(replica.keys().is_empty());
+    let client = client(&replica.url());
+    doctor(true);
+    client.blocking_shutdown();
 }

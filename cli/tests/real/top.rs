@@ -1,6 +1,7 @@
 //! Tests of `top` in a real terminal, which is that of tmux. Without tmux, the test of the table is skipped.
 
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use auto_mutex_tests::events::eventually;
 
@@ -11,7 +12,9 @@ struct Terminal(String);
 
 impl Terminal {
     fn start(command: &str) -> Self {
-        let terminal = Self(format!("auto-mutex-{}", std::process::id()));
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let terminal = Self(format!("auto-mutex-{}-{number}", std::process::id()));
         let started = terminal.tmux(&["new-session", "-d", "-x", "80", "-y", "24", command]);
         assert!(started.status.success(), "{started:?}");
         terminal
@@ -70,6 +73,35 @@ fn it_shows_locks_and_obeys_keys() {
     terminal.keys(&["q"]);
     eventually("it ends", || terminal.screen().contains("it has ended"));
     // The terminal no longer shows the table.
+    assert!(
+        !terminal.screen().contains("locks, "),
+        "{}",
+        terminal.screen()
+    );
+}
+
+#[test]
+fn a_signal_gives_the_terminal_back() {
+    if Command::new("tmux").arg("-V").output().is_err() {
+        eprintln!("tmux is not here");
+        return;
+    }
+    let shop = Shop::open();
+    let program = env!("CARGO_BIN_EXE_auto-mutex");
+    let folder = tempfile::tempdir().unwrap();
+    let pid = folder.path().join("pid");
+    let command = format!(
+        "sh -c 'echo $$ >{}; AUTO_MUTEX_URL={} exec {program} top'; echo ended with $?; cat",
+        pid.display(),
+        shop.url
+    );
+    let terminal = Terminal::start(&command);
+    eventually("the locks are shown", || {
+        terminal.screen().contains("3 locks, 2 waiting")
+    });
+    let pid = std::fs::read_to_string(&pid).unwrap();
+    auto_mutex_tests::process::terminate(pid.trim().parse().unwrap());
+    eventually("it ends", || terminal.screen().contains("ended with 143"));
     assert!(
         !terminal.screen().contains("locks, "),
         "{}",

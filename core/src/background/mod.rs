@@ -187,8 +187,8 @@ pub(crate) fn start(settings: Settings) -> Result<Starting, SetupError> {
                 .map_err(SetupError::background_thread)?;
             let aside = wait::enter(&runtime);
             let served = serve(&runtime, settings, &to, given_up);
-            // The runtime goes first: its drop may log events or wake tasks.
-            drop(runtime);
+            // The runtime goes first: its end may log events or wake tasks. It waits for no name that is still looked up.
+            runtime.shutdown_background();
             drop(aside);
             served
         };

@@ -192,10 +192,18 @@ impl Config {
         self.set("namespace", namespace, |it| &mut it.namespace)
     }
 
+    /// Sets what the holders and waiters of this client show in place of the line that made a handle.
+    #[doc(hidden)]
+    pub fn site(mut self, site: impl Into<String>) -> Self {
+        self.settings.site = Some(site.into());
+        self
+    }
+
     /// Sets how long the store keeps a lock without a renewal: 100 ms to 30 s, and at most `longest_lease`. The default is
     /// 10 s. The client renews leases in the background; the locks of a killed process are free within one lease.
     pub fn lease(self, time: impl IntoDuration) -> Self {
-        self.set("lease", settings::lease(time).map(Some), |it| &mut it.lease)
+        let lease = settings::lease(time).map(Some);
+        self.set("lease", lease, |it| &mut it.options.lease)
     }
 
     /// Sets how long a lock may be held at most: 24 hours by default.
@@ -224,7 +232,8 @@ impl Config {
     /// waits, it also gives the holder and the place in the queue.
     ///
     /// By default a call waits without a limit, and a body may hold a lock for a day. So only this warning shows that
-    /// a call or a body hangs.
+    /// a call or a body hangs. (Not for a lock of a handle with `never_expire`: it may be held for as long as its process
+    /// lives.)
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {

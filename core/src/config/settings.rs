@@ -29,7 +29,7 @@ pub struct Settings {
     #[doc(hidden)]
     pub engine: Arc<dyn Engine>,
     pub(crate) namespace: Option<String>,
-    pub(super) lease: Option<Duration>,
+    pub(crate) site: Option<String>,
     /// `None`: without a limit.
     pub(crate) expire: Option<Duration>,
     /// `None`: without a limit.
@@ -56,7 +56,7 @@ impl Settings {
         Self {
             engine,
             namespace: None,
-            lease: None,
+            site: None,
             expire: Some(Duration::from_secs(24 * 60 * 60)),
             block: None,
             slow: Some(Duration::from_secs(30)),
@@ -69,6 +69,7 @@ impl Settings {
                 restart_guard: !matches!(layout, Layout::InProcess | Layout::OneServer),
                 failover_guard: true,
                 longest_lease: LONGEST_LEASE,
+                lease: None,
                 replicas: None,
                 is_voter: false,
             },
@@ -81,8 +82,7 @@ impl Settings {
 
     #[inline]
     pub(crate) fn lease(&self) -> Duration {
-        let default = || Duration::from_secs(10).min(self.options.longest_lease);
-        self.lease.unwrap_or_else(default)
+        self.options.lease()
     }
 
     #[inline]
@@ -123,9 +123,9 @@ impl Settings {
     /// nothing after a restart or failover.
     pub(crate) fn without_holds(&self) -> Self {
         Self {
-            lease: Some(SHORTEST_LEASE),
             options: StoreOptions {
                 longest_lease: SHORTEST_LEASE,
+                lease: Some(SHORTEST_LEASE),
                 restart_guard: false,
                 replicas: None,
                 ..self.options

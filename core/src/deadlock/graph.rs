@@ -121,9 +121,7 @@ impl Graph {
 
     /// `blocked`: see [`blocked`](Self::blocked).
     pub(super) fn cycle(&self, root: WaitId, blocked: &HashSet<Ticket>) -> Option<Cycle> {
-        let shortest = self.shortest(root, blocked)?.into_iter();
-        let steps = shortest.map(|(ticket, wait)| self.step(ticket, wait));
-        let steps = steps.collect::<Option<_>>()?;
+        let steps = self.steps(root, blocked)?;
         // Of the whole deadlock: several cycles may go through one semaphore, and all clients must choose the same
         // wait.
         let members = self.entangled(root, blocked);
@@ -134,6 +132,14 @@ impl Graph {
         let youngest = |step: &Step| (step.wait.mode, step.hold.token, step.hold.ticket);
         let chosen = waits.max_by_key(youngest)?;
         Some(Cycle { steps, chosen })
+    }
+
+    /// The steps of the shortest [`Cycle`].
+    pub(super) fn steps(&self, root: WaitId, blocked: &HashSet<Ticket>) -> Option<Vec<Step>> {
+        let shortest = self.shortest(root, blocked)?.into_iter();
+        shortest
+            .map(|(ticket, wait)| self.step(ticket, wait))
+            .collect()
     }
 
     fn step(&self, ticket: Ticket, wait: &Wait) -> Option<Step> {
@@ -195,7 +201,7 @@ impl Graph {
     }
 
     /// In the order of their tokens.
-    fn blockers(&self, wait: &Wait, blocked: &HashSet<Ticket>) -> Vec<Ticket> {
+    pub(super) fn blockers(&self, wait: &Wait, blocked: &HashSet<Ticket>) -> Vec<Ticket> {
         let holders = self.locks.get(&wait.name).map(|lock| &lock.holders);
         let keeps = |place: &&TicketRecord| {
             let is_blocked = blocked.contains(&place.ticket);

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
-use super::graph::{Cycle, Graph, Wait, WaitingHold};
+use super::graph::{Graph, Wait, WaitingHold};
 use crate::base::name::Name;
 use crate::config::Deadlock;
 use crate::store::{MemberId, NameRecord, Ticket, TicketRecord, meta};
@@ -26,7 +26,7 @@ const MOST_RINGS: usize = 50;
 /// The clocks of the servers of a quorum differ.
 const SLACK_US: u64 = 1_000_000;
 /// Of one client, for one of its holds.
-const MOST_POSSIBLE: usize = 100;
+const MOST_POSSIBLE: usize = 20;
 
 impl Records {
     /// Reads the records of some names. Those without waiters may be left out.
@@ -81,9 +81,9 @@ impl Records {
     /// task holds and waits.
     pub fn rings(&self, possible: bool) -> Vec<Ring> {
         if !possible {
-            return rings(&self.certain, &self.certain.blocked());
+            return rings(&self.certain, self.certain.blocked());
         }
-        let rings = rings(&self.possible, &self.possible.blocked_if_any());
+        let rings = rings(&self.possible, self.possible.blocked_if_any());
         let is_certain = |(_, hold, _): &(Name, Ticket, Ticket)| self.is_certain(*hold);
         rings
             .into_iter()
@@ -144,15 +144,26 @@ impl Graph {
     }
 }
 
-/// One for each set of locks, the one with the least names first.
-fn rings(graph: &Graph, blocked: &HashSet<Ticket>) -> Vec<Ring> {
+/// One for each set of locks, in the order of their names.
+fn rings(graph: &Graph, mut blocked: HashSet<Ticket>) -> Vec<Ring> {
+    // What only waits behind cycles is left out first, because there may be much of it.
+    loop {
+        let waits = blocked.iter().flat_map(|hold| graph.waits_of(*hold));
+        let awaited: HashSet<_> = waits
+            .flat_map(|wait| graph.blockers(wait, &blocked))
+            .collect();
+        if awaited.len() == blocked.len() {
+            break;
+        }
+        blocked.retain(|hold| awaited.contains(hold));
+    }
     let waits = blocked.iter().flat_map(|hold| graph.waits_of(*hold));
     let waits: BTreeSet<_> = waits.map(|wait| wait.id).collect();
     let mut found = BTreeMap::new();
-    for root in waits {
-        let Some(Cycle { steps, .. }) = graph.cycle(root, blocked) else {
-            continue;
-        };
+    for steps in waits
+        .into_iter()
+        .filter_map(|root| graph.steps(root, &blocked))
+    {
         let mut names: Vec<_> = steps.iter().map(|step| step.name.to_string()).collect();
         names.sort();
         let waiters = steps.iter().rev().cycle().skip(1);

@@ -16,6 +16,7 @@ use crate::store::meta;
 // The targets of events and spans.
 pub(crate) const ACQUIRE: &str = "auto_mutex::acquire";
 pub(crate) const HOLD: &str = "auto_mutex::hold";
+pub(crate) const STORE: &str = "auto_mutex::store";
 pub(crate) const ORDER: &str = "auto_mutex::order";
 
 /// Changes each counter by zero, so that its series exists.

@@ -24,7 +24,7 @@ pub(crate) const OPERATION: &str = "operation";
 ///
 /// | label | values |
 /// |---|---|
-/// | `lock.site` | the template of an annotated function, as [`Site::name`](crate::Site::name) (with `{Self}` in place of the type, where only a method is annotated); `by_hand` for a handle, or its [`metrics_label`](crate::Mutex::metrics_label) |
+/// | `lock.site` | the template of an annotated function, as [`Site::name`](crate::Site::name) (with `{Self}` in place of the type, where only a method is annotated); `by_hand` for a handle, or its [`metrics_label`](crate::Mutex::metrics_label), such as `leader` |
 /// | `lock.kind` | `mutex`, `permit`, `reader`, `writer` |
 /// | `outcome` | `acquired`, `timeout` (`block` or `retries` were over), `busy` (the call did not wait), `unavailable`, `lost` (each grant ended before the call could use it), `cancelled` (its future was dropped), `refused` (it cannot succeed: the name is another kind of lock, for example, or the client drains or was shut down) |
 /// | `via` | `local` if the grant needed no request to the store; otherwise `store` |

@@ -4,10 +4,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tracing::field::debug;
+
 use super::hold::Hold;
 use super::lock_queue::Transition;
 use super::ticket::{Held, Ticket};
-use super::waiter::Waiter;
+use super::waiter::{Waiter, Want};
 use crate::base::clock::Instant;
 use crate::base::sync::atomic::{AtomicU32, Ordering};
 use crate::base::task::{Home, all_blocked};
@@ -18,29 +20,36 @@ use crate::store::meta;
 const OWN: &str = "the same task took this lock by hand and may be waiting for itself";
 
 impl Transition<'_> {
-    fn slow(&self) -> Option<Duration> {
-        self.queue.core.settings().slow
+    /// `None`: a lock that never expires may be held for as long as a process lives, as by a leader.
+    fn slow(&self, want: &Want) -> Option<Duration> {
+        let settings = self.queue.core.settings();
+        let is_permanent = want.terms.expire.is_none() && settings.expire.is_some();
+        settings.slow.filter(|_| !is_permanent)
     }
 
     /// The other waiters are checked whenever the queue runs.
     pub(super) fn first_slow_waiter(&self) -> Option<Instant> {
-        let (slow, first) = (self.slow()?, self.state.waiters.front()?);
+        let first = self.state.waiters.front()?;
+        let slow = self.slow(&first.want)?;
         let waits = first.want.share.capacity > 0;
         waits.then(|| first.started.after(first.warned.next(slow)))
     }
 
     pub(super) fn slow_holder(&self, held: &Held) -> Option<Instant> {
-        let next = held.hold.warned.next(self.slow()?);
+        let next = held.hold.warned.next(self.slow(held.hold.want())?);
         Some(held.hold.since.after(next))
     }
 
     pub(super) fn warn_of_slow(&mut self) {
-        let Some(slow) = self.slow() else {
+        let Some(slow) = self.queue.core.settings().slow else {
             return;
         };
         self.warn_of_waiters(slow);
         for held in self.state.tickets.iter().filter_map(Ticket::held) {
             let hold = &held.hold;
+            if self.slow(hold.want()).is_none() {
+                continue;
+            }
             let long = hold.since.until(self.now);
             if !hold.warned.is_due(long, slow) {
                 continue;
@@ -50,8 +59,8 @@ impl Transition<'_> {
             let (token, left) = (hold.grant.token, hold.expires_in(self.now));
             self.wakes.report(move || {
                 let holder = CallerPlace(&meta);
-                let expires_in = (left < Duration::MAX).then_some(left);
-                tracing::warn!(target: HOLD, %name, held = ?long, %holder, token, waiters, ?expires_in, "a lock has been held for a long time");
+                let expires_in = (left < Duration::MAX).then_some(debug(left));
+                tracing::warn!(target: HOLD, %name, held = ?long, %holder, token, waiters, expires_in, "a lock has been held for a long time");
             });
         }
     }
@@ -63,7 +72,8 @@ impl Transition<'_> {
         let mut note = |waiter: &Arc<Waiter>, place: Option<u64>| {
             let waited = waiter.waited(self.now);
             // A wait for a signal may take any time, so it is never slow.
-            if waiter.want.share.capacity == 0 || !waiter.warned.is_due(waited, slow) {
+            let may_be_slow = waiter.want.share.capacity > 0 && self.slow(&waiter.want).is_some();
+            if !may_be_slow || !waiter.warned.is_due(waited, slow) {
                 return;
             }
             match found.iter_mut().find(|it| site(&it.0) == site(waiter)) {
@@ -97,10 +107,13 @@ impl Transition<'_> {
             .find_map(|(_, waiting)| waiting.holder.as_ref());
         let holder = holder.and_then(meta::read);
         let holder = holder.map_or_else(|| "unknown".to_owned(), |holder| holder.to_string());
+        let closed = self.closing().map(|closing| closing.error(self.now));
+        let closed = closed.map(|error| error.to_string());
         for (waiter, place, calls) in found {
             let (name, holder) = (self.queue.name.clone(), holder.clone());
             let (meta, waited) = (waiter.want.meta.clone(), waiter.waited(self.now));
-            let hint = self.has_taken(&waiter).then_some(OWN);
+            let own = self.has_taken(&waiter).then(|| OWN.to_owned());
+            let hint = own.or_else(|| closed.clone());
             self.wakes.report(move || {
                 let site = CallerPlace(&meta);
                 tracing::warn!(target: ACQUIRE, %name, ?waited, place, %holder, %site, calls, hint, "a call has been waiting for a lock for a long time");

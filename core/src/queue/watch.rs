@@ -145,5 +145,5 @@ pub(crate) fn warn_of_timeout(core: &ClientCore, meta: &str, error: &LockError) 
     let holder = error.holder().map(Holder::to_string);
     let holder = holder.unwrap_or_else(|| "unknown".to_owned());
     let site = CallerPlace(meta);
-    tracing::warn!(target: ACQUIRE, %name, ?waited, %holder, %site, others, "a call gave up waiting for a lock");
+    tracing::warn!(target: ACQUIRE, %name, waited = waited.map(debug), %holder, %site, others, "a call gave up waiting for a lock");
 }

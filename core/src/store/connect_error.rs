@@ -53,6 +53,11 @@ impl ConnectError {
         }
     }
 
+    /// Whether a person must correct something: the server's settings, the program's credentials or its provider.
+    pub fn needs_a_person(&self) -> bool {
+        self.trouble() == Trouble::Refused || self.of_provider().is_some()
+    }
+
     /// What the failure means for the next attempt.
     pub fn trouble(&self) -> Trouble {
         match self {

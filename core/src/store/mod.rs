@@ -48,7 +48,7 @@ pub use crate::base::address::{Address, DialedStream, Dialer, Secret};
 pub use crate::base::clock::Instant;
 pub use crate::base::error::apart;
 pub use crate::base::error::{RW_LOCK, StoreErrorKind, with_sources};
-pub use crate::base::name::{CONDVAR, Name, NameMap, is_escaped};
+pub use crate::base::name::{CONDVAR, Name, NameMap, escape, escape_shown, is_escaped};
 pub use crate::base::wait::{first, lock, tell};
 pub use crate::store::credentials::{Granted, Source};
 
@@ -166,7 +166,7 @@ pub trait Store: Send + Sync + 'static {
     /// Stops accepting requests. The driver ends when all submitted requests are answered.
     fn close(&self);
 
-    /// The guarantees that were found during set-up.
+    /// The guarantees of the present servers.
     fn guarantees(&self) -> Guarantees {
         Guarantees::unknown()
     }

@@ -105,6 +105,8 @@ pub struct Server {
     /// How many milliseconds the server's clock is ahead of the clock of this process. The error is at most half of
     /// [`round_trip`](Self::round_trip).
     pub clock_ahead_ms: Option<i64>,
+    /// The time for which the server still grants nothing, after a restart or a failover. `None`: the server grants.
+    pub closed_for: Option<Duration>,
     /// How long the server took to answer.
     pub round_trip: Duration,
     /// Whether the server had the scripts of this version of the library before the operator connected.
@@ -126,6 +128,7 @@ impl Server {
             version: None,
             guarantees,
             clock_ahead_ms: None,
+            closed_for: None,
             round_trip: Duration::ZERO,
             knew_scripts: true,
             replicas: Vec::new(),

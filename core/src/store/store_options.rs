@@ -13,10 +13,20 @@ pub struct StoreOptions {
     pub failover_guard: bool,
     /// The longest lease of any client of the store.
     pub longest_lease: Duration,
+    /// The lease of this client's locks; `None`: the default.
+    pub lease: Option<Duration>,
     /// How many replicas must have a grant.
     pub replicas: Option<Replicas>,
     /// Whether the store is one of several independent ones, of which a majority decides.
     pub is_voter: bool,
+}
+
+impl StoreOptions {
+    /// The lease of this client's locks.
+    pub fn lease(&self) -> Duration {
+        let default = || Duration::from_secs(10).min(self.longest_lease);
+        self.lease.unwrap_or_else(default)
+    }
 }
 
 /// How many replicas must have a grant, and within which time.

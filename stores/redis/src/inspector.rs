@@ -3,6 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use crate::connect::facts::{Facts, number};
+use crate::connect::term::Term;
 use crate::connect::{Connector, Ready};
 use crate::error::Code;
 use crate::login::error::{ConnectError, accept, accepted, nonsense, refused};
@@ -10,7 +11,8 @@ use crate::script::command::KEY;
 use crate::script::{LONGEST_IDLE, is_idle, reply};
 use crate::wire::Value;
 use auto_mutex_core::store::{
-    Described, Key, Name, NameRecord, Op, Page, Reader, Reading, Replica, Reply, Server, Snapshot,
+    Described, Instant, Key, Name, NameRecord, Op, Page, Reader, Reading, Replica, Reply, Server,
+    Snapshot,
 };
 use auto_mutex_core::{SetupError, StoreError};
 
@@ -19,7 +21,7 @@ const ALL_KEYS: &str = "auto_mutex:*";
 
 /// A reader of one server. After a failover, it reads from the new primary.
 pub(crate) struct Inspector {
-    connector: Connector,
+    pub(crate) connector: Connector,
     opened: Option<Ready>,
 }
 
@@ -154,7 +156,11 @@ async fn describe(connector: &Connector, opened: &mut Ready) -> Result<Server, C
     let here = i64::try_from(here.unwrap_or_default().as_micros()).unwrap_or(i64::MAX);
     let ahead = |now: u64| i64::try_from(now).unwrap_or(i64::MAX).saturating_sub(here) / 1000;
     let address = opened.server.address.to_string();
+    let guard = connector.guard.reading();
+    let term = Term::ask(connection, &connector.scripts, &guard, opened.term.lag).await?;
+    let closing = term.closing.filter(|_| guard.is_noted());
     let mut server = Server::new(address, facts.guarantees(&connector.guard));
+    server.closed_for = closing.and_then(|closing| closing.left(Instant::now()));
     server.version = facts.field("redis_version").map(str::to_owned);
     server.clock_ahead_ms = now.map(ahead);
     server.round_trip = round_trip;

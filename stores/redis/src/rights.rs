@@ -20,6 +20,22 @@ pub(crate) const CLUSTER: &[&str] = &["asking", "cluster|info", "cluster|myid", 
 /// Commands for nodes of version 7 and above. Without these rights, messages go to all nodes.
 pub(crate) const SHARD_CHANNELS: &[&str] = &["spublish", "ssubscribe"];
 pub(crate) const OPERATOR: &[&str] = &["getrange", "pttl", "scan"];
+/// Commands that write a key, or send or receive messages: looking needs none of them.
+pub(crate) const WRITING: &[&str] = &[
+    "del",
+    "hdel",
+    "hset",
+    "pexpire",
+    "publish",
+    "set",
+    "spublish",
+    "ssubscribe",
+    "subscribe",
+    "wait",
+    "zadd",
+    "zrem",
+    "zremrangebyscore",
+];
 pub(crate) const SENTINEL: &[&str] = &["sentinel|master", "sentinel|sentinels", "subscribe"];
 pub(crate) const SWITCHED: &str = "+switch-master";
 
@@ -54,6 +70,20 @@ mod tests {
         assert_eq!(more, ["cluster", "spublish"]);
         assert!(of_scripts().is_subset(&of_cluster));
         assert!(SHARD_CHANNELS.contains(&"spublish"));
+    }
+
+    #[test]
+    fn what_writes_is_known() {
+        let reading = of_scripts();
+        let reading = reading
+            .iter()
+            .filter(|right| !WRITING.contains(&right.as_str()));
+        let reading: Vec<_> = reading.collect();
+        let known = [
+            "exists", "get", "hget", "hlen", "hmget", "info", "time", "zcard", "zrange", "zrank",
+            "zscore",
+        ];
+        assert_eq!(reading, known);
     }
 
     #[test]

@@ -128,21 +128,25 @@ pub(crate) async fn the_place_in_line_is_told(store: &dyn TestStore) {
 }
 
 pub(crate) async fn zero_turns_the_warnings_off(store: &dyn TestStore) {
-    let (silent, loud) = (listen(), listen());
+    let (silent, leader, loud) = (listen(), listen(), listen());
     let (quiet, client) = (member(store, Duration::ZERO), member(store, SOON));
-    let guards = [
-        quiet.mutex(&silent).lock().await.expect("free"),
-        client.mutex(&loud).lock().await.expect("free"),
+    // A lock that never expires is meant to be held, and waited for, for long.
+    let mutexes = [
+        quiet.mutex(&silent),
+        client.mutex(&leader).never_expire(),
+        client.mutex(&loud),
     ];
-    let waits = [(&quiet, &silent), (&client, &loud)].map(|(client, name)| {
-        let mutex = client.mutex(name);
-        tokio::spawn(async move { mutex.lock().await.map(drop) })
-    });
+    let mut guards = Vec::new();
+    for mutex in &mutexes {
+        guards.push(mutex.lock().await.expect("free"));
+    }
+    let waits = mutexes.map(|mutex| tokio::spawn(async move { mutex.lock().await.map(drop) }));
     becomes("the other one is told", async || {
         told(&loud, WAITS).len() >= 2
     })
     .await;
     assert_eq!(told(&silent, ""), [""; 0]);
+    assert_eq!(told(&leader, ""), [""; 0]);
     drop(guards);
     for waiter in waits {
         soon("its turn", waiter)

@@ -10,6 +10,7 @@ use auto_mutex::{
 use auto_mutex_tests::cluster::{Cluster, Shape};
 use auto_mutex_tests::events::eventually;
 use auto_mutex_tests::redis::{Options, Redis};
+use auto_mutex_tests::sentinel::Service;
 use auto_mutex_tests::stores::quorum_url;
 
 use crate::rig::config;
@@ -228,4 +229,67 @@ fn of_a_cluster_the_weakest_counts() {
         .node(1)
         .command(&["CONFIG", "SET", "appendfsync", "everysec"]);
     assert_eq!(found().restart, AfterRestart::LastForgotten);
+}
+
+/// Makes a server evict locks when its memory is full.
+fn evicts(redis: &Redis) {
+    for setting in [["maxmemory-policy", "allkeys-lru"], ["maxmemory", "1gb"]] {
+        redis.command(&[&["CONFIG", "SET"], &setting[..]].concat());
+    }
+}
+
+fn becomes_one_that(client: &Client, evicts: bool) {
+    eventually("the guarantees are those of the new primary", || {
+        matches!(client.guarantees().eviction, Eviction::Possible { .. }) == evicts
+    });
+}
+
+#[test]
+fn after_a_failover_they_are_those_of_the_new_primary() {
+    let service = Service::start();
+    let primary = service.wait_for_primary();
+    let replicas = service.servers().iter().enumerate();
+    for (_, replica) in replicas.filter(|(index, _)| *index != primary) {
+        evicts(replica);
+    }
+    let client = Client::connect(config(&service.url()).restart_guard(false)).unwrap();
+    assert_eq!(client.guarantees().eviction, Eviction::Never);
+    service.fail_over();
+    becomes_one_that(&client, true);
+}
+
+#[test]
+fn of_a_cluster_they_are_those_of_its_present_primaries() {
+    let cluster = Cluster::start();
+    let primary = cluster.primary_of(0).unwrap();
+    let client = Client::connect(config(&cluster.url()).restart_guard(false)).unwrap();
+    assert_eq!(client.guarantees().eviction, Eviction::Never);
+    let others = cluster.nodes().iter().enumerate();
+    for (index, node) in others.filter(|(index, _)| *index != primary) {
+        if (0..3).all(|home| cluster.primary_of(home) != Some(index)) {
+            evicts(node);
+        }
+    }
+    cluster.fail_over(0);
+    becomes_one_that(&client, true);
+    cluster.fail_over(0);
+    assert_eq!(cluster.primary_of(0), Some(primary));
+    becomes_one_that(&client, false);
+}
+
+#[test]
+fn a_replica_that_comes_later_is_known() {
+    let primary = Redis::with(Options::default().line("repl-diskless-sync-delay 0"));
+    let client = Client::connect(config(&primary.url())).unwrap();
+    assert_eq!(client.guarantees().failover, AfterFailover::NoReplicas);
+    let replica = format!("replicaof 127.0.0.1 {}", primary.port());
+    let _replica = Redis::with(Options::default().line(&replica));
+    eventually("it is known", || {
+        client.guarantees().failover != AfterFailover::NoReplicas
+    });
+    let weaknesses = client.guarantees().weaknesses();
+    assert!(
+        weaknesses.contains(&Weakness::OldPrimaryGoesOn),
+        "{weaknesses:?}"
+    );
 }

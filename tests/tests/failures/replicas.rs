@@ -97,6 +97,40 @@ async fn without_replicas_it_is_released_and_reported() {
     becomes("the replica is back", async || mutex.lock().await.is_ok()).await;
 }
 
+/// The replicas are asked about all grants of one read together.
+#[tokio::test]
+async fn a_lock_that_cannot_be_confirmed_fails_alone() {
+    let pair = Pair::new();
+    let proxy = Proxy::start(pair.primary.port());
+    let config = config(&pair.primary.url_at(proxy.port())).lease(LONG);
+    let client = Client::connect(config.replicas(1, "10s")).unwrap();
+    drop(soon("granted", client.mutex("first").lock()).await.unwrap());
+    let connections = proxy.connections();
+    proxy.hold_replies();
+    let names = (0..20).map(|number| format!("m{number}"));
+    let calls = names.chain(["foreign".to_owned()]).map(|name| {
+        let mutex = client.mutex(&name);
+        let call = tokio::spawn(async move { mutex.lock().await.map(drop) });
+        (name, call)
+    });
+    let calls: Vec<_> = calls.collect();
+    becomes("all are granted", async || pair.primary.held() == 21).await;
+    pair.primary
+        .command(&["SET", "auto_mutex:{suite:foreign}", "foreign"]);
+    proxy.thaw();
+    for (name, call) in calls {
+        match soon("an answer", call).await.unwrap() {
+            Err(LockError::NotReplicated { reached: 0, .. }) if name == "foreign" => {}
+            answer => assert!(answer.is_ok() && name != "foreign", "{name}: {answer:?}"),
+        }
+    }
+    assert_eq!(
+        proxy.connections(),
+        connections,
+        "no connection was given up"
+    );
+}
+
 #[tokio::test]
 async fn whoever_is_let_in_by_another_is_confirmed_too() {
     let pair = Pair::new();

@@ -26,15 +26,23 @@ pub(crate) const MAX_BYTES: usize = 1024;
 /// Braces would end the hash tag of a key early, spaces separate words in messages, and `%` begins an escape. (Characters
 /// beyond ASCII are always escaped.)
 const VERBATIM: &AsciiSet = &CONTROLS.add(b'{').add(b'}').add(b'%').add(b' ');
+/// The text has escapes already.
+const SHOWN: &AsciiSet = &VERBATIM.remove(b'%');
 /// A part also escapes the separator of parts.
 const PART: &AsciiSet = &VERBATIM.add(b':');
 
-pub(crate) fn escape(part: &str) -> impl fmt::Display + '_ {
+/// Escapes a part of a name.
+pub fn escape(part: &str) -> impl fmt::Display + '_ {
     utf8_percent_encode(part, PART)
 }
 
 pub(crate) fn unescape(part: &str) -> String {
     percent_decode_str(part).decode_utf8_lossy().into_owned()
+}
+
+/// Escapes what a name, or a pattern of names, may not contain, but not `%`.
+pub fn escape_shown(text: &str) -> String {
+    utf8_percent_encode(text, SHOWN).to_string()
 }
 
 /// Whether each `%` begins an escape.

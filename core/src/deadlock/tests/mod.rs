@@ -5,4 +5,5 @@ mod graphs;
 mod of_model;
 mod probes;
 mod questions;
+mod records;
 mod simulation;

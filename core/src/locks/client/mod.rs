@@ -113,7 +113,7 @@ impl Client {
         let settings = core.settings();
         // With `connect_lazily`, no guarantee is known yet: the weaknesses are logged once the store is connected.
         if !settings.lazily {
-            core.store().guarantees().warn();
+            core.log_weaknesses();
         }
         site::find_duplicates(settings.namespace.as_deref());
         Self {
@@ -127,8 +127,9 @@ impl Client {
         self.core().settings().namespace.as_deref()
     }
 
-    /// What the servers of this client guarantee for its locks, as found at set-up. With [`Config::connect_lazily`],
-    /// all guarantees are unknown before the first connection.
+    /// What the present servers of this client guarantee for its locks. The client asks each server when it connects, after
+    /// each restart and failover, and every ten minutes. With [`Config::connect_lazily`], all guarantees are unknown before
+    /// the first connection.
     #[must_use]
     pub fn guarantees(&self) -> Guarantees {
         self.core().store().guarantees()

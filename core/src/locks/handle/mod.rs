@@ -89,7 +89,8 @@ impl Handle {
 
     fn complete(&self, client: &Client) -> Result<(Name, SharedStr), LockError> {
         let name = self.last.name();
-        let site = format!("{name} at {}:{}", self.at.file(), self.at.line());
+        let at = || format!("{name} at {}:{}", self.at.file(), self.at.line());
+        let site = client.core().settings().site.clone().unwrap_or_else(at);
         let name = Name::verbatim(client.namespace(), name)?;
         Ok((name, client.core().meta(&site)))
     }

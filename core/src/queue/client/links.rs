@@ -94,6 +94,12 @@ impl Links {
         lock(&self.nodes).get(&node)?.clone()
     }
 
+    /// Not yet known for `node`.
+    pub(crate) fn is_news(&self, node: Node, closing: GrantBlock, now: Instant) -> bool {
+        let known = lock(&self.closings).get(&node).copied();
+        closing.left(now).is_some() && known.is_none_or(|known| known.left(now).is_none())
+    }
+
     fn closed(&self, node: Node, closing: Option<GrantBlock>) {
         let mut closings = lock(&self.closings);
         match closing {
@@ -189,7 +195,10 @@ mod tests {
             cause: Cause::Failover,
         };
         let long = closing(Instant::now().after(Duration::from_secs(60)));
+        let is_news = |closing| links.is_news(Node(1), closing, Instant::now());
+        assert!(is_news(long) && !is_news(closing(Instant::START)));
         links.note(Node(1), NodeChange::Closed(Some(long)));
+        assert!(!is_news(long), "a server is asked again and again");
         links.note(Node(2), NodeChange::Closed(Some(closing(Instant::START))));
         assert_eq!(links.closing(|| Node(1)), Some(long));
         assert_eq!(links.closing(|| Node(2)), None);

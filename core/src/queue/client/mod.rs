@@ -31,7 +31,9 @@ use crate::clients::exit::LiveClient;
 use crate::clients::order::LockOrder;
 use crate::config::Settings;
 use crate::deadlock::Detector;
+use crate::observe::STORE;
 use crate::observer::{Metric, SharedObserver};
+use crate::store::guarantees::weakness::{self, Weakness};
 use crate::store::{
     Answer, Events, GrantBlock, Message, Node, NodeChange, RequestId, SharedStr, Store, meta,
 };
@@ -52,7 +54,8 @@ pub(crate) struct ClientCore {
     store: Arc<dyn Store>,
     register: Registry,
     pub(crate) links: Links,
-    has_warned: AtomicBool,
+    /// The weaknesses that were logged. `None`: set-up is about to log them.
+    logged: Mutex<Option<Vec<Weakness>>>,
     pub(crate) timers: Timers,
     detector: Detector,
     /// Inspections without an answer, each with the round of its search.
@@ -83,7 +86,7 @@ impl ClientCore {
             id,
             order: LockOrder::new(id, settings.allowed_orders.clone()),
             detector: Detector::new(id, settings.engine.clone()),
-            has_warned: AtomicBool::new(!settings.lazily),
+            logged: Mutex::new(settings.lazily.then(Vec::new)),
             settings,
             store,
             register: Registry::default(),
@@ -355,15 +358,33 @@ impl ClientCore {
         }
     }
 
-    fn warn_later(&self) {
-        if self.has_warned.load(Ordering::Relaxed) {
-            return;
+    fn warn_of(&self, node: Node, closing: GrantBlock) {
+        let now = Instant::now();
+        if self.links.is_news(node, closing, now) {
+            let (server, error) = (self.settings.engine.servers(), closing.error(now));
+            wait::tell(
+                move || tracing::warn!(target: STORE, server, %error, "the lock store grants nothing yet"),
+            );
         }
+    }
+
+    /// Logs what set-up has found.
+    pub(crate) fn log_weaknesses(&self) {
+        lock(&self.logged).get_or_insert_default();
+        weakness::log(&self.new_weaknesses());
+    }
+
+    /// The weaknesses that were not logged: of servers that took over, or joined the store.
+    fn new_weaknesses(&self) -> Vec<Weakness> {
         let guarantees = self.store.guarantees();
-        if guarantees.are_known() {
-            self.has_warned.store(true, Ordering::Relaxed);
-            wait::tell(move || guarantees.warn());
-        }
+        let mut logged = lock(&self.logged);
+        let (Some(logged), true) = (&mut *logged, guarantees.are_known()) else {
+            return Vec::new();
+        };
+        let mut new = guarantees.weaknesses();
+        new.retain(|weakness| !logged.contains(weakness));
+        logged.extend(new.iter().cloned());
+        new
     }
 }
 
@@ -431,9 +452,13 @@ impl Events for ClientCore {
             _ => (false, false),
         };
         let lost = matches!(change, NodeChange::Disconnected(_));
+        if let NodeChange::Closed(Some(closing)) = change {
+            self.warn_of(node, closing);
+        }
         self.note_servers(self.links.note(node, change));
         if connected {
-            self.warn_later();
+            let new = self.new_weaknesses();
+            wait::tell(move || weakness::log(&new));
         }
         if again || lost {
             for local in self.living_at(node) {

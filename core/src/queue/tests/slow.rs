@@ -57,6 +57,13 @@ impl Subscriber for Told {
     fn exit(&self, _: &span::Id) {}
 }
 
+/// With an `expire`: without one, long is as it should be.
+fn want() -> super::Want {
+    let mut want = Rig::want();
+    want.terms.expire = Some(Duration::from_secs(86_400));
+    want
+}
+
 /// Runs the background thread once a second, for these seconds after the start.
 fn pass(free: &Free, seconds: std::ops::RangeInclusive<u64>) {
     for second in seconds {
@@ -70,7 +77,7 @@ fn a_long_hold_is_told_at_each_doubling_wherever_it_came_from() {
     let free = Free::new();
     let told = Told::default();
     tracing::subscriber::with_default(told.clone(), || {
-        let hold = free.take(&Rig::want());
+        let hold = free.take(&want());
         pass(&free, 1..=29);
         assert_eq!(told.take(), [""; 0]);
         pass(&free, 30..=34);
@@ -95,10 +102,10 @@ fn waiters_of_one_place_are_told_together_with_holder_and_place() {
     let free = Free::new();
     let told = Told::default();
     tracing::subscriber::with_default(told.clone(), || {
-        let hold = free.take(&Rig::want());
+        let hold = free.take(&want());
         let at = |meta: &'static str| super::Want {
             meta: meta.into(),
-            ..Rig::want()
+            ..want()
         };
         let mut waiting = vec![
             free.enter(&at("h 1 one")).unwrap(),

@@ -1,22 +1,18 @@
-//! [`Guarantees`]: what the servers of a client guarantee for its locks, as far as set-up can find out.
+//! [`Guarantees`]: what the servers of a client guarantee for its locks, as far as the client can find out.
 
 mod kinds;
 #[cfg(repository)]
 #[cfg(test)]
 mod tests;
-mod weakness;
+pub(crate) mod weakness;
 
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::base::clock::Instant;
-use crate::base::wait::Limit;
-
 pub use self::kinds::{AfterFailover, AfterRestart, Eviction};
 pub use self::weakness::Weakness;
 
-/// What the servers of a client guarantee for its locks, as found at set-up: see
-/// [`Client::guarantees`](crate::Client::guarantees). If there are several servers, each field has the value of the
+/// What the servers of a client guarantee for its locks: see [`Client::guarantees`](crate::Client::guarantees). If there are several servers, each field has the value of the
 /// weakest.
 ///
 /// While no server fails, a lock never has more holders than its capacity allows. The fields describe what happens when
@@ -79,17 +75,6 @@ impl Guarantees {
         }
     }
 
-    pub(crate) fn warn(&self) {
-        static OF_MEMORY: Limit = Limit::once();
-        for weakness in self.weaknesses() {
-            match weakness {
-                Weakness::InProcessOnly if OF_MEMORY.pass(Instant::now()).is_none() => {}
-                Weakness::InProcessOnly => tracing::info!("{weakness}"),
-                _ => tracing::warn!("{weakness}"),
-            }
-        }
-    }
-
     /// The guarantees of two servers together: the weaker value of each field.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
@@ -118,7 +103,7 @@ impl Guarantees {
     }
 
     /// The settings that could let two clients think that they hold the same lock, and the settings that are unknown.
-    /// Set-up logs a warning for each. For [`Weakness::InProcessOnly`], which is usual in tests, it logs one line per
+    /// Set-up logs a warning for each, and the client for each that a server brings later. For [`Weakness::InProcessOnly`], which is usual in tests, it logs one line per
     /// process at level INFO.
     #[must_use]
     pub fn weaknesses(&self) -> Vec<Weakness> {

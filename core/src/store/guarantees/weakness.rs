@@ -2,6 +2,9 @@
 
 use thiserror::Error;
 
+use crate::base::clock::Instant;
+use crate::base::wait::Limit;
+
 use super::listed;
 use super::{AfterFailover, AfterRestart, Eviction, Guarantees, commands};
 
@@ -63,6 +66,17 @@ pub enum Weakness {
         /// Why it is unknown, and what to do about it.
         reason: String,
     },
+}
+
+pub(crate) fn log(weaknesses: &[Weakness]) {
+    static OF_MEMORY: Limit = Limit::once();
+    for weakness in weaknesses {
+        match weakness {
+            Weakness::InProcessOnly if OF_MEMORY.pass(Instant::now()).is_none() => {}
+            Weakness::InProcessOnly => tracing::info!("{weakness}"),
+            _ => tracing::warn!("{weakness}"),
+        }
+    }
 }
 
 pub(super) fn of(guarantees: &Guarantees) -> Vec<Weakness> {

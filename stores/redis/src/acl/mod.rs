@@ -39,6 +39,7 @@ pub struct AclRule {
     commands: BTreeSet<String>,
     optional: BTreeSet<String>,
     sentinels: Option<String>,
+    reads: bool,
 }
 
 impl AclRule {
@@ -73,6 +74,7 @@ impl AclRule {
             optional: optional.filter(|right| !commands.contains(right)).collect(),
             commands,
             sentinels,
+            reads: false,
         }
     }
 
@@ -101,6 +103,28 @@ impl AclRule {
         let more = rights::OPERATOR.iter().map(ToString::to_string);
         self.commands.extend(more);
         self
+    }
+
+    /// The rule for a user of the module `operator` who only looks: without the commands that write keys or send messages, and
+    /// without channels. [`operator::Operator::kick`](https://docs.rs/auto-mutex/latest/auto_mutex/operator/struct.Operator.html#method.kick)
+    /// is refused.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), auto_mutex::SetupError> {
+    /// let rule = auto_mutex::acl_rule("redis://127.0.0.1:6379")?.read_only();
+    /// assert!(rule.commands().all(|command| command != "set"));
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn read_only(self) -> Self {
+        let mut rule = self.operator();
+        let reads = |right: &String| !rights::WRITING.contains(&right.as_str());
+        rule.commands.retain(reads);
+        rule.optional.retain(reads);
+        Self {
+            reads: true,
+            ..rule
+        }
     }
 
     /// The rule with `CLIENT SETINFO`, for servers of version 7.2 and above. Older servers refuse this rule. With this
@@ -137,7 +161,8 @@ impl fmt::Display for AclRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "resetkeys ~auto_mutex:* resetchannels &auto_mutex:* -@all {}",
+            "resetkeys ~auto_mutex:* resetchannels {}-@all {}",
+            if self.reads { "" } else { "&auto_mutex:* " },
             listed('+', self.commands())
         )
     }

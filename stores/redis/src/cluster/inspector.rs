@@ -3,11 +3,13 @@
 use std::collections::HashMap;
 
 use auto_mutex_core::store::{
-    Address, Described, MemberId, Name, Page, Reader, Reading, Snapshot, StoreOptions, with_sources,
+    Address, Described, MemberId, Name, Page, Reader, Reading, Snapshot, StoreOptions, lock,
+    with_sources,
 };
 use auto_mutex_core::{SetupError, StoreError};
 
 use super::connector::Connector;
+use super::epoch::epoch_keys;
 use super::slot::Slot;
 use super::topology::{Topology, concerns_one_node, survey};
 use crate::RedisEndpoint;
@@ -40,6 +42,7 @@ impl Inspector {
         let nodes = self.topology.primaries().map(|address| {
             let new = || inspector::Inspector::new(self.connector.of_node(address));
             let node = before.remove(address).unwrap_or_else(new);
+            lock(&node.connector.guard.keys).keys = epoch_keys(&self.topology, address);
             (address.clone(), node)
         });
         self.nodes = nodes.collect();

@@ -126,7 +126,6 @@ impl Events for Redirector {
                 self.primary.refuses.store(false, Ordering::Release);
                 self.primary.set_up(true);
                 self.store.schedule(|work| work.changed = true);
-                self.store.note_guarantees(self.primary.store.guarantees());
                 *again = self.primary.connects_again();
             }
             NodeChange::Disconnected(_) => {

@@ -92,10 +92,7 @@ impl Refresher {
                 continue;
             };
             match result {
-                Ok(()) => {
-                    primary.opened();
-                    self.store.note_guarantees(primary.store.guarantees());
-                }
+                Ok(()) => primary.opened(),
                 Err(error) if concerns_one_node(&error) => {
                     let why = error.to_string();
                     tell(move || {
@@ -221,11 +218,11 @@ impl Refresher {
             Ok(_) => self.topology.works = false,
             Err(error) => {
                 self.topology.works = false;
-                let is_lost = self.is_lost();
-                let text = self.warnings.failed(&error, is_lost);
-                if is_lost {
-                    let error = StoreError::disconnected(text);
+                if self.is_lost() {
+                    let error = StoreError::disconnected(self.warnings.failed(&error, false));
                     events.node_changed(NOWHERE, NodeChange::StillDisconnected(error));
+                } else {
+                    tell(move || tracing::debug!(%error, "the slots of the cluster are not read"));
                 }
             }
         }

@@ -26,7 +26,6 @@ const MOVE_INTERVAL: Duration = Duration::from_secs(1);
 pub(crate) struct ClusterStore {
     map: Mutex<Arc<SlotMap>>,
     seeds: String,
-    guarantees: Mutex<Guarantees>,
     pub(super) closed: AtomicBool,
     work: Mutex<Work>,
     pub(super) has_work: Notify,
@@ -46,17 +45,11 @@ impl ClusterStore {
     pub(super) fn new(seeds: String) -> Self {
         Self {
             seeds,
-            guarantees: Mutex::new(Guarantees::unknown()),
             map: Mutex::new(Arc::new(SlotMap::new(Vec::new()))),
             closed: AtomicBool::new(false),
             work: Mutex::default(),
             has_work: Notify::new(),
         }
-    }
-
-    pub(super) fn note_guarantees(&self, of_node: Guarantees) {
-        let mut guarantees = lock(&self.guarantees);
-        *guarantees = Guarantees::weakest([guarantees.clone(), of_node]);
     }
 
     pub(super) fn map(&self) -> Arc<SlotMap> {
@@ -106,7 +99,9 @@ impl ClusterStore {
 
 impl Store for ClusterStore {
     fn guarantees(&self) -> Guarantees {
-        lock(&self.guarantees).clone()
+        let map = self.map();
+        let primaries = map.primaries().iter();
+        Guarantees::weakest(primaries.map(|primary| primary.store.guarantees()))
     }
 
     fn submit(&self, mut request: Request) -> Option<Answer> {

@@ -42,6 +42,7 @@ fn node(number: u16) -> (Arc<Primary>, Box<dyn Driver>) {
         restart_guard: false,
         failover_guard: false,
         longest_lease: Duration::from_secs(1),
+        lease: None,
         replicas: None,
         is_voter: false,
     };

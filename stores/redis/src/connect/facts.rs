@@ -16,7 +16,7 @@ type Answers = [Answer; 1 + SETTINGS.len()];
 
 /// Without the right to ask, the error is [`Code::NoPerm`]. Otherwise the command is disabled or renamed for every user, for
 /// example CONFIG on managed services.
-type Answer = Result<String, Code>;
+pub(crate) type Answer = Result<String, Code>;
 
 pub(crate) fn ask_setting(question: &mut redis::Pipeline, name: &str) {
     question.cmd("CONFIG").arg("GET").arg(name);
@@ -42,25 +42,49 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    pub(crate) async fn ask(connection: &mut Connection, lag: Duration) -> io::Result<Self> {
+    pub(crate) fn question() -> redis::Pipeline {
         let mut question = redis::pipe();
         question.cmd("INFO");
         for name in SETTINGS {
             ask_setting(&mut question, name);
         }
-        connection.send(&question.get_packed_pipeline()).await?;
-        let mut answers: Answers = [const { Err(Code::Other) }; _];
-        for answer in &mut answers {
-            *answer = text(&connection.reply().await?);
-        }
-        Ok(Self { answers, lag })
+        question
     }
 
-    #[cfg(any(test, fuzzing))]
-    pub(crate) fn of(said: &[Value<'_>], lag: Duration) -> Self {
-        let said = |index| text(said.get(index).unwrap_or(&Value::Nil));
-        let answers = std::array::from_fn(said);
-        Self { answers, lag }
+    pub(crate) async fn ask(connection: &mut Connection, lag: Duration) -> io::Result<Self> {
+        connection
+            .send(&Self::question().get_packed_pipeline())
+            .await?;
+        let mut said = Vec::new();
+        loop {
+            said.push(text(&connection.reply().await?));
+            if let Some(facts) = Self::of(&mut said, lag) {
+                return Ok(facts);
+            }
+        }
+    }
+
+    /// Takes the answers, once all are there.
+    pub(crate) fn of(said: &mut Vec<Answer>, lag: Duration) -> Option<Self> {
+        let answers = std::mem::take(said).try_into();
+        match answers {
+            Ok(answers) => Some(Self { answers, lag }),
+            Err(few) => {
+                *said = few;
+                None
+            }
+        }
+    }
+
+    /// Whether another answer is not to be expected: the server was not just busy.
+    pub(crate) fn are_definite(&self) -> bool {
+        let refused = self
+            .answers
+            .iter()
+            .filter_map(|answer| answer.as_ref().err());
+        refused
+            .into_iter()
+            .all(|code| matches!(code, Code::NoPerm | Code::Other))
     }
 
     pub(crate) fn field(&self, name: &str) -> Option<&str> {
@@ -154,13 +178,10 @@ mod tests {
         let mut guard = crate::fuzzing::guard();
         guard.options.restart_guard = false;
         guard.options.longest_lease = Duration::from_secs(30);
-        let said = [
-            Value::Text(info.as_bytes()),
-            setting.clone(),
-            setting.clone(),
-            setting,
-        ];
-        Facts::of(&said, Duration::from_secs(10)).guarantees(&guard)
+        let mut said = vec![text(&Value::Text(info.as_bytes()))];
+        said.extend([(); SETTINGS.len()].map(|()| text(&setting)));
+        let facts = Facts::of(&mut said, Duration::from_secs(10));
+        facts.unwrap().guarantees(&guard)
     }
 
     /// The reply of Dragonfly to INFO (`server_family.cc`, 2025), shortened.

@@ -6,11 +6,11 @@ pub(super) mod probe;
 pub(crate) mod term;
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use auto_mutex_core::store::{Address, Backoff, MemberId, Name, Op, StoreOptions, Trouble, lock};
-use auto_mutex_core::{Guarantees, SetupError, TlsError};
+use auto_mutex_core::store::{Backoff, MemberId, Name, Op, StoreOptions, Trouble, lock};
+use auto_mutex_core::{Guarantees, SetupError};
 use redis::Cmd;
 use tokio::time::{Instant, sleep, timeout_at};
 
@@ -34,23 +34,22 @@ const INTRODUCTION: [[&str; 2]; 2] = [
     ["LIB-VER", env!("CARGO_PKG_VERSION")],
 ];
 
-/// A malformed TLS handshake: a server that uses TLS answers with an alert.
-const HANDSHAKE: &[u8] = &[0x16, 3, 1, 0, 5, 1, 0, 0, 1, 0];
-
 pub(crate) struct Connector {
     pub(crate) route: Route,
     pub(crate) member: MemberId,
     pub(crate) scripts: Arc<Scripts>,
     pub(crate) guard: Guard,
-    /// Reserved for the checks of the first connection. `None`: another node of the cluster is checked.
+    /// Reserved for the probe on the first connection. `None`: another node of the cluster is probed.
     pub(crate) probe: Option<Name>,
+    is_probed: AtomicBool,
     /// For an operator, who writes no key: notes no term, and keeps no other client from loading missing scripts too.
     pub(crate) reads: bool,
     /// Whether this member has sent nothing to the server yet, so that the server knows none of its tickets.
     pub(crate) is_new: bool,
     /// The server has refused CLIENT SETINFO. Each refusal makes an entry in its ACL LOG, so there's no second one.
     nameless: AtomicBool,
-    facts: OnceLock<Facts>,
+    /// Those of the server with this term.
+    facts: Mutex<Option<(String, Facts)>>,
 }
 
 pub(super) struct Ready {
@@ -72,7 +71,8 @@ impl Connector {
             reads: false,
             is_new: true,
             nameless: AtomicBool::new(false),
-            facts: OnceLock::new(),
+            is_probed: AtomicBool::new(false),
+            facts: Mutex::default(),
         }
     }
 
@@ -81,8 +81,12 @@ impl Connector {
     }
 
     pub(super) fn guarantees(&self) -> Guarantees {
-        let facts = self.facts.get();
-        facts.map_or_else(Guarantees::unknown, |facts| facts.guarantees(&self.guard))
+        let facts = lock(&self.facts);
+        facts
+            .as_ref()
+            .map_or_else(Guarantees::unknown, |(_, facts)| {
+                facts.guarantees(&self.guard)
+            })
     }
 
     pub(super) async fn first(&self, left: Duration) -> Result<Ready, SetupError> {
@@ -98,7 +102,10 @@ impl Connector {
                 };
                 // At the deadline, the attempt still returns its own error, because inner futures are polled first.
                 let error = match self.open(Limits { end, silence }).await {
-                    Err(error) => self.explained(error).await,
+                    Err(ConnectError::Unreachable(Trouble::Silent, _)) if Instant::now() >= end => {
+                        self.too_late()
+                    }
+                    Err(error) => error,
                     ready => return ready,
                 };
                 // The deadline may have cut this attempt short. Then the error of the previous attempt is more precise.
@@ -118,10 +125,7 @@ impl Connector {
         // A busy server that gets more time for each reply also needs more time for all replies together.
         let whole = self.guard.options.connect_timeout.max(silence * 2);
         let limits = Limits::new(whole, silence.min(whole));
-        match limits.within(self.open(limits)).await {
-            Err(error) if self.is_unchecked() => Err(self.explained(error).await),
-            opened => opened,
-        }
+        limits.within(self.open(limits)).await
     }
 
     pub(super) fn evaluation(&self, name: &Name, first: Option<(u8, u64)>, op: &Op) -> Cmd {
@@ -129,19 +133,27 @@ impl Connector {
         command::evaluate(&mut Cmd::new(), scripts, member, name, first, &[op]).take()
     }
 
-    fn is_unchecked(&self) -> bool {
-        self.probe.is_some() && self.facts.get().is_none()
+    /// Probes the first server, and reads the settings of each new one: after a restart or a promotion.
+    async fn check(&self, ready: &mut Ready) -> Result<(), ConnectError> {
+        let term = lock(&self.guard.keys).term().to_owned();
+        if matches!(&*lock(&self.facts), Some((known, _)) if *known == term) {
+            return Ok(());
+        }
+        let connection = &mut ready.connection;
+        if let Some(probe) = &self.probe
+            && !self.is_probed.load(Ordering::Relaxed)
+        {
+            probe::run(connection, self, probe).await?;
+            self.is_probed.store(true, Ordering::Relaxed);
+        }
+        let facts = Facts::ask(connection, ready.term.lag).await?;
+        self.note_facts(facts);
+        Ok(())
     }
 
-    async fn check(&self, ready: &mut Ready) -> Result<(), ConnectError> {
-        let Some(probe) = &self.probe else {
-            return Ok(());
-        };
-        let connection = &mut ready.connection;
-        probe::run(connection, self, probe).await?;
-        let facts = Facts::ask(connection, ready.term.lag).await?;
-        self.facts.get_or_init(|| facts);
-        Ok(())
+    pub(super) fn note_facts(&self, facts: Facts) {
+        let term = lock(&self.guard.keys).term().to_owned();
+        *lock(&self.facts) = Some((term, facts));
     }
 
     pub(super) async fn unsubscribed(&self, silence: Duration) -> Result<Ready, ConnectError> {
@@ -158,35 +170,6 @@ impl Connector {
         ConnectError::unreachable(format!(
             "not connected within {limit:?}: {dialer}the server says nothing, or the link is slow"
         ))
-    }
-
-    async fn explained(&self, error: ConnectError) -> ConnectError {
-        match error {
-            ConnectError::Unreachable(Trouble::Unreachable | Trouble::Silent, _) => {
-                self.fault_of_tls().await.map_or(error, ConnectError::Tls)
-            }
-            error => error,
-        }
-    }
-
-    /// Connects again for the cause: a server just closes a plain connection, and an alert may be lost with unread bytes.
-    async fn fault_of_tls(&self) -> Option<TlsError> {
-        let endpoint = &self.route.endpoint;
-        let (address, transport) = (&endpoint.servers[0], &endpoint.transport);
-        if self.route.has_sentinels() || matches!(address, Address::Unix(_)) {
-            return None;
-        }
-        let limits = Limits::new(USUAL_SILENCE, USUAL_SILENCE);
-        let error = match Connection::open(address, transport, limits).await {
-            Ok(mut connection) => {
-                if transport.tls.is_none() {
-                    connection.send(HANDSHAKE).await.ok()?;
-                }
-                connection.next().await.err()?
-            }
-            Err(error) => error,
-        };
-        TlsError::of_io(&error).cloned()
     }
 
     async fn prepared(&self, limits: Limits) -> Result<Ready, ConnectError> {
@@ -314,9 +297,7 @@ impl Connector {
                 _ => {}
             }
         }
-        if self.is_unchecked() {
-            Box::pin(self.check(&mut ready)).await?;
-        }
+        Box::pin(self.check(&mut ready)).await?;
         Ok(ready)
     }
 }

@@ -1,18 +1,48 @@
-//! Runs every command of the scripts on a reserved name, so that a missing permission shows at set-up, not under load.
+//! Checks a server at set-up, so that a missing permission or command shows there, not under load. Each client calls the
+//! commands of the scripts once. The first client of a server also runs the scripts, on a reserved name, and notes that.
 
 use std::time::Duration;
 
-use auto_mutex_core::store::{Lease, MemberId, Mode, Name, Op, Share, Signal, Ticket};
+use auto_mutex_core::store::{Lease, MemberId, Mode, Name, Op, Share, Signal, Ticket, lock};
+use redis::Cmd;
 
 use super::Connector;
+use crate::error::{self, Code};
 use crate::login::error::{ConnectError, accept, refused};
 use crate::login::unsuitable;
 use crate::script::reply;
 use crate::script::{code, command};
-use crate::wire::Connection;
+use crate::wire::{Connection, Value};
 
 /// Also moves tickets out of the name's first key: see `script/head.lua`.
 const SPREAD: Option<(u8, u64)> = Some((code::SPREAD, 0));
+
+/// What the scripts call, with arguments that change nothing: `K` is a key, and `C` a channel.
+const CALLS: &[&str] = &[
+    "HSET K - -",
+    "DEL K",
+    "EXISTS K",
+    "GET K",
+    "HDEL K -",
+    "HGET K -",
+    "HLEN K",
+    "HMGET K -",
+    "INFO -",
+    "PEXPIRE K 1",
+    "PUBLISH C -",
+    "SET K - XX",
+    "TIME",
+    "ZADD K XX 0 -",
+    "ZCARD K",
+    "ZRANGE K 0 0",
+    "ZRANK K -",
+    "ZREM K -",
+    "ZREMRANGEBYSCORE K 0 0",
+    "ZSCORE K -",
+];
+
+/// How long the note of the term lives: see `script/term.lua`.
+const WEEK_MS: u64 = 604_800_000;
 
 /// Reserved, because names of users never begin with a colon. It's short, because its keys are sent often.
 pub(crate) fn name(member: MemberId, number: u32) -> Name {
@@ -26,33 +56,35 @@ pub(super) async fn run(
     connector: &Connector,
     name: &Name,
 ) -> Result<(), ConnectError> {
-    let operations = operations();
     let mut questions = redis::pipe();
-    for op in &operations {
-        questions.add_command(connector.evaluation(name, SPREAD, op));
+    for call in CALLS {
+        questions.add_command(called(call, connector, name));
     }
     questions.cmd("PING");
     questions.cmd("SCRIPT").arg("LOAD").arg("return 1");
-    let mut delete = redis::cmd("DEL");
-    // `Op::Delete` leaves the token and a tombstone, so their keys are deleted here.
-    for suffix in ["", ":gone"] {
-        command::key_of(&mut delete, name, suffix);
-    }
-    questions.add_command(delete);
     let replicas = connector.guard.options.replicas;
     if replicas.is_some() {
         questions.cmd("WAIT").arg(0).arg(1);
     }
+    // The field of the scripts in the note of the term: the process that has run them.
+    let [scripts, _] = connector.scripts.digests();
+    let field = format!("ran:{scripts}");
+    let (process, note) = lock(&connector.guard.keys).of_process();
+    if let Some(note) = &note {
+        questions.cmd("HGET").arg(note).arg(&field);
+    }
     connection.send(&questions.get_packed_pipeline()).await?;
     let mut result = Ok(());
-    for op in &operations {
-        let reply = reply::parse(&connection.reply().await?, op);
-        result = result.and(reply.map(drop).map_err(refused));
+    for _ in CALLS {
+        if let Value::Error(error) = connection.reply().await?
+            && Code::of(&error) != Code::Other
+        {
+            result = result.and(Err(refused(error::of_server(&error))));
+        }
     }
     for _ in ["PING", "SCRIPT LOAD"] {
         result = result.and(accept(connection.reply().await?).map(drop));
     }
-    connection.reply().await?;
     if replicas.is_some() {
         let waited = accept(connection.reply().await?).map(drop);
         result = result.and(waited.map_err(|error| match error {
@@ -62,6 +94,60 @@ pub(super) async fn run(
             error => error,
         }));
     }
+    let Some(note) = note else {
+        return result.and(run_scripts(connection, connector, name).await);
+    };
+    let has_run = connection.reply().await?.as_text() == Some(&process);
+    if has_run || result.is_err() {
+        return result;
+    }
+    run_scripts(connection, connector, name).await?;
+    let mut noted = redis::pipe();
+    noted.cmd("HSET").arg(&note).arg(&field).arg(&process);
+    noted.cmd("PEXPIRE").arg(&note).arg(WEEK_MS);
+    connection.send(&noted.get_packed_pipeline()).await?;
+    // If the server refuses them, the next client runs the scripts again.
+    for _ in ["HSET", "PEXPIRE"] {
+        connection.reply().await?;
+    }
+    Ok(())
+}
+
+fn called(call: &str, connector: &Connector, name: &Name) -> Cmd {
+    let mut cmd = Cmd::new();
+    for word in call.split(' ') {
+        match word {
+            "K" => command::key_of(&mut cmd, name, ""),
+            "C" => drop(cmd.arg(command::channel(connector.member))),
+            word => drop(cmd.arg(word)),
+        }
+    }
+    cmd
+}
+
+async fn run_scripts(
+    connection: &mut Connection,
+    connector: &Connector,
+    name: &Name,
+) -> Result<(), ConnectError> {
+    let operations = operations();
+    let mut questions = redis::pipe();
+    for op in &operations {
+        questions.add_command(connector.evaluation(name, SPREAD, op));
+    }
+    let mut delete = redis::cmd("DEL");
+    // `Op::Delete` leaves the token and a tombstone, so their keys are deleted here.
+    for suffix in ["", ":gone"] {
+        command::key_of(&mut delete, name, suffix);
+    }
+    questions.add_command(delete);
+    connection.send(&questions.get_packed_pipeline()).await?;
+    let mut result = Ok(());
+    for op in &operations {
+        let reply = reply::parse(&connection.reply().await?, op);
+        result = result.and(reply.map(drop).map_err(refused));
+    }
+    connection.reply().await?;
     result
 }
 
@@ -98,4 +184,24 @@ fn operations() -> [Op; 10] {
         },
         Op::Delete,
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rights;
+
+    #[test]
+    fn every_command_of_the_scripts_is_called() {
+        let called = CALLS.iter().filter_map(|call| call.split(' ').next());
+        let mut called: Vec<_> = called.map(str::to_lowercase).collect();
+        called.sort();
+        assert!(called.iter().eq(&rights::of_scripts()), "{called:?}");
+    }
+
+    #[test]
+    fn the_note_lives_as_long_as_the_script_says() {
+        let script = include_str!("../script/term.lua");
+        assert!(script.contains(&format!("WEEK_MS, DAY_US = {WEEK_MS},")));
+    }
 }

@@ -48,6 +48,18 @@ impl TermKeys {
         self.keys.first().map(|key| format!("{key}:loading"))
     }
 
+    /// The server's term as it was last reported: it differs after a restart or a promotion.
+    pub(crate) fn term(&self) -> &str {
+        &self.note.0
+    }
+
+    /// The server's process, and the key of its note, if both are known.
+    pub(crate) fn of_process(&self) -> (String, Option<String>) {
+        let process = self.term().split(':').next().unwrap_or_default();
+        let key = self.keys.first().filter(|_| !process.is_empty());
+        (process.to_owned(), key.cloned())
+    }
+
     /// Notes that the main connection asks again, with the current keys. Queries of other connections do not count.
     pub(crate) fn asked_again(&mut self) {
         self.unnamed = self.keys.is_empty();
@@ -65,6 +77,24 @@ impl Guard {
             keys: Mutex::new(TermKeys::new(vec![EPOCH.to_owned()])),
             options: *options,
         }
+    }
+
+    /// Asks for the notes of others, and notes nothing.
+    pub(crate) fn reading(&self) -> Self {
+        let keys = lock(&self.keys).keys.clone();
+        Self {
+            keys: Mutex::new(TermKeys::new(keys)),
+            options: StoreOptions {
+                longest_lease: Duration::ZERO,
+                restart_guard: false,
+                ..self.options
+            },
+        }
+    }
+
+    /// Whether any client has noted a term.
+    pub(crate) fn is_noted(&self) -> bool {
+        lock(&self.keys).note.2 > 0
     }
 
     pub(crate) fn after_restart(&self, lag: Duration) -> Duration {

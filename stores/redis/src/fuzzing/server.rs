@@ -8,7 +8,7 @@ use auto_mutex_core::store::{Instant, Lease, Mode, Op, Reply, Share, StoreOption
 
 #[cfg(feature = "cluster")]
 pub use crate::cluster::fuzzing::{errors, slots};
-use crate::connect::facts::Facts;
+use crate::connect::facts::{self, Facts};
 use crate::connect::term::TermKeys;
 use crate::connect::term::{self, Guard, Term};
 use crate::login::hello;
@@ -53,7 +53,11 @@ pub fn replies(bytes: &[u8]) {
             let _ = format!("{} {term:?}", term.opens());
         }
         if let Value::List(said) = value {
-            let _ = Facts::of(said, lag).guarantees(&guard).to_string();
+            let said = said.iter().chain(std::iter::repeat(&Value::Nil)).take(4);
+            let mut said = said.map(facts::text).collect();
+            if let Some(facts) = Facts::of(&mut said, lag) {
+                let _ = facts.guarantees(&guard).to_string();
+            }
         }
     });
 }
@@ -93,6 +97,7 @@ pub(crate) fn guard() -> Guard {
             restart_guard: true,
             failover_guard: true,
             longest_lease: Duration::from_secs(10),
+            lease: None,
             replicas: None,
             is_voter: false,
         },

@@ -133,9 +133,9 @@ async fn reconnect(pipeline: &Pipeline, events: &dyn Events, was_connected: bool
                 Ok(ready) => return Some(ready),
                 Err(error) => {
                     backoff.failed(error.trouble());
-                    let warns = !was_connected || error.of_provider().is_some();
+                    let passes = was_connected && !error.needs_a_person();
                     let error = error.at(&connector.place());
-                    let text = warnings.failed(&error, warns);
+                    let text = warnings.failed(&error, passes);
                     let error = StoreError::disconnected(text);
                     pipeline.still_disconnected(error.clone());
                     events.node_changed(Node::ONLY, NodeChange::StillDisconnected(error));

@@ -15,7 +15,7 @@ use auto_mutex_core::store::{Events, Message, StoreErrorKind, first, lock};
 use auto_mutex_core::{StoreError, store};
 use tokio::time::{Instant, Sleep, sleep};
 
-use crate::connect::Ready;
+use crate::connect::{Ready, facts};
 use crate::error;
 use crate::login::renewal::Renewal;
 use crate::pipeline::Pipeline;
@@ -25,14 +25,22 @@ use crate::wire::{Connection, Inbox, Value};
 
 /// The watchdog's interval. It counts intervals, not time: a suspended process would take its own sleep for silence.
 const BEAT: Duration = Duration::from_millis(500);
-/// Silent beats until the connection is given up. More after slow answers: reconnects would add to a server's load.
-const PATIENCE: u32 = 4;
+/// Silent beats until the connection is given up: the most that the lease allows. Six and a half seconds outlast a server
+/// that stands still for six, for an fsync or a fork. Reconnects would add to its load.
+const PATIENCE: (u32, u32) = (4, 13);
+/// The part of a lease that the watchdog leaves. It begins to count up to [`IDLE`] beats after the last renewal, and ends
+/// up to a beat late; the rest is for the reconnect.
+const REST: Duration = Duration::from_millis(3500);
 /// The watchdog waits this many times as long as the slowest recent answer took, up to half a minute.
 const SLOWER: u32 = 4;
 const MOST_PATIENCE: u32 = 60;
-const IDLE: u32 = 6;
+/// Idle beats until the server is asked whether it is there.
+const IDLE: u32 = 3;
 /// How often the server is asked for its term. A suspend counts, because the server may fail over meanwhile.
 const TERM: Duration = Duration::from_secs(10);
+/// How often it is asked for its settings: with the first term, when the replicas of a new primary are back, and every ten
+/// minutes.
+const TERMS_PER_FACTS: u32 = 60;
 
 /// If one read brings at most this many answers, they are for one or two tasks, which are about to submit more requests.
 const A_FEW: u32 = 2;
@@ -48,7 +56,10 @@ struct Link<'a> {
     idle: u32,
     silent: u32,
     slowest: u32,
+    patience: u32,
     term: store::Instant,
+    terms: u32,
+    facts: Vec<facts::Answer>,
     beat: Pin<Box<Sleep>>,
 }
 
@@ -70,7 +81,10 @@ pub(crate) async fn serve(
         idle: 0,
         silent: 0,
         slowest: slowest.min(MOST_PATIENCE.into()) as u32,
+        patience: patience(pipeline.connector.guard.options.lease()),
         term: store::Instant::now().after(TERM),
+        terms: 0,
+        facts: Vec::new(),
         beat: Box::pin(sleep(BEAT)),
     };
     // Replies may have arrived together with those of the set-up.
@@ -158,6 +172,10 @@ impl Link<'_> {
             self.term = now.after(TERM);
             self.slowest /= 2;
             pipeline.ask_term();
+            if self.terms.is_multiple_of(TERMS_PER_FACTS) {
+                pipeline.ask_facts();
+            }
+            self.terms += 1;
         }
         self.idle = match pipeline.has_written() {
             true => 0,
@@ -165,7 +183,7 @@ impl Link<'_> {
         };
         if !pipeline.is_quiet() {
             self.silent += 1;
-            if self.silent > (self.slowest * SLOWER).clamp(PATIENCE, MOST_PATIENCE) {
+            if self.silent > (self.slowest * SLOWER).clamp(self.patience, MOST_PATIENCE) {
                 return Err(StoreError::disconnected("the server does not answer"));
             }
         } else {
@@ -176,6 +194,11 @@ impl Link<'_> {
         }
         Ok(())
     }
+}
+
+fn patience(lease: Duration) -> u32 {
+    let beats = lease.saturating_sub(REST).as_millis() / BEAT.as_millis();
+    (beats as u32).clamp(PATIENCE.0, PATIENCE.1)
 }
 
 fn tell(events: &dyn Events, words: &[Value<'_>]) -> bool {

@@ -4,6 +4,7 @@ use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{Answer, Node, NodeChange, Op, Reply, StoreErrorKind, tell};
 
 use super::Link;
+use crate::connect::facts;
 use crate::error::{self, Code};
 use crate::login::error::accepted;
 use crate::pipeline::pending::{Awaited, Sending};
@@ -39,6 +40,10 @@ impl Link<'_> {
                 Ok(None) => {}
                 Err(error) => result = result.and(Err(error)),
             },
+            Awaited::Fact => {
+                self.facts.push(facts::text(value));
+                self.pipeline.facts_are(&mut self.facts);
+            }
             Awaited::ShardChannel(channel) => {
                 if let Value::Error(error) = value {
                     let code = Code::of(error);

@@ -1,5 +1,8 @@
 //! HELLO: logs in, and checks version, mode and role of the server.
 
+use std::io::ErrorKind;
+
+use auto_mutex_core::TlsError;
 use auto_mutex_core::store::{Address, Granted, Trouble};
 use redis::Cmd;
 use tokio::time::Instant;
@@ -10,10 +13,13 @@ use crate::RedisEndpoint;
 use crate::access::Login;
 use crate::error;
 use crate::wire::Transport;
-use crate::wire::{Connection, ErrorReply, Limits, Value};
+use crate::wire::{Connection, ErrorReply, Limits, USUAL_SILENCE, Value};
 
 const OLDEST: (u32, u32) = (6, 2);
 const INTRODUCTIONS: (u32, u32) = (7, 2);
+
+/// A malformed TLS handshake: a server that uses TLS answers with an alert.
+const HANDSHAKE: &[u8] = &[0x16, 3, 1, 0, 5, 1, 0, 0, 1, 0];
 
 /// With a `name` for `CLIENT LIST`, only a primary will do. Returns also whether the server has CLIENT SETINFO.
 pub(crate) async fn open(
@@ -28,12 +34,7 @@ pub(crate) async fn open(
     if let Some(name) = name {
         hello.arg("SETNAME").arg(name);
     }
-    connection.send(&hello.get_packed_command()).await?;
-    let reply = connection.reply().await;
-    let reply = reply.map_err(|error| match unsuitable::of_end(&error) {
-        Some(error) => ConnectError::Unreachable(Trouble::Unreachable, error),
-        None => error.into(),
-    })?;
+    let reply = greet(&mut connection, &hello, address, transport).await?;
     let role = role(&reply, endpoint.is_cluster())?;
     if name.is_some() {
         accept_primary(role)?;
@@ -55,6 +56,47 @@ pub(crate) async fn dial(
     let left = limits.end.saturating_duration_since(Instant::now());
     let granted = login.granted(address, left.mul_f64(0.9)).await;
     Ok((connection, granted.map_err(ConnectError::Credentials)?))
+}
+
+/// If the server ends the connection instead of a reply, looks for the cause on another one: a server that wants TLS just
+/// closes a plain connection, and an alert may be lost with unread bytes.
+pub(crate) async fn greet<'a>(
+    connection: &'a mut Connection,
+    hello: &Cmd,
+    address: &Address,
+    transport: &Transport,
+) -> Result<Value<'a>, ConnectError> {
+    let error = match connection.ask(hello).await {
+        Ok(reply) => return Ok(reply),
+        Err(error) => error,
+    };
+    if TlsError::of_io(&error).is_some() || error.kind() == ErrorKind::TimedOut {
+        return Err(error.into());
+    }
+    if let Some(fault) = fault_of_tls(address, transport).await {
+        return Err(ConnectError::Tls(fault));
+    }
+    Err(match unsuitable::of_end(&error) {
+        Some(error) => ConnectError::Unreachable(Trouble::Unreachable, error),
+        None => error.into(),
+    })
+}
+
+async fn fault_of_tls(address: &Address, transport: &Transport) -> Option<TlsError> {
+    if matches!(address, Address::Unix(_)) {
+        return None;
+    }
+    let limits = Limits::new(USUAL_SILENCE, USUAL_SILENCE);
+    let error = match Connection::open(address, transport, limits).await {
+        Ok(mut connection) => {
+            if transport.tls.is_none() {
+                connection.send(HANDSHAKE).await.ok()?;
+            }
+            connection.next().await.err()?
+        }
+        Err(error) => error,
+    };
+    TlsError::of_io(&error).cloned()
 }
 
 pub(crate) fn command(who: &Granted) -> Cmd {

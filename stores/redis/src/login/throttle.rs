@@ -1,30 +1,30 @@
-//! [`Throttle`]: how often the same fault is logged as a warning.
-
-use std::time::Duration;
+//! [`Throttle`]: logs each cause of an outage once.
 
 use auto_mutex_core::SetupError;
 use auto_mutex_core::store::{tell, with_sources};
-use tokio::time::Instant;
 
-const AGAIN: Duration = Duration::from_secs(60);
+/// How many causes of one outage are logged. The texts of a server may differ each time.
+const MOST: usize = 8;
 
 #[derive(Debug, Default)]
 pub(crate) struct Throttle {
-    last: Option<(Instant, String)>,
+    logged: Vec<String>,
 }
 
 impl Throttle {
-    pub(crate) fn failed(&mut self, error: &SetupError, warns: bool) -> String {
+    /// `passes`: the loss of the connection was logged, and the next attempt may succeed, for example after a restart.
+    pub(crate) fn failed(&mut self, error: &SetupError, passes: bool) -> String {
         let text = with_sources(error);
-        let warns = warns && self.is_due(text.clone());
+        let is_new = self.is_new(&text);
         let (error, is_transient) = (text.clone(), error.is_transient());
-        tell(move || match (warns, is_transient) {
-            (false, _) => tracing::debug!(error, "no connection to the lock store yet"),
-            (true, true) => tracing::warn!(
+        tell(move || match (is_new, passes, is_transient) {
+            (false, ..) => tracing::debug!(error, "no connection to the lock store yet"),
+            (true, true, _) => tracing::info!(error, "no connection to the lock store yet"),
+            (true, false, true) => tracing::warn!(
                 error,
                 "no connection to the lock store, trying again; calls that need it fail with `Unavailable`"
             ),
-            (true, false) => tracing::error!(
+            (true, false, false) => tracing::error!(
                 error,
                 "the lock store cannot be used, trying again; calls that need it fail with `Unavailable`"
             ),
@@ -32,13 +32,11 @@ impl Throttle {
         text
     }
 
-    pub(crate) fn is_due(&mut self, text: String) -> bool {
-        let now = Instant::now();
-        let known = self.last.as_ref().filter(|(_, last)| *last == text);
-        let is_due = known.is_none_or(|(at, _)| *at + AGAIN <= now);
-        if is_due {
-            self.last = Some((now, text));
+    pub(crate) fn is_new(&mut self, text: &str) -> bool {
+        let is_new = self.logged.len() < MOST && !self.logged.iter().any(|it| it == text);
+        if is_new {
+            self.logged.push(text.to_owned());
         }
-        is_due
+        is_new
     }
 }

@@ -2,8 +2,8 @@
 
 use std::io;
 
+use auto_mutex_core::StoreError;
 use auto_mutex_core::store::StoreErrorKind;
-use auto_mutex_core::{StoreError, TlsError};
 
 use crate::error::Code;
 use crate::wire::ErrorReply;
@@ -52,8 +52,7 @@ pub(crate) fn of_hello(reply: &ErrorReply<'_>) -> Option<(&'static str, StoreErr
 
 /// Some proxies close the connection at a command that they do not know.
 pub(crate) fn of_end(error: &io::Error) -> Option<StoreError> {
-    let is_end = error.kind() == io::ErrorKind::UnexpectedEof && TlsError::of_io(error).is_none();
-    is_end.then(|| {
+    (error.kind() == io::ErrorKind::UnexpectedEof).then(|| {
         StoreError::disconnected(
             "the server closed the connection at HELLO 3: a proxy that speaks RESP2 only does so, and locks need RESP3",
         )

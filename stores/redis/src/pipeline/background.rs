@@ -10,6 +10,7 @@ use auto_mutex_core::store::{GrantBlock, Granted, Instant, Name, Request, lock};
 
 use super::{KEPT, Pipeline, State};
 use crate::connect::Ready;
+use crate::connect::facts::{self, Facts};
 use crate::connect::term::{self, Term};
 use crate::error::{self, Code};
 use crate::login::hello;
@@ -132,6 +133,22 @@ impl Pipeline {
         let mut state = lock(&self.state);
         self.ask_term_by(&mut state, 0);
         state.shard_channels.sweep();
+    }
+
+    /// Asks again for the server's settings, which may have been changed, and for its replicas.
+    pub(crate) fn ask_facts(&self) {
+        let mut state = lock(&self.state);
+        for cmd in Facts::question().cmd_iter() {
+            cmd.write_packed_command(state.out.filling());
+            self.expect(&mut state, Awaited::Fact);
+        }
+    }
+
+    pub(crate) fn facts_are(&self, said: &mut Vec<facts::Answer>) {
+        let lag = lock(&self.state).term.lag;
+        if let Some(facts) = Facts::of(said, lag).filter(Facts::are_definite) {
+            self.connector.note_facts(facts);
+        }
     }
 
     fn ask_term_by(&self, state: &mut State, key: usize) -> bool {

@@ -12,6 +12,8 @@ pub(crate) enum Awaited {
     Request(Sending),
     Both([Sending; 2]),
     Term(usize),
+    /// One answer to [`Facts::question`](crate::connect::facts::Facts::question).
+    Fact,
     ShardChannel(String),
     /// SCRIPT LOAD, ASKING or PING: the reply changes nothing.
     Unimportant,

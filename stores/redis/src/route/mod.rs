@@ -15,6 +15,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
 pub(super) use self::sentinel::Primary;
+use self::sentinel::View;
 use crate::RedisEndpoint;
 use crate::engine::listed;
 use crate::login::error::ConnectError;
@@ -23,24 +24,28 @@ use crate::wire::Limits;
 const SENTINEL_SILENCE: Duration = Duration::from_millis(800);
 /// How long to wait for the other sentinels once one has named a primary: they may know a newer primary.
 const OTHERS: Duration = Duration::from_millis(200);
+/// How many sentinels are known at most, unless the URL names more.
 const MOST: usize = 16;
 
 pub(crate) struct Route {
     pub(super) endpoint: RedisEndpoint,
-    /// The known sentinels.
+    /// The known sentinels: those of the URL, and those that they named last.
     all: Mutex<Vec<Address>>,
+    /// How many sentinels the best connected one sees, itself included.
+    most: Mutex<usize>,
     current: Mutex<Option<Primary>>,
     /// The primary that the sentinel with the subscription names; `None` without a subscription, so always without sentinels.
     latest: Sender<Option<Primary>>,
 }
 
-type Answer = Result<(Primary, Vec<Address>), ConnectError>;
+type Answer = Result<View, ConnectError>;
 
 impl Route {
     pub(crate) fn new(endpoint: RedisEndpoint) -> Self {
         Self {
             all: Mutex::new(endpoint.servers.clone()),
             endpoint,
+            most: Mutex::default(),
             current: Mutex::default(),
             latest: Sender::new(None),
         }
@@ -57,16 +62,10 @@ impl Route {
                 epoch: 0,
             });
         }
-        let mut best: Option<Primary> = self.latest.borrow().clone();
-        let mut failed = Vec::new();
+        let (mut views, mut failed) = (Vec::new(), Vec::new());
         for (address, answer) in self.answers(limits).await {
             match answer {
-                Ok((primary, others)) => {
-                    self.learn(others);
-                    if best.as_ref().is_none_or(|best| best.epoch < primary.epoch) {
-                        best = Some(primary);
-                    }
-                }
+                Ok(view) => views.push((address, view)),
                 Err(error) => {
                     let (asked, why) = (address.to_string(), format!("{error:?}"));
                     tell(move || {
@@ -76,6 +75,11 @@ impl Route {
                 }
             }
         }
+        *lock(&self.most) = 0;
+        self.take_in(&mut views);
+        let named = views.into_iter().map(|(_, view)| view.primary);
+        let best = named.chain(self.latest.borrow().clone());
+        let best = best.max_by_key(|primary| primary.epoch);
         if let Some(primary) = best {
             *lock(&self.current) = Some(primary.clone());
             return Ok(primary);
@@ -120,13 +124,29 @@ impl Route {
         answers
     }
 
-    fn learn(&self, others: Vec<Address>) {
-        let mut all = lock(&self.all);
-        for other in others {
-            if all.len() < MOST && !all.contains(&other) {
-                all.push(other);
+    /// Removes the views of sentinels that see at most half as many others as the best connected one. Such a sentinel may be
+    /// left of an earlier set, whose epochs were higher. Forgets sentinels that none of the others names.
+    fn take_in(&self, views: &mut Vec<(Address, View)>) {
+        let mut most = lock(&self.most);
+        *most = views
+            .iter()
+            .map(|(_, view)| view.up + 1)
+            .fold(*most, usize::max);
+        views.retain(|(_, view)| (view.up + 1) * 2 > *most);
+        if views.is_empty() {
+            // The sentinels that were seen may be gone.
+            *most = most.saturating_sub(1);
+            return;
+        }
+        let named = views.iter().flat_map(|(_, view)| &view.others);
+        let learned = views.iter().map(|(address, _)| address).chain(named);
+        let mut all = self.endpoint.servers.clone();
+        for address in learned {
+            if all.len() < MOST && !all.contains(address) {
+                all.push(address.clone());
             }
         }
+        *lock(&self.all) = all;
     }
 
     pub(super) async fn replaced(&self, server: &Primary) -> StoreError {
@@ -195,10 +215,7 @@ async fn ask(endpoint: &RedisEndpoint, address: &Address, limits: Limits) -> Ans
         ..limits
     };
     let (mut asked, _) = sentinel::open(endpoint, address, limits).await?;
-    let primary = sentinel::primary(&mut asked, &endpoint.service).await?;
-    // The other sentinels may be asked next time. A failure to list them does not matter.
-    let others = sentinel::others(&mut asked, &endpoint.service).await;
-    Ok((primary, others.unwrap_or_default()))
+    sentinel::view(&mut asked, &endpoint.service).await
 }
 
 /// An unknown service ranks highest, then other errors that a person must fix, then timeouts.
@@ -215,6 +232,67 @@ fn worth(error: &ConnectError) -> u8 {
 pub(super) fn read(reply: &crate::wire::Value<'_>) {
     if let Some(primary) = Primary::read(reply) {
         let _ = (primary.address.to_string(), primary.replaces(&primary));
+        let _ = View::new(primary, reply);
     }
-    let _ = sentinel::addresses(reply);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(port: u16) -> Address {
+        let host = "h".to_owned();
+        Address::Tcp { host, port }
+    }
+
+    fn view(epoch: u64, up: usize, others: impl IntoIterator<Item = u16>) -> View {
+        let address = at(1);
+        View {
+            primary: Primary { address, epoch },
+            others: others.into_iter().map(at).collect(),
+            up,
+        }
+    }
+
+    fn route() -> Route {
+        Route::new(RedisEndpoint::new(Layout::Failover, vec![at(1), at(2)]))
+    }
+
+    #[test]
+    fn sentinels_that_nobody_names_any_more_are_forgotten() {
+        let route = route();
+        for day in 1..=100 {
+            let others = [1, 100 * day, 100 * day + 1];
+            route.take_in(&mut vec![(at(2), view(1, 3, others))]);
+            let known = lock(&route.all).clone();
+            assert_eq!(known, [1, 2, 100 * day, 100 * day + 1].map(at));
+        }
+        // What is known stays while no sentinel answers.
+        route.take_in(&mut Vec::new());
+        assert_eq!(lock(&route.all).len(), 4);
+        route.take_in(&mut vec![(at(2), view(1, 3, 1..100))]);
+        assert_eq!(lock(&route.all).len(), MOST);
+    }
+
+    #[test]
+    fn one_that_is_left_of_an_earlier_set_does_not_count() {
+        let route = route();
+        let mut views = vec![
+            (at(1), view(9, 0, [7, 8])),
+            (at(2), view(1, 2, [3, 4])),
+            (at(3), view(2, 1, [2, 4])),
+        ];
+        route.take_in(&mut views);
+        let epochs: Vec<_> = views.iter().map(|(_, view)| view.primary.epoch).collect();
+        assert_eq!(epochs, [1, 2]);
+        assert!(!lock(&route.all).contains(&at(7)));
+        // If the others are gone, it counts after a while.
+        let left = || vec![(at(1), view(9, 0, []))];
+        let mut tries = (0..10).map(|_| {
+            let mut views = left();
+            route.take_in(&mut views);
+            views.len()
+        });
+        assert!(tries.next() == Some(0) && tries.any(|count| count == 1));
+    }
 }

@@ -29,6 +29,37 @@ impl Primary {
     }
 }
 
+/// What a sentinel answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct View {
+    pub(super) primary: Primary,
+    /// The other sentinels; last those that it considers down.
+    pub(super) others: Vec<Address>,
+    /// How many of them are up.
+    pub(super) up: usize,
+}
+
+impl View {
+    pub(super) fn new(primary: Primary, others: &Value<'_>) -> Self {
+        let others = others.as_list().unwrap_or_default().iter();
+        let is_down = |other: &&Value<'_>| {
+            let flags = other.field("flags").unwrap_or_default();
+            flags.contains("_down") || flags.contains("disconnected")
+        };
+        let (down, up): (Vec<_>, Vec<_>) = others.partition(is_down);
+        Self {
+            primary,
+            others: up
+                .iter()
+                .chain(&down)
+                .copied()
+                .filter_map(address)
+                .collect(),
+            up: up.len(),
+        }
+    }
+}
+
 pub(super) async fn open(
     endpoint: &RedisEndpoint,
     address: &Address,
@@ -36,7 +67,8 @@ pub(super) async fn open(
 ) -> Result<(Connection, Granted), ConnectError> {
     let (login, transport) = (&endpoint.sentinel_login, &endpoint.transport);
     let (mut sentinel, granted) = hello::dial(address, login, transport, limits).await?;
-    match sentinel.ask(&hello::command(&granted)).await? {
+    let command = hello::command(&granted);
+    match hello::greet(&mut sentinel, &command, address, transport).await? {
         Value::Error(error) => return Err(hello::refusal(&error)),
         reply if reply.field("mode") == Some("sentinel") => {}
         _ => {
@@ -48,10 +80,7 @@ pub(super) async fn open(
     Ok((sentinel, granted))
 }
 
-pub(super) async fn primary(
-    sentinel: &mut Connection,
-    service: &str,
-) -> Result<Primary, ConnectError> {
+async fn primary(sentinel: &mut Connection, service: &str) -> Result<Primary, ConnectError> {
     let question = sentinel_command("MASTER", service);
     match sentinel.ask(&question).await? {
         Value::Error(error) if error.details.contains("No such master") => {
@@ -62,12 +91,11 @@ pub(super) async fn primary(
     }
 }
 
-pub(super) async fn others(
-    sentinel: &mut Connection,
-    service: &str,
-) -> Result<Vec<Address>, ConnectError> {
+/// A failure to list the other sentinels does not matter.
+pub(super) async fn view(sentinel: &mut Connection, service: &str) -> Result<View, ConnectError> {
+    let primary = primary(sentinel, service).await?;
     let question = sentinel_command("SENTINELS", service);
-    Ok(addresses(&accept(sentinel.ask(&question).await?)?))
+    Ok(View::new(primary, &sentinel.ask(&question).await?))
 }
 
 pub(super) async fn subscribe(sentinel: &mut Connection) -> Result<(), ConnectError> {
@@ -89,11 +117,6 @@ pub(super) async fn switched(sentinel: &mut Connection) -> Result<(), ConnectErr
 
 fn sentinel_command(subcommand: &str, service: &str) -> Cmd {
     redis::cmd("SENTINEL").arg(subcommand).arg(service).take()
-}
-
-pub(super) fn addresses(reply: &Value<'_>) -> Vec<Address> {
-    let all = reply.as_list().unwrap_or_default();
-    all.iter().filter_map(address).collect()
 }
 
 fn address(instance: &Value<'_>) -> Option<Address> {
@@ -124,8 +147,14 @@ mod tests {
         let primary = Primary::read(&said).unwrap();
         assert_eq!(primary.address.to_string(), "[::1]:7000");
         assert_eq!(primary.epoch, 3);
-        let others = Value::List(vec![said, Value::Nil, instance(&[("ip", "h")])]);
-        assert_eq!(addresses(&others), [primary.address]);
+        let down = instance(&[("ip", "h"), ("port", "1"), ("flags", "s_down,sentinel")]);
+        let others = Value::List(vec![down, said, Value::Nil, instance(&[("ip", "h")])]);
+        let view = View::new(primary.clone(), &others);
+        let all: Vec<_> = view.others.iter().map(Address::to_string).collect();
+        assert_eq!(
+            (all, view.up),
+            (vec!["[::1]:7000".to_owned(), "h:1".to_owned()], 3)
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
-use auto_mutex_core::store::{Address, Backoff, first, lock, random_number, tell};
+use auto_mutex_core::store::{Address, Backoff, first, lock, random_number, tell, with_sources};
 use tokio::time::{sleep, timeout};
 
 use super::sentinel;
@@ -31,18 +31,21 @@ pub(super) async fn run(route: &Route) {
         let mut heard = false;
         let Err(error) = listen(route, address, &mut heard).await;
         let address = address.to_string();
-        match error.of_provider().cloned() {
-            Some(why) if warnings.is_due(why.to_string()) => tell(move || {
-                tracing::warn!(%address, error = %why, "no connection to a sentinel, trying again");
+        if heard {
+            backoff = Backoff::new(FIRST_PAUSE, SENTINEL_SILENCE);
+            warnings = Throttle::default();
+        }
+        let needs_a_person = error.needs_a_person();
+        let error = with_sources(&error.at(&address));
+        match needs_a_person && warnings.is_new(&error) {
+            true => tell(move || {
+                tracing::warn!(error, "no connection to a sentinel, trying again");
             }),
-            _ => tell(move || {
-                tracing::debug!(%address, ?error, "not listening to this sentinel any more");
+            false => tell(move || {
+                tracing::debug!(error, "not listening to this sentinel any more");
             }),
         }
         route.latest.send_replace(None);
-        if heard {
-            backoff = Backoff::new(FIRST_PAUSE, SENTINEL_SILENCE);
-        }
         sleep(backoff.pause()).await;
     }
 }
@@ -58,9 +61,16 @@ async fn listen(
     let mut renewal = Renewal::new(&endpoint.sentinel_login, address, LONGEST, granted);
     sentinel::subscribe(&mut connection).await?;
     loop {
-        let primary = sentinel::primary(&mut connection, &endpoint.service).await?;
+        let view = sentinel::view(&mut connection, &endpoint.service).await?;
+        let mut views = vec![(address.clone(), view)];
+        route.take_in(&mut views);
+        let Some((_, view)) = views.pop() else {
+            return Err(ConnectError::unreachable(
+                "this sentinel sees too few others",
+            ));
+        };
         *heard = true;
-        route.latest.send_replace(Some(primary));
+        route.latest.send_replace(Some(view.primary));
         let switched = async { sentinel::switched(&mut connection).await.map(|()| None) };
         let due = async { Ok(Some(renewal.due().await)) };
         // Woken by a new primary, by silence or by due credentials, the next iteration asks for the current primary.

@@ -6,7 +6,7 @@
 -- highest), lease_ms, lag_ms, turn (µs: each week, next_lease_ms and next_lag_ms, the highest values since then,
 -- replace lease_ms and lag_ms), noted (µs: when it was written; it is kept for a week). No key: the client knows of no
 -- slot that this node of a cluster serves, and keeps the note itself
--- Arguments: 1 lease_ms, the client's longest lease  2 lag_ms: how long a primary accepts writes at most without its
+-- Arguments: 1 lease_ms, the client's longest lease; 0: an operator asks, who notes nothing  2 lag_ms: how long a primary accepts writes at most without its
 -- replicas
 --            3 guard ('0': only a failover counts; '1': a restart too; '2': also a promotion just before the restart)
 --            4 '0': a failover does not count
@@ -63,7 +63,7 @@ for i, number in ipairs({since, guard, lease, lag, turn, next_lease, next_lag, n
 local age = now - (tonumber(known[9]) or 0)
 local stale = age < 0 or age > DAY_US
 for i = 1, 8 do stale = stale or note[i] ~= known[i] end
-if epoch and stale then
+if epoch and stale and own_lease > 0 then
   -- A full memory denies neither this write nor the writes after it: see give.lua.
   redis.call('HDEL', epoch, '')
   for i, field in ipairs(FIELDS) do redis.call('HSET', epoch, field, note[i]) end

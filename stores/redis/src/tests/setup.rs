@@ -151,7 +151,37 @@ async fn a_cluster_node_says_that_it_is_one() {
 #[tokio::test]
 async fn the_probe_leaves_nothing_behind_but_the_term() {
     let server = Server::start();
+    for _ in 0..2 {
+        attempt(&server.endpoint(""), LONG).await.unwrap();
+        let keys: Vec<String> = run(&mut server.connection(), &["KEYS", "*"]);
+        assert_eq!(keys, ["auto_mutex:epoch"]);
+    }
+}
+
+/// How often a set-up runs a script.
+async fn runs_of_a_set_up(server: &Server) -> u64 {
+    let mut admin = server.connection();
+    run::<()>(&mut admin, &["CONFIG", "RESETSTAT"]);
     attempt(&server.endpoint(""), LONG).await.unwrap();
-    let keys: Vec<String> = run(&mut server.connection(), &["KEYS", "*"]);
-    assert_eq!(keys, ["auto_mutex:epoch"]);
+    let stats: String = run(&mut admin, &["INFO", "commandstats"]);
+    let (_, rest) = stats.split_once("cmdstat_evalsha:calls=").unwrap();
+    rest.split_once(',').unwrap().0.parse().unwrap()
+}
+
+#[tokio::test]
+async fn only_the_first_client_of_a_server_runs_the_scripts() {
+    let mut server = Server::start();
+    let first = runs_of_a_set_up(&server).await;
+    assert!(first > 2, "{first}");
+    assert_eq!(runs_of_a_set_up(&server).await, 1);
+    let mut admin = server.connection();
+    let left: i64 = run(&mut admin, &["PTTL", "auto_mutex:epoch"]);
+    assert!(left > 0, "{left}");
+    // Another process may have another version or configuration, even with the same data.
+    run::<()>(&mut admin, &["SAVE"]);
+    server.restart();
+    let mut admin = server.connection();
+    let kept: bool = run(&mut admin, &["EXISTS", "auto_mutex:epoch"]);
+    assert!(kept);
+    assert_eq!(runs_of_a_set_up(&server).await, first);
 }

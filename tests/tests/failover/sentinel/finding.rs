@@ -54,6 +54,42 @@ async fn sentinels_that_the_url_does_not_name_are_learned() {
     });
 }
 
+/// The epochs of a new set are lower. Its clients must not follow the sentinel, even if the former primary is still up.
+#[tokio::test]
+async fn a_sentinel_that_is_left_of_an_earlier_set_misleads_nobody() {
+    let earlier = Service::start();
+    earlier.fail_over();
+    let former = earlier.wait_for_primary();
+    earlier.watch_closely();
+    for gone in &earlier.sentinels()[1..] {
+        gone.kill9();
+    }
+    let left = earlier.sentinel(0);
+    eventually("the one that is left knows that it is", || {
+        let others = format!(
+            "{:?}",
+            left.command(&["SENTINEL", "SENTINELS", "the-service"])
+        );
+        others.matches("s_down").count() >= 2
+    });
+    let service = Service::start();
+    let ports = [0, 1, 2].map(|index| service.sentinel(index).port());
+    let url = service.url_of(&[left.port(), ports[0], ports[1], ports[2]]);
+    let clients = [(); 3].map(|()| client(&url));
+    for kills in 0..3 {
+        for client in &clients {
+            drop(soon("granted", client.mutex("m").lock()).await.unwrap());
+        }
+        assert_eq!(members(service.server(0)), 3, "after {kills}");
+        assert_eq!(members(earlier.server(former)), 0, "after {kills}");
+        service.server(0).kill_clients();
+    }
+    // Alone, it is believed: the others may be gone.
+    let alone = client(&service.url_of(&[left.port()]));
+    drop(soon("granted", alone.mutex("m").lock()).await.unwrap());
+    assert_eq!(members(earlier.server(former)), 1);
+}
+
 #[tokio::test]
 async fn users_and_passwords_of_sentinels_are_their_own() {
     let options = ServiceOptions::default().server_password("serve");

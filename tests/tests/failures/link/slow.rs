@@ -3,10 +3,16 @@
 use std::time::Duration;
 
 use auto_mutex::{Client, LockError};
+use auto_mutex_tests::cluster::{Cluster, Shape};
 use auto_mutex_tests::events::{LONG, becomes, soon};
+use auto_mutex_tests::redis::{Options, Redis};
+use auto_mutex_tests::runtimes::current_thread;
+use auto_mutex_tests::sentinel::Service;
+use auto_mutex_tests::stalls::despite_stalls;
+use auto_mutex_tests::stores::quorum_url;
 use auto_mutex_tests::was_lost;
 
-use crate::rig::{Rig, waiters};
+use crate::rig::{Rig, config, waiters};
 
 #[tokio::test]
 async fn a_slow_link_only_takes_longer() {
@@ -125,6 +131,109 @@ async fn a_half_open_link_is_noticed_and_replaced() {
         .unwrap()
         .unwrap();
     assert!(guard.unlock().await.unwrap());
+}
+
+/// The ids of the connections of the library.
+fn connections(servers: &[Redis]) -> Vec<String> {
+    let mut found = Vec::new();
+    for server in servers {
+        let clients = format!("{:?}", server.command(&["CLIENT", "LIST"]));
+        let lines = clients
+            .split("id=")
+            .filter(|line| line.contains("name=auto_mutex:"));
+        found.extend(lines.filter_map(|line| Some(line.split_once(' ')?.0.to_owned())));
+    }
+    found
+}
+
+/// Checks that a stall of all servers, as an fsync or a fork causes, costs clients with default settings no connection and
+/// no lock. One of the clients sends more than the servers' sockets take.
+async fn a_stall_costs_nothing(url: String, servers: &[Redis]) {
+    let config = config(&url).restart_guard(false);
+    let [holder, busy] = [(); 2].map(|()| Client::connect(config.clone()).expect("a client"));
+    let held = holder.mutex("held").lock().await.unwrap();
+    let waiting = tokio::spawn({
+        let mutex = busy.mutex("held");
+        async move { mutex.lock().await }
+    });
+    waiters(&holder.mutex("held"), 1).await;
+    let before = connections(servers);
+    assert!(before.len() >= 2, "{before:?}");
+    servers.iter().for_each(Redis::stop);
+    let stopped = std::time::Instant::now();
+    let calls: Vec<_> = (0..2000)
+        .map(|number| {
+            let mutex = busy.mutex(format!("busy-{number}-{}", "x".repeat(200)));
+            tokio::spawn(async move { mutex.lock().await })
+        })
+        .collect();
+    tokio::time::sleep(Duration::from_secs(6).saturating_sub(stopped.elapsed())).await;
+    servers.iter().for_each(Redis::cont);
+    for call in calls {
+        drop(soon("granted", call).await.unwrap().expect("granted"));
+    }
+    assert_eq!(connections(servers), before);
+    held.check().unwrap();
+    assert!(soon("released", held.unlock()).await.unwrap());
+    drop(soon("handed on", waiting).await.unwrap().expect("granted"));
+}
+
+#[test]
+fn a_server_that_stands_still_for_six_seconds_costs_nothing() {
+    despite_stalls(|| {
+        let server = [Redis::start()];
+        let url = server[0].url();
+        current_thread().block_on(a_stall_costs_nothing(url, &server));
+    });
+}
+
+#[test]
+fn nor_does_the_server_of_sentinels() {
+    despite_stalls(|| {
+        let service = Service::start();
+        current_thread().block_on(a_stall_costs_nothing(service.url(), service.servers()));
+    });
+}
+
+#[test]
+fn nor_do_the_servers_of_a_quorum() {
+    despite_stalls(|| {
+        let servers = Redis::several(3, &Options::default());
+        let url = quorum_url(servers.iter().map(Redis::port));
+        current_thread().block_on(a_stall_costs_nothing(url, &servers));
+    });
+}
+
+#[test]
+fn nor_do_the_nodes_of_a_cluster() {
+    despite_stalls(|| {
+        let shape = Shape::default().without_replicas();
+        let cluster = Cluster::with(shape.node_timeout(Duration::from_secs(60)));
+        current_thread().block_on(a_stall_costs_nothing(cluster.url(), cluster.nodes()));
+    });
+}
+
+#[test]
+fn a_dead_connection_is_replaced_before_the_default_lease_ends() {
+    despite_stalls(|| {
+        current_thread().block_on(async {
+            let rig = Rig::new();
+            let client = Client::connect(rig.proxied_config()).unwrap();
+            let guard = client.mutex("m").lock().await.unwrap();
+            // Just after a renewal, so that the next one is as late as can be.
+            let renewed = rig.redis.calls("evalsha");
+            becomes("renewed", async || rig.redis.calls("evalsha") > renewed).await;
+            let connections = rig.proxy.connections();
+            rig.proxy.half_open();
+            becomes("replaced", async || rig.proxy.connections() > connections).await;
+            let again = rig.redis.calls("evalsha");
+            becomes("renewed again", async || {
+                guard.is_lost() || rig.redis.calls("evalsha") > again + 1
+            })
+            .await;
+            guard.check().unwrap();
+        });
+    });
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! Connections over TLS that are cut, replaced, busy or half-open.
 
+use std::process::Command;
 use std::time::Duration;
 
 use auto_mutex::{Client, Config};
@@ -136,6 +137,56 @@ async fn renewed_certificates_count_from_the_next_connection_on() {
     assert!(rig.proxy.connections() > connections);
     guard.check().unwrap();
     assert!(guard.unlock().await.unwrap());
+}
+
+/// A pipe in place of the authority's file stands for a mount that hangs. The locks of a quorum live on while one of its
+/// servers cannot be connected for that.
+#[tokio::test]
+async fn a_file_that_cannot_be_read_stops_no_renewal() {
+    let authority = Authority::new();
+    let options = Options::default().tls(&authority, authority.issue());
+    let servers = Redis::several(3, &options);
+    let hosts: Vec<_> = servers
+        .iter()
+        .map(|server| format!("localhost:{}", server.tls_port()))
+        .collect();
+    let ca = authority.ca();
+    let url = format!("redlock://{}?tls=true&ca={}", hosts.join(","), ca.display());
+    let config = config(&url).restart_guard(false).lease("2s");
+    let client = Client::connect(config).unwrap();
+    let guard = client.mutex("m").lock().await.unwrap();
+    let text = std::fs::read(&ca).unwrap();
+    std::fs::remove_file(&ca).unwrap();
+    let made = Command::new("mkfifo").arg(&ca).status();
+    assert!(made.unwrap().success());
+    servers[0].kill_clients();
+    becomes("the attempt is late", async || {
+        let health = client.health();
+        let mut errors = health
+            .servers
+            .iter()
+            .filter_map(|server| server.error.as_ref());
+        errors.any(|error| error.to_string().contains("in time"))
+    })
+    .await;
+    let renewed = servers[1].calls("evalsha");
+    becomes("renewed for longer than a lease", async || {
+        guard.is_lost() || servers[1].calls("evalsha") > renewed + 6
+    })
+    .await;
+    guard.check().unwrap();
+    // The mount answers.
+    let pipe = tokio::task::spawn_blocking(move || std::fs::write(&ca, text));
+    becomes("all are connected", async || {
+        client
+            .health()
+            .servers
+            .iter()
+            .all(|server| server.connected)
+    })
+    .await;
+    soon("read", pipe).await.unwrap().unwrap();
+    assert!(soon("released", guard.unlock()).await.unwrap());
 }
 
 #[tokio::test]

@@ -6,10 +6,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
 
-use auto_mutex::{Client, Config, SetupError, TlsError};
+use auto_mutex::{Client, Config, SetupError, TlsError, operator};
 use auto_mutex_tests::authority::{Authority, Identity, Valid};
 use auto_mutex_tests::chain;
-use auto_mutex_tests::events::finishes;
+use auto_mutex_tests::events::{becomes, finishes, soon};
+use auto_mutex_tests::proxy::Proxy;
 use auto_mutex_tests::redis::{Options, Redis};
 
 fn setup(url: &str) -> Result<(), SetupError> {
@@ -172,6 +173,41 @@ fn a_port_with_tls_asks_for_a_url_that_says_so() {
     setup(&format!("{secure}&ca={}", authority.ca().display())).unwrap();
 }
 
+#[tokio::test]
+async fn it_does_so_to_every_kind_of_client() {
+    let authority = Authority::new();
+    let redis = server(&authority, authority.issue());
+    let at = format!("127.0.0.1:{}", redis.tls_port());
+    for url in [
+        format!("redis-cluster://{at}"),
+        format!("redis-sentinel://{at}/service"),
+    ] {
+        let error = setup(&url).unwrap_err();
+        let text = chain(&error);
+        assert!(
+            text.contains(&TlsError::Required.to_string()),
+            "{url}: {text}"
+        );
+    }
+    let config = Config::new(format!("redis://{at}")).unwrap();
+    let error = finishes("an answer", || {
+        operator::Operator::connect(config).map(drop)
+    });
+    let text = chain(&error.unwrap_err());
+    assert!(text.contains(&TlsError::Required.to_string()), "{text}");
+    // A server that begins to speak TLS during the life of a client.
+    let plain = Proxy::start(redis.port());
+    let config = Config::new(redis.url_at(plain.port())).unwrap();
+    let client = Client::connect(config.store_timeout("100ms")).unwrap();
+    plain.redirect(redis.tls_port());
+    plain.cut();
+    becomes("its calls say so", async || {
+        let error = soon("an answer", client.mutex("m").lock()).await.err();
+        error.is_some_and(|error| chain(&error).contains(&TlsError::Required.to_string()))
+    })
+    .await;
+}
+
 #[test]
 fn a_server_may_ask_who_its_clients_are() {
     let (authority, other) = (Authority::new(), Authority::new());
@@ -241,8 +277,9 @@ fn files_that_cannot_be_used_are_named() {
     let (cert, key, ca) = (&own.cert, &own.key, &authority.ca());
     let cases = [
         (&absent, cert, key, &absent, "No such file"),
-        (&dir.to_owned(), cert, key, &dir.to_owned(), "not a file"),
-        (&pipe, cert, key, &pipe, "not a file"),
+        (&dir.to_owned(), cert, key, &dir.to_owned(), "directory"),
+        (&pipe, cert, key, &pipe, "in time"),
+        (ca, &pipe, key, ca, "in time"),
         (&huge, cert, key, &huge, "1 MiB"),
         (&empty, cert, key, &empty, "no certificate"),
         (&garbage, cert, key, &garbage, "no certificate"),
@@ -259,7 +296,9 @@ fn files_that_cannot_be_used_are_named() {
         let [ca, cert, key] = [ca, cert, key].map(|path| path.display());
         // No server listens at this address: the files are read before connecting.
         let url = format!("rediss://127.0.0.1:1?ca={ca}&cert={cert}&key={key}");
-        let error = setup(&url).unwrap_err();
+        let config = Config::new(url).unwrap().connect_timeout("500ms");
+        let error = finishes("an answer", move || Client::connect(config).map(drop));
+        let error = error.unwrap_err();
         let text = format!("{error} {error:?}");
         assert!(!text.contains(canary), "{text}");
         let SetupError::Tls {

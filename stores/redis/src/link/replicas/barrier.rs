@@ -5,13 +5,13 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
-use auto_mutex_core::store::{Answer, Granted, Op, Reply, first, tell};
+use auto_mutex_core::store::{Answer, Backoff, Granted, Op, Reply, StoreErrorKind, first, tell};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::{Confirming, granted};
 use crate::connect::{Connector, Ready};
-use crate::error;
+use crate::error::{self, Code};
 use crate::login::error::accepted;
 use crate::login::hello;
 use crate::pipeline::Pipeline;
@@ -20,6 +20,7 @@ use crate::wire::{Connection, USUAL_SILENCE, Value};
 
 const MOST: usize = 256;
 const GRACE: Duration = Duration::from_millis(500);
+/// Before the first reconnect; later pauses grow.
 const PAUSE: Duration = Duration::from_millis(20);
 
 pub(super) struct Barrier<'a> {
@@ -42,22 +43,36 @@ impl Barrier<'_> {
         let mut batch = Vec::new();
         while self.receive(&mut batch).await > 0 {
             let ends = Instant::now() + confirming.replicas.timeout;
-            let reached = loop {
+            let mut backoff = Backoff::new(PAUSE, USUAL_SILENCE);
+            loop {
                 let error = match self.ask(&batch, ends).await {
-                    Ok(reached) => break reached,
-                    Err(error) => error,
+                    Ok(reached) => {
+                        let answers = std::mem::take(&mut batch).into_iter().zip(reached);
+                        for (answer, reached) in answers {
+                            match reached {
+                                Some(reached) => confirming.decide(answer, reached),
+                                None => batch.push(answer),
+                            }
+                        }
+                        "the server is busy".to_owned()
+                    }
+                    Err(error) => {
+                        self.beside = None;
+                        error
+                    }
                 };
-                self.beside = None;
-                if Instant::now() + PAUSE >= ends {
-                    tell(move || {
-                        tracing::warn!(%error, "it is not known how many replicas have a grant");
-                    });
-                    break vec![0; batch.len()];
+                let pause = backoff.pause();
+                if batch.is_empty() {
+                    break;
                 }
-                sleep(PAUSE).await;
-            };
-            for (answer, reached) in batch.drain(..).zip(reached) {
-                confirming.decide(answer, reached);
+                if Instant::now() + pause >= ends {
+                    unknown(error);
+                    for answer in batch.drain(..) {
+                        confirming.decide(answer, 0);
+                    }
+                    break;
+                }
+                sleep(pause).await;
             }
         }
     }
@@ -92,7 +107,8 @@ impl Barrier<'_> {
         }
     }
 
-    async fn ask(&mut self, batch: &[Answer], ends: Instant) -> Result<Vec<u32>, String> {
+    /// How many replicas have each grant; `None`: the server has no time, and must be asked again.
+    async fn ask(&mut self, batch: &[Answer], ends: Instant) -> Result<Vec<Option<u32>>, String> {
         // After a reconnect of the main connection, this one may be at a former primary.
         let connector = &self.pipeline.connector;
         let generation = self.confirming.generation();
@@ -128,13 +144,14 @@ async fn connect(connector: &Connector) -> Result<Ready, String> {
     Ok(ready)
 }
 
-/// The server answers a touch at once: without a reply within `reply_timeout`, it's gone.
+/// The server answers a touch at once: without a reply within `reply_timeout`, it's gone. A touch that is refused, for example
+/// because something else took the key, concerns its own grant only.
 async fn answers(
     connection: &mut Connection,
     question: &[u8],
     batch: &[Answer],
     reply_timeout: Duration,
-) -> Result<Vec<u32>, String> {
+) -> Result<Vec<Option<u32>>, String> {
     let lost = |error: std::io::Error| error.to_string();
     connection.send(question).await.map_err(lost)?;
     let mut holds = Vec::with_capacity(batch.len());
@@ -143,20 +160,38 @@ async fn answers(
         let reply = timeout(reply_timeout, connection.reply()).await;
         let result = reply::parse(&reply.map_err(late)?.map_err(lost)?, &touch(answer));
         let token = granted(answer).map(|(_, token)| token);
-        holds.push(matches!(result, Ok(Reply::Granted { token: now, .. }) if Some(now) == token));
-        refused = refused.or(result.err());
-    }
-    // The scripts were flushed or the server was demoted: the set-up of a new connection handles both.
-    if let Some(error) = refused {
-        return Err(error.to_string());
+        holds.push(match result {
+            Ok(Reply::Granted { token: now, .. }) => Some(Some(now) == token),
+            Ok(_) => Some(false),
+            Err(error) if error.kind() == StoreErrorKind::Busy => None,
+            Err(error) => {
+                let code = Code::of_error(&error);
+                if code.ends_connection() || code == Code::NoScript {
+                    // This concerns all grants. The set-up of a new connection handles it.
+                    return Err(error.to_string());
+                }
+                refused = Some(error);
+                Some(false)
+            }
+        });
     }
     let count = match connection.reply().await.map_err(lost)? {
         Value::Integer(count) => u32::try_from(count).unwrap_or(0),
         Value::Error(error) => return Err(error::of_server(&error).to_string()),
         _ => return Err("WAIT was answered by something else".to_owned()),
     };
-    let reached = holds.into_iter().map(|holds| if holds { count } else { 0 });
+    if let Some(error) = refused {
+        unknown(error.to_string());
+    }
+    let count_if = |holds| if holds { count } else { 0 };
+    let reached = holds.into_iter().map(|holds| holds.map(count_if));
     Ok(reached.collect())
+}
+
+fn unknown(error: String) {
+    tell(move || {
+        tracing::warn!(%error, "it is not known how many replicas have a grant");
+    });
 }
 
 fn late(_: tokio::time::error::Elapsed) -> String {

@@ -10,8 +10,9 @@ use tokio::task::JoinSet;
 
 /// The kernel's keepalive notices a dead peer while the watchdog of the connection does not run.
 const KEEPALIVE: Duration = Duration::from_secs(10);
+/// Also ends a connection whose peer does not read, as a server that stands still. So it's as long as the watchdog may wait.
 #[cfg(any(target_os = "android", target_os = "linux"))]
-const USER_TIMEOUT: Duration = Duration::from_secs(5);
+const USER_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(super) async fn dial(host: &str, port: u16) -> io::Result<TcpStream> {
     let found = lookup_host((host, port)).await?;

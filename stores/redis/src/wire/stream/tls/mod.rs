@@ -33,7 +33,8 @@ pub(super) async fn open(
     limits: Limits,
 ) -> io::Result<Stream> {
     // The files are checked first, so that unusable files are reported even if no server listens.
-    let trust = trust(tls, host).map_err(TlsError::into_io)?;
+    let until = limits.at_most(limits.silence).end;
+    let trust = trust(tls, host, until).await.map_err(TlsError::into_io)?;
     let socket = Socket::connect(host, port, dialer, limits).await?;
     // In a handshake, client and server each send two flights, so the handshake gets more time.
     let end = limits.at_most(limits.silence.saturating_mul(2)).end;

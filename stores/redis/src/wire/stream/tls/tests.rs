@@ -56,7 +56,7 @@ async fn session<T: Send + 'static>(
         ca: Some(ca.path().to_owned()),
         ..Tls::default()
     };
-    let trust = trust(&tls, "localhost").unwrap();
+    let trust = trust::trust_of(&tls, "localhost").unwrap();
     let session = Session::begin(&socket, trust, Instant::now() + LONG)
         .await
         .unwrap();

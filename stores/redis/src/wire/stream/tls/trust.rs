@@ -1,15 +1,20 @@
-//! Reads the certificates from their files, for each connection: so renewed files take effect.
+//! Reads the certificates from their files, for each connection: so renewed files take effect. The files may be on a mount
+//! that hangs, and then a read never returns. So a thread of its own reads them, never that which renews the locks.
 
-use std::fs;
-use std::io;
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::Arc;
+use std::thread;
 
 use auto_mutex_core::TlsError;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::{Error as PemError, PemObject as _};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, InconsistentKeys, RootCertStore};
+use tokio::sync::watch;
+use tokio::time::{Instant, timeout_at};
 
 use super::fault;
 use crate::wire::Tls;
@@ -18,7 +23,47 @@ const LARGEST: u64 = 1 << 20;
 
 pub(super) type Trust = (Arc<ClientConfig>, ServerName<'static>);
 
-pub(crate) fn trust(tls: &Tls, host: &str) -> Result<Trust, TlsError> {
+/// The result; `None`: not yet.
+type Reading = watch::Receiver<Option<Result<Trust, TlsError>>>;
+
+thread_local! {
+    /// The reads that have not returned, of the connections of this thread. An attempt joins the read of an earlier one, so
+    /// that a mount that hangs takes one thread, however many attempts there are.
+    static READING: RefCell<Vec<(Tls, String, Reading)>> = const { RefCell::new(Vec::new()) };
+}
+
+pub(super) async fn trust(tls: &Tls, host: &str, end: Instant) -> Result<Trust, TlsError> {
+    let any = || tls.ca.as_deref().or(Some(&tls.identity.as_ref()?.0));
+    let any = any().unwrap_or(Path::new("the certificates of the system"));
+    let mut reading = reading(tls, host)
+        .map_err(|error| in_file(any, format!("no thread can be started to read it: {error}")))?;
+    match timeout_at(end, reading.wait_for(Option::is_some)).await {
+        Ok(Ok(trust)) => trust.clone().unwrap_or(Err(TlsError::NoSystemRoots)),
+        Ok(Err(_)) => Err(in_file(any, "the thread that reads it has panicked")),
+        Err(_) => Err(in_file(
+            any,
+            "it, or another file of the URL, cannot be read in time: its file system does not answer",
+        )),
+    }
+}
+
+fn reading(tls: &Tls, host: &str) -> io::Result<Reading> {
+    READING.with_borrow_mut(|all| {
+        all.retain(|(.., reading)| reading.has_changed().is_ok());
+        let mut known = all.iter().filter(|(of, name, _)| of == tls && name == host);
+        if let Some((.., reading)) = known.next() {
+            return Ok(reading.clone());
+        }
+        let (done, reading) = watch::channel(None);
+        let (of, name) = (tls.clone(), host.to_owned());
+        let thread = thread::Builder::new().name("auto-mutex-certs".to_owned());
+        thread.spawn(move || done.send_replace(Some(trust_of(&of, &name))))?;
+        all.push((tls.clone(), host.to_owned(), reading.clone()));
+        Ok(reading)
+    })
+}
+
+pub(super) fn trust_of(tls: &Tls, host: &str) -> Result<Trust, TlsError> {
     let name = tls
         .server_name
         .as_deref()
@@ -110,17 +155,14 @@ fn unusable(key: &Path, error: &rustls::Error) -> TlsError {
     in_file(key, reason)
 }
 
-/// Returns the content of a regular file. Refuses other files, because reading a pipe could block for ever.
 fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
-    let failed = |error: io::Error| in_file(path, format!("it cannot be read: {error}"));
-    let found = fs::metadata(path).map_err(failed)?;
-    if !found.is_file() {
-        return Err(in_file(path, "it is not a file"));
+    let mut text = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut text));
+    match read {
+        Err(error) => Err(in_file(path, format!("it cannot be read: {error}"))),
+        Ok(length) if length as u64 > LARGEST => Err(in_file(path, "it is larger than 1 MiB")),
+        Ok(_) => Ok(text),
     }
-    if found.len() > LARGEST {
-        return Err(in_file(path, "it is larger than 1 MiB"));
-    }
-    fs::read(path).map_err(failed)
 }
 
 fn in_file(path: &Path, reason: impl Into<String>) -> TlsError {
