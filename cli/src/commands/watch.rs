@@ -12,13 +12,12 @@ use std::time::{Duration, SystemTime};
 use auto_mutex::operator::{Hold, Kicked, Lock, Wait};
 use serde::Serialize;
 
-use super::show::one;
 use crate::args::{Format, Global, Watch};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output::json::{self, Process, Versioned, millis};
 use crate::output::words::{date, place, process, short};
 use crate::output::{is_unread, stdout};
-use crate::store::look;
+use crate::store::{look, one};
 
 /// An event that happened between two reads.
 #[derive(Debug, Serialize)]

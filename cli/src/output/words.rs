@@ -146,6 +146,15 @@ pub(crate) fn kicked(lock: &Lock) -> Option<String> {
     ))
 }
 
+/// The oldest holder, and how many others there are: `web-3:4711 +2`
+pub(crate) fn holders(lock: &Lock) -> String {
+    match &*lock.holders {
+        [] => "-".to_owned(),
+        [only] => process(&only.who),
+        [first, others @ ..] => format!("{} +{}", process(&first.who), others.len()),
+    }
+}
+
 /// `billing::Ledger::close at src/ledger.rs:17`
 pub(crate) fn place(who: &Who) -> String {
     who.as_ref()

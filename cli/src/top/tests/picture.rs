@@ -12,9 +12,9 @@ use ratatui::backend::TestBackend;
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::{Color, Modifier};
 
-use super::app::App;
-use super::draw::draw;
-use super::tests::locks;
+use super::super::app::App;
+use super::super::draw::draw;
+use super::locks;
 
 /// The widths of the terminals, and the files.
 const PICTURES: [(u16, &str); 2] = [(120, "top.svg"), (80, "top-80.svg")];
