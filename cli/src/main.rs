@@ -9,7 +9,6 @@
 mod args;
 mod commands;
 mod exit;
-mod filter;
 mod output;
 mod serve;
 mod signals;

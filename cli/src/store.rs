@@ -1,11 +1,10 @@
 //! The store that a command reads.
 
-use auto_mutex::Config;
 use auto_mutex::operator::{Lock, Names, Operator};
+use auto_mutex::{Config, LockError};
 
 use crate::args::Global;
 use crate::exit::Failure;
-use crate::output::Progress;
 
 /// Returns the configuration from the command line and the environment.
 pub(crate) fn config(global: &Global) -> Result<Config, Failure> {
@@ -30,28 +29,42 @@ pub(crate) fn look(global: &Global) -> Result<Operator, Failure> {
     Ok(operator)
 }
 
+/// Returns the state of the one lock that was asked for.
+pub(crate) fn one(states: Vec<Result<Lock, LockError>>) -> Result<Lock, Failure> {
+    match states.into_iter().next() {
+        Some(state) => Ok(state?),
+        None => Err(Failure::Other("the store has not answered".to_owned())),
+    }
+}
+
 /// Passes the state of each of these locks to `each`. The locks are read in batches. A name whose key holds foreign data
 /// is skipped, because `doctor` reports it.
 pub(crate) fn each_lock(
     operator: &Operator,
     names: Names<'_>,
-    progress: &Progress,
-    mut each: impl FnMut(Lock) -> Result<(), Failure>,
+    mut each: impl FnMut(Lock),
 ) -> Result<(), Failure> {
     for names in names {
         for batch in names?.chunks(BATCH) {
             for lock in operator.inspect(batch)? {
                 match lock {
-                    Ok(lock) => each(lock)?,
-                    Err(auto_mutex::LockError::ForeignKey { .. }) => {}
+                    Ok(lock) => each(lock),
+                    Err(LockError::ForeignKey { .. }) => {}
                     Err(error) => return Err(error.into()),
                 }
             }
-            progress.add(batch.len());
         }
     }
-    progress.end();
     Ok(())
+}
+
+/// The locks that have holders, waiters or signals.
+pub(crate) fn in_use(operator: &Operator, pattern: &str) -> Result<Vec<Lock>, Failure> {
+    let mut locks = Vec::new();
+    each_lock(operator, operator.names_in_use(pattern), |lock| {
+        locks.extend(lock.is_in_use().then_some(lock));
+    })?;
+    Ok(locks)
 }
 
 /// The number of locks that one request reads.

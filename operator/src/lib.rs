@@ -19,8 +19,8 @@
 //!     }
 //! }
 //! let lock = operator.inspect(&["orders"])?.remove(0)?;
-//! assert!(operator.kick("orders", lock.holders[0].token)?); // that hold, and no newer one
-//! assert!(!operator.kick("orders", lock.holders[0].token)?);
+//! assert!(operator.kick("orders", lock.holders[0].token, "alice")?); // that hold, and no newer one
+//! assert!(!operator.kick("orders", lock.holders[0].token, "alice")?);
 //! # drop(guard);
 //! # Ok(()) }
 //! ```
@@ -44,7 +44,7 @@ use auto_mutex_core::{Client, Config, LockError, Settings, SetupError, StoreErro
 use tokio::runtime::{Builder, Runtime};
 
 pub use self::hold::{Hold, Wait};
-pub use self::lock::Lock;
+pub use self::lock::{Kicked, Lock};
 pub use self::names::{Keys, Names};
 pub use self::sites::sites_json;
 pub use self::waits::{Chain, Hop, Waits};
@@ -194,13 +194,15 @@ impl Operator {
     /// A process may pass a hold on to its own waiters for some milliseconds without a request to the store. For the
     /// store, all of these are one hold, and the token of any of them identifies it.
     ///
+    /// For a day, [`Lock::kicked`] says who did it: this process, and `by`, such as a user, a tool or a remote address.
+    ///
     /// The first call connects a client, because a kick writes to the store.
     ///
     /// # Errors
     ///
     /// [`LockError::InvalidName`], [`LockError::ForeignKey`]. [`LockError::Unavailable`]: the call may or may not have
     /// broken the hold; or the client could not connect, for example because its user may only look.
-    pub fn kick(&self, name: &str, token: u64) -> Result<bool, LockError> {
+    pub fn kick(&self, name: &str, token: u64, by: &str) -> Result<bool, LockError> {
         let name = parse(name)?;
         let client = self.client().map_err(|error| {
             let text = with_sources(&error);
@@ -213,7 +215,7 @@ impl Operator {
             };
             self.settings.unavailable(&name, source)
         })?;
-        client.kick(&name, token)
+        client.kick(&name, token, by)
     }
 
     /// Asks all servers of the store to describe themselves.

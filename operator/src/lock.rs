@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use auto_mutex_core::LockKind;
-use auto_mutex_core::store::{CONDVAR, Name, NameRecord, time_of};
+use auto_mutex_core::store::{
+    CONDVAR, KickRecord, Name, NameRecord, TOKENS_OF_A_GRANT, meta, time_of,
+};
+use auto_mutex_core::{Holder, LockKind};
 
 use super::{Hold, Wait};
 
@@ -26,6 +28,8 @@ pub struct Lock {
     /// The number of a semaphore's tokens that no caller has taken yet, or of notifications that no waiter has received
     /// yet.
     pub signals: u64,
+    /// The last hold that a kick broke, for a day: see [`Operator::kick`](super::Operator::kick).
+    pub kicked: Option<Kicked>,
     /// The holders, in order of arrival.
     pub holders: Vec<Hold>,
     /// The waiters, in the order of the queue.
@@ -35,6 +39,29 @@ pub struct Lock {
     pub(super) id: Name,
     /// Its holders and waiters are those above, in the same order.
     pub(super) record: Arc<NameRecord>,
+}
+
+/// A hold that a kick broke.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Kicked {
+    /// When it was broken, by the store's clock.
+    pub at: SystemTime,
+    /// The fencing token of the hold.
+    pub token: u64,
+    /// The process that broke it. The [site](Holder::site) is the text that it gave. `None` if another program wrote the
+    /// record.
+    pub by: Option<Holder>,
+}
+
+impl Kicked {
+    fn new(kick: &KickRecord) -> Self {
+        Self {
+            at: time_of(kick.at),
+            token: kick.token.saturating_mul(TOKENS_OF_A_GRANT),
+            by: meta::caller(&kick.by),
+        }
+    }
 }
 
 impl Lock {
@@ -55,6 +82,7 @@ impl Lock {
             used: record.used,
             token: record.last_token(),
             signals: record.signals,
+            kicked: record.kick.as_deref().map(Kicked::new),
             holders: record
                 .holders
                 .iter()

@@ -5,10 +5,9 @@ use std::io::Write;
 use auto_mutex::Config;
 use serde::Serialize;
 
-use crate::args::{Acl, Format, Global};
+use crate::args::{Acl, Global};
 use crate::exit::{Exit, Failure, Outcome};
-use crate::output::json::{self, Versioned};
-use crate::output::stdout;
+use crate::output::document;
 use crate::store::config;
 
 #[derive(Debug, Serialize)]
@@ -42,28 +41,19 @@ pub(crate) fn run(global: &Global, args: &Acl) -> Outcome {
     if args.setinfo {
         rule = rule.with_setinfo();
     }
-    let mut out = stdout();
-    match global.output.unwrap_or(Format::Table) {
-        Format::Table => {
-            writeln!(out, "ACL SETUSER {} reset on >PASSWORD {rule}", args.user)?;
-            if let Some(sentinels) = rule.sentinels() {
-                writeln!(out, "\n# On each sentinel:")?;
-                writeln!(
-                    out,
-                    "ACL SETUSER {} reset on >PASSWORD {sentinels}",
-                    args.user
-                )?;
-            }
+    let rules = Rules {
+        rule: rule.to_string(),
+        sentinels: rule.sentinels().map(str::to_owned),
+        commands: rule.commands().map(str::to_owned).collect(),
+    };
+    document(global, &rules, |out| {
+        let user = &args.user;
+        writeln!(out, "ACL SETUSER {user} reset on >PASSWORD {rule}")?;
+        if let Some(sentinels) = &rules.sentinels {
+            writeln!(out, "\n# On each sentinel:")?;
+            writeln!(out, "ACL SETUSER {user} reset on >PASSWORD {sentinels}")?;
         }
-        format => {
-            let rules = Rules {
-                rule: rule.to_string(),
-                sentinels: rule.sentinels().map(str::to_owned),
-                commands: rule.commands().map(str::to_owned).collect(),
-            };
-            json::write(&mut out, &Versioned::new(rules), format == Format::Jsonl)?;
-        }
-    }
-    out.flush()?;
+        Ok(())
+    })?;
     Ok(Exit::Done)
 }

@@ -1,6 +1,6 @@
 //! `auto-mutex doctor`: finds faults of the store and its locks.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::io::Write;
 use std::time::Duration;
 
@@ -10,11 +10,10 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use serde::Serialize;
 
-use crate::args::{Doctor, Format, Global};
+use crate::args::{Doctor, Global};
 use crate::exit::{Exit, Failure, Outcome};
-use crate::output::json::List;
+use crate::output;
 use crate::output::words::{clean, closed_for, name, process, quoted, short};
-use crate::output::{Progress, stdout};
 use crate::store::look;
 
 /// The kind of a fault. Ids stay the same from release to release.
@@ -44,38 +43,40 @@ pub(crate) enum Id {
 
 /// A fault, and its remedy.
 #[derive(Debug, Serialize)]
-pub(crate) struct Finding {
-    pub(crate) id: Id,
+struct Finding {
+    id: Id,
     /// The server, lock or key with the fault. `None` if this finding only counts further findings with the same id.
-    pub(crate) subject: Option<String>,
-    pub(crate) meaning: String,
-    pub(crate) remedy: String,
+    subject: Option<String>,
+    meaning: String,
+    remedy: String,
 }
 
 /// The greatest number of findings with the same id that are listed.
 const LISTED: usize = 20;
+/// The longest lag of a replica that is not a finding. A replica acknowledges once a second.
+const LAG: Duration = Duration::from_secs(3);
 
 pub(crate) fn run(global: &Global, args: &Doctor) -> Outcome {
     let operator = look(global)?;
     let servers = operator.servers()?;
-    let mut findings = of_servers(&servers, args);
-    let progress = Progress::new();
-    let is_in_use = of_locks(&operator, args, &progress, &mut findings)?;
-    progress.end();
-    if is_in_use {
-        of_scripts(&servers, &mut findings);
-    }
-    findings.retain(|finding| !args.ignore.contains(&finding.id));
-    let mut out = stdout();
-    match global.output.unwrap_or(Format::Table) {
-        Format::Table => write_down(&mut out, &operator, &findings)?,
-        format => {
-            let mut list = List::begin(&mut out, "findings", format == Format::Jsonl)?;
-            findings.iter().try_for_each(|finding| list.item(finding))?;
-            list.end()?;
+    let mut findings = Findings::default();
+    for server in &servers {
+        match server {
+            Ok(server) => of_server(server, args, &mut findings),
+            Err((place, error)) => {
+                let meaning = Failure::Setup(error.clone()).to_string();
+                let remedy = "start the server, or take it out of the URL of all programs";
+                findings.add(Id::ServerUnreachable, place, meaning, remedy);
+            }
         }
     }
-    out.flush()?;
+    if of_locks(&operator, args, &mut findings)? {
+        of_scripts(&servers, &mut findings);
+    }
+    let findings = findings.without(&args.ignore);
+    output::list(global, "findings", &findings, |out| {
+        write_down(out, &operator, &findings)
+    })?;
     Ok(match findings.is_empty() {
         true => Exit::Done,
         false => Exit::Finding,
@@ -88,69 +89,41 @@ fn write_down(
     findings: &[Finding],
 ) -> Result<(), Failure> {
     for finding in findings {
-        let subject = finding
-            .subject
-            .as_deref()
-            .map(|subject| format!("  {}", name(&clean(subject))));
+        let subject = finding.subject.as_deref();
+        let subject = subject.map(|subject| format!("  {}", name(&clean(subject))));
         let id = finding.id.to_possible_value();
         let id = id.as_ref().map_or("", PossibleValue::get_name);
         writeln!(out, "{id}{}", subject.unwrap_or_default())?;
         writeln!(out, "    {}", name(&clean(&finding.meaning)))?;
         writeln!(out, "    remedy: {}\n", finding.remedy)?;
     }
+    let place = operator.place();
     match findings.len() {
-        0 => writeln!(
-            out,
-            "Nothing is wrong with the locks at {}.",
-            operator.place()
-        )?,
+        0 => writeln!(out, "Nothing is wrong with the locks at {place}.")?,
         1 => writeln!(out, "1 finding.")?,
         count => writeln!(out, "{count} findings.")?,
     }
     Ok(())
 }
 
-fn of_servers(servers: &[ServerAnswer], args: &Doctor) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for server in servers {
-        match server {
-            Ok(server) => of_server(server, args, &mut findings),
-            Err((place, error)) => findings.push(Finding {
-                id: Id::ServerUnreachable,
-                subject: Some(place.clone()),
-                meaning: Failure::Setup(error.clone()).to_string(),
-                remedy: "start the server, or take it out of the URL of all programs".to_owned(),
-            }),
-        }
-    }
-    findings
-}
-
 /// Adds a finding for each server without the scripts of the library. This is a fault only if locks are in use, because
 /// the programs that use them have loaded the scripts.
-fn of_scripts(servers: &[ServerAnswer], findings: &mut Vec<Finding>) {
-    for server in servers.iter().flatten() {
-        if !server.knew_scripts {
-            findings.push(Finding {
-                id: Id::Scripts,
-                subject: Some(server.address.clone()),
-                meaning: "its locks are in use, but it did not have the scripts of this version of the library".to_owned(),
-                remedy: "use the `auto-mutex` of the version that the programs use; if it is the same version, somebody has \
-                         just flushed the scripts (SCRIPT FLUSH), which programs and this command load again"
-                    .to_owned(),
-            });
-        }
+fn of_scripts(servers: &[ServerAnswer], findings: &mut Findings) {
+    let servers = servers.iter().flatten();
+    for server in servers.filter(|server| !server.knew_scripts) {
+        findings.add(
+            Id::Scripts,
+            &server.address,
+            "its locks are in use, but it did not have the scripts of this version of the library",
+            "use the `auto-mutex` of the version that the programs use; if it is the same version, somebody has \
+             just flushed the scripts (SCRIPT FLUSH), which programs and this command load again",
+        );
     }
 }
 
-fn of_server(server: &Server, args: &Doctor, findings: &mut Vec<Finding>) {
+fn of_server(server: &Server, args: &Doctor, findings: &mut Findings) {
     let mut add = |id, meaning: String, remedy: &str| {
-        findings.push(Finding {
-            id,
-            subject: Some(server.address.clone()),
-            meaning,
-            remedy: remedy.to_owned(),
-        });
+        findings.add(id, &server.address, meaning, remedy);
     };
     for weakness in server.guarantees.weaknesses() {
         // The text of a weakness is `meaning: remedy`.
@@ -208,9 +181,6 @@ fn of_server(server: &Server, args: &Doctor, findings: &mut Vec<Finding>) {
     }
 }
 
-/// The longest lag of a replica that is not a finding. A replica acknowledges once a second.
-const LAG: Duration = Duration::from_secs(3);
-
 fn id_of(weakness: &Weakness) -> Id {
     match weakness {
         Weakness::InProcessOnly => Id::InProcessOnly,
@@ -225,24 +195,19 @@ fn id_of(weakness: &Weakness) -> Id {
 }
 
 /// Adds findings about keys and locks, and returns whether any lock is in use.
-fn of_locks(
-    operator: &Operator,
-    args: &Doctor,
-    progress: &Progress,
-    findings: &mut Vec<Finding>,
-) -> Result<bool, Failure> {
-    let (mut counts, mut seen, mut is_in_use) = (Counts::default(), HashSet::new(), false);
+fn of_locks(operator: &Operator, args: &Doctor, findings: &mut Findings) -> Result<bool, Failure> {
+    let (mut seen, mut is_in_use) = (HashSet::new(), false);
     let mut waited: Vec<Lock> = Vec::new();
     for keys in operator.keys() {
         let keys = keys?;
-        progress.add(keys.len());
         for key in keys.iter().filter(|key| key.never_ends) {
-            counts.add(findings, || Finding {
-                id: Id::KeyWithoutEnd,
-                subject: Some(key.key.clone()),
-                meaning: format!("a key on {} has no time to live; those of this library always have one", key.server),
-                remedy: "find out which program writes it, or took the time to live away (PERSIST), and delete it".to_owned(),
-            });
+            let server = &key.server;
+            findings.add(
+                Id::KeyWithoutEnd,
+                &key.key,
+                format!("a key on {server} has no time to live; those of this library always have one"),
+                "find out which program writes it, or took the time to live away (PERSIST), and delete it",
+            );
         }
         let in_use = keys.into_iter().filter(|key| !key.idle);
         let names = in_use.filter_map(|key| key.name);
@@ -256,86 +221,84 @@ fn of_locks(
                         waited.push(lock);
                     }
                 }
-                Err(LockError::ForeignKey { .. }) => counts.add(findings, || Finding {
-                    id: Id::ForeignKey,
-                    subject: Some(name.clone()),
-                    meaning: "its key holds data that this version of the library does not know".to_owned(),
-                    remedy: "find out which program writes it: another one, or another version; use another name or \
-                             namespace, or delete the key"
-                        .to_owned(),
-                }),
+                Err(LockError::ForeignKey { .. }) => findings.add(
+                    Id::ForeignKey,
+                    name,
+                    "its key holds data that this version of the library does not know",
+                    "find out which program writes it: another one, or another version; use another name or \
+                     namespace, or delete the key",
+                ),
                 Err(error) => return Err(error.into()),
             }
         }
     }
     waited.sort_by(|a, b| a.name.cmp(&b.name));
-    of_waiters(&waited, args, &mut counts, findings);
+    of_waiters(&waited, args, findings);
     of_cycles(&operator.waits(waited)?, findings);
-    counts.tell_rest(findings);
     Ok(is_in_use)
 }
 
 /// Adds findings about waiters that wait for too long.
-fn of_waiters(waited: &[Lock], args: &Doctor, counts: &mut Counts, findings: &mut Vec<Finding>) {
+fn of_waiters(waited: &[Lock], args: &Doctor, findings: &mut Findings) {
     for lock in waited {
         let oldest = lock.waiters.iter().max_by_key(|wait| wait.waited);
         if let Some(oldest) = oldest.filter(|wait| wait.waited > args.longest_wait) {
-            counts.add(findings, || Finding {
-                id: Id::OldWaiter,
-                subject: Some(lock.name.clone()),
-                meaning: format!(
-                    "{} has waited for {}",
-                    process(&oldest.who),
-                    short(oldest.waited)
-                ),
-                remedy: format!("auto-mutex why {}", quoted(&lock.name)),
-            });
+            let (who, waited) = (process(&oldest.who), short(oldest.waited));
+            let remedy = format!("auto-mutex why {}", quoted(&lock.name));
+            findings.add(
+                Id::OldWaiter,
+                &lock.name,
+                format!("{who} has waited for {waited}"),
+                &remedy,
+            );
         }
     }
 }
 
-fn of_cycles(waits: &Waits, findings: &mut Vec<Finding>) {
+fn of_cycles(waits: &Waits, findings: &mut Findings) {
     for chain in waits.chains().iter().filter(|chain| chain.cycle) {
-        let mut names: Vec<_> = chain.hops.iter().map(|hop| hop.lock.name.clone()).collect();
-        names.sort();
+        let mut names: Vec<_> = chain.hops.iter().map(|hop| &*hop.lock.name).collect();
+        names.sort_unstable();
         names.dedup();
-        findings.push(Finding {
-            id: Id::Cycle,
-            subject: names.first().cloned(),
-            meaning: format!("tasks wait for each other by {}, a deadlock", names.join(", ")),
-            remedy: "take locks in one order everywhere; until then, `auto-mutex tree`, and break one hold by `kick`".to_owned(),
-        });
+        findings.add(
+            Id::Cycle,
+            names.first().copied().unwrap_or_default(),
+            format!("tasks wait for each other by {}, a deadlock", names.join(", ")),
+            "take locks in one order everywhere; until then, `auto-mutex tree`, and break one hold by `kick`",
+        );
     }
 }
 
-/// Counts the findings by id. The first [`LISTED`] of an id are listed, and the rest is only counted.
+/// Lists the first [`LISTED`] findings of each id, and counts the others.
 #[derive(Default)]
-struct Counts(HashMap<Id, usize>);
+struct Findings {
+    listed: Vec<Finding>,
+    counts: BTreeMap<Id, usize>,
+}
 
-impl Counts {
-    fn add(&mut self, findings: &mut Vec<Finding>, make: impl FnOnce() -> Finding) {
-        let finding = make();
-        let count = self.0.entry(finding.id).or_default();
+impl Findings {
+    fn add(&mut self, id: Id, subject: &str, meaning: impl Into<String>, remedy: &str) {
+        let count = self.counts.entry(id).or_default();
         *count += 1;
         if *count <= LISTED {
-            findings.push(finding);
+            self.listed.push(Finding {
+                id,
+                subject: Some(subject.to_owned()),
+                meaning: meaning.into(),
+                remedy: remedy.to_owned(),
+            });
         }
     }
 
-    fn tell_rest(&self, findings: &mut Vec<Finding>) {
-        let mut rest: Vec<_> = self
-            .0
-            .iter()
-            .filter(|(_, count)| **count > LISTED)
-            .collect();
-        rest.sort();
-        for (id, count) in rest {
-            findings.push(Finding {
-                id: *id,
-                subject: None,
-                meaning: format!("{} more of these", count - LISTED),
-                remedy: "mend the ones above, and look again".to_owned(),
-            });
-        }
+    fn without(mut self, ignored: &[Id]) -> Vec<Finding> {
+        let rest = self.counts.into_iter().filter(|(_, count)| *count > LISTED);
+        self.listed.extend(rest.map(|(id, count)| Finding {
+            id,
+            subject: None,
+            meaning: format!("{} more of these", count - LISTED),
+            remedy: "fix the ones above, and look again".to_owned(),
+        }));
+        self.listed.retain(|finding| !ignored.contains(&finding.id));
+        self.listed
     }
 }

@@ -3,15 +3,15 @@
 use std::io::{self, Write};
 
 use auto_mutex::operator::{Hold, Lock};
+use rustix::process::getuid;
 use serde::Serialize;
 
-use super::show::one;
 use crate::args::{Format, Global, Kick};
 use crate::exit::{Exit, Failure, Outcome};
-use crate::output::json::{self, Holder, Versioned, Waiter};
+use crate::output::json::{Holder, Waiter};
 use crate::output::words::{name, place, process, process_and_host, short};
-use crate::output::{self, stdout};
-use crate::store::look;
+use crate::output::{self, Out, document};
+use crate::store::{look, one};
 
 /// The document: the hold that was broken, or that would be broken without `--dry-run`.
 #[derive(Debug, Serialize)]
@@ -50,7 +50,7 @@ pub(crate) fn run(global: &Global, args: &Kick) -> Outcome {
             "not confirmed: nothing was changed".to_owned(),
         ));
     }
-    let kicked = operator.kick(&lock.name, args.token)?;
+    let kicked = operator.kick(&lock.name, args.token, &by())?;
     if !kicked {
         output::complain(&format!(
             "{} was released meanwhile: nothing was changed",
@@ -64,6 +64,16 @@ pub(crate) fn run(global: &Global, args: &Kick) -> Outcome {
             false => Exit::Precondition,
         },
     )
+}
+
+/// What the store keeps about who kicks, beside the process.
+fn by() -> String {
+    let name = ["SUDO_USER", "USER", "LOGNAME"]
+        .iter()
+        .find_map(|name| std::env::var(name).ok());
+    let name = name.filter(|name| !name.is_empty());
+    let user = name.unwrap_or_else(|| format!("user {}", getuid().as_raw()));
+    format!("{user} with auto-mutex kick")
 }
 
 /// Returns the exit code of the kick, even if the output has no reader.
@@ -155,31 +165,24 @@ fn report(
     hold: Option<&Hold>,
     kicked: bool,
 ) -> Result<(), Failure> {
-    let mut out = stdout();
-    match global.output.unwrap_or(Format::Table) {
-        Format::Table => match (hold, kicked) {
-            (Some(hold), true) => {
-                writeln!(
-                    out,
-                    "broken: {} of {}",
-                    name(&lock.name),
-                    process(&hold.who)
-                )?;
+    let kicked_hold = Kicked {
+        name: lock.name.clone(),
+        token: args.token.to_string(),
+        dry_run: args.dry_run,
+        kicked,
+        holder: hold.map(Holder::of),
+        next: lock.waiters.first().map(Waiter::of),
+    };
+    let for_people = |out: &mut Out| {
+        match hold {
+            Some(hold) if kicked => {
+                let (name, process) = (name(&lock.name), process(&hold.who));
+                writeln!(out, "broken: {name} of {process}")?;
             }
-            (Some(_), false) if args.dry_run => writeln!(out, "nothing was changed (--dry-run)")?,
+            Some(_) if args.dry_run => writeln!(out, "nothing was changed (--dry-run)")?,
             _ => {}
-        },
-        format => {
-            let document = Versioned::new(Kicked {
-                name: lock.name.clone(),
-                token: args.token.to_string(),
-                dry_run: args.dry_run,
-                kicked,
-                holder: hold.map(Holder::of),
-                next: lock.waiters.first().map(Waiter::of),
-            });
-            json::write(&mut out, &document, format == Format::Jsonl)?;
         }
-    }
-    Ok(out.flush()?)
+        Ok(())
+    };
+    document(global, &kicked_hold, for_people)
 }

@@ -1,15 +1,12 @@
 //! `auto-mutex ls`
 
-use std::io::Write as _;
-
 use auto_mutex::operator::Lock;
 
 use crate::args::{Format, Global, Ls};
 use crate::exit::{Exit, Outcome};
-use crate::filter::Filter;
-use crate::output::json::{self, List, Listed};
-use crate::output::words::{date, name, process, short, used};
-use crate::output::{Progress, stdout, table};
+use crate::output::json::{self, Listed};
+use crate::output::words::{date, holders, name, short, used};
+use crate::output::{list, table};
 use crate::store::{each_lock, look};
 
 const HEADINGS: [&str; 8] = [
@@ -24,59 +21,42 @@ const HEADINGS: [&str; 8] = [
 ];
 
 pub(crate) fn run(global: &Global, args: &Ls) -> Outcome {
-    let filter = Filter {
-        waiting: args.waiting,
-        longer_than: args.longer_than,
-        all: args.all,
+    let is_asked_for = |lock: &Lock| {
+        let is_long = |least| lock.oldest_wait().max(lock.held()) > Some(least);
+        (args.all || lock.is_in_use())
+            && !(args.waiting && lock.waiters.is_empty())
+            && args.longer_than.is_none_or(is_long)
     };
     let operator = look(global)?;
-    let mut out = stdout();
-    let format = global.output.unwrap_or(Format::Table);
-    let (mut rows, mut listed) = (Vec::new(), Vec::new());
     let pattern = args.within.pattern(&args.pattern);
     let names = match args.all {
         true => operator.names(&pattern),
         false => operator.names_in_use(&pattern),
     };
-    each_lock(&operator, names, &Progress::new(), |lock| {
-        if filter.has(&lock) {
-            match format {
-                Format::Table => rows.push((lock.name.clone(), row(&lock))),
-                _ => listed.push(Listed::of(&lock)),
-            }
-        }
-        Ok(())
+    let is_table = global.output.unwrap_or(Format::Table) == Format::Table;
+    let (mut listed, mut rows) = (Vec::new(), Vec::new());
+    each_lock(&operator, names, |lock| match is_table {
+        _ if !is_asked_for(&lock) => {}
+        true => rows.push(row(&lock)),
+        false => listed.push(Listed::of(&lock)),
     })?;
-    match format {
-        Format::Table => {
-            rows.sort();
-            let rows: Vec<_> = rows.into_iter().map(|(_, row)| row).collect();
-            table::write(&mut out, HEADINGS, &rows, "")?;
-        }
-        format => {
-            listed.sort_by(|a, b| a.name.cmp(&b.name));
-            let mut list = List::begin(&mut out, "locks", format == Format::Jsonl)?;
-            listed.iter().try_for_each(|lock| list.item(lock))?;
-            list.end()?;
-        }
-    }
-    out.flush()?;
+    rows.sort_by(|a, b| a[0].cmp(&b[0]));
+    listed.sort_by(|a, b| a.name.cmp(&b.name));
+    list(global, "locks", &listed, |out| {
+        table::write(out, HEADINGS, &rows, "")
+    })?;
     Ok(Exit::Done)
 }
 
 fn row(lock: &Lock) -> [String; 8] {
     let none = || "-".to_owned();
     let first = lock.holders.first();
-    let holder = first.map_or_else(none, |first| match lock.holders.len() {
-        1 => process(&first.who),
-        count => format!("{} +{}", process(&first.who), count - 1),
-    });
     [
         name(&lock.name).into_owned(),
         lock.kind
             .map_or_else(none, |kind| json::kind(kind).to_owned()),
         used(lock.kind, lock.used, lock.capacity),
-        holder,
+        holders(lock),
         first.map_or_else(none, |first| date(first.since)),
         lock.held().map_or_else(none, short),
         lock.waiters.len().to_string(),

@@ -5,34 +5,20 @@ use std::io::Write;
 use auto_mutex::LockKind;
 use auto_mutex::operator::{Hold, Lock, Wait};
 
-use crate::args::{Format, Global, Show};
+use crate::args::{Global, Show};
 use crate::exit::{Exit, Failure, Outcome};
-use crate::output::json::{self, Shown, Versioned};
-use crate::output::words::{Who, clean, date, name, place, process_and_host, quoted, short, used};
-use crate::output::{stdout, table};
-use crate::store::look;
+use crate::output::json::{self, Shown};
+use crate::output::words::{
+    Who, clean, date, kicked, name, place, process_and_host, quoted, short, used,
+};
+use crate::output::{document, table};
+use crate::store::{look, one};
 
 pub(crate) fn run(global: &Global, args: &Show) -> Outcome {
     let operator = look(global)?;
     let lock = one(operator.inspect(&[args.within.name(&args.name)])?)?;
-    let mut out = stdout();
-    match global.output.unwrap_or(Format::Table) {
-        Format::Table => describe(&mut out, &lock)?,
-        format => {
-            let document = Versioned::new(Shown::of(&lock));
-            json::write(&mut out, &document, format == Format::Jsonl)?;
-        }
-    }
-    out.flush()?;
+    document(global, &Shown::of(&lock), |out| describe(out, &lock))?;
     Ok(Exit::Done)
-}
-
-/// Returns the state of the one lock that was asked for.
-pub(crate) fn one(states: Vec<Result<Lock, auto_mutex::LockError>>) -> Result<Lock, Failure> {
-    match states.into_iter().next() {
-        Some(state) => Ok(state?),
-        None => Err(Failure::Other("the store has not answered".to_owned())),
-    }
 }
 
 fn describe(out: &mut impl Write, lock: &Lock) -> Result<(), Failure> {
@@ -57,6 +43,9 @@ fn describe(out: &mut impl Write, lock: &Lock) -> Result<(), Failure> {
         writeln!(out, "\nwaiters")?;
         let rows: Vec<_> = lock.waiters.iter().map(|wait| waiter(lock, wait)).collect();
         table::write(out, WAITERS, &rows, "  ")?;
+    }
+    if let Some(kicked) = kicked(lock) {
+        writeln!(out, "\n{kicked}")?;
     }
     if let Some(first) = lock.holders.first() {
         writeln!(

@@ -1,14 +1,14 @@
 //! `auto-mutex sites`
 
-use std::io::{self, Read as _, Write};
+use std::io::{self, Read as _};
 
 use serde::{Deserialize, Serialize};
 
-use crate::args::{Format, Global, Sites};
+use crate::args::{Global, Sites};
 use crate::exit::{Exit, Failure, Outcome};
-use crate::output::json::{self, List};
+use crate::output::json;
 use crate::output::words::clean;
-use crate::output::{stdout, table};
+use crate::output::{list, table};
 
 /// The document that `auto_mutex::operator::sites_json` returns.
 #[derive(Debug, Deserialize)]
@@ -44,31 +44,22 @@ pub(crate) fn run(global: &Global, args: &Sites) -> Outcome {
         let text = format!("{shown} has the version {version}, which this command does not know");
         return Err(Failure::Other(text));
     }
-    let mut out = stdout();
-    match global.output.unwrap_or(Format::Table) {
-        Format::Table => {
-            let headings = ["NAME", "ATTRIBUTE", "FUNCTION", "PLACE"];
-            let rows = written.sites.iter().map(|site| {
-                let options = match site.options.is_empty() {
-                    true => String::new(),
-                    false => format!("({})", site.options),
-                };
-                [
-                    site.name.clone(),
-                    format!("#[{}{options}]", site.attribute),
-                    format!("{}::{}", site.module, site.function),
-                    format!("{}:{}", site.file, site.line),
-                ]
-                .map(|cell| clean(&cell).into_owned())
-            });
-            table::write(&mut out, headings, &rows.collect::<Vec<_>>(), "")?;
-        }
-        format => {
-            let mut list = List::begin(&mut out, "sites", format == Format::Jsonl)?;
-            written.sites.iter().try_for_each(|site| list.item(site))?;
-            list.end()?;
-        }
-    }
-    out.flush()?;
+    list(global, "sites", &written.sites, |out| {
+        let headings = ["NAME", "ATTRIBUTE", "FUNCTION", "PLACE"];
+        let rows = written.sites.iter().map(|site| {
+            let options = match site.options.is_empty() {
+                true => String::new(),
+                false => format!("({})", site.options),
+            };
+            [
+                site.name.clone(),
+                format!("#[{}{options}]", site.attribute),
+                format!("{}::{}", site.module, site.function),
+                format!("{}:{}", site.file, site.line),
+            ]
+            .map(|cell| clean(&cell).into_owned())
+        });
+        table::write(out, headings, &rows.collect::<Vec<_>>(), "")
+    })?;
     Ok(Exit::Done)
 }

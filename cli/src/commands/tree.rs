@@ -4,36 +4,26 @@ use std::io::Write;
 
 use auto_mutex::operator::{Chain, Hop, Lock, Operator};
 
-use crate::args::{Format, Global};
+use crate::args::Global;
 use crate::exit::{Exit, Failure, Outcome};
-use crate::output::chain::{self, Chains};
-use crate::output::json::{self, Versioned};
 use crate::output::words::{name, place, process, short};
-use crate::output::{Progress, stdout};
-use crate::store::{each_lock, look};
+use crate::output::{chain, list};
+use crate::store::{in_use, look};
 
 /// The number of waiters of one lock that are always shown. Further waiters are shown only if they block others.
 const SHOWN: usize = 5;
 
 pub(crate) fn run(global: &Global) -> Outcome {
     let operator = look(global)?;
-    let waits = operator.waits(waited_for(&operator, &Progress::new())?)?;
+    let waits = operator.waits(waited_for(&operator)?)?;
     let chains = waits.chains();
-    let mut out = stdout();
-    match global.output.unwrap_or(Format::Table) {
-        Format::Table => {
-            if chains.is_empty() {
-                writeln!(out, "Nobody waits.")?;
-            }
-            chains.iter().try_for_each(|chain| draw(&mut out, chain))?;
+    let documents: Vec<_> = chains.iter().map(chain::Chain::of).collect();
+    list(global, "chains", &documents, |out| {
+        if chains.is_empty() {
+            writeln!(out, "Nobody waits.")?;
         }
-        Format::Json => json::write(&mut out, &Versioned::new(Chains::of(&chains)), false)?,
-        Format::Jsonl => {
-            let mut documents = chains.iter().map(chain::Chain::of);
-            documents.try_for_each(|chain| json::write(&mut out, &Versioned::new(chain), true))?;
-        }
-    }
-    out.flush()?;
+        chains.iter().try_for_each(|chain| draw(out, chain))
+    })?;
     Ok(exit(&chains))
 }
 
@@ -46,16 +36,11 @@ pub(crate) fn exit(chains: &[Chain<'_>]) -> Exit {
 }
 
 /// The locks that have waiters.
-pub(crate) fn waited_for(operator: &Operator, progress: &Progress) -> Result<Vec<Lock>, Failure> {
-    let mut locks = Vec::new();
-    each_lock(operator, operator.names_in_use("*"), progress, |lock| {
-        if !lock.waiters.is_empty() {
-            locks.push(lock);
-        }
-        Ok(())
-    })?;
-    locks.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(locks)
+pub(crate) fn waited_for(operator: &Operator) -> Result<Vec<Lock>, Failure> {
+    let mut found = in_use(operator, "*")?;
+    found.retain(|lock| !lock.waiters.is_empty());
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(found)
 }
 
 /// Says what a cycle means.

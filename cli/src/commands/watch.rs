@@ -9,16 +9,15 @@ use std::io::Write;
 use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
-use auto_mutex::operator::{Hold, Lock, Wait};
+use auto_mutex::operator::{Hold, Kicked, Lock, Wait};
 use serde::Serialize;
 
-use super::show::one;
 use crate::args::{Format, Global, Watch};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output::json::{self, Process, Versioned, millis};
 use crate::output::words::{date, place, process, short};
 use crate::output::{is_unread, stdout};
-use crate::store::look;
+use crate::store::{look, one};
 
 /// An event that happened between two reads.
 #[derive(Debug, Serialize)]
@@ -105,7 +104,9 @@ pub(crate) fn events(before: Option<&Lock>, after: &Lock) -> Vec<Event> {
             events.push(of_hold("released", after, hold));
         } else if ends && !hold.parked {
             // If the lease cannot have ended yet, the hold was released, or the store has forgotten the lock.
+            let is_kicked = |kicked: &Kicked| hold.has_token(kicked.token);
             let word = match hold.lease_left > passed {
+                _ if after.kicked.as_ref().is_some_and(is_kicked) => "broken",
                 true if is_forgotten => "lost",
                 true => "released",
                 false => "expired",

@@ -4,21 +4,19 @@ use std::io::Write;
 
 use auto_mutex::operator::Chain;
 
-use super::show::one;
 use super::tree::{exit, waited_for, warn};
-use crate::args::{Format, Global, Why};
+use crate::args::{Global, Why};
 use crate::exit::{Failure, Outcome};
-use crate::output::chain::Chains;
-use crate::output::json::{self, Versioned};
-use crate::output::words::{clean, closed_for, name, place, process, short};
-use crate::output::{Progress, complain, stdout};
-use crate::store::look;
+use crate::output::words::{clean, closed_for, kicked, name, place, process, short};
+use crate::output::{chain, complain, document, json};
+use crate::store::{look, one};
 
 pub(crate) fn run(global: &Global, args: &Why) -> Outcome {
     let operator = look(global)?;
-    let mut locks = waited_for(&operator, &Progress::new())?;
+    let mut locks = waited_for(&operator)?;
     let subject = one(operator.inspect(&[args.within.name(&args.subject)])?)?;
     let (whole, is_in_use) = (subject.name.clone(), subject.is_in_use());
+    let kicked = kicked(&subject);
     // It may have been used since.
     locks.retain(|lock| lock.name != whole);
     locks.push(subject);
@@ -38,22 +36,17 @@ pub(crate) fn run(global: &Global, args: &Why) -> Outcome {
             complain(&format!("{} {}", server.address, closed_for(left)));
         }
     }
-    let mut out = stdout();
-    match global.output.unwrap_or(Format::Table) {
-        Format::Table => {
-            if chains.is_empty() {
-                writeln!(out, "{} waits for nobody.", clean(&args.subject))?;
-            }
-            chains
-                .iter()
-                .try_for_each(|chain| explain(&mut out, chain))?;
+    let documents: Vec<_> = chains.iter().map(chain::Chain::of).collect();
+    document(global, &json::list("chains", &documents), |out| {
+        if chains.is_empty() {
+            writeln!(out, "{} waits for nobody.", clean(&args.subject))?;
         }
-        format => {
-            let document = Versioned::new(Chains::of(&chains));
-            json::write(&mut out, &document, format == Format::Jsonl)?;
+        chains.iter().try_for_each(|chain| explain(out, chain))?;
+        if let Some(kicked) = kicked {
+            writeln!(out, "{kicked}")?;
         }
-    }
-    out.flush()?;
+        Ok(())
+    })?;
     Ok(exit(&chains))
 }
 

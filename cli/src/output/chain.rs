@@ -5,19 +5,6 @@ use serde::Serialize;
 
 use super::json::{self, Holder, Waiter};
 
-/// The document of `tree` and `why`.
-#[derive(Debug, Serialize)]
-pub(crate) struct Chains {
-    pub(crate) chains: Vec<Chain>,
-}
-
-impl Chains {
-    pub(crate) fn of(chains: &[operator::Chain<'_>]) -> Self {
-        let chains = chains.iter().map(Chain::of).collect();
-        Self { chains }
-    }
-}
-
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Chain {
     pub(crate) cycle: bool,

@@ -1,10 +1,11 @@
 //! The JSON documents. Their fields are under semantic versioning; `schema/auto-mutex.schema.json` describes them.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::time::Duration;
 
 use auto_mutex::LockKind;
-use auto_mutex::operator::{Hold, Lock, Wait};
+use auto_mutex::operator::{self, Hold, Lock, Wait};
 use serde::Serialize;
 
 use super::words::{Who, date};
@@ -40,45 +41,9 @@ pub(crate) fn complain(failure: &Failure) {
     let _ = write(&mut io::stderr(), &Versioned::new(failed), true);
 }
 
-/// Writes `{"schema_version":1,"NAME":[…]}` item by item; with `is_lines`, writes each item as a document in one line.
-pub(crate) struct List<'a, W: Write> {
-    out: &'a mut W,
-    is_lines: bool,
-    is_first: bool,
-}
-
-impl<'a, W: Write> List<'a, W> {
-    pub(crate) fn begin(out: &'a mut W, name: &str, is_lines: bool) -> Result<Self, Failure> {
-        if !is_lines {
-            write!(
-                out,
-                "{{\n  \"schema_version\": {SCHEMA_VERSION},\n  \"{name}\": ["
-            )?;
-        }
-        Ok(Self {
-            out,
-            is_lines,
-            is_first: true,
-        })
-    }
-
-    pub(crate) fn item(&mut self, item: &impl Serialize) -> Result<(), Failure> {
-        if self.is_lines {
-            return write(self.out, &Versioned::new(item), true);
-        }
-        let separator = if self.is_first { "\n    " } else { ",\n    " };
-        self.is_first = false;
-        self.out.write_all(separator.as_bytes())?;
-        Ok(serde_json::to_writer(&mut *self.out, item)?)
-    }
-
-    pub(crate) fn end(self) -> Result<(), Failure> {
-        if !self.is_lines {
-            let before = if self.is_first { "" } else { "\n  " };
-            self.out.write_all(format!("{before}]\n}}\n").as_bytes())?;
-        }
-        Ok(self.out.flush()?)
-    }
+/// `{"NAME":[…]}`
+pub(crate) fn list<'a, T>(name: &'a str, items: &'a [T]) -> BTreeMap<&'a str, &'a [T]> {
+    [(name, items)].into()
 }
 
 /// A document that begins with the version.
@@ -136,6 +101,7 @@ pub(crate) struct Shown {
     /// Tokens are strings, because many readers of JSON round numbers above 2^53.
     pub(crate) token: Option<String>,
     pub(crate) signals: u64,
+    pub(crate) kicked: Option<Kicked>,
     pub(crate) holders: Vec<Holder>,
     pub(crate) waiters: Vec<Waiter>,
 }
@@ -149,8 +115,28 @@ impl Shown {
             used: lock.used,
             token: lock.token.map(|token| token.to_string()),
             signals: lock.signals,
+            kicked: lock.kicked.as_ref().map(Kicked::of),
             holders: lock.holders.iter().map(Holder::of).collect(),
             waiters: lock.waiters.iter().map(Waiter::of).collect(),
+        }
+    }
+}
+
+/// The last hold that a kick broke, and who did it.
+#[derive(Debug, Serialize)]
+pub(crate) struct Kicked {
+    at: String,
+    token: String,
+    #[serde(flatten)]
+    by: Process,
+}
+
+impl Kicked {
+    fn of(kicked: &operator::Kicked) -> Self {
+        Self {
+            at: date(kicked.at),
+            token: kicked.token.to_string(),
+            by: Process::of(&kicked.by),
         }
     }
 }

@@ -5,11 +5,14 @@ pub(crate) mod json;
 pub(crate) mod table;
 pub(crate) mod words;
 
-use std::cell::Cell;
 use std::io::{self, BufWriter, IsTerminal as _, StdoutLock, Write as _};
-use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use serde::Serialize;
+
+use self::json::Versioned;
+use crate::args::{Format, Global};
+use crate::exit::Failure;
 
 /// Standard output. A pipe without a reader is an error that ends the command quietly.
 pub(crate) type Out = BufWriter<StdoutLock<'static>>;
@@ -38,56 +41,32 @@ pub(crate) fn is_unread() -> bool {
     found.is_ok() && polled[0].revents().contains(PollFlags::ERR)
 }
 
-/// Shows the number of names so far on standard error, if that is a terminal and the command takes long.
-pub(crate) struct Progress {
-    started: Instant,
-    shown: Cell<Option<Instant>>,
-    count: Cell<usize>,
-    is_on: bool,
+/// Writes a result in the format that was asked for.
+pub(crate) fn document(
+    global: &Global,
+    document: &impl Serialize,
+    table: impl FnOnce(&mut Out) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut out = stdout();
+    match global.output.unwrap_or(Format::Table) {
+        Format::Table => table(&mut out)?,
+        format => json::write(&mut out, &Versioned::new(document), format == Format::Jsonl)?,
+    }
+    Ok(out.flush()?)
 }
 
-impl Progress {
-    const FIRST: Duration = Duration::from_millis(500);
-    const EVERY: Duration = Duration::from_millis(100);
-
-    pub(crate) fn new() -> Self {
-        Self {
-            started: Instant::now(),
-            shown: Cell::new(None),
-            count: Cell::new(0),
-            is_on: io::stderr().is_terminal(),
-        }
+/// Like [`document`], for one with a list `name`, of which each item is a line of JSONL.
+pub(crate) fn list<T: Serialize>(
+    global: &Global,
+    name: &str,
+    items: &[T],
+    table: impl FnOnce(&mut Out) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    if global.output != Some(Format::Jsonl) {
+        return document(global, &json::list(name, items), table);
     }
-
-    /// A progress that writes nothing.
-    pub(crate) fn silent() -> Self {
-        let mut progress = Self::new();
-        progress.is_on = false;
-        progress
-    }
-
-    pub(crate) fn add(&self, count: usize) {
-        self.count.set(self.count.get() + count);
-        let due = match self.shown.get() {
-            None => self.started.elapsed() >= Self::FIRST,
-            Some(shown) => shown.elapsed() >= Self::EVERY,
-        };
-        if self.is_on && due {
-            self.shown.set(Some(Instant::now()));
-            let _ = write!(io::stderr(), "\r{} names…\x1b[K", self.count.get());
-        }
-    }
-
-    /// Removes the progress line.
-    pub(crate) fn end(&self) {
-        if self.shown.take().is_some() {
-            let _ = write!(io::stderr(), "\r\x1b[K");
-        }
-    }
-}
-
-impl Drop for Progress {
-    fn drop(&mut self) {
-        self.end();
-    }
+    let mut out = stdout();
+    let mut lines = items.iter().map(Versioned::new);
+    lines.try_for_each(|item| json::write(&mut out, &item, true))?;
+    Ok(out.flush()?)
 }

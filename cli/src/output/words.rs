@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 use std::time::{Duration, SystemTime};
 
+use auto_mutex::operator::Lock;
 use auto_mutex::{Holder, LockKind};
 use ratatui::text::Span;
 
@@ -130,6 +131,27 @@ pub(crate) fn process_and_host(who: &Who) -> String {
             pod: Some(_), host, ..
         }) => format!("{} on {}", process(who), clean(host)),
         _ => process(who),
+    }
+}
+
+/// Who broke a hold of the lock, and when.
+pub(crate) fn kicked(lock: &Lock) -> Option<String> {
+    let kick = lock.kicked.as_ref()?;
+    let ago = lock.asked.duration_since(kick.at).unwrap_or_default();
+    let (token, by) = (kick.token, place(&kick.by));
+    let on = process_and_host(&kick.by);
+    Some(format!(
+        "The hold with token {token} was broken {} ago by {by} ({on}).",
+        short(ago)
+    ))
+}
+
+/// The oldest holder, and how many others there are: `web-3:4711 +2`
+pub(crate) fn holders(lock: &Lock) -> String {
+    match &*lock.holders {
+        [] => "-".to_owned(),
+        [only] => process(&only.who),
+        [first, others @ ..] => format!("{} +{}", process(&first.who), others.len()),
     }
 }
 

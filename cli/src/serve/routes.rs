@@ -22,16 +22,17 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use futures::stream::unfold;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use tokio::sync::watch;
-use tokio::task::spawn_blocking;
+use tokio::task::{JoinError, spawn_blocking};
 
 use super::guard::Guard;
 use super::metrics;
 use super::snapshot::Snapshot;
 use crate::exit::Failure;
-use crate::filter::Filter;
-use crate::output::json::{List, Listed, Shown, Versioned};
+use crate::output::json::{Listed, Shown, Versioned, list};
 use crate::output::words::{clean, date};
+use crate::store::one;
 
 const HTML: &str = include_str!("page/index.html");
 const STYLE: &str = include_str!("page/style.css");
@@ -66,6 +67,14 @@ impl Shared {
             }
         }
     }
+
+    async fn read(&self) -> Result<Arc<Snapshot>, Trouble> {
+        let snapshot = self.fresh().await;
+        match &snapshot.trouble {
+            Some(error) => Err(Trouble(StatusCode::BAD_GATEWAY, error.clone())),
+            None => Ok(snapshot),
+        }
+    }
 }
 
 type AppState = State<Arc<Shared>>;
@@ -78,19 +87,15 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .route("/api/show/{name}", get(show))
         .route("/api/tree", get(tree))
         .layer(from_fn_with_state(shared.clone(), read));
-    Router::new()
-        .route(
-            "/",
-            get(|| async { typed("text/html; charset=utf-8", HTML) }),
-        )
-        .route(
-            "/style.css",
-            get(|| async { typed("text/css; charset=utf-8", STYLE) }),
-        )
-        .route(
-            "/page.js",
-            get(|| async { typed("text/javascript; charset=utf-8", SCRIPT) }),
-        )
+    let mut router = Router::new();
+    for (path, content_type, text) in [
+        ("/", "text/html; charset=utf-8", HTML),
+        ("/style.css", "text/css; charset=utf-8", STYLE),
+        ("/page.js", "text/javascript; charset=utf-8", SCRIPT),
+    ] {
+        router = router.route(path, get(async move || typed(content_type, text)));
+    }
+    router
         .route("/mode", get(mode))
         .route("/api/kick", post(kick))
         .merge(reading)
@@ -144,29 +149,44 @@ fn json(status: StatusCode, document: &impl Serialize) -> Response {
     }
 }
 
-#[derive(Serialize)]
-struct Trouble {
-    error: String,
+/// An error, as a document.
+struct Trouble(StatusCode, String);
+
+impl IntoResponse for Trouble {
+    fn into_response(self) -> Response {
+        json(self.0, &json!({ "error": self.1 }))
+    }
 }
 
-fn trouble(status: StatusCode, error: impl ToString) -> Response {
-    let error = error.to_string();
-    json(status, &Trouble { error })
+impl From<JoinError> for Trouble {
+    fn from(error: JoinError) -> Self {
+        Self(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())
+    }
 }
+
+impl From<Failure> for Trouble {
+    fn from(failure: Failure) -> Self {
+        let status = match &failure {
+            Failure::Lock(LockError::InvalidName { .. }) => StatusCode::BAD_REQUEST,
+            Failure::Lock(error) if !error.is_transient() => StatusCode::INTERNAL_SERVER_ERROR,
+            _ => StatusCode::BAD_GATEWAY,
+        };
+        Self(status, failure.to_string())
+    }
+}
+
+type Answer = Result<Response, Trouble>;
 
 /// The mode of the server. The page requests it.
-#[derive(Serialize)]
-struct Mode {
-    reading_needs_token: bool,
-    kicks: bool,
-}
-
 async fn mode(State(shared): AppState) -> Response {
-    let mode = Mode {
-        reading_needs_token: shared.guard.reading_needs_token(),
-        kicks: shared.guard.may_kick_at_all(),
-    };
-    json(StatusCode::OK, &mode)
+    let (reads, kicks) = (
+        shared.guard.reading_needs_token(),
+        shared.guard.may_kick_at_all(),
+    );
+    json(
+        StatusCode::OK,
+        &json!({ "reading_needs_token": reads, "kicks": kicks }),
+    )
 }
 
 /// The snapshots as server-sent events: the latest one at once, then each new one.
@@ -189,51 +209,20 @@ async fn write_metrics(State(shared): AppState) -> Response {
     typed("text/plain; version=0.0.4; charset=utf-8", text)
 }
 
-async fn ls(State(shared): AppState) -> Response {
-    let snapshot = shared.fresh().await;
-    if let Some(error) = &snapshot.trouble {
-        return trouble(StatusCode::BAD_GATEWAY, error);
-    }
-    let mut body = Vec::new();
-    let written = List::begin(&mut body, "locks", false).and_then(|mut list| {
-        let filter = Filter::default();
-        let mut locks = snapshot.locks.iter().filter(|lock| filter.has(lock));
-        locks.try_for_each(|lock| list.item(&Listed::of(lock)))?;
-        list.end()
-    });
-    match written {
-        Ok(()) => typed("application/json", body),
-        Err(failure) => trouble(StatusCode::INTERNAL_SERVER_ERROR, failure),
-    }
+async fn ls(State(shared): AppState) -> Answer {
+    let snapshot = shared.read().await?;
+    let locks: Vec<_> = snapshot.locks.iter().map(Listed::of).collect();
+    Ok(json(StatusCode::OK, &list("locks", &locks)))
 }
 
-async fn show(State(shared): AppState, Path(name): Path<String>) -> Response {
-    let operator = shared.operator.clone();
-    let asked = spawn_blocking(move || operator.inspect(&[name])).await;
-    let lock = match asked {
-        Ok(Ok(states)) => states.into_iter().next(),
-        Ok(Err(error)) => return trouble(StatusCode::BAD_GATEWAY, Failure::from(error)),
-        Err(error) => return trouble(StatusCode::INTERNAL_SERVER_ERROR, error),
-    };
-    match lock {
-        Some(Ok(lock)) => json(StatusCode::OK, &Shown::of(&lock)),
-        Some(Err(error)) => trouble(status_of(&error), Failure::from(error)),
-        None => trouble(StatusCode::BAD_GATEWAY, "the store has not answered"),
-    }
+async fn tree(State(shared): AppState) -> Answer {
+    let snapshot = shared.read().await?;
+    Ok(json(StatusCode::OK, &list("chains", &snapshot.chains)))
 }
 
-#[derive(Serialize)]
-struct Tree<'a> {
-    chains: &'a [crate::output::chain::Chain],
-}
-
-async fn tree(State(shared): AppState) -> Response {
-    let snapshot = shared.fresh().await;
-    if let Some(error) = &snapshot.trouble {
-        return trouble(StatusCode::BAD_GATEWAY, error);
-    }
-    let chains = &snapshot.chains;
-    json(StatusCode::OK, &Tree { chains })
+async fn show(State(shared): AppState, Path(name): Path<String>) -> Answer {
+    let asked = spawn_blocking(move || one(shared.operator.inspect(&[name])?));
+    Ok(json(StatusCode::OK, &Shown::of(&asked.await??)))
 }
 
 /// The body of a request to break a hold. The token is a text, as in all documents.
@@ -243,68 +232,46 @@ struct Kick {
     token: String,
 }
 
-#[derive(Serialize)]
-struct Kicked {
-    name: String,
-    token: String,
-    kicked: bool,
-}
-
 async fn kick(
     State(shared): AppState,
     ConnectInfo(from): ConnectInfo<SocketAddr>,
     headers: HeaderMap,
     body: String,
-) -> Response {
+) -> Answer {
     let log = |what: &str| {
         let _ = writeln!(io::stderr(), "{} {from} {what}", date(SystemTime::now()));
     };
     if let Err(status) = shared.guard.may_kick(&headers) {
         log("may not break holds: no valid token was sent");
-        return refusal(status);
+        return Ok(refusal(status));
     }
     let asked = serde_json::from_str::<Kick>(&body).ok();
     let asked = asked.and_then(|asked| Some((asked.token.parse::<u64>().ok()?, asked.name)));
     let Some((token, name)) = asked else {
         let text = r#"send {"name": "…", "token": "…"}"#;
-        return trouble(StatusCode::BAD_REQUEST, text);
+        return Err(Trouble(StatusCode::BAD_REQUEST, text.to_owned()));
     };
-    let (operator, lock) = (shared.operator.clone(), name.clone());
-    let kicked = spawn_blocking(move || operator.kick(&lock, token)).await;
+    let lock = name.clone();
+    let kick = move || {
+        let by = format!("{from} with auto-mutex serve");
+        shared.operator.kick(&lock, token, &by)
+    };
+    let kicked = spawn_blocking(kick).await?.map_err(Failure::from);
     let outcome = match &kicked {
-        Ok(Ok(true)) => "broken".to_owned(),
-        Ok(Ok(false)) => "there was no such hold".to_owned(),
-        Ok(Err(error)) => clean(&error.to_string()).into_owned(),
-        Err(error) => error.to_string(),
+        Ok(true) => "broken".to_owned(),
+        Ok(false) => "there was no such hold".to_owned(),
+        Err(error) => clean(&error.to_string()).into_owned(),
     };
     log(&format!("kick {} --token {token}: {outcome}", clean(&name)));
-    match kicked {
-        Ok(Ok(kicked)) => {
-            // CONFLICT corresponds to the exit code 4 of `kick`: the lock has no hold with this token.
-            let status = if kicked {
-                StatusCode::OK
-            } else {
-                StatusCode::CONFLICT
-            };
-            let token = token.to_string();
-            json(
-                status,
-                &Kicked {
-                    name,
-                    token,
-                    kicked,
-                },
-            )
-        }
-        Ok(Err(error)) => trouble(status_of(&error), Failure::from(error)),
-        Err(error) => trouble(StatusCode::INTERNAL_SERVER_ERROR, error),
-    }
-}
-
-fn status_of(error: &LockError) -> StatusCode {
-    match error {
-        LockError::InvalidName { .. } => StatusCode::BAD_REQUEST,
-        error if error.is_transient() => StatusCode::BAD_GATEWAY,
-        _ => StatusCode::INTERNAL_SERVER_ERROR,
-    }
+    let kicked = kicked?;
+    // CONFLICT corresponds to the exit code 4 of `kick`: the lock has no hold with this token.
+    let status = match kicked {
+        true => StatusCode::OK,
+        false => StatusCode::CONFLICT,
+    };
+    let token = token.to_string();
+    Ok(json(
+        status,
+        &json!({ "name": name, "token": token, "kicked": kicked }),
+    ))
 }

@@ -9,11 +9,10 @@ use serde::Serialize;
 use tokio::sync::watch;
 
 use crate::exit::Failure;
-use crate::output::Progress;
-use crate::output::chain::{Chain, Chains};
+use crate::output::chain::Chain;
 use crate::output::json::{Listed, Versioned};
 use crate::output::words::date;
-use crate::store::each_lock;
+use crate::store::in_use;
 
 /// The greatest numbers of locks and chains that the page gets.
 const SHOWN: usize = 500;
@@ -125,20 +124,9 @@ pub(crate) fn keep(
 }
 
 fn read(operator: &Operator) -> Result<(Vec<Lock>, Vec<Chain>), Failure> {
-    let mut locks = Vec::new();
-    each_lock(
-        operator,
-        operator.names_in_use("*"),
-        &Progress::silent(),
-        |lock| {
-            if lock.is_in_use() {
-                locks.push(lock);
-            }
-            Ok(())
-        },
-    )?;
+    let locks = in_use(operator, "*")?;
     let waited = locks.iter().filter(|lock| !lock.waiters.is_empty());
     let waits = operator.waits(waited.cloned().collect())?;
-    let chains = Chains::of(&waits.chains()).chains;
+    let chains = waits.chains().iter().map(Chain::of).collect();
     Ok((locks, chains))
 }

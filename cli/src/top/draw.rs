@@ -8,7 +8,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Cell, Clear, Paragraph, Row, Sparkline, Table, TableState};
 
 use super::app::App;
-use crate::output::words::{clean, place, process, quoted, short, used};
+use crate::output::words::{clean, holders, place, process, quoted, short, used};
 use crate::output::{json, words};
 
 /// The height of the pane that shows the queue of the selected lock.
@@ -126,27 +126,19 @@ fn columns<T>(is_narrow: bool, all: [T; 7]) -> impl Iterator<Item = T> {
 
 /// `name` and `holder` are the widths of these columns.
 fn cells<'a>(app: &App, lock: &'a Lock, name: usize, holder: usize) -> [Cell<'a>; 7] {
-    let widths = (name, holder);
     let none = || "-".to_owned();
-    let holder = lock
-        .holders
-        .first()
-        .map_or_else(none, |first| match lock.holders.len() {
-            1 => process(&first.who),
-            count => format!("{} +{}", process(&first.who), count - 1),
-        });
     let waits = match lock.waiters.is_empty() {
         true => Style::new(),
         false => colored(app, Color::Yellow),
     };
     [
-        Cell::from(shortened(&words::name(&lock.name), widths.0)),
+        Cell::from(shortened(&words::name(&lock.name), name)),
         Cell::from(
             lock.kind
                 .map_or_else(none, |kind| json::kind(kind).to_owned()),
         ),
         Cell::from(used(lock.kind, lock.used, lock.capacity)),
-        Cell::from(shortened(&holder, widths.1)),
+        Cell::from(shortened(&holders(lock), holder)),
         Cell::from(lock.held().map_or_else(none, short)),
         Cell::from(lock.waiters.len().to_string()).style(waits),
         Cell::from(lock.oldest_wait().map_or_else(none, short)).style(waits),

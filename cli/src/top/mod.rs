@@ -6,8 +6,6 @@
 mod app;
 mod draw;
 #[cfg(test)]
-mod picture;
-#[cfg(test)]
 mod tests;
 
 use std::io::{self, IsTerminal as _};
@@ -22,9 +20,9 @@ use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use self::app::{App, Step};
 use crate::args::{Global, Top};
 use crate::exit::{Exit, Failure, Outcome};
-use crate::output::{Progress, may_color};
+use crate::output::may_color;
 use crate::signals::{Signals, by_signal};
-use crate::store::{each_lock, look};
+use crate::store::{in_use, look};
 
 /// The longest delay until a key or a new state is shown, and the shortest pause between two reads.
 const SOON: Duration = Duration::from_millis(50);
@@ -69,21 +67,7 @@ fn signal() -> Result<Receiver<u8>, Failure> {
 fn watch(operator: &Operator, pattern: &str, every: Duration, sender: &Sender<Looked>) {
     loop {
         let began = Instant::now();
-        let mut locks = Vec::new();
-        let looked = each_lock(
-            operator,
-            operator.names_in_use(pattern),
-            &Progress::silent(),
-            |lock| {
-                if lock.is_in_use() {
-                    locks.push(lock);
-                }
-                Ok(())
-            },
-        );
-        let looked = looked
-            .map(|()| locks)
-            .map_err(|failure| failure.to_string());
+        let looked = in_use(operator, pattern).map_err(|failure| failure.to_string());
         if sender.send(looked).is_err() {
             return;
         }

@@ -1,5 +1,7 @@
 //! Tests of the screen of `top`, and of the effects of keys.
 
+mod picture;
+
 use auto_mutex::Client;
 use auto_mutex::operator::{Lock, Operator};
 use ratatui::Terminal;
@@ -11,7 +13,7 @@ use super::app::{App, Step};
 use super::draw::draw;
 
 /// The locks `a`, `b` and `c` of a store. `b` has two waiters.
-pub(super) fn locks(store: &str) -> Vec<Lock> {
+fn locks(store: &str) -> Vec<Lock> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

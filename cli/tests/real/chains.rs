@@ -1,5 +1,6 @@
 //! Tests of `tree` and `why`, with real processes that wait for each other.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::Barrier;
 
@@ -125,6 +126,61 @@ fn a_cycle_is_a_finding() {
         findings.iter().any(|finding| finding["id"] == "cycle"),
         "{found}"
     );
+}
+
+#[test]
+fn the_guide_shows_what_is_drawn() {
+    let redis = Redis::start();
+    let url = redis.url();
+    let mut one = Other::start(&url, "stock:3");
+    let mut other = Other::start(&url, "orders:7");
+    other.wants("stock:3");
+    are_waiting(&url, "stock:3", 1);
+    one.wants("orders:7");
+    are_waiting(&url, "orders:7", 1);
+    let mut tree = written(&url, &["tree"], 3);
+    // A cycle may begin anywhere.
+    let begins = |other: &Other| {
+        tree.lines()
+            .nth(1)
+            .unwrap()
+            .contains(&other.pid().to_string())
+    };
+    let [first, second] = if begins(&other) {
+        [&other, &one]
+    } else {
+        tree = tree
+            .replace("stock:3", "?")
+            .replace("orders:7", "stock:3")
+            .replace('?', "orders:7");
+        [&one, &other]
+    };
+    // With the processes, places and times of an imaginary shop.
+    let places = [
+        (
+            second,
+            "web-1:4711",
+            "shop::Stock::count at src/stock.rs:17",
+        ),
+        (first, "web-2:812", "shop::Orders::pay at src/orders.rs:40"),
+    ];
+    let lines = tree.lines().map(|line| {
+        let is_of = |other: &&Other| line.contains(&format!(":{} ", other.pid()));
+        let Some((_, who, site)) = places.iter().find(|(other, ..)| is_of(other)) else {
+            return match line.split_once(", held ") {
+                Some((lock, _)) => format!("{lock}, held 3s, 1 waiting"),
+                None => line.to_owned(),
+            };
+        };
+        match line.split_once(". ") {
+            Some((place, _)) => format!("{place}. {who}  waits 1s  {site}"),
+            None => format!("{who}  {site}"),
+        }
+    });
+    let drawn: String = lines.map(|line| line + "\n").collect();
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../runtime/src/guide/operator.md");
+    let guide = std::fs::read_to_string(guide).unwrap();
+    assert!(guide.contains(&drawn), "{drawn}");
 }
 
 /// Only the processes are known, so it's no finding, and nobody is told to break a hold.

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::process::Stdio;
 
-use super::rig::{Shop, client, command, document, output, text};
+use super::rig::{Shop, client, command, document, output, text, written};
 
 /// Whether `orders:7` is still held with the token of its first hold.
 fn is_held_by_the_first(shop: &Shop, token: u64) -> bool {
@@ -31,6 +31,19 @@ fn exactly_the_hold_with_the_token_is_broken() {
     assert_eq!(kicked["kicked"], true);
     assert_eq!(kicked["holder"]["token"], right);
     assert_eq!(kicked["next"]["place"], 1);
+    // It stays known who did it.
+    let shown = document(&shop.url, &["show", "orders:7"], 0);
+    super::schema::fits("show", &shown);
+    let kicked = &shown["kicked"];
+    assert_eq!(kicked["token"], right);
+    assert!(kicked["pid"] != std::process::id(), "{kicked}");
+    let by = "with auto-mutex kick";
+    assert!(kicked["site"].as_str().unwrap().ends_with(by), "{kicked}");
+    let told = format!("The hold with token {right} was broken ");
+    for command in ["why", "show"] {
+        let said = written(&shop.url, &[command, "orders:7"], 0);
+        assert!(said.contains(&told) && said.contains(by), "{said}");
+    }
     // The next waiter holds the lock now, and the same kick again breaks no hold.
     assert!(!is_held_by_the_first(&shop, token));
     let next = shop.token("orders:7");

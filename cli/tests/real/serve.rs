@@ -197,6 +197,12 @@ fn without_a_token_nothing_is_broken_and_with_it_exactly_one_hold() {
         (409, &false.into()),
         "{answer}"
     );
+    let shown = parsed(&page.ask("GET /api/show/orders:7").2);
+    let by = shown["kicked"]["site"].as_str().unwrap();
+    assert!(
+        by.starts_with("127.0.0.1:") && by.ends_with(" with auto-mutex serve"),
+        "{by}"
+    );
     // Each attempt is in the log, with who made it.
     let kick = format!("kick orders:7 --token {token}: ");
     for part in [

@@ -46,6 +46,10 @@ fn works_on(url: &str) {
     let kicked = document(url, &["kick", "n:07", "--token", &token, "--yes"], 0);
     assert_eq!(kicked["kicked"], true);
     waiting.join().unwrap().unwrap();
+    assert_eq!(
+        document(url, &["show", "n:07"], 0)["kicked"]["token"],
+        token.as_str()
+    );
     auto_mutex_tests::events::eventually("the guard is lost", || guard.is_lost());
     let doctor = output(url, &["doctor"]);
     assert!(matches!(doctor.status.code(), Some(0 | 3)), "{doctor:?}");

@@ -6,7 +6,7 @@ use std::process::{Child, Stdio};
 use auto_mutex_tests::redis::Redis;
 use serde_json::Value;
 
-use super::rig::{are_waiting, client, command};
+use super::rig::{are_waiting, client, command, document};
 
 /// A running `auto-mutex watch` of the lock `w`, and the lines of its output.
 struct Watching {
@@ -98,12 +98,18 @@ fn it_ends_after_so_many_events() {
 }
 
 #[test]
-fn a_hold_that_the_store_forgets_is_lost() {
+fn a_hold_that_is_broken_or_forgotten_is_not_released() {
     let redis = Redis::start();
     let url = redis.url();
     let client = client(&url);
     let _guard = client.mutex("w").blocking_lock().unwrap();
     let mut watching = Watching::start(&url);
+    let granted = watching.next();
+    assert_eq!(granted["event"], "granted");
+    let token = granted["token"].as_str().unwrap();
+    document(&url, &["kick", "w", "--token", token, "--yes"], 0);
+    assert_eq!(watching.next()["event"], "broken");
+    let _guard = client.mutex("w").blocking_lock().unwrap();
     assert_eq!(watching.next()["event"], "granted");
     redis.command(&["FLUSHALL"]);
     assert_eq!(watching.next()["event"], "lost");

@@ -18,7 +18,7 @@ pub const TOMBSTONE_MS: u64 = 30_000;
 pub const LONGEST_LEASE: Duration = Duration::from_secs(30);
 /// How long the fencing token of an idle name is kept.
 pub const KEPT_MS: u64 = 600_000;
-/// How long signals are kept.
+/// How long signals are kept, and the note of a name's last kick.
 pub const SIGNALS_KEPT_MS: u64 = 86_400_000;
 /// The store's tokens (microseconds) are below this number: scripts compute with doubles, which represent all integers below
 /// it exactly. Fencing tokens are [`TOKENS_OF_A_GRANT`] times greater.

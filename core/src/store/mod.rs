@@ -38,7 +38,7 @@ pub use self::meta::{Owner, time_of};
 pub use self::op::{Lease, Mode, Op, Share, Signal, millis};
 pub use self::pattern::matches;
 pub use self::reader::{Described, Key, Page, Reader, Reading, Replica, Server, Snapshot};
-pub use self::reply::{HolderRecord, Message, NameRecord, Reply, TicketRecord};
+pub use self::reply::{HolderRecord, KickRecord, Message, NameRecord, Reply, TicketRecord};
 pub use self::server_health::ServerHealth;
 pub(crate) use self::server_health::write_state;
 pub use self::shared_str::SharedStr;

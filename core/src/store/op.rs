@@ -170,6 +170,8 @@ pub enum Op {
     Kick {
         /// The token of the grant.
         token: u64,
+        /// Who removes them: see [`meta`](super::meta). Kept for operators, if there was such a holder.
+        by: SharedStr,
     },
     /// Notifies the holders of `owner` that their `expire` starts again.
     Refresh {

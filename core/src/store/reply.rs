@@ -129,10 +129,23 @@ pub struct NameRecord {
     pub signals: u64,
     /// Whether the name was used, and not deleted since.
     pub exists: bool,
+    /// The last kick, unless it was long ago.
+    pub kick: Option<Box<KickRecord>>,
     /// The holders, in order of token.
     pub holders: Vec<TicketRecord>,
     /// The waiters, in order of place.
     pub waiters: Vec<TicketRecord>,
+}
+
+/// The last hold of a name that a kick ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KickRecord {
+    /// When it was, in microseconds.
+    pub at: u64,
+    /// The token of the hold.
+    pub token: u64,
+    /// Who did it: see [`meta`](super::meta).
+    pub by: SharedStr,
 }
 
 impl NameRecord {

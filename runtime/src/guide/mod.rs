@@ -7,9 +7,9 @@
 use crate::*;
 
 macro_rules! chapters {
-    ($($chapter:ident: $file:literal $(with $picture:literal)?,)*) => {$(
+    ($($chapter:ident: $file:literal $(with $picture:literal)*,)*) => {$(
         #[doc = include_str!($file)]
-        $(#[doc = concat!("\n<div>\n", include_str!($picture), "</div>\n")])?
+        $(#[doc = concat!("\n<div>\n", include_str!($picture), "</div>\n")])*
         pub mod $chapter {}
     )*};
 }
@@ -30,7 +30,7 @@ chapters! {
     deadlocks: "deadlocks.md",
     moving: "moving.md",
     production: "production.md",
-    operator: "operator.md" with "top.svg",
+    operator: "operator.md" with "top.svg" with "top-80.svg",
     troubleshooting: "troubleshooting.md",
     comparison: "comparison.md",
 }

@@ -107,7 +107,11 @@ pub(super) fn described(votes: &Votes, beside: &Votes) -> NameRecord {
     let beside = tickets(beside, |record| &record.waiters).into_iter();
     waiters.extend(beside.map(|waiter| TicketRecord { takes, ..waiter }));
     waiters.sort_by_key(|waiter| waiter.since);
+    let kicks = votes
+        .replies()
+        .filter_map(|reply| info(reply)?.kick.as_ref());
     NameRecord {
+        kick: kicks.max_by_key(|kick| kick.at).cloned(),
         token: agreed(votes, |reply| Some(info(reply)?.token)),
         capacity: votes
             .replies()

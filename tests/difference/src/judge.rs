@@ -133,7 +133,7 @@ impl Judge {
                 self.promises
                     .retain(|ticket, _| !owner.is_empty() && !is_of(ticket));
             }
-            (Op::Kick { token }, reply) => {
+            (Op::Kick { token, .. }, reply) => {
                 let before = self.promises.len();
                 self.promises.retain(|_, promise| promise.token != *token);
                 let kicked = before - self.promises.len();

@@ -170,6 +170,7 @@ impl Use {
             // The token may belong to a hold that is still valid, or to one that is over.
             46 if dice.one_in(2) => Op::Kick {
                 token: self.tokens.get(&ticket).copied().unwrap_or(17),
+                by: "host 56 ops".into(),
             },
             46 => {
                 let of_one = dice.one_in(2);

@@ -24,6 +24,19 @@ function used(lock) {
   return lock.capacity ? `${lock.used}/${lock.capacity}` : "-";
 }
 
+// Letters beyond ASCII are read from their escapes; not those that are written from right to left, or that nobody sees.
+const ESCAPED = /(?:%[89A-F][0-9A-F])+/gi;
+const DECEIVING = /[^\p{L}\p{N}]|[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u115f\u1160\u3164\uffa0\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/gu;
+function readable(name) {
+  return name.replace(ESCAPED, escaped => {
+    try {
+      return decodeURIComponent(escaped).replace(DECEIVING, encodeURIComponent);
+    } catch {
+      return escaped;
+    }
+  });
+}
+
 const process = p => p.host ? `${p.pod ?? p.host}:${p.pid}` : "unknown";
 const place = p => p.file ? `${p.site} at ${p.file}:${p.line}` : p.site;
 
@@ -46,18 +59,19 @@ function fill(body, items, make) {
 
 function showLocks() {
   const filter = at("filter").value.toLowerCase();
-  const locks = latest.locks.filter(lock => lock.name.toLowerCase().includes(filter));
+  const locks = latest.locks.filter(lock => `${lock.name} ${readable(lock.name)}`.toLowerCase().includes(filter));
   const focused = document.activeElement?.dataset?.name;
   fill(at("locks"), locks, (row, lock) => {
     const button = document.createElement("button");
     button.className = "name";
-    button.dataset.name = button.textContent = lock.name;
-    row.insertCell().append(button);
+    button.dataset.name = lock.name;
+    button.textContent = readable(lock.name);
+    cell(row, "", "long").append(button);
     row.classList.toggle("chosen", lock.name === chosen);
     row.onclick = () => choose(lock.name);
-    cell(row, lock.kind ?? "-");
+    cell(row, lock.kind ?? "-", "less");
     cell(row, used(lock), "n");
-    cell(row, lock.holders, "n");
+    cell(row, lock.holders, "n less");
     cell(row, short(lock.held_ms), "n");
     cell(row, lock.waiters, lock.waiters ? "n waits" : "n");
     cell(row, short(lock.oldest_wait_ms), lock.waiters ? "n waits" : "n");
@@ -80,13 +94,15 @@ async function showQueue() {
   const answer = await fetch(`api/show/${encodeURIComponent(name)}`, { headers: headers() });
   if (!answer.ok || name !== chosen) return;
   const lock = await answer.json();
-  at("queue-name").textContent = `${lock.name}  ${used(lock)}`;
+  at("queue-name").textContent = `${readable(lock.name)}  ${used(lock)}`;
+  const kicked = lock.kicked;
+  at("kicked").textContent = kicked ? `The hold with token ${kicked.token} was broken at ${kicked.at} by ${place(kicked)} (${process(kicked)}).` : "";
   fill(at("holders"), lock.holders, (row, hold) => {
-    cell(row, hold.units);
+    cell(row, lock.kind === "rw_lock" && hold.units === lock.capacity ? "all" : hold.units);
     cell(row, short(hold.held_ms), "n");
-    cell(row, process(hold));
-    cell(row, place(hold));
-    cell(row, hold.token, "mono");
+    cell(row, process(hold), "long");
+    cell(row, place(hold), "long");
+    cell(row, hold.token, "mono less");
     const td = row.insertCell();
     if (mode.kicks) {
       const button = document.createElement("button");
@@ -98,15 +114,15 @@ async function showQueue() {
   fill(at("waiters"), lock.waiters, (row, wait) => {
     cell(row, wait.place, "n");
     cell(row, short(wait.waited_ms), "n");
-    cell(row, process(wait));
-    cell(row, place(wait));
-    cell(row, wait.state.replace("_", " "));
+    cell(row, process(wait), "long");
+    cell(row, place(wait), "long");
+    cell(row, wait.state.replace("_", " "), "less");
   });
 }
 
 async function kick(name, hold) {
   if (!token) { at("login").hidden = false; at("token").focus(); return; }
-  if (!confirm(`Break the hold of ${name} by ${process(hold)}?`)) return;
+  if (!confirm(`Break the hold of ${readable(name)} by ${process(hold)}?`)) return;
   const body = JSON.stringify({ name, token: hold.token });
   const answer = await fetch("api/kick", { method: "POST", headers: headers(), body });
   if (answer.status === 401) { token = null; at("login").hidden = false; }
@@ -129,7 +145,11 @@ function svg(name, attributes, parent) {
   return element;
 }
 
-function cut(text, most) { return text.length > most ? `${text.slice(0, most - 1)}…` : text; }
+// Names of one function differ at their ends.
+function cut(text, most) {
+  const letters = [...text], end = Math.ceil(most * 2 / 3);
+  return letters.length > most ? `${letters.slice(0, most - 1 - end).join("")}…${letters.slice(-end).join("")}` : text;
+}
 
 function box(parent, x, y, lines, kind) {
   const group = svg("g", { class: kind }, parent);
@@ -162,7 +182,7 @@ function drawChain(chain) {
       locks.length = hop.depth;
       locks[hop.depth] = lock;
       const held = hop.holder ? `held ${short(hop.holder.held_ms)}` : "held by nobody";
-      box(picture, x, y, [hop.name, `${hop.kind ?? ""} ${held}`], "lock");
+      box(picture, x, y, [readable(hop.name), `${hop.kind ?? ""} ${held}`], "lock");
       line(lines, above[hop.depth], lock);
     }
     if (!hop.waiter) continue;

@@ -216,10 +216,12 @@ impl Client {
         Self::with(settings.without_holds())
     }
 
-    /// Breaks the hold of `name` with this fencing token, and returns whether there was one.
-    pub fn kick(&self, name: &Name, token: u64) -> Result<bool, LockError> {
-        let token = token / TOKENS_OF_A_GRANT;
-        let kick = Op::Kick { token };
+    /// Breaks the hold of `name` with this fencing token, and returns whether there was one. `by` says who does it.
+    pub fn kick(&self, name: &Name, token: u64, by: &str) -> Result<bool, LockError> {
+        let kick = Op::Kick {
+            token: token / TOKENS_OF_A_GRANT,
+            by: self.core().meta(by),
+        };
         let asked = self.core().with_queue(name, |local| local.query(&kick))?;
         Ok(block_on(asked.wait())?.count() > 0)
     }

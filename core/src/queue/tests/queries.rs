@@ -88,7 +88,13 @@ fn what_is_harmless_twice_is_sent_again_behind_a_break_and_nothing_else_is() {
         (Op::Inspect { above: 0 }, true),
         (Op::Delete, false),
         (Op::Force { owner: "".into() }, false),
-        (Op::Kick { token: 17 }, false),
+        (
+            Op::Kick {
+                token: 17,
+                by: "h 1 s".into(),
+            },
+            false,
+        ),
     ] {
         let rig = Rig::new();
         let asked = ask(&rig, &op);

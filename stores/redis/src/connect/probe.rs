@@ -17,9 +17,9 @@ use crate::wire::{Connection, Value};
 /// Also moves tickets out of the name's first key: see `script/head.lua`.
 const SPREAD: Option<(u8, u64)> = Some((code::SPREAD, 0));
 
-/// What the scripts call, with arguments that change nothing: `K` is a key, and `C` a channel.
+/// What the scripts call, with arguments that change nothing: `K` is a key, and `C` a channel. HSET has one argument too
+/// many, because it would leave a key without a time to live if this process were killed now.
 const CALLS: &[&str] = &[
-    "HSET K - -",
     "DEL K",
     "EXISTS K",
     "GET K",
@@ -27,6 +27,7 @@ const CALLS: &[&str] = &[
     "HGET K -",
     "HLEN K",
     "HMGET K -",
+    "HSET K - - -",
     "INFO -",
     "PEXPIRE K 1",
     "PUBLISH C -",

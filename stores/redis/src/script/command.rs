@@ -121,7 +121,11 @@ fn write(out: &mut impl Write, member: MemberId, op: &Op) {
             number(out, millis(*expire));
             put(out, owner.as_bytes());
         }
-        Op::Raise { token, .. } | Op::Kick { token } => number(out, *token),
+        Op::Raise { token, .. } => number(out, *token),
+        Op::Kick { token, by } => {
+            number(out, *token);
+            put(out, by.as_bytes());
+        }
         Op::Signal { signal, .. } => match signal {
             Signal::Token(token) => {
                 put(out, &[0]);

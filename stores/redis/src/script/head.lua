@@ -13,7 +13,7 @@
 --     RAISE         TOKEN
 --     SIGNAL        1 byte: KIND (0: a token; 1, 2: one or all signals that waiters lack), the text of a token
 --     FORCE         owner (empty: all)
---     KICK          TOKEN
+--     KICK          TOKEN, who kicks
 --     REFRESH       EXPIRE_MS, owner
 --     PROBE         the member that gets the message, the text of the message
 --     INSPECT       ABOVE (lists the waiters only if some may ask for more units than this; 0: in any case)

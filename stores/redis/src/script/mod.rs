@@ -40,7 +40,7 @@ pub(crate) mod code {
     }
 }
 
-const SUFFIXES: [(&str, &str); 8] = [
+const SUFFIXES: [(&str, &str); 9] = [
     ("OF_TICKETS", ":tickets"),
     ("OF_HELD", ":held"),
     ("OF_TOKENS", ":tokens"),
@@ -48,6 +48,7 @@ const SUFFIXES: [(&str, &str); 8] = [
     ("OF_WAITS", ":waits"),
     ("OF_GONE", ":gone"),
     ("OF_SIGNALS", ":signals"),
+    ("OF_KICK", ":kick"),
     // This key never exists: see `cluster.lua`.
     ("OF_WHOLE", ":whole"),
 ];

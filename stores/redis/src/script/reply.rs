@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{
-    HolderRecord, MemberId, NameRecord, Op, Reply, StoreErrorKind, Ticket, TicketRecord,
+    HolderRecord, KickRecord, MemberId, NameRecord, Op, Reply, StoreErrorKind, Ticket, TicketRecord,
 };
 
 use crate::error;
@@ -70,6 +70,7 @@ fn read(value: &Value<'_>) -> Option<Reply> {
                 exists,
                 holders,
                 waiters,
+                kick,
             ] if word.as_text() == Some("INFO") => Some(Reply::Info(NameRecord {
                 token: integer(token)?,
                 capacity: match capacity {
@@ -81,11 +82,22 @@ fn read(value: &Value<'_>) -> Option<Reply> {
                 exists: integer::<u8>(exists)? == 1,
                 holders: tickets(holders)?,
                 waiters: tickets(waiters)?,
+                kick: kick.as_text().and_then(kicked),
             })),
             _ => None,
         },
         value => words(value.as_text()?),
     }
+}
+
+fn kicked(text: &str) -> Option<Box<KickRecord>> {
+    let (at, rest) = text.split_once(' ')?;
+    let (token, by) = rest.split_once(' ')?;
+    Some(Box::new(KickRecord {
+        at: at.parse().ok()?,
+        token: token.parse().ok()?,
+        by: by.to_owned().into(),
+    }))
 }
 
 fn words(text: &str) -> Option<Reply> {

@@ -262,6 +262,10 @@
             count = count + 1
           end
         end
+        if code == KICK and count > 0 then
+          -- Only people read it, so its loss does no harm.
+          redis.pcall('SET', KEY .. OF_KICK, int(now) .. ' ' .. int(number) .. ' ' .. owner, 'PX', SIGNALS_KEPT_MS)
+        end
         return nil, nil, false, (code == REFRESH and 'TOLD ' or 'FREED ') .. count
       elseif code == RAISE then
         local r = find(ticket)
@@ -317,7 +321,7 @@
 
     -- Without ended leases and places: the token, the capacity, the used units, the number of signals, whether the name
     -- exists, the holders (in order of token, then of place) and the waiters (by place, the time when they came), each
-    -- {ticket, member, units, takes, since when, token, meta, microseconds left, FLAG}.
+    -- {ticket, member, units, takes, since when, token, meta, microseconds left, FLAG}; and for an operator, the last kick.
     function x.inspect(above)
       if s[SIGNALS] + s[HELD_APART] + s[QUEUE_APART] > 0 then reach() end
       local used, shared = 0, {}
@@ -348,8 +352,9 @@
         local ends = r[HEARD] + r[WAIT] * 1000
         if ends > now then waiting[#waiting + 1] = describe(r, ends) end
       end
+      local kick = above == 0 and redis.pcall('GET', KEY .. OF_KICK)
       local exists = (s[KNOWN] == 1 or count > 0) and 1 or 0
-      return {'INFO', int(s[TOK]), s[HOLDERS] + s[WAITING] > 0 and s[CAP] or '', used, count, exists, holders, waiting}
+      return {'INFO', int(s[TOK]), s[HOLDERS] + s[WAITING] > 0 and s[CAP] or '', used, count, exists, holders, waiting, type(kick) == 'string' and kick or ''}
     end
 
     -- The last step: moves tickets between the keys, and renews the time to live of the others.

@@ -18,8 +18,8 @@ use auto_mutex_core::store::Name;
 use crate::script::command::KEY;
 
 /// The keys of a name begin with its first key, and end so.
-const KEYS: [&str; 8] = [
-    "", ":tickets", ":held", ":tokens", ":queue", ":waits", ":gone", ":signals",
+const KEYS: [&str; 9] = [
+    "", ":tickets", ":held", ":tokens", ":queue", ":waits", ":gone", ":signals", ":kick",
 ];
 
 /// The first key of a name.

@@ -143,6 +143,8 @@ fn connections(servers: &[Redis]) -> Vec<String> {
             .filter(|line| line.contains("name=auto_mutex:"));
         found.extend(lines.filter_map(|line| Some(line.split_once(' ')?.0.to_owned())));
     }
+    // A server lists its connections in no order.
+    found.sort();
     found
 }
 

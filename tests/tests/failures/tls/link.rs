@@ -175,8 +175,12 @@ async fn a_file_that_cannot_be_read_stops_no_renewal() {
     })
     .await;
     guard.check().unwrap();
-    // The mount answers.
-    let pipe = tokio::task::spawn_blocking(move || std::fs::write(&ca, text));
+    // The mount answers, also to the read that hangs.
+    let pipe = ca.with_extension("pipe");
+    std::fs::rename(&ca, &pipe).unwrap();
+    std::fs::write(&ca, &text).unwrap();
+    let answered = tokio::task::spawn_blocking(move || std::fs::write(pipe, text));
+    soon("answered", answered).await.unwrap().unwrap();
     becomes("all are connected", async || {
         client
             .health()
@@ -185,7 +189,6 @@ async fn a_file_that_cannot_be_read_stops_no_renewal() {
             .all(|server| server.connected)
     })
     .await;
-    soon("read", pipe).await.unwrap().unwrap();
     assert!(soon("released", guard.unlock()).await.unwrap());
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Record, State, Step};
-use crate::store::limits::{NEAR, NEAR_MS};
+use crate::store::limits::{NEAR, NEAR_MS, SIGNALS_KEPT_MS};
 use crate::store::{HolderRecord, NameRecord, Reply, Ticket, TicketRecord};
 
 impl State {
@@ -114,6 +114,10 @@ impl State {
             .filter(|record| record.signal.is_some());
         let signals = (self.signals.len() + returned.count()) as u64;
         NameRecord {
+            kick: self
+                .kick
+                .clone()
+                .filter(|kick| above == 0 && now < kick.at + SIGNALS_KEPT_MS * 1000),
             token: self.token,
             capacity: self.capacity,
             used: self.used_by(self.held.iter().filter(|held| held.0 > now)),

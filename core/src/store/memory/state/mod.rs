@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::store::limits::{KEPT_MS, SIGNALS_KEPT_MS};
-use crate::store::{MemberId, Message, Op, Reply, SharedStr, Ticket, TicketMap};
+use crate::store::{KickRecord, MemberId, Message, Op, Reply, SharedStr, Ticket, TicketMap};
 
 /// Sends a message to a member; `false` if the member does not listen.
 pub type Publish<'a> = dyn FnMut(MemberId, Message) -> bool + 'a;
@@ -37,6 +37,7 @@ pub struct State {
     queue: BTreeMap<u64, Ticket>,
     quiet: BTreeMap<u64, Ticket>,
     gone: TicketMap<u64>,
+    kick: Option<Box<KickRecord>>,
 }
 
 /// A waiter is `Plain`.
@@ -121,7 +122,7 @@ impl State {
         let ends = leases
             .chain(self.places_end())
             .chain(self.gone.values().copied());
-        let kept = if self.has_signals() {
+        let kept = if self.has_signals() || self.kick.is_some() {
             SIGNALS_KEPT_MS
         } else {
             KEPT_MS
@@ -157,6 +158,7 @@ impl State {
                 token: self.token,
                 clock: self.clock,
                 known: self.known,
+                kick: self.kick.take(),
                 ..Self::default()
             };
         }
@@ -210,7 +212,17 @@ impl State {
                 owner.is_empty() || record.owner == *owner
             }),
             // Only holders of one owner have the same token, because they share a hold.
-            Op::Kick { token } => self.drop_holders(&mut step, |record| record.token == *token),
+            Op::Kick { token, by } => {
+                let dropped = self.drop_holders(&mut step, |record| record.token == *token);
+                if dropped != Some(Reply::Count(0)) {
+                    self.kick = Some(Box::new(KickRecord {
+                        at: now,
+                        token: *token,
+                        by: by.clone(),
+                    }));
+                }
+                dropped
+            }
             Op::Refresh { owner, expire } => self.refresh(&mut step, owner, *expire),
             Op::Raise { ticket, token } => self.raise(*ticket, *token),
             Op::Signal { ticket, signal } => self.signal(now, *ticket, signal),

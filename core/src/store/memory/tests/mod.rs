@@ -362,15 +362,16 @@ fn a_kick_ends_the_hold_with_its_token_and_no_newer_one() {
     };
     assert!(!is_granted(&world.lock(b, tb)));
     world.told.clear();
-    assert_eq!(
-        world.run(b, &Op::Kick { token: token + 1 }),
-        Reply::Count(0)
-    );
-    assert_eq!(world.run(b, &Op::Kick { token }), Reply::Count(1));
+    let kick = |token| Op::Kick {
+        token,
+        by: "h 1 ops".into(),
+    };
+    assert_eq!(world.run(b, &kick(token + 1)), Reply::Count(0));
+    assert_eq!(world.run(b, &kick(token)), Reply::Count(1));
     assert!(world.told.contains(&(a, Message::Lost { ticket: ta })));
     assert_eq!(world.touch(a, ta), Reply::Gone);
     // Now the waiter holds the lock. The same kick has no effect on its hold.
-    assert_eq!(world.run(b, &Op::Kick { token }), Reply::Count(0));
+    assert_eq!(world.run(b, &kick(token)), Reply::Count(0));
     assert!(is_granted(&world.touch(b, tb)));
 }
 

@@ -7,7 +7,7 @@ use crate::tests::server::run;
 use crate::tests::{KEYS, key};
 
 /// For each key that existed: its time to live, and its content.
-pub(super) struct Kept([Option<(i64, Vec<u8>)>; 8]);
+pub(super) struct Kept([Option<(i64, Vec<u8>)>; KEYS.len()]);
 
 impl Bench {
     pub(super) fn kept(&mut self, name: &Name) -> Kept {

@@ -245,6 +245,9 @@ fn an_operation_reads_few_holders() {
         assert!(eldest.token >= first);
         crowd.bench.ask(&release(*reader)).unwrap();
     }
-    let kick = Op::Kick { token: first };
+    let kick = Op::Kick {
+        token: first,
+        by: "h 1 ops".into(),
+    };
     assert_eq!(crowd.bench.ask(&kick).unwrap(), Reply::Count(0));
 }

@@ -121,7 +121,7 @@ fn a_foreign_key_beside_ours_is_an_error_and_stays() {
     for suffix in &KEYS[1..6] {
         stays(&server, suffix, &acquire(Ticket::random(), 1, Mode::Queue));
     }
-    for suffix in &KEYS[6..] {
+    for suffix in &KEYS[6..8] {
         stays(&server, suffix, &signal("a token"));
     }
 }

@@ -147,7 +147,10 @@ fn every_question(ticket: Ticket) -> [Op; 9] {
         Op::Force {
             owner: SharedStr::default(),
         },
-        Op::Kick { token: 17 },
+        Op::Kick {
+            token: 17,
+            by: "h 1 s".into(),
+        },
         Op::Refresh {
             owner: "somebody".into(),
             expire: Duration::from_secs(1),

@@ -1,5 +1,5 @@
-//! Draws the picture of `top` for the README and the guide, with the code that draws `top`, and tests that the file is
-//! up to date. `AUTO_MUTEX_BLESS=1 cargo test -p auto-mutex-cli picture` writes the file.
+//! Draws the pictures of `top` for the README and the guide, with the code that draws `top`, and tests that the files are
+//! up to date. `AUTO_MUTEX_BLESS=1 cargo test -p auto-mutex-cli picture` writes the files.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -12,11 +12,12 @@ use ratatui::backend::TestBackend;
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::{Color, Modifier};
 
-use super::app::App;
-use super::draw::draw;
-use super::tests::locks;
+use super::super::app::App;
+use super::super::draw::draw;
+use super::locks;
 
-const WIDTH: u16 = 96;
+/// The widths of the terminals, and the files.
+const PICTURES: [(u16, &str); 2] = [(120, "top.svg"), (80, "top-80.svg")];
 const HEIGHT: u16 = 22;
 /// The size of a character, in pixels.
 const CELL: (u16, u16) = (8, 17);
@@ -29,22 +30,25 @@ fn the_picture_shows_what_is_drawn() {
         app.history.push_back(waiters);
     }
     app.take(Ok(scene()));
-    let mut terminal = Terminal::new(TestBackend::new(WIDTH, HEIGHT)).unwrap();
-    terminal.draw(|frame| draw(frame, &app)).unwrap();
-    let picture = svg(terminal.backend().buffer());
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../runtime/src/guide/top.svg");
-    if !file.parent().is_some_and(Path::exists) {
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../runtime/src/guide");
+    if !guide.exists() {
         // The published package does not contain the guide.
         return;
     }
-    if std::env::var_os("AUTO_MUTEX_BLESS").is_some() {
-        std::fs::write(&file, &picture).unwrap();
+    for (width, file) in PICTURES {
+        let mut terminal = Terminal::new(TestBackend::new(width, HEIGHT)).unwrap();
+        terminal.draw(|frame| draw(frame, &app)).unwrap();
+        let picture = svg(terminal.backend().buffer(), width);
+        let path = guide.join(file);
+        if std::env::var_os("AUTO_MUTEX_BLESS").is_some() {
+            std::fs::write(&path, &picture).unwrap();
+        }
+        let known = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            known == picture,
+            "{file} is out of date: AUTO_MUTEX_BLESS=1 writes it"
+        );
     }
-    let known = std::fs::read_to_string(&file).unwrap_or_default();
-    assert!(
-        known == picture,
-        "runtime/src/guide/top.svg is out of date: AUTO_MUTEX_BLESS=1 writes it"
-    );
 }
 
 /// Real locks, edited to have the names, hosts and times of an imaginary shop.
@@ -142,8 +146,8 @@ fn scene() -> Vec<Lock> {
     ]
 }
 
-fn svg(buffer: &Buffer) -> String {
-    let (width, height) = (WIDTH * CELL.0 + 2 * MARGIN, HEIGHT * CELL.1 + 2 * MARGIN);
+fn svg(buffer: &Buffer, columns: u16) -> String {
+    let (width, height) = (columns * CELL.0 + 2 * MARGIN, HEIGHT * CELL.1 + 2 * MARGIN);
     let mut out = String::new();
     let _ = writeln!(
         out,
@@ -160,7 +164,7 @@ fn svg(buffer: &Buffer) -> String {
         "<g font-family=\"{font}\" font-size=\"13\" xml:space=\"preserve\" fill=\"#d7dae0\">"
     );
     for y in 0..HEIGHT {
-        let cells: Vec<_> = (0..WIDTH).map(|x| &buffer[(x, y)]).collect();
+        let cells: Vec<_> = (0..columns).map(|x| &buffer[(x, y)]).collect();
         let mut x = 0;
         for run in cells.chunk_by(|a, b| style(a) == style(b)) {
             draw_run(&mut out, run, x, y);
