@@ -63,7 +63,8 @@ pub(crate) fn name(name: &str) -> Cow<'_, str> {
     }
 }
 
-fn readable(name: &str) -> Cow<'_, str> {
+/// Like [`name`], where every letter can be shown.
+pub(crate) fn readable(name: &str) -> Cow<'_, str> {
     let mut shown = String::new();
     let mut rest = name;
     while let Some(at) = rest.find('%') {

@@ -1,5 +1,6 @@
 //! [`Snapshot`]: the result of the last read of the store.
 
+use std::borrow::Cow;
 use std::sync::{Arc, mpsc};
 use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime};
@@ -11,7 +12,7 @@ use tokio::sync::watch;
 use crate::exit::Failure;
 use crate::output::chain::Chain;
 use crate::output::json::{Listed, Versioned};
-use crate::output::words::date;
+use crate::output::words::{date, readable};
 use crate::store::in_use;
 
 /// The greatest numbers of locks and chains that the page gets.
@@ -40,8 +41,25 @@ struct Update<'a> {
     trouble: Option<&'a str>,
     count: usize,
     waiting: usize,
-    locks: Vec<Listed>,
+    locks: Vec<Row<'a>>,
     chains: &'a [Chain],
+}
+
+#[derive(Serialize)]
+struct Row<'a> {
+    /// The name for people.
+    shown: Cow<'a, str>,
+    #[serde(flatten)]
+    lock: Listed,
+}
+
+impl<'a> Row<'a> {
+    fn of(lock: &'a Lock) -> Self {
+        Self {
+            shown: readable(&lock.name),
+            lock: Listed::of(lock),
+        }
+    }
 }
 
 impl Snapshot {
@@ -78,7 +96,7 @@ impl Snapshot {
             trouble: trouble.as_deref(),
             count: locks.len(),
             waiting: locks.iter().map(|lock| lock.waiters.len()).sum(),
-            locks: locks.iter().take(SHOWN).map(Listed::of).collect(),
+            locks: locks.iter().take(SHOWN).map(Row::of).collect(),
             chains: &chains[..chains.len().min(SHOWN_CHAINS)],
         };
         let update = serde_json::to_string(&Versioned::new(update)).unwrap_or_default();

@@ -24,18 +24,9 @@ function used(lock) {
   return lock.capacity ? `${lock.used}/${lock.capacity}` : "-";
 }
 
-// Letters beyond ASCII are read from their escapes; not those that are written from right to left, or that nobody sees.
-const ESCAPED = /(?:%[89A-F][0-9A-F])+/gi;
-const DECEIVING = /[^\p{L}\p{N}]|[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u115f\u1160\u3164\uffa0\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/gu;
-function readable(name) {
-  return name.replace(ESCAPED, escaped => {
-    try {
-      return decodeURIComponent(escaped).replace(DECEIVING, encodeURIComponent);
-    } catch {
-      return escaped;
-    }
-  });
-}
+// What people read in place of a name: it may have letters that are escaped in the name itself.
+let shown = new Map();
+const readable = name => shown.get(name) ?? name;
 
 const process = p => p.host ? `${p.pod ?? p.host}:${p.pid}` : "unknown";
 const place = p => p.file ? `${p.site} at ${p.file}:${p.line}` : p.site;
@@ -231,6 +222,7 @@ function showHistory() {
 
 function take(update) {
   latest = update;
+  shown = new Map(update.locks.map(lock => [lock.name, lock.shown]));
   at("place").textContent = update.place;
   at("summary").textContent = `${update.count} locks, ${update.waiting} waiting`;
   complain(update.trouble && `cannot look: ${update.trouble}`);
