@@ -19,8 +19,8 @@
 //!     }
 //! }
 //! let lock = operator.inspect(&["orders"])?.remove(0)?;
-//! assert!(operator.kick("orders", lock.holders[0].token, "alice")?); // that hold, and no newer one
-//! assert!(!operator.kick("orders", lock.holders[0].token, "alice")?);
+//! assert!(operator.kick("orders", lock.holders[0].token)?); // that hold, and no newer one
+//! assert!(!operator.kick("orders", lock.holders[0].token)?);
 //! # drop(guard);
 //! # Ok(()) }
 //! ```
@@ -194,7 +194,7 @@ impl Operator {
     /// A process may pass a hold on to its own waiters for some milliseconds without a request to the store. For the
     /// store, all of these are one hold, and the token of any of them identifies it.
     ///
-    /// For a day, [`Lock::kicked`] says who did it: this process, and `by`, such as a user, a tool or a remote address.
+    /// For a day, [`Lock::kicked`] names this process; [`kick_by`](Self::kick_by) also says for whom it acted.
     ///
     /// The first call connects a client, because a kick writes to the store.
     ///
@@ -202,7 +202,16 @@ impl Operator {
     ///
     /// [`LockError::InvalidName`], [`LockError::ForeignKey`]. [`LockError::Unavailable`]: the call may or may not have
     /// broken the hold; or the client could not connect, for example because its user may only look.
-    pub fn kick(&self, name: &str, token: u64, by: &str) -> Result<bool, LockError> {
+    pub fn kick(&self, name: &str, token: u64) -> Result<bool, LockError> {
+        self.kick_by(name, token, "a program")
+    }
+
+    /// Like [`kick`](Self::kick). `by` is kept in [`Lock::kicked`], such as a user, a tool or a remote address.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`kick`](Self::kick).
+    pub fn kick_by(&self, name: &str, token: u64, by: &str) -> Result<bool, LockError> {
         let name = parse(name)?;
         let client = self.client().map_err(|error| {
             let text = with_sources(&error);

@@ -123,7 +123,7 @@ fn a_kick_breaks_one_hold_and_no_newer_one() {
     let [first, second] = [(); 2].map(|()| semaphore.blocking_acquire().unwrap());
     let token = state(&operator, "s").holders[0].token;
     assert_eq!(state(&operator, "s").kicked, None);
-    assert!(operator.kick("s", token, "alice").unwrap());
+    assert!(operator.kick_by("s", token, "alice").unwrap());
     let kicked = state(&operator, "s").kicked.unwrap();
     let by = kicked.by.unwrap();
     assert_eq!(
@@ -134,10 +134,10 @@ fn a_kick_breaks_one_hold_and_no_newer_one() {
     runtime.block_on(first.lost());
     assert!(second.check().is_ok());
     let third = semaphore.blocking_acquire().unwrap();
-    assert!(!operator.kick("s", token, "bob").unwrap());
+    assert!(!operator.kick("s", token).unwrap());
     assert!(second.check().is_ok() && third.check().is_ok());
     assert!(matches!(
-        operator.kick("", token, "bob"),
+        operator.kick("", token),
         Err(LockError::InvalidName { .. })
     ));
 }
@@ -148,6 +148,6 @@ fn it_works_inside_a_runtime() {
     runtime.block_on(async {
         let (_client, operator) = operator("memory://operator-runtime");
         assert!(operator.inspect(&["x"]).unwrap()[0].is_ok());
-        assert!(!operator.kick("x", 1, "bob").unwrap());
+        assert!(!operator.kick("x", 1).unwrap());
     });
 }

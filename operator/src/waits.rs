@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use auto_mutex_core::store::Ticket;
+use auto_mutex_core::store::{Name, Ticket};
 use auto_mutex_core::{Holder, LockKind, Records, Ring};
 
 use super::{Hold, Lock, Wait};
@@ -14,11 +14,15 @@ pub struct Waits {
     records: Records,
     /// Certain and possible ones.
     rings: [Vec<Ring>; 2],
-    /// The lock of each waiter, and the index of the waiter.
-    waiters: HashMap<Ticket, (usize, usize)>,
+    /// For each lock, the holder that is shown as the reason why others wait.
+    blockers: Vec<Option<usize>>,
+    waiters: HashMap<Ticket, Place>,
     /// For each waiter, the locks that its task holds, or may hold.
     held: HashMap<Ticket, Vec<usize>>,
 }
+
+/// A lock, and the index of one of its waiters.
+type Place = (usize, usize);
 
 /// Waits that depend on each other.
 #[derive(Clone, Debug)]
@@ -49,61 +53,77 @@ pub struct Hop<'a> {
     pub waiter: Option<&'a Wait>,
 }
 
-/// A lock, and the hold that is shown as the reason why others wait.
-type Blocker<'a> = (&'a Lock, Option<(Ticket, &'a Hold)>);
-
 impl Waits {
     pub(super) fn records(locks: &[Lock]) -> Records {
         Records::new(locks.iter().map(|lock| (&lock.id, &*lock.record)))
     }
 
     pub(super) fn new(locks: Vec<Lock>, records: Records, rings: [Vec<Ring>; 2]) -> Self {
-        let mut waits = Self {
+        let in_rings: HashSet<_> = rings.iter().flatten().flatten().map(|hop| hop.1).collect();
+        let (mut blockers, mut waiters, mut held) = (Vec::new(), HashMap::new(), HashMap::new());
+        for (index, lock) in locks.iter().enumerate() {
+            // One permit is enough for a waiter, so the holder that waits itself isn't the reason.
+            let is_semaphore = lock.kind == Some(LockKind::Semaphore);
+            let rank = |place: &usize| {
+                let ticket = lock.record.holders[*place].ticket;
+                let waits = !is_semaphore && records.waits_of(ticket).next().is_some();
+                (
+                    lock.holders[*place].parked,
+                    !in_rings.contains(&ticket),
+                    !waits,
+                )
+            };
+            let blocker = (0..lock.holders.len()).min_by_key(rank);
+            if let Some(holder) = blocker.map(|place| &lock.record.holders[place]) {
+                for waiter in records.waits_of(holder.ticket) {
+                    held.entry(waiter).or_insert_with(Vec::new).push(index);
+                }
+            }
+            let tickets = lock.record.waiters.iter().map(|waiter| waiter.ticket);
+            waiters.extend(tickets.zip((0..).map(|place| (index, place))));
+            blockers.push(blocker);
+        }
+        Self {
             locks,
             records,
             rings,
-            waiters: HashMap::new(),
-            held: HashMap::new(),
-        };
-        for index in 0..waits.locks.len() {
-            let (lock, holder) = waits.blocker(index);
-            let waiters = lock.record.waiters.iter().map(|waiter| waiter.ticket);
-            let waiters: Vec<_> = waiters.zip((0..).map(|place| (index, place))).collect();
-            let holders = holder.map(|(ticket, _)| waits.records.waits_of(ticket).collect());
-            waits.waiters.extend(waiters);
-            for waiter in holders.unwrap_or_else(Vec::new) {
-                waits.held.entry(waiter).or_default().push(index);
-            }
+            blockers,
+            waiters,
+            held,
         }
-        waits
     }
 
     /// All waits, each once, but those of possible cycles twice: first the cycles, then the possible ones, then the
     /// chains whose first holder waits for nobody.
     #[must_use]
     pub fn chains(&self) -> Vec<Chain<'_>> {
-        let mut done = HashSet::new();
-        let cycles = self.rings[0].iter().map(|ring| self.cycle(ring, &mut done));
-        let mut chains: Vec<_> = cycles.collect();
-        let possible = self.rings[1].iter();
-        chains.extend(possible.map(|ring| Chain {
-            cycle: false,
-            possible: true,
-            ..self.cycle(ring, &mut done.clone())
-        }));
-        let waits = |index: &usize| {
-            let mut holder = self.blocker(*index).1.into_iter();
-            holder.any(|(ticket, _)| self.records.waits_of(ticket).next().is_some())
-        };
-        // A waiter of a condition variable waits for no holder.
-        let is_linked = |index: &usize| self.locks[*index].kind != Some(LockKind::Condvar);
-        let linked = (0..self.locks.len()).filter(is_linked);
-        let (last, first): (Vec<_>, Vec<_>) = linked.partition(waits);
+        let (mut chains, mut done) = (Vec::new(), HashSet::new());
+        for (rings, cycle) in self.rings.iter().zip([true, false]) {
+            for ring in rings {
+                let mut shown = done.clone();
+                let hops = self.hops(self.around(ring), &mut shown);
+                let possible = !cycle;
+                chains.push(Chain {
+                    cycle,
+                    possible,
+                    hops,
+                });
+                if cycle {
+                    done = shown;
+                }
+            }
+        }
+        let waits = |index: &usize| self.next(*index).is_some();
+        let (last, first): (Vec<_>, Vec<_>) = (0..self.locks.len()).partition(waits);
         for index in first.into_iter().chain(last) {
-            let mut hops = Vec::new();
-            self.add(&mut hops, 0, index, &mut done);
-            if !hops.is_empty() {
-                chains.push(Chain::of(hops));
+            // A waiter of a condition variable waits for no holder.
+            let is_linked = self.locks[index].kind != Some(LockKind::Condvar);
+            if is_linked && !self.locks[index].waiters.is_empty() && !done.contains(&index) {
+                chains.push(Chain {
+                    cycle: false,
+                    possible: false,
+                    hops: self.hops(self.waiters_of(0, index).collect(), &mut done),
+                });
             }
         }
         chains
@@ -114,42 +134,33 @@ impl Waits {
     #[must_use]
     pub fn to_lock(&self, name: &str) -> Option<Chain<'_>> {
         let index = self.locks.iter().position(|lock| lock.name == name)?;
-        Some(self.path(index, self.locks[index].waiters.first()))
+        Some(self.path((index, 0)))
     }
 
     /// For each waiter whose process is asked for, the chain that ends with it.
     pub fn to_waiters(&self, mut is_asked: impl FnMut(&Holder) -> bool) -> Vec<Chain<'_>> {
-        let waiters = self.locks.iter().enumerate();
-        let waiters =
-            waiters.flat_map(|(index, lock)| lock.waiters.iter().map(move |wait| (index, wait)));
-        let asked = waiters.filter(|(_, wait)| wait.who.as_ref().is_some_and(&mut is_asked));
-        asked
-            .map(|(index, wait)| self.path(index, Some(wait)))
-            .collect()
+        let all = (0..self.locks.len()).flat_map(|index| self.waiters_of(0, index));
+        let all = all.map(|(_, place)| place);
+        let who = |&(index, place): &Place| self.locks[index].waiters[place].who.as_ref();
+        let asked = all.filter(|place| who(place).is_some_and(&mut is_asked));
+        asked.map(|place| self.path(place)).collect()
     }
 
-    fn path<'a>(&'a self, mut index: usize, mut waiter: Option<&'a Wait>) -> Chain<'a> {
+    fn path(&self, mut place: Place) -> Chain<'_> {
         let (mut seen, mut hops) = (HashSet::new(), Vec::new());
-        while seen.insert(index) {
-            let holder = self.blocker(index).1;
-            let next = holder.and_then(|(ticket, _)| {
-                let waiter = self.records.waits_of(ticket).next()?;
-                self.waiters.get(&waiter)
-            });
-            hops.push(self.hop(usize::MAX, index, waiter));
-            let Some((of, place)) = next else {
-                break;
-            };
-            (index, waiter) = (*of, self.locks[*of].waiters.get(*place));
+        while seen.insert(place.0) {
+            hops.push(self.hop(1, place));
+            match self.next(place.0) {
+                Some(next) => place = next,
+                None => break,
+            }
         }
         hops.reverse();
         for (depth, hop) in hops.iter_mut().enumerate() {
             (hop.depth, hop.possible) = (depth, hop.possible && depth > 0);
         }
-        let is_in = |ring: &Ring| {
-            ring.iter()
-                .any(|(name, ..)| hops.iter().any(|hop| hop.lock.id == *name))
-        };
+        let has = |name: &Name| hops.iter().any(|hop| hop.lock.id == *name);
+        let is_in = |ring: &Ring| ring.iter().any(|(name, ..)| has(name));
         let [cycle, possible] = self.rings.each_ref().map(|rings| rings.iter().any(is_in));
         Chain {
             cycle,
@@ -158,113 +169,61 @@ impl Waits {
         }
     }
 
-    /// A cycle, the other waiters for its locks, and those who wait for these.
-    fn cycle(&self, ring: &Ring, done: &mut HashSet<usize>) -> Chain<'_> {
-        let waiter = |(_, hold, waiter): &(_, _, Ticket)| Some((*hold, *self.waiters.get(waiter)?));
-        let waiters: Vec<_> = ring.iter().filter_map(waiter).collect();
-        done.extend(waiters.iter().map(|(_, (index, _))| *index));
-        let mut hops = Vec::new();
-        for (depth, (hold, (index, place))) in waiters.into_iter().enumerate() {
-            let lock = &self.locks[index];
-            for other in (0..lock.waiters.len()).filter(|other| *other != place) {
-                self.add_waiter(&mut hops, depth, (index, other), done);
-            }
-            let mut holders = lock.record.holders.iter().zip(&lock.holders);
-            let holder = holders.find(|(record, _)| record.ticket == hold);
-            hops.push(Hop {
-                holder: holder.map(|(_, hold)| hold),
-                ..self.hop(depth, index, lock.waiters.get(place))
-            });
-        }
-        Chain {
-            cycle: true,
-            ..Chain::of(hops)
-        }
-    }
-
-    fn add<'a>(
-        &'a self,
-        hops: &mut Vec<Hop<'a>>,
+    fn waiters_of(
+        &self,
         depth: usize,
         index: usize,
-        done: &mut HashSet<usize>,
-    ) {
-        if done.insert(index) {
-            for place in 0..self.locks[index].waiters.len() {
-                self.add_waiter(hops, depth, (index, place), done);
-            }
-        }
+    ) -> impl DoubleEndedIterator<Item = (usize, Place)> {
+        (0..self.locks[index].waiters.len()).map(move |place| (depth, (index, place)))
     }
 
-    fn add_waiter<'a>(
-        &'a self,
-        hops: &mut Vec<Hop<'a>>,
-        depth: usize,
-        waiter: (usize, usize),
-        done: &mut HashSet<usize>,
-    ) {
-        // Not by recursion: a chain may be long.
-        let mut next = vec![(depth, waiter.0, waiter.1, waiter.1 + 1)];
-        while let Some((depth, index, place, end)) = next.pop() {
-            if place == end {
-                continue;
-            }
-            next.push((depth, index, place + 1, end));
-            let lock = &self.locks[index];
-            hops.push(self.hop(depth, index, lock.waiters.get(place)));
-            let held = self
-                .held
-                .get(&lock.record.waiters[place].ticket)
-                .into_iter()
-                .flatten();
-            for held in held.rev().filter(|held| done.insert(**held)) {
-                next.push((depth + 1, *held, 0, self.locks[*held].waiters.len()));
-            }
-        }
+    /// For each lock of the cycle its waiters, the one in the cycle last.
+    fn around(&self, ring: &Ring) -> Vec<(usize, Place)> {
+        let places = ring
+            .iter()
+            .filter_map(|(_, _, waiter)| self.waiters.get(waiter));
+        let all = places.enumerate().flat_map(|(depth, place)| {
+            let all = self.waiters_of(depth, place.0);
+            let others = all.filter(move |(_, other)| other != place);
+            others.chain([(depth, *place)])
+        });
+        all.collect()
     }
 
-    fn hop<'a>(&'a self, depth: usize, index: usize, waiter: Option<&'a Wait>) -> Hop<'a> {
-        let (lock, holder) = self.blocker(index);
+    /// These waiters, and after each those who wait for it. Adds the locks to `done`; those in it are left out.
+    fn hops(&self, mut next: Vec<(usize, Place)>, done: &mut HashSet<usize>) -> Vec<Hop<'_>> {
+        done.extend(next.iter().map(|(_, (index, _))| *index));
+        next.reverse();
+        let mut hops = Vec::new();
+        while let Some((depth, (index, place))) = next.pop() {
+            hops.push(self.hop(depth, (index, place)));
+            let ticket = self.locks[index].record.waiters[place].ticket;
+            for held in self.held.get(&ticket).into_iter().flatten().rev() {
+                if done.insert(*held) {
+                    next.extend(self.waiters_of(depth + 1, *held).rev());
+                }
+            }
+        }
+        hops
+    }
+
+    fn hop(&self, depth: usize, (index, place): Place) -> Hop<'_> {
+        let (lock, blocker) = (&self.locks[index], self.blockers[index]);
+        let is_certain =
+            blocker.is_none_or(|at| self.records.is_certain(lock.record.holders[at].ticket));
         Hop {
             depth,
-            possible: depth > 0
-                && holder.is_some_and(|(ticket, _)| !self.records.is_certain(ticket)),
+            possible: depth > 0 && !is_certain,
             lock,
-            holder: holder.map(|(_, hold)| hold),
-            waiter,
+            holder: blocker.map(|at| &lock.holders[at]),
+            waiter: lock.waiters.get(place),
         }
     }
 
-    fn blocker(&self, index: usize) -> Blocker<'_> {
-        let lock = &self.locks[index];
-        let holders = lock.record.holders.iter().zip(&lock.holders);
-        let all: Vec<_> = holders
-            .map(|(record, hold)| (record.ticket, hold))
-            .collect();
-        let holding = all.iter().filter(|(_, hold)| !hold.parked);
-        // One permit is enough for a waiter, so the holder that waits itself isn't the reason.
-        let most = match lock.kind {
-            Some(LockKind::Semaphore) => 1,
-            _ => usize::MAX,
-        };
-        let waits = |ticket| self.records.waits_of(ticket).next().is_some();
-        let waiting = holding
-            .clone()
-            .take(most)
-            .find(|(ticket, _)| waits(*ticket));
-        (
-            lock,
-            waiting.or(holding.clone().next()).or(all.first()).copied(),
-        )
-    }
-}
-
-impl<'a> Chain<'a> {
-    fn of(hops: Vec<Hop<'a>>) -> Self {
-        Self {
-            cycle: false,
-            possible: false,
-            hops,
-        }
+    /// The waiter whose task holds the lock, or may hold it.
+    fn next(&self, index: usize) -> Option<Place> {
+        let holder = &self.locks[index].record.holders[self.blockers[index]?];
+        let waiter = self.records.waits_of(holder.ticket).next()?;
+        self.waiters.get(&waiter).copied()
     }
 }

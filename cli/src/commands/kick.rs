@@ -50,7 +50,7 @@ pub(crate) fn run(global: &Global, args: &Kick) -> Outcome {
             "not confirmed: nothing was changed".to_owned(),
         ));
     }
-    let kicked = operator.kick(&lock.name, args.token, &by())?;
+    let kicked = operator.kick_by(&lock.name, args.token, &by())?;
     if !kicked {
         output::complain(&format!(
             "{} was released meanwhile: nothing was changed",

@@ -15,12 +15,12 @@ use serde::Serialize;
 use crate::args::{Format, Global, Watch};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output::json::{self, Process, Versioned, millis};
-use crate::output::words::{date, place, process, short};
+use crate::output::words::{Who, date, place, process, short};
 use crate::output::{is_unread, stdout};
 use crate::store::{look, one};
 
 /// An event that happened between two reads.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub(crate) struct Event {
     pub(crate) at: String,
     pub(crate) name: String,
@@ -32,7 +32,7 @@ pub(crate) struct Event {
     pub(crate) held_ms: Option<u64>,
     pub(crate) waited_ms: Option<u64>,
     #[serde(flatten)]
-    pub(crate) process: Option<Process>,
+    pub(crate) process: Process,
     #[serde(skip)]
     words: String,
 }
@@ -132,76 +132,50 @@ pub(crate) fn events(before: Option<&Lock>, after: &Lock) -> Vec<Event> {
 }
 
 fn of_hold(event: &'static str, lock: &Lock, hold: &Hold) -> Event {
-    let held = match event {
-        "granted" => Duration::ZERO,
-        _ => lock.asked.duration_since(hold.since).unwrap_or_default(),
-    };
-    let at = if event == "granted" {
-        hold.since
-    } else {
-        lock.asked
+    let is_new = event == "granted";
+    let held = lock.asked.duration_since(hold.since).unwrap_or_default();
+    let what = match is_new {
+        true => format!("token {}", hold.token),
+        false => format!("held {}", short(held)),
     };
     Event {
         ticket: Some(hold.ticket.clone()),
         token: Some(hold.token.to_string()),
         units: Some(hold.units),
-        held_ms: (event != "granted").then(|| millis(held)),
-        process: Some(Process::of(&hold.who)),
-        words: match event {
-            "granted" => format!(
-                "{}  token {}  {}",
-                process(&hold.who),
-                hold.token,
-                place(&hold.who)
-            ),
-            _ => format!(
-                "{}  held {}  {}",
-                process(&hold.who),
-                short(held),
-                place(&hold.who)
-            ),
-        },
-        ..Event::new(event, lock, at)
+        held_ms: (!is_new).then(|| millis(held)),
+        ..Event::new(event, lock, is_new.then_some(hold.since), &hold.who, &what)
     }
 }
 
 fn of_wait(event: &'static str, lock: &Lock, wait: &Wait) -> Event {
     let waited = lock.asked.duration_since(wait.since).unwrap_or_default();
-    let at = if event == "queued" {
-        wait.since
-    } else {
-        lock.asked
-    };
+    let at = (event == "queued").then_some(wait.since);
+    let what = format!("place {}", wait.place);
     Event {
         ticket: Some(wait.ticket.clone()),
         place: Some(wait.place),
         units: Some(wait.units),
         waited_ms: Some(millis(waited)),
-        process: Some(Process::of(&wait.who)),
-        words: format!(
-            "{}  place {}  {}",
-            process(&wait.who),
-            wait.place,
-            place(&wait.who)
-        ),
-        ..Event::new(event, lock, at)
+        ..Event::new(event, lock, at, &wait.who, &what)
     }
 }
 
 impl Event {
-    fn new(event: &'static str, lock: &Lock, at: SystemTime) -> Self {
+    /// `at`: `None` if it happened since the last look.
+    fn new(
+        event: &'static str,
+        lock: &Lock,
+        at: Option<SystemTime>,
+        who: &Who,
+        what: &str,
+    ) -> Self {
         Self {
-            at: date(at),
+            at: date(at.unwrap_or(lock.asked)),
             name: lock.name.clone(),
             event,
-            ticket: None,
-            token: None,
-            place: None,
-            units: None,
-            held_ms: None,
-            waited_ms: None,
-            process: None,
-            words: String::new(),
+            process: Process::of(who),
+            words: format!("{}  {what}  {}", process(who), place(who)),
+            ..Self::default()
         }
     }
 }

@@ -3,100 +3,83 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::time::Duration;
 
 use auto_mutex::operator::Lock;
 
 use super::snapshot::Snapshot;
 use crate::output::json;
 
-/// Sums and maxima over the locks of one kind.
-#[derive(Default)]
-struct Sums {
-    locks: usize,
-    holders: usize,
-    waiters: usize,
-    oldest_wait: Duration,
-    longest_hold: Duration,
-}
+/// Sums and maxima over the locks of one kind: names and help texts.
+const BY_KIND: [(&str, &str); 5] = [
+    ("locks", "Locks that are held or waited for."),
+    ("holders", "Holders of these locks."),
+    ("waiters", "Waiters for these locks."),
+    (
+        "oldest_wait_seconds",
+        "For how long the oldest waiter has waited.",
+    ),
+    (
+        "longest_hold_seconds",
+        "For how long the oldest holder has held.",
+    ),
+];
 
 pub(crate) fn text(snapshot: &Snapshot) -> String {
     // What was seen before an outage is not true any more.
-    let kinds = match snapshot.trouble {
-        None => sums(&snapshot.locks),
-        Some(_) => BTreeMap::new(),
-    };
+    let is_up = snapshot.trouble.is_none();
+    let kinds = sums(snapshot.locks.iter().filter(|_| is_up));
+    let cycles = snapshot.chains.iter().filter(|chain| chain.cycle && is_up);
     let mut out = String::new();
-    let mut by_kind = |name: &str, help: &str, value: &dyn Fn(&Sums) -> f64| {
-        head(&mut out, name, help);
-        for (kind, sums) in &kinds {
-            // Writing to a String cannot fail.
-            let _ = writeln!(out, "{name}{{kind=\"{kind}\"}} {}", value(sums));
+    let mut put = |name: &str, help: &str, values: &[(String, f64)]| {
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            out,
+            "# HELP auto_mutex_{name} {help}\n# TYPE auto_mutex_{name} gauge"
+        );
+        for (label, value) in values {
+            let _ = writeln!(out, "auto_mutex_{name}{label} {value}");
         }
     };
-    by_kind(
-        "auto_mutex_locks",
-        "Locks that are held or waited for.",
-        &|sums| sums.locks as f64,
-    );
-    by_kind("auto_mutex_holders", "Holders of these locks.", &|sums| {
-        sums.holders as f64
-    });
-    by_kind("auto_mutex_waiters", "Waiters for these locks.", &|sums| {
-        sums.waiters as f64
-    });
-    by_kind(
-        "auto_mutex_oldest_wait_seconds",
-        "For how long the oldest waiter has waited.",
-        &|sums| sums.oldest_wait.as_secs_f64(),
-    );
-    by_kind(
-        "auto_mutex_longest_hold_seconds",
-        "For how long the oldest holder has held.",
-        &|sums| sums.longest_hold.as_secs_f64(),
-    );
-    let is_up = snapshot.trouble.is_none();
-    let cycles = snapshot.chains.iter().filter(|chain| chain.cycle && is_up);
-    let cycles = cycles.count();
+    for (index, (name, help)) in BY_KIND.into_iter().enumerate() {
+        let of =
+            |(kind, values): (&&str, &[f64; 5])| (format!("{{kind=\"{kind}\"}}"), values[index]);
+        put(name, help, &kinds.iter().map(of).collect::<Vec<_>>());
+    }
+    let up = f64::from(u8::from(is_up));
+    let took = snapshot.took.as_secs_f64();
     for (name, help, value) in [
         (
-            "auto_mutex_cycles",
+            "cycles",
             "Cycles of tasks that wait for each other.",
-            cycles as f64,
+            cycles.count() as f64,
         ),
         (
-            "auto_mutex_store_up",
+            "store_up",
             "Whether the last look at the store succeeded.",
-            f64::from(u8::from(is_up)),
+            up,
         ),
         (
-            "auto_mutex_look_duration_seconds",
+            "look_duration_seconds",
             "How long the last look took.",
-            snapshot.took.as_secs_f64(),
+            took,
         ),
     ] {
-        head(&mut out, name, help);
-        let _ = writeln!(out, "{name} {value}");
+        put(name, help, &[(String::new(), value)]);
     }
     out
 }
 
 /// The values for each kind of lock.
-fn sums(locks: &[Lock]) -> BTreeMap<&'static str, Sums> {
-    let mut kinds: BTreeMap<_, Sums> = BTreeMap::new();
+fn sums<'a>(locks: impl Iterator<Item = &'a Lock>) -> BTreeMap<&'static str, [f64; 5]> {
+    let mut kinds = BTreeMap::new();
     for lock in locks {
-        let sums = kinds
-            .entry(lock.kind.map_or("other", json::kind))
-            .or_default();
-        sums.locks += 1;
-        sums.holders += lock.holders.len();
-        sums.waiters += lock.waiters.len();
-        sums.oldest_wait = sums.oldest_wait.max(lock.oldest_wait().unwrap_or_default());
-        sums.longest_hold = sums.longest_hold.max(lock.held().unwrap_or_default());
+        let kind = lock.kind.map_or("other", json::kind);
+        let [count, holders, waiters, oldest, longest] = kinds.entry(kind).or_insert([0.0; 5]);
+        *count += 1.0;
+        *holders += lock.holders.len() as f64;
+        *waiters += lock.waiters.len() as f64;
+        *oldest = oldest.max(lock.oldest_wait().unwrap_or_default().as_secs_f64());
+        *longest = longest.max(lock.held().unwrap_or_default().as_secs_f64());
     }
     kinds
-}
-
-fn head(out: &mut String, name: &str, help: &str) {
-    let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} gauge");
 }

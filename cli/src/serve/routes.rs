@@ -254,7 +254,7 @@ async fn kick(
     let lock = name.clone();
     let kick = move || {
         let by = format!("{from} with auto-mutex serve");
-        shared.operator.kick(&lock, token, &by)
+        shared.operator.kick_by(&lock, token, &by)
     };
     let kicked = spawn_blocking(kick).await?.map_err(Failure::from);
     let outcome = match &kicked {

@@ -15,6 +15,8 @@ pub struct Rules {
     pub capacity: u8,
     /// How often each member asks for the lock.
     pub calls: u8,
+    /// To how many waiters an operation grants, or which it passes over. The next one continues.
+    pub batch: u8,
     /// How long the store keeps a holder that does not renew its lease.
     pub lease: u8,
     /// How long the store keeps a provisional holder that has not claimed its grant.
@@ -68,6 +70,7 @@ impl Rules {
             members,
             capacity: 1,
             calls: 1,
+            batch: u8::MAX,
             lease: 3,
             claim: 2,
             place: 3,

@@ -173,6 +173,16 @@ fn small() -> Vec<Run> {
             }),
         ),
         Run::small(
+            "a semaphore of 2, 3 members, one takes the store for closed; one grant at a time, prompt replies",
+            service(Rules {
+                capacity: 2,
+                batch: 1,
+                prompt: true,
+                faults: faults().doubts(1),
+                ..short(3)
+            }),
+        ),
+        Run::small(
             "a semaphore of 2, 3 members, prompt replies",
             service(Rules {
                 capacity: 2,

@@ -56,9 +56,11 @@ impl Store {
         {
             self.give(channel, index, own);
         }
-        while let Some(index) = self.first_waiter()
-            && self.has_room(channel.rules)
-        {
+        for _ in 0..channel.rules.batch {
+            let first = self.first_waiter();
+            let Some(index) = first.filter(|_| self.has_room(channel.rules)) else {
+                break;
+            };
             self.give(channel, index, own);
         }
     }

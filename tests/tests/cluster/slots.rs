@@ -152,7 +152,7 @@ async fn what_has_many_keys_waits_until_all_are_together() {
     let (slot, from, to) = places(&cluster, "s");
     let migration = cluster.migrate(slot, from, to);
     let left = migration.left();
-    assert_eq!(left.len(), 6, "all that a name can have: {left:?}");
+    assert_eq!(left.len(), 8, "all that a name can have: {left:?}");
     // No node executes the request until the end of the migration, not even before the first key has moved.
     let stuck = async |what: &str| {
         let asked = tokio::time::timeout(Duration::from_millis(300), semaphore.available()).await;

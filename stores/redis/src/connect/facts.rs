@@ -55,6 +55,11 @@ impl Facts {
         connection
             .send(&Self::question().get_packed_pipeline())
             .await?;
+        Self::read(connection, lag).await
+    }
+
+    /// Reads the replies to [`question`](Self::question).
+    pub(crate) async fn read(connection: &mut Connection, lag: Duration) -> io::Result<Self> {
         let mut said = Vec::new();
         loop {
             said.push(text(&connection.reply().await?));

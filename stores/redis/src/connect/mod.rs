@@ -139,14 +139,15 @@ impl Connector {
         if matches!(&*lock(&self.facts), Some((known, _)) if *known == term) {
             return Ok(());
         }
-        let connection = &mut ready.connection;
-        if let Some(probe) = &self.probe
-            && !self.is_probed.load(Ordering::Relaxed)
-        {
-            probe::run(connection, self, probe).await?;
-            self.is_probed.store(true, Ordering::Relaxed);
-        }
-        let facts = Facts::ask(connection, ready.term.lag).await?;
+        let (connection, lag) = (&mut ready.connection, ready.term.lag);
+        let facts = match &self.probe {
+            Some(probe) if !self.is_probed.load(Ordering::Relaxed) => {
+                let facts = probe::run(connection, self, probe, lag).await?;
+                self.is_probed.store(true, Ordering::Relaxed);
+                facts
+            }
+            _ => Facts::ask(connection, lag).await?,
+        };
         self.note_facts(facts);
         Ok(())
     }

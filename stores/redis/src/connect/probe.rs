@@ -7,6 +7,7 @@ use auto_mutex_core::store::{Lease, MemberId, Mode, Name, Op, Share, Signal, Tic
 use redis::Cmd;
 
 use super::Connector;
+use super::facts::Facts;
 use crate::error::{self, Code};
 use crate::login::error::{ConnectError, accept, refused};
 use crate::login::unsuitable;
@@ -17,17 +18,17 @@ use crate::wire::{Connection, Value};
 /// Also moves tickets out of the name's first key: see `script/head.lua`.
 const SPREAD: Option<(u8, u64)> = Some((code::SPREAD, 0));
 
-/// What the scripts call, with arguments that change nothing: `K` is a key, and `C` a channel. HSET has one argument too
-/// many, because it would leave a key without a time to live if this process were killed now.
+/// What the scripts call, with arguments that change nothing: `K` is a key, `C` a channel, and `N` the note of the term. HSET
+/// writes into the note, which has a time to live, even if this process is killed before the HDEL.
 const CALLS: &[&str] = &[
     "DEL K",
     "EXISTS K",
     "GET K",
-    "HDEL K -",
+    "HSET N - -",
+    "HDEL N -",
     "HGET K -",
     "HLEN K",
     "HMGET K -",
-    "HSET K - - -",
     "INFO -",
     "PEXPIRE K 1",
     "PUBLISH C -",
@@ -52,14 +53,21 @@ pub(crate) fn name(member: MemberId, number: u32) -> Name {
     Name::from_escaped(&format!(":p{some}{number}"))
 }
 
+/// Also reads the settings of the server, in the same round trip. `lag`: as in [`Term`](super::term::Term).
 pub(super) async fn run(
     connection: &mut Connection,
     connector: &Connector,
     name: &Name,
-) -> Result<(), ConnectError> {
+    lag: Duration,
+) -> Result<Facts, ConnectError> {
     let mut questions = redis::pipe();
-    for call in CALLS {
-        questions.add_command(called(call, connector, name));
+    let (process, note) = lock(&connector.guard.keys).of_process();
+    // Without a note, the scripts are run, which call the commands.
+    let calls = CALLS
+        .iter()
+        .filter(|call| note.is_some() || !call.contains(" N "));
+    for call in calls.clone() {
+        questions.add_command(called(call, connector, name, note.as_deref()));
     }
     questions.cmd("PING");
     questions.cmd("SCRIPT").arg("LOAD").arg("return 1");
@@ -70,15 +78,18 @@ pub(super) async fn run(
     // The field of the scripts in the note of the term: the process that has run them.
     let [scripts, _] = connector.scripts.digests();
     let field = format!("ran:{scripts}");
-    let (process, note) = lock(&connector.guard.keys).of_process();
     if let Some(note) = &note {
         questions.cmd("HGET").arg(note).arg(&field);
     }
-    connection.send(&questions.get_packed_pipeline()).await?;
+    let mut questions = questions.get_packed_pipeline();
+    questions.extend(Facts::question().get_packed_pipeline());
+    connection.send(&questions).await?;
     let mut result = Ok(());
-    for _ in CALLS {
+    for _ in calls {
         if let Value::Error(error) = connection.reply().await?
-            && Code::of(&error) != Code::Other
+            && let code = Code::of(&error)
+            && code != Code::Other
+            && !code.is_elsewhere()
         {
             result = result.and(Err(refused(error::of_server(&error))));
         }
@@ -95,14 +106,16 @@ pub(super) async fn run(
             error => error,
         }));
     }
-    let Some(note) = note else {
-        return result.and(run_scripts(connection, connector, name).await);
-    };
-    let has_run = connection.reply().await?.as_text() == Some(&process);
-    if has_run || result.is_err() {
-        return result;
+    let has_run = note.is_some() && connection.reply().await?.as_text() == Some(&process);
+    let facts = Facts::read(connection, lag).await?;
+    result?;
+    if has_run {
+        return Ok(facts);
     }
     run_scripts(connection, connector, name).await?;
+    let Some(note) = note else {
+        return Ok(facts);
+    };
     let mut noted = redis::pipe();
     noted.cmd("HSET").arg(&note).arg(&field).arg(&process);
     noted.cmd("PEXPIRE").arg(&note).arg(WEEK_MS);
@@ -111,14 +124,15 @@ pub(super) async fn run(
     for _ in ["HSET", "PEXPIRE"] {
         connection.reply().await?;
     }
-    Ok(())
+    Ok(facts)
 }
 
-fn called(call: &str, connector: &Connector, name: &Name) -> Cmd {
+fn called(call: &str, connector: &Connector, name: &Name, note: Option<&str>) -> Cmd {
     let mut cmd = Cmd::new();
     for word in call.split(' ') {
         match word {
             "K" => command::key_of(&mut cmd, name, ""),
+            "N" => drop(cmd.arg(note)),
             "C" => drop(cmd.arg(command::channel(connector.member))),
             word => drop(cmd.arg(word)),
         }
