@@ -21,7 +21,7 @@ pub(crate) struct Window {
     /// Another process of the benchmark. Its processor time does not count as that of foreign processes.
     pub(crate) other: Option<u32>,
     pub(crate) seconds: f64,
-    /// Whether to count bursts of requests; this costs the server a little time.
+    /// Whether to count bursts of renewals; this costs the server a little time.
     pub(crate) bursts: bool,
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn window(server: &mut Server, window: &Window) -> Values {
     let started = Instant::now();
     let length = Duration::from_secs_f64(window.seconds);
     let bursts = if window.bursts {
-        count_bursts(server, window.contender, started + length)
+        count_bursts(server, started + length)
     } else {
         thread::sleep(length);
         0
@@ -59,14 +59,14 @@ pub(crate) fn window(server: &mut Server, window: &Window) -> Values {
     values.map(|(name, value)| (name.to_owned(), value)).into()
 }
 
-fn count_bursts(server: &mut Server, contender: Contender, until: Instant) -> u32 {
+fn count_bursts(server: &mut Server, until: Instant) -> u32 {
     let mut bursts = 0;
     let mut last = None::<Instant>;
     let mut before = server.stats();
     while Instant::now() < until {
         thread::sleep(LOOK);
         let now = server.stats();
-        if now.requests_since(&before, contender) > 0 {
+        if now.has_run_since(&before) {
             if last.is_none_or(|last| last.elapsed() > BURST) {
                 bursts += 1;
             }

@@ -42,6 +42,11 @@ impl Stats {
         self.0.get(command).copied().unwrap_or(0)
     }
 
+    /// Returns whether scripts were called since `before`: an idle connection sends other requests, such as `PING`.
+    pub(crate) fn has_run_since(&self, before: &Self) -> bool {
+        self.calls("evalsha") > before.calls("evalsha")
+    }
+
     /// Returns the number of requests that `contender` has sent since `before`.
     pub(crate) fn requests_since(&self, before: &Self, contender: Contender) -> u64 {
         let commands = REQUESTS.iter().chain(contender.plain_commands());
