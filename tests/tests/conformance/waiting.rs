@@ -128,9 +128,12 @@ pub(crate) async fn the_default_block_comes_from_the_client(store: &dyn TestStor
 /// An `expire` that ends before the test polls the waiter again.
 const BRIEFLY: Duration = Duration::from_millis(100);
 
-/// Whether a call failed because the machine stalled repeatedly, each time for longer than [`BRIEFLY`].
+/// Whether a call failed because the machine stalled: repeatedly for longer than [`BRIEFLY`], or so that a quorum had too few
+/// answers in time.
 fn stood_still(error: &LockError) -> bool {
-    matches!(error, LockError::Unavailable { source, .. } if source.to_string().contains("a longer `expire`"))
+    let stalls = ["a longer `expire`", "servers have answered"];
+    let is_stall = |text: String| stalls.iter().any(|stall| text.contains(stall));
+    matches!(error, LockError::Unavailable { source, .. } if is_stall(source.to_string()))
 }
 
 /// Polls `future` once, with a waker that does nothing.
