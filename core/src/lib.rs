@@ -31,7 +31,7 @@ pub mod testing;
 #[doc(hidden)]
 pub use config::Settings;
 #[doc(hidden)]
-pub use deadlock::{Records, Ring};
+pub use deadlock::{CycleHops, Records};
 #[doc(inline)]
 pub use public::*;
 

@@ -175,16 +175,18 @@ impl Operator {
     ///
     /// [`SetupError`] if the store cannot be asked again.
     pub fn waits(&self, locks: Vec<Lock>) -> Result<Waits, SetupError> {
+        let mut locks = locks;
+        locks.sort_by(|a, b| a.name.cmp(&b.name));
         let records = Waits::records(&locks);
-        let mut rings = [false, true].map(|possible| records.rings(possible));
-        if rings.iter().any(|rings| !rings.is_empty()) {
+        let mut cycles = [false, true].map(|possible| records.cycles(possible));
+        if cycles.iter().any(|cycles| !cycles.is_empty()) {
             thread::sleep(CONFIRMED_AFTER);
             let names: Vec<_> = locks.iter().map(|lock| lock.name.as_str()).collect();
             let later: Vec<_> = self.inspect(&names)?.into_iter().flatten().collect();
             let later = Waits::records(&later).and(&records);
-            rings = [false, true].map(|possible| later.rings(possible));
+            cycles = [false, true].map(|possible| later.cycles(possible));
         }
-        Ok(Waits::new(locks, records, rings))
+        Ok(Waits::new(locks, records, cycles))
     }
 
     /// Breaks the hold of `name` with this fencing token; returns whether there was such a hold. Its holder is notified,

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use auto_mutex_core::store::{Name, Ticket};
-use auto_mutex_core::{Holder, LockKind, Records, Ring};
+use auto_mutex_core::{CycleHops, Holder, LockKind, Records};
 
 use super::{Hold, Lock, Wait};
 
@@ -13,7 +13,7 @@ pub struct Waits {
     locks: Vec<Lock>,
     records: Records,
     /// Certain and possible ones.
-    rings: [Vec<Ring>; 2],
+    cycles: [Vec<CycleHops>; 2],
     /// For each lock, the holder that is shown as the reason why others wait.
     blockers: Vec<Option<usize>>,
     waiters: HashMap<Ticket, Place>,
@@ -58,8 +58,8 @@ impl Waits {
         Records::new(locks.iter().map(|lock| (&lock.id, &*lock.record)))
     }
 
-    pub(super) fn new(locks: Vec<Lock>, records: Records, rings: [Vec<Ring>; 2]) -> Self {
-        let in_rings: HashSet<_> = rings.iter().flatten().flatten().map(|hop| hop.1).collect();
+    pub(super) fn new(locks: Vec<Lock>, records: Records, cycles: [Vec<CycleHops>; 2]) -> Self {
+        let in_cycles: HashSet<_> = cycles.iter().flatten().flatten().map(|hop| hop.1).collect();
         let (mut blockers, mut waiters, mut held) = (Vec::new(), HashMap::new(), HashMap::new());
         for (index, lock) in locks.iter().enumerate() {
             // One permit is enough for a waiter, so the holder that waits itself isn't the reason.
@@ -69,7 +69,7 @@ impl Waits {
                 let waits = !is_semaphore && records.waits_of(ticket).next().is_some();
                 (
                     lock.holders[*place].parked,
-                    !in_rings.contains(&ticket),
+                    !in_cycles.contains(&ticket),
                     !waits,
                 )
             };
@@ -86,7 +86,7 @@ impl Waits {
         Self {
             locks,
             records,
-            rings,
+            cycles,
             blockers,
             waiters,
             held,
@@ -98,17 +98,16 @@ impl Waits {
     #[must_use]
     pub fn chains(&self) -> Vec<Chain<'_>> {
         let (mut chains, mut done) = (Vec::new(), HashSet::new());
-        for (rings, cycle) in self.rings.iter().zip([true, false]) {
-            for ring in rings {
+        for (cycles, certain) in self.cycles.iter().zip([true, false]) {
+            for cycle in cycles {
                 let mut shown = done.clone();
-                let hops = self.hops(self.around(ring), &mut shown);
-                let possible = !cycle;
+                let hops = self.hops(self.around(cycle), &mut shown);
                 chains.push(Chain {
-                    cycle,
-                    possible,
+                    cycle: certain,
+                    possible: !certain,
                     hops,
                 });
-                if cycle {
+                if certain {
                     done = shown;
                 }
             }
@@ -160,8 +159,11 @@ impl Waits {
             (hop.depth, hop.possible) = (depth, hop.possible && depth > 0);
         }
         let has = |name: &Name| hops.iter().any(|hop| hop.lock.id == *name);
-        let is_in = |ring: &Ring| ring.iter().any(|(name, ..)| has(name));
-        let [cycle, possible] = self.rings.each_ref().map(|rings| rings.iter().any(is_in));
+        let is_in = |cycle: &CycleHops| cycle.iter().any(|(name, ..)| has(name));
+        let [cycle, possible] = self
+            .cycles
+            .each_ref()
+            .map(|cycles| cycles.iter().any(is_in));
         Chain {
             cycle,
             possible: possible && !cycle,
@@ -178,8 +180,8 @@ impl Waits {
     }
 
     /// For each lock of the cycle its waiters, the one in the cycle last.
-    fn around(&self, ring: &Ring) -> Vec<(usize, Place)> {
-        let places = ring
+    fn around(&self, cycle: &CycleHops) -> Vec<(usize, Place)> {
+        let places = cycle
             .iter()
             .filter_map(|(_, _, waiter)| self.waiters.get(waiter));
         let all = places.enumerate().flat_map(|(depth, place)| {

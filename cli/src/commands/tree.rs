@@ -39,7 +39,6 @@ pub(crate) fn exit(chains: &[Chain<'_>]) -> Exit {
 pub(crate) fn waited_for(operator: &Operator) -> Result<Vec<Lock>, Failure> {
     let mut found = in_use(operator, "*")?;
     found.retain(|lock| !lock.waiters.is_empty());
-    found.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(found)
 }
 

@@ -17,6 +17,6 @@ pub(crate) use self::graph::{Wait, WaitId, WaitingHold};
 #[cfg(all(test, repository))]
 pub(crate) use self::probe::Answer;
 pub(crate) use self::probe::Probe;
-pub use self::records::{Records, Ring};
+pub use self::records::{CycleHops, Records};
 pub(crate) use self::search::Todo;
 pub(crate) use self::waits::{HeldLock, TaskWait, Waiting};

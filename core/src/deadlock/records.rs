@@ -20,9 +20,9 @@ pub struct Records {
 
 /// Tasks that wait for each other: locks, each with a hold and a waiter. The waiter of each holds the next, and the
 /// waiter of the last holds the first.
-pub type Ring = Vec<(Name, Ticket, Ticket)>;
+pub type CycleHops = Vec<(Name, Ticket, Ticket)>;
 
-const MOST_RINGS: usize = 50;
+const MOST_CYCLES: usize = 50;
 /// The clocks of the servers of a quorum differ.
 const SLACK_US: u64 = 1_000_000;
 /// Of one client, for one of its holds.
@@ -79,15 +79,15 @@ impl Records {
 
     /// The tasks that wait for each other. With `possible`, those for which the records don't show whether the same
     /// task holds and waits.
-    pub fn rings(&self, possible: bool) -> Vec<Ring> {
+    pub fn cycles(&self, possible: bool) -> Vec<CycleHops> {
         if !possible {
-            return rings(&self.certain, self.certain.blocked());
+            return cycles(&self.certain, self.certain.blocked());
         }
-        let rings = rings(&self.possible, self.possible.blocked_if_any());
+        let cycles = cycles(&self.possible, self.possible.blocked_if_any());
         let is_certain = |(_, hold, _): &(Name, Ticket, Ticket)| self.is_certain(*hold);
-        rings
+        cycles
             .into_iter()
-            .filter(|ring| !ring.iter().all(is_certain))
+            .filter(|cycle| !cycle.iter().all(is_certain))
             .collect()
     }
 
@@ -145,7 +145,7 @@ impl Graph {
 }
 
 /// One for each set of locks, in the order of their names.
-fn rings(graph: &Graph, mut blocked: HashSet<Ticket>) -> Vec<Ring> {
+fn cycles(graph: &Graph, mut blocked: HashSet<Ticket>) -> Vec<CycleHops> {
     // What only waits behind cycles is left out first, because there may be much of it.
     loop {
         let waits = blocked.iter().flat_map(|hold| graph.waits_of(*hold));
@@ -167,10 +167,11 @@ fn rings(graph: &Graph, mut blocked: HashSet<Ticket>) -> Vec<Ring> {
         let mut names: Vec<_> = steps.iter().map(|step| step.name.to_string()).collect();
         names.sort();
         let waiters = steps.iter().rev().cycle().skip(1);
-        let ring = steps.iter().rev().zip(waiters);
-        let ring = ring.map(|(step, waiter)| (step.name.clone(), step.hold.ticket, waiter.wait.id));
-        found.entry(names).or_insert_with(|| ring.collect());
-        if found.len() == MOST_RINGS {
+        let cycle = steps.iter().rev().zip(waiters);
+        let cycle =
+            cycle.map(|(step, waiter)| (step.name.clone(), step.hold.ticket, waiter.wait.id));
+        found.entry(names).or_insert_with(|| cycle.collect());
+        if found.len() == MOST_CYCLES {
             break;
         }
     }

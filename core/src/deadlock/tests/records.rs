@@ -141,19 +141,19 @@ fn what_the_search_finds_is_certain_and_nothing_else() {
         let together = dice.of(&[1, 2]);
         let world = World::random(&mut dice, together);
         let records = world.records();
-        let rings = records.rings(false);
-        assert_eq!(!rings.is_empty(), world.is_deadlocked(), "seed {seed}");
+        let cycles = records.cycles(false);
+        assert_eq!(!cycles.is_empty(), world.is_deadlocked(), "seed {seed}");
         let blocked = world.asked.blocked();
-        for (_, hold, _) in rings.iter().flatten() {
+        for (_, hold, _) in cycles.iter().flatten() {
             assert!(
                 blocked.contains(hold) && records.is_certain(*hold),
                 "seed {seed}"
             );
         }
-        found += usize::from(!rings.is_empty());
+        found += usize::from(!cycles.is_empty());
         // What has changed since isn't confirmed.
         let later = Records::new([]).and(&records);
-        assert!(later.rings(false).is_empty() && later.rings(true).is_empty());
+        assert!(later.cycles(false).is_empty() && later.cycles(true).is_empty());
     }
     assert!(found > 100, "{found} of the worlds have a deadlock");
 }
@@ -184,8 +184,8 @@ fn one_of_two_holds_of_a_client_is_only_possible() {
         ..NameRecord::default()
     };
     let records = Records::new([(&name("n:s"), &semaphore), (&name("n:m"), &mutex)]);
-    assert!(records.rings(false).is_empty());
-    assert_eq!(records.rings(true).len(), 1);
+    assert!(records.cycles(false).is_empty());
+    assert_eq!(records.cycles(true).len(), 1);
 }
 
 /// Judging them takes no longer than a look at a store may take.
@@ -207,6 +207,6 @@ fn thousands_of_waits_are_judged() {
     });
     let records: Vec<_> = records.collect();
     let records = Records::new(names.iter().zip(&records));
-    assert!(records.rings(false).is_empty());
-    assert!(!records.rings(true).is_empty());
+    assert!(records.cycles(false).is_empty());
+    assert!(!records.cycles(true).is_empty());
 }

@@ -83,13 +83,9 @@ impl Facts {
 
     /// Whether another answer is not to be expected: the server was not just busy.
     pub(crate) fn are_definite(&self) -> bool {
-        let refused = self
-            .answers
-            .iter()
-            .filter_map(|answer| answer.as_ref().err());
-        refused
-            .into_iter()
-            .all(|code| matches!(code, Code::NoPerm | Code::Other))
+        let answers = self.answers.iter();
+        let mut refused = answers.filter_map(|answer| answer.as_ref().err());
+        refused.all(|code| matches!(code, Code::NoPerm | Code::Other))
     }
 
     pub(crate) fn field(&self, name: &str) -> Option<&str> {
