@@ -13,9 +13,9 @@ impl Errors {
     pub(crate) fn push(&mut self, error: syn::Error) {
         match &mut self.0 {
             Some(errors) => {
-                let place = |error: &syn::Error| format!("{:?} {error}", error.span());
-                let new = place(&error);
-                if errors.clone().into_iter().all(|known| place(&known) != new) {
+                let shown = |error: &syn::Error| format!("{:?} {error}", error.span());
+                let new = shown(&error);
+                if errors.clone().into_iter().all(|known| shown(&known) != new) {
                     errors.combine(error);
                 }
             }

@@ -18,11 +18,11 @@ pub(crate) fn text(tokens: TokenStream) -> String {
 struct Text {
     written: String,
     /// The end of the last token.
-    end: Option<Place>,
+    end: Option<Position>,
 }
 
 /// Line and column.
-type Place = (usize, usize);
+type Position = (usize, usize);
 
 impl Text {
     fn add(&mut self, tokens: TokenStream) {
@@ -52,7 +52,7 @@ impl Text {
         }
     }
 
-    fn token(&mut self, text: &str, start: Place, end: Place) {
+    fn token(&mut self, text: &str, start: Position, end: Position) {
         if self.end.is_some_and(|last| last != start) {
             self.written.push(' ');
         }
@@ -61,17 +61,17 @@ impl Text {
     }
 }
 
-fn ends(span: Span) -> (Place, Place) {
+fn ends(span: Span) -> (Position, Position) {
     if !proc_macro::is_available() {
         return ((0, 0), (0, 0));
     }
-    let place = |span: proc_macro::Span| (span.line(), span.column());
+    let location = |span: proc_macro::Span| (span.line(), span.column());
     let span = span.unwrap();
-    (place(span.start()), place(span.end()))
+    (location(span.start()), location(span.end()))
 }
 
 /// The file and line of a token.
-pub(crate) fn place(span: Span) -> (String, u32) {
+pub(crate) fn location(span: Span) -> (String, u32) {
     if !proc_macro::is_available() {
         return (String::new(), 0);
     }

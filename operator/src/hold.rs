@@ -10,7 +10,7 @@ use auto_mutex_core::store::{TOKENS_OF_A_GRANT, TicketRecord, meta, time_of};
 #[non_exhaustive]
 pub struct Hold {
     /// Identifies the request in the store.
-    pub ticket: String,
+    pub id: String,
     /// The fencing token of the grant. Holds of one owner share it.
     pub token: u64,
     /// The number of units that are held.
@@ -35,7 +35,7 @@ pub struct Wait {
     /// not be the first of them.)
     pub place: u32,
     /// Identifies the request in the store.
-    pub ticket: String,
+    pub id: String,
     /// The number of units that the waiter asks for.
     pub units: u32,
     /// Whether the store passed the waiter over, because its process was silent when the waiter was next. The waiter
@@ -55,7 +55,7 @@ pub struct Wait {
 impl Hold {
     pub(super) fn new(ticket: &TicketRecord, capacity: u32, now: u64) -> Self {
         Self {
-            ticket: ticket.ticket.to_string(),
+            id: ticket.ticket.to_string(),
             token: ticket.token.saturating_mul(TOKENS_OF_A_GRANT),
             units: ticket.units,
             parked: ticket.parked,
@@ -78,7 +78,7 @@ impl Wait {
     pub(super) fn new(place: u32, ticket: &TicketRecord, capacity: u32, now: u64) -> Self {
         Self {
             place,
-            ticket: ticket.ticket.to_string(),
+            id: ticket.ticket.to_string(),
             units: ticket.units,
             passed_over: ticket.passed_over,
             since: time_of(ticket.since),

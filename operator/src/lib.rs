@@ -245,7 +245,7 @@ impl Operator {
 
     /// The servers, as in the URL, without credentials.
     #[must_use]
-    pub fn place(&self) -> String {
+    pub fn store(&self) -> String {
         self.settings.engine.servers()
     }
 
@@ -267,7 +267,7 @@ impl Operator {
 impl std::fmt::Debug for Operator {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Operator")
-            .field("place", &self.place())
+            .field("store", &self.store())
             .finish_non_exhaustive()
     }
 }

@@ -16,13 +16,13 @@ pub struct Waits {
     cycles: [Vec<CycleHops>; 2],
     /// For each lock, the holder that is shown as the reason why others wait.
     blockers: Vec<Option<usize>>,
-    waiters: HashMap<Ticket, Place>,
+    waiters: HashMap<Ticket, WaiterIndex>,
     /// For each waiter, the locks that its task holds, or may hold.
     held: HashMap<Ticket, Vec<usize>>,
 }
 
 /// A lock, and the index of one of its waiters.
-type Place = (usize, usize);
+type WaiterIndex = (usize, usize);
 
 /// Waits that depend on each other.
 #[derive(Clone, Debug)]
@@ -140,12 +140,12 @@ impl Waits {
     pub fn to_waiters(&self, mut is_asked: impl FnMut(&Holder) -> bool) -> Vec<Chain<'_>> {
         let all = (0..self.locks.len()).flat_map(|index| self.waiters_of(0, index));
         let all = all.map(|(_, place)| place);
-        let who = |&(index, place): &Place| self.locks[index].waiters[place].who.as_ref();
+        let who = |&(index, place): &WaiterIndex| self.locks[index].waiters[place].who.as_ref();
         let asked = all.filter(|place| who(place).is_some_and(&mut is_asked));
         asked.map(|place| self.path(place)).collect()
     }
 
-    fn path(&self, mut place: Place) -> Chain<'_> {
+    fn path(&self, mut place: WaiterIndex) -> Chain<'_> {
         let (mut seen, mut hops) = (HashSet::new(), Vec::new());
         while seen.insert(place.0) {
             hops.push(self.hop(1, place));
@@ -175,12 +175,12 @@ impl Waits {
         &self,
         depth: usize,
         index: usize,
-    ) -> impl DoubleEndedIterator<Item = (usize, Place)> {
+    ) -> impl DoubleEndedIterator<Item = (usize, WaiterIndex)> {
         (0..self.locks[index].waiters.len()).map(move |place| (depth, (index, place)))
     }
 
     /// For each lock of the cycle its waiters, the one in the cycle last.
-    fn around(&self, cycle: &CycleHops) -> Vec<(usize, Place)> {
+    fn around(&self, cycle: &CycleHops) -> Vec<(usize, WaiterIndex)> {
         let places = cycle
             .iter()
             .filter_map(|(_, _, waiter)| self.waiters.get(waiter));
@@ -193,7 +193,7 @@ impl Waits {
     }
 
     /// These waiters, and after each those who wait for it. Adds the locks to `done`; those in it are left out.
-    fn hops(&self, mut next: Vec<(usize, Place)>, done: &mut HashSet<usize>) -> Vec<Hop<'_>> {
+    fn hops(&self, mut next: Vec<(usize, WaiterIndex)>, done: &mut HashSet<usize>) -> Vec<Hop<'_>> {
         done.extend(next.iter().map(|(_, (index, _))| *index));
         next.reverse();
         let mut hops = Vec::new();
@@ -209,7 +209,7 @@ impl Waits {
         hops
     }
 
-    fn hop(&self, depth: usize, (index, place): Place) -> Hop<'_> {
+    fn hop(&self, depth: usize, (index, place): WaiterIndex) -> Hop<'_> {
         let (lock, blocker) = (&self.locks[index], self.blockers[index]);
         let is_certain =
             blocker.is_none_or(|at| self.records.is_certain(lock.record.holders[at].ticket));
@@ -223,7 +223,7 @@ impl Waits {
     }
 
     /// The waiter whose task holds the lock, or may hold it.
-    fn next(&self, index: usize) -> Option<Place> {
+    fn next(&self, index: usize) -> Option<WaiterIndex> {
         let holder = &self.locks[index].record.holders[self.blockers[index]?];
         let waiter = self.records.waits_of(holder.ticket).next()?;
         self.waiters.get(&waiter).copied()

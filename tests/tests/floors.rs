@@ -48,8 +48,8 @@ fn floor(
     above.push(folder.to_owned());
     if let Some(begin) = begin {
         let example = |pair: &[String]| format!("{} uses `{}`", uses[&pair[0]][&pair[1]], pair[1]);
-        let circle: Vec<_> = above[begin..].windows(2).map(example).collect();
-        panic!("a circle: {}", circle.join(", "));
+        let cycle: Vec<_> = above[begin..].windows(2).map(example).collect();
+        panic!("a cycle: {}", cycle.join(", "));
     }
     let below = uses.get(folder).into_iter().flat_map(BTreeMap::keys);
     let below = below.map(|used| floor(used, uses, above, floors)).max();

@@ -63,10 +63,10 @@ pub(crate) fn run(global: &Global, args: &Doctor) -> Outcome {
     for server in &servers {
         match server {
             Ok(server) => of_server(server, args, &mut findings),
-            Err((place, error)) => {
+            Err((server, error)) => {
                 let meaning = Failure::Setup(error.clone()).to_string();
                 let remedy = "start the server, or take it out of the URL of all programs";
-                findings.add(Id::ServerUnreachable, place, meaning, remedy);
+                findings.add(Id::ServerUnreachable, server, meaning, remedy);
             }
         }
     }
@@ -97,9 +97,9 @@ fn write_down(
         writeln!(out, "    {}", name(&clean(&finding.meaning)))?;
         writeln!(out, "    remedy: {}\n", finding.remedy)?;
     }
-    let place = operator.place();
+    let store = operator.store();
     match findings.len() {
-        0 => writeln!(out, "Nothing is wrong with the locks at {place}.")?,
+        0 => writeln!(out, "Nothing is wrong with the locks at {store}.")?,
         1 => writeln!(out, "1 finding.")?,
         count => writeln!(out, "{count} findings.")?,
     }

@@ -9,13 +9,13 @@ use serde::Serialize;
 use crate::args::{Format, Global, Kick};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output::json::{Holder, Waiter};
-use crate::output::words::{name, place, process, process_and_host, short};
+use crate::output::words::{location, name, process, process_and_host, short};
 use crate::output::{self, Out, document};
 use crate::store::{look, one};
 
 /// The document: the hold that was broken, or that would be broken without `--dry-run`.
 #[derive(Debug, Serialize)]
-struct Kicked {
+struct KickReport {
     name: String,
     token: String,
     dry_run: bool,
@@ -116,7 +116,7 @@ fn describe(lock: &Lock, hold: &Hold) -> io::Result<()> {
         process_and_host(&hold.who),
         short(hold.held)
     )?;
-    writeln!(out, "  {}", place(&hold.who))?;
+    writeln!(out, "  {}", location(&hold.who))?;
     writeln!(
         out,
         "  token {}, lease left {}",
@@ -165,7 +165,7 @@ fn report(
     hold: Option<&Hold>,
     kicked: bool,
 ) -> Result<(), Failure> {
-    let kicked_hold = Kicked {
+    let kicked_hold = KickReport {
         name: lock.name.clone(),
         token: args.token.to_string(),
         dry_run: args.dry_run,

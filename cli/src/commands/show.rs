@@ -9,7 +9,7 @@ use crate::args::{Global, Show};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output::json::{self, Shown};
 use crate::output::words::{
-    Who, clean, date, kicked, name, place, process_and_host, quoted, short, used,
+    Who, clean, date, kicked, location, name, process_and_host, quoted, short, used,
 };
 use crate::output::{document, table};
 use crate::store::{look, one};
@@ -84,7 +84,7 @@ fn holder(lock: &Lock, hold: &Hold) -> [String; 9] {
         short(hold.held),
         short(hold.lease_left),
         owner(&hold.who),
-        place(&hold.who),
+        location(&hold.who),
         holds(&hold.who),
     ]
 }
@@ -102,7 +102,7 @@ fn waiter(lock: &Lock, wait: &Wait) -> [String; 9] {
         date(wait.since),
         short(wait.waited),
         owner(&wait.who),
-        place(&wait.who),
+        location(&wait.who),
         holds(&wait.who),
     ]
 }

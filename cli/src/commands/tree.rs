@@ -6,7 +6,7 @@ use auto_mutex::operator::{Chain, Hop, Lock, Operator};
 
 use crate::args::Global;
 use crate::exit::{Exit, Failure, Outcome};
-use crate::output::words::{name, place, process, short};
+use crate::output::words::{location, name, process, short};
 use crate::output::{chain, list};
 use crate::store::{in_use, look};
 
@@ -58,7 +58,7 @@ pub(crate) fn warn(out: &mut impl Write, chain: &Chain<'_>) -> Result<(), Failur
 fn draw(out: &mut impl Write, chain: &Chain<'_>) -> Result<(), Failure> {
     warn(out, chain)?;
     match chain.hops.first().and_then(|hop| hop.holder) {
-        Some(root) => writeln!(out, "{}  {}", process(&root.who), place(&root.who))?,
+        Some(root) => writeln!(out, "{}  {}", process(&root.who), location(&root.who))?,
         None => writeln!(out, "nobody")?,
     }
     locks(out, &chain.hops, "")
@@ -107,7 +107,7 @@ fn waiters(out: &mut impl Write, waiters: &[&[Hop<'_>]], indent: &str) -> Result
             left_out += 1;
             continue;
         }
-        let (who, site) = (process(&wait.who), place(&wait.who));
+        let (who, site) = (process(&wait.who), location(&wait.who));
         let waited = short(wait.waited);
         writeln!(out, "{indent}{}. {who}  waits {waited}  {site}", wait.place)?;
         locks(out, below, &format!("{indent}   "))?;

@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::args::{Format, Global, Watch};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output::json::{self, Process, Versioned, millis};
-use crate::output::words::{Who, date, place, process, short};
+use crate::output::words::{Who, date, location, process, short};
 use crate::output::{is_unread, stdout};
 use crate::store::{look, one};
 
@@ -88,16 +88,13 @@ pub(crate) fn events(before: Option<&Lock>, after: &Lock) -> Vec<Event> {
     // The tokens of a name grow while the store knows the name. A smaller token shows that the store has forgotten it.
     let is_forgotten = before.is_some_and(|before| after.token < before.token);
     let is_known = |ticket: &str| {
-        let holders = after.holders.iter().map(|hold| &hold.ticket);
-        let mut tickets = holders.chain(after.waiters.iter().map(|wait| &wait.ticket));
+        let holders = after.holders.iter().map(|hold| &hold.id);
+        let mut tickets = holders.chain(after.waiters.iter().map(|wait| &wait.id));
         tickets.any(|known| known == ticket)
     };
     let mut events = Vec::new();
     for hold in &held {
-        let again = after
-            .holders
-            .iter()
-            .find(|other| other.ticket == hold.ticket);
+        let again = after.holders.iter().find(|other| other.id == hold.id);
         let ends = again.is_none_or(|again| again.token != hold.token);
         let is_released = again.is_some_and(|again| again.parked && !hold.parked);
         if is_released {
@@ -114,17 +111,17 @@ pub(crate) fn events(before: Option<&Lock>, after: &Lock) -> Vec<Event> {
             events.push(of_hold(word, after, hold));
         }
     }
-    for wait in waited.iter().filter(|wait| !is_known(&wait.ticket)) {
+    for wait in waited.iter().filter(|wait| !is_known(&wait.id)) {
         events.push(of_wait("left", after, wait));
     }
-    let known: HashMap<_, _> = held.iter().map(|hold| (&hold.ticket, hold.token)).collect();
+    let known: HashMap<_, _> = held.iter().map(|hold| (&hold.id, hold.token)).collect();
     for hold in &after.holders {
-        if known.get(&hold.ticket) != Some(&hold.token) && !hold.parked {
+        if known.get(&hold.id) != Some(&hold.token) && !hold.parked {
             events.push(of_hold("granted", after, hold));
         }
     }
     for wait in &after.waiters {
-        if !waited.iter().any(|known| known.ticket == wait.ticket) {
+        if !waited.iter().any(|known| known.id == wait.id) {
             events.push(of_wait("queued", after, wait));
         }
     }
@@ -139,7 +136,7 @@ fn of_hold(event: &'static str, lock: &Lock, hold: &Hold) -> Event {
         false => format!("held {}", short(held)),
     };
     Event {
-        ticket: Some(hold.ticket.clone()),
+        ticket: Some(hold.id.clone()),
         token: Some(hold.token.to_string()),
         units: Some(hold.units),
         held_ms: (!is_new).then(|| millis(held)),
@@ -152,7 +149,7 @@ fn of_wait(event: &'static str, lock: &Lock, wait: &Wait) -> Event {
     let at = (event == "queued").then_some(wait.since);
     let what = format!("place {}", wait.place);
     Event {
-        ticket: Some(wait.ticket.clone()),
+        ticket: Some(wait.id.clone()),
         place: Some(wait.place),
         units: Some(wait.units),
         waited_ms: Some(millis(waited)),
@@ -174,7 +171,7 @@ impl Event {
             name: lock.name.clone(),
             event,
             process: Process::of(who),
-            words: format!("{}  {what}  {}", process(who), place(who)),
+            words: format!("{}  {what}  {}", process(who), location(who)),
             ..Self::default()
         }
     }

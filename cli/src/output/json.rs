@@ -101,7 +101,7 @@ pub(crate) struct Shown {
     /// Tokens are strings, because many readers of JSON round numbers above 2^53.
     pub(crate) token: Option<String>,
     pub(crate) signals: u64,
-    pub(crate) kicked: Option<Kicked>,
+    pub(crate) kicked: Option<LastKick>,
     pub(crate) holders: Vec<Holder>,
     pub(crate) waiters: Vec<Waiter>,
 }
@@ -115,7 +115,7 @@ impl Shown {
             used: lock.used,
             token: lock.token.map(|token| token.to_string()),
             signals: lock.signals,
-            kicked: lock.kicked.as_ref().map(Kicked::of),
+            kicked: lock.kicked.as_ref().map(LastKick::of),
             holders: lock.holders.iter().map(Holder::of).collect(),
             waiters: lock.waiters.iter().map(Waiter::of).collect(),
         }
@@ -124,14 +124,14 @@ impl Shown {
 
 /// The last hold that a kick broke, and who did it.
 #[derive(Debug, Serialize)]
-pub(crate) struct Kicked {
+pub(crate) struct LastKick {
     at: String,
     token: String,
     #[serde(flatten)]
     by: Process,
 }
 
-impl Kicked {
+impl LastKick {
     fn of(kicked: &operator::Kicked) -> Self {
         Self {
             at: date(kicked.at),
@@ -190,7 +190,7 @@ pub(crate) struct Holder {
 impl Holder {
     pub(crate) fn of(hold: &Hold) -> Self {
         Self {
-            ticket: hold.ticket.clone(),
+            ticket: hold.id.clone(),
             token: hold.token.to_string(),
             units: hold.units,
             since: date(hold.since),
@@ -217,7 +217,7 @@ impl Waiter {
     pub(crate) fn of(wait: &Wait) -> Self {
         Self {
             place: wait.place,
-            ticket: wait.ticket.clone(),
+            ticket: wait.id.clone(),
             state: state(wait),
             units: wait.units,
             since: date(wait.since),

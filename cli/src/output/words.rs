@@ -139,7 +139,7 @@ pub(crate) fn process_and_host(who: &Who) -> String {
 pub(crate) fn kicked(lock: &Lock) -> Option<String> {
     let kick = lock.kicked.as_ref()?;
     let ago = lock.asked.duration_since(kick.at).unwrap_or_default();
-    let (token, by) = (kick.token, place(&kick.by));
+    let (token, by) = (kick.token, location(&kick.by));
     let on = process_and_host(&kick.by);
     Some(format!(
         "The hold with token {token} was broken {} ago by {by} ({on}).",
@@ -157,7 +157,7 @@ pub(crate) fn holders(lock: &Lock) -> String {
 }
 
 /// `billing::Ledger::close at src/ledger.rs:17`
-pub(crate) fn place(who: &Who) -> String {
+pub(crate) fn location(who: &Who) -> String {
     who.as_ref()
         .map_or_else(String::new, |who| clean(&who.site).into_owned())
 }

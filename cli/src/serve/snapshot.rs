@@ -68,7 +68,7 @@ impl Snapshot {
         Self {
             at: None,
             ..Self::of(
-                operator.place(),
+                operator.store(),
                 Vec::new(),
                 Vec::new(),
                 Duration::ZERO,
@@ -128,7 +128,7 @@ pub(crate) fn keep(
                 let last = sender.borrow();
                 (last.locks.clone(), last.chains.clone())
             });
-            let snapshot = Snapshot::of(operator.place(), locks, chains, began.elapsed(), trouble);
+            let snapshot = Snapshot::of(operator.store(), locks, chains, began.elapsed(), trouble);
             sender.send_replace(Arc::new(snapshot));
             // This look has answered them.
             while asked.try_recv().is_ok() {}

@@ -65,7 +65,7 @@ pub(crate) enum Step {
 
 /// The state of `top`.
 pub(crate) struct App {
-    pub(crate) place: String,
+    pub(crate) store: String,
     pub(crate) has_color: bool,
     locks: Vec<Lock>,
     pub(crate) sort: Sort,
@@ -87,9 +87,9 @@ pub(crate) struct App {
 }
 
 impl App {
-    pub(crate) fn new(place: String, has_color: bool) -> Self {
+    pub(crate) fn new(store: String, has_color: bool) -> Self {
         Self {
-            place,
+            store,
             has_color,
             locks: Vec::new(),
             sort: Sort::OldestWait,

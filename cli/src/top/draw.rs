@@ -8,7 +8,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Cell, Clear, Paragraph, Row, Sparkline, Table, TableState};
 
 use super::app::App;
-use crate::output::words::{clean, holders, place, process, quoted, short, used};
+use crate::output::words::{clean, holders, location, process, quoted, short, used};
 use crate::output::{json, words};
 
 /// The height of the pane that shows the queue of the selected lock.
@@ -56,10 +56,10 @@ fn draw_head(frame: &mut Frame<'_>, app: &App, area: Rect) {
             let style = colored(app, Color::Red).add_modifier(Modifier::BOLD);
             Line::styled(format!("cannot look: {}", clean(trouble)), style)
         }
-        (None, false) => Line::raw(format!("{}: looking…", clean(&app.place))),
+        (None, false) => Line::raw(format!("{}: looking…", clean(&app.store))),
         (None, true) => Line::from(vec![
             Span::styled(
-                clean(&app.place).into_owned(),
+                clean(&app.store).into_owned(),
                 Style::new().add_modifier(Modifier::BOLD),
             ),
             Span::raw(format!(
@@ -180,7 +180,7 @@ fn draw_queue(frame: &mut Frame<'_>, app: &App, lock: Option<&Lock>, area: Rect)
             "holds {:>7}  {:22} {token}  {}",
             short(hold.held),
             process(&hold.who),
-            place(&hold.who)
+            location(&hold.who)
         );
         lines.push(Line::styled(text, colored(app, Color::Green)));
     }
@@ -190,7 +190,7 @@ fn draw_queue(frame: &mut Frame<'_>, app: &App, lock: Option<&Lock>, area: Rect)
             short(wait.waited),
             process(&wait.who),
             wait.place,
-            place(&wait.who)
+            location(&wait.who)
         );
         lines.push(Line::raw(text));
     }

@@ -37,7 +37,7 @@ pub(crate) fn run(global: &Global, args: &Top) -> Outcome {
         ));
     }
     let operator = look(global)?;
-    let app = App::new(operator.place(), may_color());
+    let app = App::new(operator.store(), may_color());
     let (sender, looked) = channel();
     let (pattern, every) = (args.within.pattern(&args.pattern), args.every);
     thread::spawn(move || watch(&operator, &pattern, every, &sender));

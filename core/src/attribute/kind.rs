@@ -8,16 +8,16 @@ use super::answer::AtOnce;
 /// Shows whether `R` is a future. For a future, the inherent method exists, and takes precedence over the
 /// method of [`Otherwise`].
 #[derive(Debug)]
-pub struct Probe<R>(PhantomData<fn() -> R>);
+pub struct ReturnType<R>(PhantomData<fn() -> R>);
 
-impl<R> Probe<R> {
+impl<R> ReturnType<R> {
     pub const NEW: Self = Self(PhantomData);
 }
 
 #[derive(Debug)]
 pub struct IsFuture(());
 
-impl<R: Future> Probe<R> {
+impl<R: Future> ReturnType<R> {
     pub fn __auto_mutex_kind(&self) -> IsFuture {
         IsFuture(())
     }
@@ -26,9 +26,9 @@ impl<R: Future> Probe<R> {
 macro_rules! containers {
     ($($container:ty $(where $other:ident)?;)*) => {
         $(
-            impl<R, $($other)?> Probe<$container> {
-                pub fn __auto_mutex_inner(&self) -> Probe<R> {
-                    Probe::NEW
+            impl<R, $($other)?> ReturnType<$container> {
+                pub fn __auto_mutex_inner(&self) -> ReturnType<R> {
+                    ReturnType::NEW
                 }
             }
         )*
@@ -48,12 +48,12 @@ pub trait Otherwise {
         AtOnce(())
     }
 
-    fn __auto_mutex_inner(&self) -> Probe<()> {
-        Probe::NEW
+    fn __auto_mutex_inner(&self) -> ReturnType<()> {
+        ReturnType::NEW
     }
 }
 
-impl<R> Otherwise for Probe<R> {}
+impl<R> Otherwise for ReturnType<R> {}
 
 #[diagnostic::on_unimplemented(
     message = "this function returns a future, so the lock would only protect its making",
@@ -64,7 +64,7 @@ pub trait Value {}
 
 impl Value for AtOnce {}
 
-/// Compiles only if a [`Probe`] returned [`AtOnce`], so the expansion rejects a function that returns a future.
+/// Compiles only if a [`ReturnType`] returned [`AtOnce`], so the expansion rejects a function that returns a future.
 pub fn require_value<K: Value>(_: K) {}
 
 #[diagnostic::on_unimplemented(

@@ -27,7 +27,9 @@ pub use answer::{
 pub use around::{Locking, Under, enter, finish, held, locking, under, under_finishing};
 pub use borrowed::{Borrowed, MayRelease};
 pub use carry::{ErrorFromLockError, FromLockError, FromOtherError, FromTimeout};
-pub use kind::{Done, IsFuture, Otherwise, Probe, Value, make, never, require_done, require_value};
+pub use kind::{
+    Done, IsFuture, Otherwise, ReturnType, Value, make, never, require_done, require_value,
+};
 pub use lock::{Call, Lock};
 pub use request::Request;
 pub use value::{IsClient, IsDuration, KeyList, KeyPart, KeyPlace, Nothing};

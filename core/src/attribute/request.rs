@@ -222,7 +222,7 @@ impl<L> Request<L> {
     fn meta(&self, known: Option<&'static OfClient>, client: &Client) -> SharedStr {
         match known {
             Some(known) => SharedStr::Fixed(&known.meta),
-            None => client.core().meta(&self.site.place()),
+            None => client.core().meta(&self.site.location()),
         }
     }
 

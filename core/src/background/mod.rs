@@ -64,7 +64,7 @@ async fn tick(core: &ClientCore) {
 }
 
 async fn end(core: &ClientCore) {
-    core.start_closing();
+    core.begin_shutdown();
     let flushed = || {
         core.tick();
         core.is_flushed() || core.is_closed()

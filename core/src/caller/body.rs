@@ -4,7 +4,7 @@ use tracing::Span;
 use tracing::span::{Entered, EnteredSpan};
 
 use crate::base::name::NameList;
-use crate::observe::{CallerPlace, HOLD, spans_are_on};
+use crate::observe::{CallerLocation, HOLD, spans_are_on};
 use crate::queue::Holds;
 
 /// Entered for each poll of an async body, never across an await. Empty if no subscriber wants the span.
@@ -18,7 +18,7 @@ fn span(holds: &Holds) -> Option<Span> {
         target: HOLD,
         "lock.held",
         name = %NameList(holds.all().iter().map(|hold| hold.name())),
-        site = %CallerPlace(&first.want().meta),
+        site = %CallerLocation(&first.want().meta),
         kind = %first.labels().kind(),
         token = holds.token(),
         waited_ms = u64::try_from(first.waited().as_millis()).unwrap_or(u64::MAX),

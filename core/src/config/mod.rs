@@ -143,10 +143,10 @@ impl Config {
         mut self,
         option: &'static str,
         value: Checked<T>,
-        place: impl FnOnce(&mut Settings) -> &mut T,
+        field: impl FnOnce(&mut Settings) -> &mut T,
     ) -> Self {
         match value {
-            Ok(value) => *place(&mut self.settings) = value,
+            Ok(value) => *field(&mut self.settings) = value,
             Err(reason) => {
                 self.unusable
                     .get_or_insert(SetupError::InvalidOption { option, reason });
@@ -515,10 +515,10 @@ impl Config {
         self
     }
 
-    /// Allows calls to ask for a lock of the class `after` while they hold one of the class `before`, whatever other calls
+    /// Allows calls to ask for a lock with the label `after` while they hold one labelled `before`, whatever other calls
     /// do. So the client never warns that this order contradicts another one. This function may be called several times.
     ///
-    /// A class is the template of a site's names, as [`Site::name`](crate::Site::name) returns it and as the warning shows
+    /// A label is the template of a site's names, as [`Site::name`](crate::Site::name) returns it and as the warning shows
     /// it, or the `metrics_label` of a handle. The namespace is not a part of it. For one annotated function, its option
     /// `order` does the same. The chapter [lock order](https://docs.rs/auto-mutex/latest/auto_mutex/_guide/lock_order) explains both.
     ///

@@ -78,7 +78,7 @@ impl Graph {
         let before = before(lock, wait).iter();
         let larger = before.filter(|waiter| waiter.units > wait.units);
         let all = lock.holders.iter().chain(larger);
-        all.map(|place| (place.member, place.ticket)).collect()
+        all.map(|record| (record.member, record.ticket)).collect()
     }
 
     /// What is in both existed all the time in between: tickets, tokens and the ids of waits are never used again.
@@ -143,13 +143,13 @@ impl Graph {
     }
 
     fn step(&self, ticket: Ticket, wait: &Wait) -> Option<Step> {
-        let (name, place) = self.locks.iter().find_map(|(name, lock)| {
-            let place = lock.holders.iter().find(|place| place.ticket == ticket)?;
-            Some((name, place))
+        let (name, record) = self.locks.iter().find_map(|(name, lock)| {
+            let record = lock.holders.iter().find(|record| record.ticket == ticket)?;
+            Some((name, record))
         })?;
         Some(Step {
             name: name.clone(),
-            member: place.member,
+            member: record.member,
             hold: self.holds.get(&ticket)?.clone(),
             wait: wait.clone(),
         })
@@ -190,9 +190,9 @@ impl Graph {
         let Some(lock) = self.locks.get(&wait.name) else {
             return true;
         };
-        let keeps = |place: &&TicketRecord| blocked.contains(&place.ticket);
+        let keeps = |record: &&TicketRecord| blocked.contains(&record.ticket);
         let kept = lock.holders.iter().filter(keeps);
-        let kept = kept.map(|place| place.units.min(self.holds[&place.ticket].units));
+        let kept = kept.map(|record| record.units.min(self.holds[&record.ticket].units));
         let taken: u64 = kept.map(u64::from).sum();
         let fits = |units: u32| taken + u64::from(units) <= u64::from(lock.capacity.unwrap_or(0));
         let before = before(lock, wait).iter();
@@ -203,12 +203,12 @@ impl Graph {
     /// In the order of their tokens.
     pub(super) fn blockers(&self, wait: &Wait, blocked: &HashSet<Ticket>) -> Vec<Ticket> {
         let holders = self.locks.get(&wait.name).map(|lock| &lock.holders);
-        let keeps = |place: &&TicketRecord| {
-            let is_blocked = blocked.contains(&place.ticket);
-            is_blocked && place.units > 0 && self.holds[&place.ticket].units > 0
+        let keeps = |record: &&TicketRecord| {
+            let is_blocked = blocked.contains(&record.ticket);
+            is_blocked && record.units > 0 && self.holds[&record.ticket].units > 0
         };
         let keeping = holders.into_iter().flatten().filter(keeps);
-        let mut found: Vec<Ticket> = keeping.map(|place| place.ticket).collect();
+        let mut found: Vec<Ticket> = keeping.map(|record| record.ticket).collect();
         found.sort_by_key(|ticket| self.age(*ticket));
         found
     }
@@ -285,24 +285,24 @@ fn reach(mut from: Vec<Ticket>, next: impl Fn(Ticket) -> Vec<Ticket>) -> HashSet
 
 /// With the units that they had all the time.
 fn keep_common(now: &mut Vec<TicketRecord>, then: &[TicketRecord]) {
-    now.retain_mut(|place| {
-        let Some(other) = then.iter().find(|other| other.ticket == place.ticket) else {
+    now.retain_mut(|record| {
+        let Some(other) = then.iter().find(|other| other.ticket == record.ticket) else {
             return false;
         };
-        place.units = place.units.min(other.units);
+        record.units = record.units.min(other.units);
         true
     });
 }
 
 /// Up to the ticket `wait.after`. Empty if its place is not known.
 fn before<'a>(lock: &'a NameRecord, wait: &Wait) -> &'a [TicketRecord] {
-    let place = |after| {
+    let position = |after| {
         lock.waiters
             .iter()
             .position(|waiter| waiter.ticket == after)
     };
-    match wait.after.and_then(place) {
-        Some(place) => &lock.waiters[..=place],
+    match wait.after.and_then(position) {
+        Some(position) => &lock.waiters[..=position],
         None => &[],
     }
 }

@@ -45,9 +45,9 @@ pub(crate) fn spans_are_on() -> bool {
 }
 
 /// Shows the caller that `meta` identifies: place in the code, process and machine. The text is made only if it is needed.
-pub(crate) struct CallerPlace<'a>(pub(crate) &'a str);
+pub(crate) struct CallerLocation<'a>(pub(crate) &'a str);
 
-impl fmt::Display for CallerPlace<'_> {
+impl fmt::Display for CallerLocation<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match meta::caller(self.0) {
             Some(caller) => caller.fmt(f),

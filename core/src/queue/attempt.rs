@@ -78,7 +78,7 @@ impl Transition<'_> {
                 return;
             }
         }
-        let error = if is_over && (holder.is_some() || self.closing().is_none()) {
+        let error = if is_over && (holder.is_some() || self.closed().is_none()) {
             LockError::TooManyAttempts {
                 name: self.queue.name.to_string(),
                 attempts: waiter.want.attempts.saturating_add(number),

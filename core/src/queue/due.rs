@@ -9,7 +9,7 @@ use super::waiter::Waiter;
 use crate::base::clock::Instant;
 use crate::base::error::{LockError, LossCause, StoreError};
 use crate::lease::Bound;
-use crate::store::{GrantBlock, HolderRecord, meta};
+use crate::store::{Closed, HolderRecord, meta};
 
 /// For a call that does not wait, and the extra time of every call after this process was suspended.
 pub(super) const BRIEF: Duration = Duration::from_secs(1);
@@ -175,8 +175,8 @@ impl Transition<'_> {
 
     /// If the store grants nothing and no holder is known, the error is `Unavailable`.
     pub(super) fn gave_up(&self, waiter: &Waiter, holder: Option<&HolderRecord>) -> LockError {
-        match self.closing().filter(|_| holder.is_none()) {
-            Some(closing) => self.unavailable(closing.error(self.now)),
+        match self.closed().filter(|_| holder.is_none()) {
+            Some(closed) => self.unavailable(closed.error(self.now)),
             None => LockError::Timeout {
                 name: self.queue.name.to_string(),
                 waited: waiter.waited(self.now),
@@ -185,8 +185,8 @@ impl Transition<'_> {
         }
     }
 
-    pub(super) fn closing(&self) -> Option<GrantBlock> {
-        self.queue.core.closing(&self.queue.name)
+    pub(super) fn closed(&self) -> Option<Closed> {
+        self.queue.core.closed(&self.queue.name)
     }
 
     fn unreachable(&self) -> Option<(Instant, StoreError)> {

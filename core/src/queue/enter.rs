@@ -22,7 +22,7 @@ impl LockQueue {
             // check fails now, or the shutdown finds the new waiter.
             self.core.check()?;
             if let Some(owner) = &want.owner
-                && let Some(hold) = step.held_by(owner).find(|hold| hold.share())
+                && let Some(hold) = step.held_by(owner).find(|hold| hold.add_guard())
             {
                 return Ok(Acquire::new(Stage::Obtained(hold.clone())));
             }

@@ -46,8 +46,8 @@ impl Transition<'_> {
     /// A grant has arrived: in a reply, or in a message during another client's operation. Delivers it to the ticket's
     /// waiter, or to the first other one that the ticket may serve.
     pub(super) fn granted(&mut self, index: usize, granted: &Granted) {
-        let closing = self.closing();
-        let closed = closing.is_some_and(|closing| self.now < closing.until);
+        let closed = self.closed();
+        let closed = closed.is_some_and(|closed| self.now < closed.until);
         let ticket = &mut self.state.tickets[index];
         let attempt = ticket.attempting().map(|attempt| attempt.number);
         let waiting = ticket.waiting();
@@ -137,7 +137,7 @@ impl Transition<'_> {
     fn give(&mut self, waiter: &Arc<Waiter>, grant: Grant) -> Option<(Arc<Hold>, usize)> {
         let hold = Hold::new(self.queue.clone(), waiter.clone(), grant, self.now);
         self.share_with_owner(&hold);
-        let has_left = !waiter.obtain(hold.clone(), self.wakes) && hold.unshare();
+        let has_left = !waiter.obtain(hold.clone(), self.wakes) && hold.remove_guard();
         let index = self.state.find(hold.grant.ticket)?;
         (!has_left).then_some((hold, index))
     }
@@ -169,8 +169,8 @@ impl Transition<'_> {
             .withdraw_attempts(|ticket, waiter| ticket.log.id != hold.grant.ticket && same(waiter));
         others.extend(attempts);
         for waiter in others {
-            if hold.share() && !waiter.obtain(hold.clone(), self.wakes) {
-                hold.unshare();
+            if hold.add_guard() && !waiter.obtain(hold.clone(), self.wakes) {
+                hold.remove_guard();
             }
         }
     }

@@ -16,7 +16,7 @@ use crate::base::task::TaskId;
 use crate::base::wait::DeferredWakes;
 use crate::clients::order::Taken;
 use crate::lease::Listeners;
-use crate::observe::{CallerPlace, HOLD, LockLabels};
+use crate::observe::{CallerLocation, HOLD, LockLabels};
 use crate::observer::{Metric, SharedObserver};
 
 const HELD: u8 = 0;
@@ -274,7 +274,7 @@ impl Hold {
             let (name, held, cause) = (self.name().clone(), self.held(), self.cause());
             let (meta, token) = (self.want().meta.clone(), self.grant.token);
             wakes.report(move || {
-                let holder = CallerPlace(&meta);
+                let holder = CallerLocation(&meta);
                 tracing::warn!(target: HOLD, %name, ?held, %cause, %holder, token, "lock lost");
             });
         }
@@ -332,7 +332,7 @@ impl Hold {
     }
 
     /// `false` if the last guard was already dropped, because that releases the hold.
-    pub(crate) fn share(&self) -> bool {
+    pub(crate) fn add_guard(&self) -> bool {
         let add = |guards| (guards > 0).then(|| guards + 1);
         let added = self
             .guards
@@ -340,12 +340,12 @@ impl Hold {
         added.is_ok()
     }
 
-    pub(crate) fn is_shared(&self) -> bool {
+    pub(crate) fn has_other_guards(&self) -> bool {
         self.guards.load(Ordering::Acquire) > 1
     }
 
     /// `true` if it was the last guard.
-    pub(crate) fn unshare(&self) -> bool {
+    pub(crate) fn remove_guard(&self) -> bool {
         self.guards.fetch_sub(1, Ordering::AcqRel) == 1
     }
 }

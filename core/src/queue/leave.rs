@@ -27,7 +27,7 @@ impl Hold {
     /// Drops a guard that was not used. If the last one's release is to be `confirmed`, the promise completes within a
     /// [`moment`](LockQueue::moment).
     pub(crate) fn give_back(self: &Arc<Self>, confirmed: bool) -> Option<Confirmed> {
-        if !self.unshare() {
+        if !self.remove_guard() {
             return None;
         }
         if confirmed {

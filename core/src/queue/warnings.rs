@@ -14,7 +14,7 @@ use crate::base::clock::Instant;
 use crate::base::sync::atomic::{AtomicU32, Ordering};
 use crate::base::task::{Home, all_blocked};
 use crate::config::Deadlock;
-use crate::observe::{ACQUIRE, CallerPlace, HOLD};
+use crate::observe::{ACQUIRE, CallerLocation, HOLD};
 use crate::store::meta;
 
 const OWN: &str = "the same task took this lock by hand and may be waiting for itself";
@@ -58,7 +58,7 @@ impl Transition<'_> {
             let (meta, waiters) = (hold.want().meta.clone(), self.state.waiters.len());
             let (token, left) = (hold.grant.token, hold.expires_in(self.now));
             self.wakes.report(move || {
-                let holder = CallerPlace(&meta);
+                let holder = CallerLocation(&meta);
                 let expires_in = (left < Duration::MAX).then_some(debug(left));
                 tracing::warn!(target: HOLD, %name, held = ?long, %holder, token, waiters, expires_in, "a lock has been held for a long time");
             });
@@ -107,7 +107,7 @@ impl Transition<'_> {
             .find_map(|(_, waiting)| waiting.holder.as_ref());
         let holder = holder.and_then(meta::read);
         let holder = holder.map_or_else(|| "unknown".to_owned(), |holder| holder.to_string());
-        let closed = self.closing().map(|closing| closing.error(self.now));
+        let closed = self.closed().map(|closed| closed.error(self.now));
         let closed = closed.map(|error| error.to_string());
         for (waiter, place, calls) in found {
             let (name, holder) = (self.queue.name.clone(), holder.clone());
@@ -115,7 +115,7 @@ impl Transition<'_> {
             let own = self.has_taken(&waiter).then(|| OWN.to_owned());
             let hint = own.or_else(|| closed.clone());
             self.wakes.report(move || {
-                let site = CallerPlace(&meta);
+                let site = CallerLocation(&meta);
                 tracing::warn!(target: ACQUIRE, %name, ?waited, place, %holder, %site, calls, hint, "a call has been waiting for a lock for a long time");
             });
         }
@@ -168,7 +168,7 @@ impl Transition<'_> {
         if std::mem::replace(&mut self.state.warned_of, token) != token {
             let (name, meta) = (self.queue.name.clone(), waiter.want.meta.clone());
             self.wakes.report(move || {
-                let (holder, site) = (CallerPlace(&hold.want().meta), CallerPlace(&meta));
+                let (holder, site) = (CallerLocation(&hold.want().meta), CallerLocation(&meta));
                 tracing::warn!(target: ACQUIRE, %name, %holder, %site, workers, "a lock may never be released: all worker threads of its holder's runtime are blocked by calls that wait for locks; use the async methods in async code, or `spawn_blocking`");
             });
         }
@@ -176,7 +176,7 @@ impl Transition<'_> {
 }
 
 fn site(waiter: &Waiter) -> &str {
-    meta::place(&waiter.want.meta)
+    meta::location(&waiter.want.meta)
 }
 
 /// How often `Config::slow` was doubled for the next warning.

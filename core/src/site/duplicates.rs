@@ -33,7 +33,7 @@ pub(crate) fn find_duplicates(namespace: Option<&str>) {
 }
 
 pub(super) fn note_type(site: &'static Site, self_type: &'static str, scope: &NameBuilder) {
-    if site.class_of(self_type).compared.set(()).is_ok() {
+    if site.site_label(self_type).compared.set(()).is_ok() {
         let found = lock(KNOWN.get()).add(site, scope);
         found.iter().for_each(warn);
     }
@@ -81,10 +81,10 @@ fn with_key(scope: &NameBuilder, key: &[&str]) -> String {
 }
 
 fn warn((name, sites): &Duplicates) {
-    let places: Vec<String> = sites.iter().map(|site| site.place()).collect();
+    let locations: Vec<String> = sites.iter().map(|site| site.location()).collect();
     tracing::warn!(
         name = %name,
-        functions = %places.join(", "),
+        functions = %locations.join(", "),
         "annotated functions derive the same name, so they exclude each other: give one of them another name, \
          or, if that is meant, both the same: `name = \"…\"`"
     );

@@ -1,7 +1,7 @@
 //! [`Site`]: the description of an annotated function, which the compiler makes, and the names that derive from it.
 
-mod class;
 mod duplicates;
+mod label;
 mod list;
 mod name;
 mod type_name;
@@ -13,8 +13,8 @@ use std::time::Duration;
 use crate::base::error::HoldKind;
 use crate::base::name::{Name, NameBuilder};
 
-use class::Class;
 pub(crate) use duplicates::find_duplicates;
+use label::SiteLabel;
 pub use list::sites;
 
 /// An annotated function of this program, as listed by [`sites`].
@@ -24,7 +24,7 @@ pub struct Site {
     /// The values that are the same in all calls with the first client.
     of_client: OnceLock<OfClient>,
     /// Those of the types that the site was called with, if its names depend on the type of `Self`.
-    classes: OnceLock<Box<Class>>,
+    labels: OnceLock<Box<SiteLabel>>,
 }
 
 #[doc(hidden)]
@@ -79,7 +79,7 @@ impl Site {
         Self {
             data,
             of_client: OnceLock::new(),
-            classes: OnceLock::new(),
+            labels: OnceLock::new(),
         }
     }
 
@@ -155,7 +155,7 @@ impl Site {
         !matches!(self.data.owner, Owner::SelfType)
     }
 
-    pub(crate) fn place(&self) -> String {
+    pub(crate) fn location(&self) -> String {
         let (data, line) = (&self.data, self.data.line);
         format!("{}::{} at {}:{line}", data.module, data.function, data.file)
     }
@@ -220,7 +220,7 @@ mod tests {
             "my-package:Ledger:close:{month} #[auto_mutex(expire = 100, key = month)] fn close"
         );
         assert_eq!(
-            with_options.place(),
+            with_options.location(),
             "my_package::billing::ledger::close at src/ledger.rs:7"
         );
     }

@@ -73,8 +73,8 @@ impl ConnectError {
     }
 
     /// The error for the program. `place`: the server that was asked for.
-    pub fn at(self, place: &str) -> SetupError {
-        let address = place.to_owned();
+    pub fn at(self, address: &str) -> SetupError {
+        let address = address.to_owned();
         match self {
             Self::At(place, error) => error.at(&place),
             Self::NoSentinel(_, source) => SetupError::NoSentinel { address, source },

@@ -100,7 +100,7 @@ pub fn holding(meta: &SharedStr, names: &[Name]) -> SharedStr {
 
 /// Returns `meta` without the owner and the locks of the task: this part is the same for all calls of one site in
 /// one process.
-pub fn place(meta: &str) -> &str {
+pub fn location(meta: &str) -> &str {
     let end = meta.match_indices(' ').nth(2);
     end.map_or(meta, |(end, _)| &meta[..end])
 }
@@ -251,7 +251,7 @@ mod tests {
             assert_eq!((caller.host.as_str(), caller.pid), ("host", 7));
             assert_eq!((caller.file(), caller.line()), (Some("src/b.rs"), Some(41)));
             assert_eq!(meta::names(&meta, "night%20shift"), owner.is_some());
-            assert_eq!(meta::place(&meta), &*plain);
+            assert_eq!(meta::location(&meta), &*plain);
             // New names replace the old ones.
             let again = meta::holding(&meta, &names(&["other"]));
             assert_eq!(meta::caller(&again).unwrap().holds, ["other"]);
@@ -260,7 +260,7 @@ mod tests {
                 [""; 0]
             );
         }
-        assert_eq!(meta::place(&plain), &*plain);
+        assert_eq!(meta::location(&plain), &*plain);
     }
 
     #[test]

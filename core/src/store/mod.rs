@@ -8,10 +8,10 @@
 //! version before 1.0.
 
 mod backoff;
+mod closed;
 mod connect_error;
 pub(crate) mod credentials;
 pub(crate) mod engine;
-mod grant_block;
 pub(crate) mod guarantees;
 pub(crate) mod id;
 pub(crate) mod limits;
@@ -26,11 +26,11 @@ mod shared_str;
 mod store_options;
 
 pub use self::backoff::{Backoff, Trouble, between, jittered};
+pub use self::closed::{Cause, Closed};
 pub use self::connect_error::ConnectError;
 pub(crate) use self::engine::of_several;
 pub use self::engine::{Checked, Driver, Engine, Layout, Parsed, Scheme, Several, Unconnected};
 pub use self::engine::{decode, invalid, open, parse, same_kind};
-pub use self::grant_block::{Cause, GrantBlock};
 pub use self::id::{MemberId, Ticket, TicketMap, random_number};
 pub use self::limits::*;
 pub use self::memory::state::{Publish, State};
@@ -145,7 +145,7 @@ pub enum NodeChange {
     StillDisconnected(StoreError),
     /// It is connected, and grants nothing for this time; `None`: it grants. Reported before `Connected`, and on every
     /// change.
-    Closed(Option<GrantBlock>),
+    Closed(Option<Closed>),
     /// It serves no names any longer, and never will.
     Gone,
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::GrantBlock;
+use super::Closed;
 use crate::base::clock::Instant;
 use crate::base::error::StoreError;
 
@@ -22,13 +22,13 @@ pub struct ServerHealth {
 }
 
 impl ServerHealth {
-    /// For the engines: a server that is down if there is an error, and grants nothing during `closing`.
+    /// For the engines: a server that is down if there is an error, and grants nothing during `closed`.
     #[doc(hidden)]
-    pub fn new(address: String, error: Option<StoreError>, closing: Option<GrantBlock>) -> Self {
+    pub fn new(address: String, error: Option<StoreError>, closed: Option<Closed>) -> Self {
         Self {
             address,
             connected: error.is_none(),
-            closed_for: closing.and_then(|closing| closing.left(Instant::now())),
+            closed_for: closed.and_then(|closed| closed.left(Instant::now())),
             error,
         }
     }

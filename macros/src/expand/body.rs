@@ -258,8 +258,8 @@ impl Expansion<'_> {
 
     /// `let mut __request = …;`, the statements of `prelude`, then `edge`, then the statements that set options.
     fn request(&self, function: &Function, edge: TokenStream) -> TokenStream {
-        let (prelude, probe) = (&self.prelude, self.probe());
-        let first = quote!(#prelude #edge #probe);
+        let (prelude, check) = (&self.prelude, self.return_check());
+        let first = quote!(#prelude #edge #check);
         request(function, self.options, self.owner, first)
     }
 
@@ -281,8 +281,8 @@ impl Expansion<'_> {
     }
 
     /// A statement that does not compile if the return type is or contains a future.
-    fn probe(&self) -> TokenStream {
-        let Some(ty) = &self.returns.probed else {
+    fn return_check(&self) -> TokenStream {
+        let Some(ty) = &self.returns.checked else {
             return TokenStream::new();
         };
         let private = private_at(self.options.runtime.as_ref(), self.returns.span);
@@ -294,12 +294,12 @@ impl Expansion<'_> {
         quote_spanned! {span=>
             {
                 use #private::Otherwise as _;
-                let __probe = #private::Probe::<#ty>::NEW;
-                #private::#require(__probe.__auto_mutex_kind());
-                let __probe = __probe.__auto_mutex_inner();
-                #private::require_done(__probe.__auto_mutex_kind());
-                let __probe = __probe.__auto_mutex_inner();
-                #private::require_done(__probe.__auto_mutex_kind());
+                let __returned = #private::ReturnType::<#ty>::NEW;
+                #private::#require(__returned.__auto_mutex_kind());
+                let __returned = __returned.__auto_mutex_inner();
+                #private::require_done(__returned.__auto_mutex_kind());
+                let __returned = __returned.__auto_mutex_inner();
+                #private::require_done(__returned.__auto_mutex_kind());
             }
         }
     }

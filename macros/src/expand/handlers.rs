@@ -64,7 +64,7 @@ fn unclear(name: &str, header: &Header) -> String {
 }
 
 /// Refuses a handler that calls the protected function to which it belongs.
-pub(super) fn refuse_circle(
+pub(super) fn refuse_cycle(
     candidate: &Candidate,
     options: &Options,
     header: &Header,
@@ -73,7 +73,7 @@ pub(super) fn refuse_circle(
     let name = candidate.name();
     for (option, handler) in options.handlers() {
         let inherited = options.is_inherited(option);
-        let circle = match handler {
+        let cycle = match handler {
             Handler::Path { path, .. } => {
                 let same_name = last(path).is_some_and(|last| last.unraw() == name);
                 same_name
@@ -93,7 +93,7 @@ pub(super) fn refuse_circle(
             Handler::Closure(closure) => inherited && calls(closure, option, &candidate.function),
             Handler::Skip(_) | Handler::Panic(_) => false,
         };
-        if !circle {
+        if !cycle {
             continue;
         }
         if inherited {

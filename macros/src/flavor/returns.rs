@@ -15,7 +15,7 @@ pub(crate) struct Returns {
     pub(crate) span: Span,
     /// The type, if the compiler must look whether it is or contains a future. `None` if its spelling shows that it is
     /// plain, or if it contains `impl Trait`: then it cannot be named.
-    pub(crate) probed: Option<TokenStream>,
+    pub(crate) checked: Option<TokenStream>,
     /// The place and kind of the first future or stream in the type: see [`later`].
     pub(crate) later: Option<(Span, &'static str)>,
 }
@@ -26,7 +26,7 @@ impl Returns {
         Self {
             ty: Some(quote_spanned!(ours(span)=> ())),
             span,
-            probed: None,
+            checked: None,
             later: None,
         }
     }
@@ -36,7 +36,7 @@ impl Returns {
         let later = later(ty);
         let ty = bare_type(ty);
         let is_named = find_word(ty.to_token_stream(), "impl").is_none();
-        let is_probed = later.is_none() && is_named && !is_plain(ty);
+        let is_checked = later.is_none() && is_named && !is_plain(ty);
         let ty = match ty {
             Type::ImplTrait(_) | Type::Never(_) => None,
             // The parentheses are necessary, because `<A + B as T>` is not a path.
@@ -44,7 +44,7 @@ impl Returns {
             ty => Some(without_impl(ty.clone()).into_token_stream()),
         };
         Self {
-            probed: ty.clone().filter(|_| is_probed),
+            checked: ty.clone().filter(|_| is_checked),
             ty,
             span,
             later,
@@ -52,7 +52,7 @@ impl Returns {
     }
 }
 
-/// Whether the spelling shows that a type is no future and contains none. Most return types do, and each probe takes the
+/// Whether the spelling shows that a type is no future and contains none. Most return types do, and each check takes the
 /// compiler some time.
 fn is_plain(ty: &Type) -> bool {
     match bare_type(ty) {

@@ -160,15 +160,15 @@ impl Graph {
     #[must_use]
     pub fn cycle(&self, root: Id, rules: &Rules) -> Option<Cycle> {
         let blocked = self.blocked(rules);
-        let circle = self.circle(root, &blocked)?;
+        let cycle = self.steps_of_cycle(root, &blocked)?;
         let entangled = match rules.keeps(Safeguard::AllEntangled) {
             true => self.entangled(root, &blocked),
-            false => circle.clone(),
+            false => cycle.clone(),
         };
         let youngest = entangled.iter().map(|held| held.token).max();
         Some(Cycle {
             chosen: youngest?,
-            steps: circle
+            steps: cycle
                 .iter()
                 .map(|held| (held.token, held.wait.id))
                 .collect(),
@@ -225,7 +225,7 @@ impl Graph {
     }
 
     /// Returns the shortest cycle: from the wait `root` back to a hold whose task has this wait.
-    fn circle(&self, root: Id, blocked: &[Held]) -> Option<Vec<Held>> {
+    fn steps_of_cycle(&self, root: Id, blocked: &[Held]) -> Option<Vec<Held>> {
         let first = blocked.iter().filter(|held| held.wait.id == root);
         let first = first.min_by_key(|held| (held.token, held.ticket))?;
         // Each reached hold, with the index of the hold before it on the path. `None`: `root` waits for this hold directly.

@@ -50,7 +50,7 @@ impl Quorum {
             Vote::Unanswered => return None,
             // The node didn't accept the claim, so the notification may go to another waiter. The ticket can't wait on:
             // it no longer renews its places on the other nodes.
-            Vote::Answered(Ok(reply)) if place(reply).is_some() => Ok(Reply::Gone),
+            Vote::Answered(Ok(reply)) if place_in(reply).is_some() => Ok(Reply::Gone),
             Vote::Answered(Ok(reply)) => Ok(reply.clone()),
             Vote::Answered(Err(_)) | Vote::None => {
                 Err(self.nodes.unreachable(self.nodes.majority()))
@@ -60,7 +60,7 @@ impl Quorum {
 
     fn waiting_result(&self, votes: &Votes) -> Option<Result<Reply, StoreError>> {
         let majority = self.nodes.majority();
-        let places = votes.replies().filter_map(place);
+        let places = votes.replies().filter_map(place_in);
         let waiting = places.clone().count();
         if waiting >= majority {
             return Some(Ok(Reply::Queued {
@@ -73,7 +73,7 @@ impl Quorum {
             return None;
         }
         if votes.answered() >= majority {
-            let refusal = votes.replies().find(|reply| place(reply).is_none());
+            let refusal = votes.replies().find(|reply| place_in(reply).is_none());
             return Some(Ok(refusal.cloned().unwrap_or(Reply::Gone)));
         }
         Some(Err(self.nodes.trouble(votes, majority)))
@@ -120,7 +120,7 @@ fn notified_by(state: &TicketState, votes: &Votes) -> Option<usize> {
     (0..votes.len()).find(|node| votes.reply(*node).is_some_and(is_granted))
 }
 
-fn place(reply: &Reply) -> Option<(u64, Duration)> {
+fn place_in(reply: &Reply) -> Option<(u64, Duration)> {
     match reply {
         Reply::Queued {
             position, again, ..

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{
-    Answer, Events, GrantBlock, Instant, Message, Name, NameMap, Node, NodeChange, Op, Reply,
-    Request, Ticket, TicketMap,
+    Answer, Closed, Events, Instant, Message, Name, NameMap, Node, NodeChange, Op, Reply, Request,
+    Ticket, TicketMap,
 };
 
 use super::nodes::Nodes;
@@ -86,7 +86,7 @@ pub(super) struct Quorum {
     was_reached: bool,
     /// What was last reported to the member.
     connected: bool,
-    closing: Option<GrantBlock>,
+    closed: Option<Closed>,
     sweep_at: usize,
 }
 
@@ -104,7 +104,7 @@ impl Quorum {
             last_job: 0,
             events,
             connected,
-            closing: None,
+            closed: None,
             sweep_at: SWEEP,
         };
         quorum.report(match connected {
@@ -131,7 +131,7 @@ impl Quorum {
             Input::Told(node, name, message) => self.told(node, &name, message),
             Input::Changed(node, change) => match change {
                 NodeChange::Connected { .. } => self.up(node),
-                NodeChange::Closed(closing) => self.nodes.all[node].closing = closing,
+                NodeChange::Closed(closed) => self.nodes.all[node].closed = closed,
                 NodeChange::Disconnected(error) | NodeChange::StillDisconnected(error) => {
                     self.down(node, error);
                 }
@@ -141,10 +141,10 @@ impl Quorum {
         while let Some((node, answer)) = self.nodes.refused.pop() {
             self.answered(node, answer);
         }
-        let closing = self.nodes.closing();
-        if closing != self.closing {
-            self.closing = closing;
-            self.report(NodeChange::Closed(closing));
+        let closed = self.nodes.closed();
+        if closed != self.closed {
+            self.closed = closed;
+            self.report(NodeChange::Closed(closed));
         }
     }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{
-    Answer, GrantBlock, Instant, LONGEST_LEASE, Name, Op, Request, RequestId, Store,
-    StoreErrorKind, TicketMap, not_yet, tell,
+    Answer, Closed, Instant, LONGEST_LEASE, Name, Op, Request, RequestId, Store, StoreErrorKind,
+    TicketMap, not_yet, tell,
 };
 
 use super::votes::{Votes, majority};
@@ -32,7 +32,7 @@ pub(super) struct PendingRelease {
 pub(super) struct Node {
     store: Arc<dyn Store>,
     pub(super) down: Option<StoreError>,
-    pub(super) closing: Option<GrantBlock>,
+    pub(super) closed: Option<Closed>,
     pub(super) pending: TicketMap<PendingRelease>,
     /// Since the node was last reachable, because too many were pending.
     pub(super) dropped: u64,
@@ -51,7 +51,7 @@ impl Nodes {
         let node = |(store, connected): (_, bool)| Node {
             store,
             down: (!connected).then(not_yet),
-            closing: None,
+            closed: None,
             pending: TicketMap::default(),
             dropped: 0,
             retry: None,
@@ -96,13 +96,13 @@ impl Nodes {
     }
 
     /// After this, a majority of the nodes grants; `None` if one grants now, or cannot be reached.
-    pub(super) fn closing(&self) -> Option<GrantBlock> {
-        let closing = self.reachable().filter_map(|node| self.all[node].closing);
-        let mut closing: Vec<_> = closing.filter(|it| self.now < it.until).collect();
-        closing.sort_by_key(|closing| closing.until);
-        let open = self.up() - closing.len();
+    pub(super) fn closed(&self) -> Option<Closed> {
+        let closed = self.reachable().filter_map(|node| self.all[node].closed);
+        let mut closed: Vec<_> = closed.filter(|it| self.now < it.until).collect();
+        closed.sort_by_key(|closed| closed.until);
+        let open = self.up() - closed.len();
         let missing = self.majority().checked_sub(open + 1)?;
-        closing.get(missing).copied()
+        closed.get(missing).copied()
     }
 
     pub(super) fn note_up(&mut self, node: usize) {

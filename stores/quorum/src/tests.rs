@@ -6,8 +6,8 @@ use std::time::Duration;
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::State;
 use auto_mutex_core::store::{
-    Answer, Cause, Events, GrantBlock, Instant, Lease, MemberId, Message, Mode, Name, NameRecord,
-    Node, NodeChange, Op, Reply, Request, RequestId, Share, Signal, Store, StoreErrorKind, Ticket,
+    Answer, Cause, Closed, Events, Instant, Lease, MemberId, Message, Mode, Name, NameRecord, Node,
+    NodeChange, Op, Reply, Request, RequestId, Share, Signal, Store, StoreErrorKind, Ticket,
 };
 
 use super::machine::Quorum;
@@ -40,7 +40,7 @@ pub(super) enum Event {
     Told(Message),
     /// Whether a majority was reachable before.
     Connected(bool),
-    Closed(Option<GrantBlock>),
+    Closed(Option<Closed>),
     Disconnected,
 }
 
@@ -70,7 +70,7 @@ impl Events for Recorder {
     fn node_changed(&self, _: Node, change: NodeChange) {
         self.push(match change {
             NodeChange::Connected { again } => Event::Connected(again),
-            NodeChange::Closed(closing) => Event::Closed(closing),
+            NodeChange::Closed(closed) => Event::Closed(closed),
             _ => Event::Disconnected,
         });
     }
@@ -464,26 +464,26 @@ fn what_was_handed_over_is_forgotten() {
 fn nodes_that_are_down_are_not_open() {
     let mut rig = Rig::new(5);
     let until = rig.quorum.nodes.now.after(Duration::from_secs(9));
-    let closing = GrantBlock {
+    let closed = Closed {
         until,
         cause: Cause::Restart,
     };
-    let closed = |rig: &Rig| {
+    let reported = |rig: &Rig| {
         let told = rig.told.iter().rev();
         told.filter_map(|output| match output {
-            Event::Closed(closing) => Some(*closing),
+            Event::Closed(closed) => Some(*closed),
             _ => None,
         })
         .next()
         .flatten()
     };
-    rig.take(Input::Changed(0, NodeChange::Closed(Some(closing))));
-    assert_eq!(closed(&rig), None);
+    rig.take(Input::Changed(0, NodeChange::Closed(Some(closed))));
+    assert_eq!(reported(&rig), None);
     rig.down(1);
     rig.down(2);
-    assert_eq!(closed(&rig), Some(closing));
+    assert_eq!(reported(&rig), Some(closed));
     rig.up(2);
-    assert_eq!(closed(&rig), None);
+    assert_eq!(reported(&rig), None);
 }
 
 #[test]

@@ -158,9 +158,9 @@ async fn describe(connector: &Connector, opened: &mut Ready) -> Result<Server, C
     let address = opened.server.address.to_string();
     let guard = connector.guard.reading();
     let term = Term::ask(connection, &connector.scripts, &guard, opened.term.lag).await?;
-    let closing = term.closing.filter(|_| guard.is_noted());
+    let closed = term.closed.filter(|_| guard.is_noted());
     let mut server = Server::new(address, facts.guarantees(&connector.guard));
-    server.closed_for = closing.and_then(|closing| closing.left(Instant::now()));
+    server.closed_for = closed.and_then(|closed| closed.left(Instant::now()));
     server.version = facts.field("redis_version").map(str::to_owned);
     server.clock_ahead_ms = now.map(ahead);
     server.round_trip = round_trip;

@@ -1,4 +1,4 @@
-//! Belts of bounded length on the witness, for contests in which tasks hand over numbered items. A mutex protects each
+//! Belts of bounded length on the witness, for contests in which tasks pass on numbered items. A mutex protects each
 //! belt, and two condition variables signal that an item was put or taken.
 //!
 //! A killed task cannot lose an item, because one script takes the item and also reports it. But the task can lose a

@@ -67,7 +67,7 @@ fn both(holds: &str, waits_for: &str) -> (String, String) {
 }
 
 /// Runs tasks that each hold their first lock and wait for their second. Returns the hops of the failure.
-async fn circle(
+async fn cycle(
     clients: &[Client],
     locks: &[(&'static str, &'static str)],
 ) -> Vec<(String, String)> {
@@ -84,7 +84,7 @@ async fn circle(
 }
 
 pub(crate) async fn two_members_in_opposite_order(store: &dyn TestStore) {
-    let hops = circle(&members::<2>(store), &[("x", "y"), ("y", "x")]).await;
+    let hops = cycle(&members::<2>(store), &[("x", "y"), ("y", "x")]).await;
     let expected = [both("x", "y"), both("y", "x")];
     assert!(
         hops == expected || hops.iter().rev().eq(&expected),
@@ -93,13 +93,13 @@ pub(crate) async fn two_members_in_opposite_order(store: &dyn TestStore) {
 }
 
 pub(crate) async fn two_tasks_of_one_member(store: &dyn TestStore) {
-    let hops = circle(&members::<1>(store), &[("x", "y"), ("y", "x")]).await;
+    let hops = cycle(&members::<1>(store), &[("x", "y"), ("y", "x")]).await;
     assert_eq!(hops.len(), 2);
 }
 
-pub(crate) async fn a_circle_of_five(store: &dyn TestStore) {
+pub(crate) async fn a_cycle_of_five(store: &dyn TestStore) {
     let locks = [("a", "b"), ("b", "c"), ("c", "d"), ("d", "e"), ("e", "a")];
-    assert_eq!(circle(&members::<3>(store), &locks).await.len(), 5);
+    assert_eq!(cycle(&members::<3>(store), &locks).await.len(), 5);
 }
 
 /// A task that waits behind the cycle is not part of it, and gets its lock.
@@ -109,7 +109,7 @@ pub(crate) async fn who_waits_behind_a_deadlock_does_not_fail(store: &dyn TestSt
     let all = Arc::new(Barrier::new(1));
     let behind = async || nested(other.clone(), "z", "x", all.clone()).await;
     let locks = [("x", "y"), ("y", "x")];
-    let (hops, behind) = tokio::join!(circle(&clients[..2], &locks), behind());
+    let (hops, behind) = tokio::join!(cycle(&clients[..2], &locks), behind());
     assert_eq!(hops.len(), 2);
     behind.unwrap();
 }

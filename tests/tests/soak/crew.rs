@@ -18,7 +18,7 @@ const STEADY: [(&str, u32); 6] = [
     ("multi:6", 3),
     // Its holds last up to three leases.
     ("long:15", 2),
-    ("hand-over:4", 2),
+    ("handoff:4", 2),
 ];
 /// A longer stall may cost a lock: a provisional grant ends after two seconds, and its claim needs three processes, each of
 /// which may stall.
@@ -165,7 +165,7 @@ impl Crew {
 
     /// Waits for the end of all contests, and returns a summary.
     pub(crate) fn end(mut self, stalls: &Stalls) -> String {
-        // A task of the hand-over contest may end a little later than the others.
+        // A task of the handoff contest may end a little later than the others.
         while !self.steady.iter().all(|steady| steady.done) {
             self.look(stalls.within(2 * LEASE));
             thread::sleep(Duration::from_millis(20));

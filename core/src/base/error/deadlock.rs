@@ -44,7 +44,7 @@ impl fmt::Display for DeadlockHop {
         match &self.holder {
             Some(holder) => {
                 write!(f, "{}@{} (", holder.pid, holder.host)?;
-                write_place(f, &holder.site)?;
+                write_location(f, &holder.site)?;
                 f.write_str(")")?;
             }
             None => f.write_str("an unknown process")?,
@@ -54,14 +54,14 @@ impl fmt::Display for DeadlockHop {
         write!(f, ", waits for {} since {waited}", self.waits_for)?;
         if !self.waits_at.is_empty() {
             f.write_str(" (")?;
-            write_place(f, &self.waits_at)?;
+            write_location(f, &self.waits_at)?;
             f.write_str(")")?;
         }
         Ok(())
     }
 }
 
-fn write_place(f: &mut fmt::Formatter<'_>, site: &str) -> fmt::Result {
+fn write_location(f: &mut fmt::Formatter<'_>, site: &str) -> fmt::Result {
     match apart(site) {
         Some((path, file, line)) => write!(f, "{path}, {file}:{line}"),
         None => f.write_str(site),

@@ -43,12 +43,12 @@ impl<T> PerProcess<T> {
 
     #[inline]
     fn after(&self, forks: u32) -> &T {
-        let mut place = self;
+        let mut slot = self;
         for _ in 0..forks {
             let next = || Box::new(Self::new(self.make));
-            place = place.next.get_or_init(next);
+            slot = slot.next.get_or_init(next);
         }
-        place.value.get_or_init(|| Box::new((self.make)()))
+        slot.value.get_or_init(|| Box::new((self.make)()))
     }
 
     /// Of the process's ancestors, the last one first.

@@ -110,8 +110,8 @@ impl Client {
         let connected = self.is_connected();
         let closed_for = core
             .links
-            .longest_closing(now)
-            .and_then(|closing| closing.left(now));
+            .longest_closed(now)
+            .and_then(|closed| closed.left(now));
         let servers = core.store().servers();
         let grants = match core.settings().engine.layout() {
             Layout::Sharded => servers.iter().any(ServerHealth::grants),

@@ -5,7 +5,7 @@ use crate::clients::exit;
 use crate::clients::order::{OrderEdge, check};
 
 impl Client {
-    /// The orders in which the locks of this client are taken: an edge from one class of locks to another if a lock of
+    /// The orders in which the locks of this client are taken: an edge from one label of locks to another if a lock of
     /// the second was asked for while a lock of the first was held. The chapter
     /// [lock order](https://docs.rs/auto-mutex/latest/auto_mutex/_guide/lock_order) explains which calls count.
     ///
@@ -17,7 +17,7 @@ impl Client {
     /// let [orders, stock] = ["orders", "stock"].map(|name| client.mutex(name).metrics_label(name));
     /// orders.blocking_synchronize(|_| stock.blocking_synchronize(|_| ()))??;
     /// let edges = client.lock_order();
-    /// assert_eq!((&*edges[0].before.class, &*edges[0].after.class), ("orders", "stock"));
+    /// assert_eq!((&*edges[0].before.label, &*edges[0].after.label), ("orders", "stock"));
     /// assert!(!edges[0].inverted);
     ///
     /// stock.blocking_synchronize(|_| orders.blocking_synchronize(|_| ()))??;
@@ -60,7 +60,7 @@ impl Client {
     /// ```
     #[track_caller]
     pub fn assert_lock_order(&self) {
-        check(self.core().order.circles());
+        check(self.core().order.cycles());
     }
 }
 
@@ -94,6 +94,6 @@ pub fn lock_order() -> Vec<OrderEdge> {
 #[track_caller]
 pub fn assert_lock_order() {
     let clients = exit::clients();
-    let circles = clients.iter().flat_map(|client| client.order().circles());
-    check(circles.collect());
+    let cycles = clients.iter().flat_map(|client| client.order().cycles());
+    check(cycles.collect());
 }

@@ -218,12 +218,12 @@ impl Condvar {
         timeout: Option<Duration>,
         blocking: bool,
     ) -> Result<(MutexGuard, WaitTimeoutResult), LockError> {
-        let place = self.register(&guard, timeout, blocking)?;
-        place.registered().await;
+        let waiter = self.register(&guard, timeout, blocking)?;
+        waiter.registered().await;
         let (released, last) = (guard.holds().first().clone(), guard.holding.last.clone());
         let stays = guard.holding.stays();
         drop(guard);
-        let notified = place.await;
+        let notified = waiter.await;
         let timed_out = matches!(notified, Err(LockError::Timeout { .. }));
         let notification = match notified {
             Ok(notified) => Some(Holding::unused(notified)),
@@ -247,7 +247,7 @@ impl Condvar {
     ) -> Result<Acquire, LockError> {
         guard.check()?;
         let hold = guard.holds().first();
-        if hold.is_shared() {
+        if hold.has_other_guards() {
             return Err(LockError::AlreadyHeld {
                 name: hold.name().to_string(),
             });

@@ -189,7 +189,7 @@ impl Drop for Holding {
         // A holder that panics hasn't used its token.
         let returns = self.unused || thread::panicking();
         let mut panicked = None;
-        for hold in self.holds.all().iter().filter(|hold| hold.unshare()) {
+        for hold in self.holds.all().iter().filter(|hold| hold.remove_guard()) {
             // A waker or a subscriber that panics must not keep the other locks.
             let released = catch_unwind(AssertUnwindSafe(|| {
                 hold.release(returns);
@@ -206,5 +206,5 @@ impl Drop for Holding {
 }
 
 fn leave(hold: &Arc<Hold>) -> Option<Confirmed> {
-    hold.unshare().then(|| hold.unlock())
+    hold.remove_guard().then(|| hold.unlock())
 }

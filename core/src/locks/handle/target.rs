@@ -118,7 +118,7 @@ impl<'a> AcquireTarget<'a> {
         };
         if shares && hold.units() >= share.units {
             // Another thread may have dropped the last guard by now; then the call waits like any other.
-            return Ok(hold.share().then(|| Holding::new(holds)));
+            return Ok(hold.add_guard().then(|| Holding::new(holds)));
         }
         // A task may ask for more permits of a semaphore. For any other lock it would wait for itself.
         if share.kind == LockKind::Semaphore && reentry != Reentry::Deadlock {

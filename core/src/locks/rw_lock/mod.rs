@@ -279,7 +279,7 @@ impl RwLockWriteGuard {
     /// ```
     pub async fn downgrade(self) -> Result<RwLockReadGuard, LockError> {
         let hold = self.holding.first();
-        if !hold.is_shared()
+        if !hold.has_other_guards()
             && let Some(confirmed) = hold.downgrade(Share::READER.units)
         {
             let _ = confirmed.wait().await;

@@ -35,7 +35,7 @@ use crate::observe::STORE;
 use crate::observer::{Metric, SharedObserver};
 use crate::store::guarantees::weakness::{self, Weakness};
 use crate::store::{
-    Answer, Events, GrantBlock, Message, Node, NodeChange, RequestId, SharedStr, Store, meta,
+    Answer, Closed, Events, Message, Node, NodeChange, RequestId, SharedStr, Store, meta,
 };
 
 const OPEN: u8 = 0;
@@ -180,8 +180,8 @@ impl ClientCore {
         self.links.outage(|| self.store.node(name))
     }
 
-    pub(crate) fn closing(&self, name: &Name) -> Option<GrantBlock> {
-        self.links.closing(|| self.store.node(name))
+    pub(crate) fn closed(&self, name: &Name) -> Option<Closed> {
+        self.links.closed(|| self.store.node(name))
     }
 
     /// If the queue was retired before the transition began, runs it on a new queue.
@@ -270,7 +270,7 @@ impl ClientCore {
         if self.is_forked() {
             return true;
         }
-        self.start_closing();
+        self.begin_shutdown();
         let mut flushed = false;
         self.wait_until(Instant::now().after(limit), || {
             flushed = self.is_flushed();
@@ -301,7 +301,7 @@ impl ClientCore {
         self.emptied.1.notify_all();
     }
 
-    pub(crate) fn start_closing(&self) {
+    pub(crate) fn begin_shutdown(&self) {
         if self.is_forked() {
             return;
         }
@@ -358,10 +358,10 @@ impl ClientCore {
         }
     }
 
-    fn warn_of(&self, node: Node, closing: GrantBlock) {
+    fn warn_of(&self, node: Node, closed: Closed) {
         let now = Instant::now();
-        if self.links.is_news(node, closing, now) {
-            let (server, error) = (self.settings.engine.servers(), closing.error(now));
+        if self.links.is_news(node, closed, now) {
+            let (server, error) = (self.settings.engine.servers(), closed.error(now));
             wait::tell(
                 move || tracing::warn!(target: STORE, server, %error, "the lock store grants nothing yet"),
             );
@@ -452,8 +452,8 @@ impl Events for ClientCore {
             _ => (false, false),
         };
         let lost = matches!(change, NodeChange::Disconnected(_));
-        if let NodeChange::Closed(Some(closing)) = change {
-            self.warn_of(node, closing);
+        if let NodeChange::Closed(Some(closed)) = change {
+            self.warn_of(node, closed);
         }
         self.note_servers(self.links.note(node, change));
         if connected {

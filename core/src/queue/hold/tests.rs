@@ -102,10 +102,10 @@ fn a_loss_wakes_all_listeners_once() {
 #[test]
 fn a_hold_whose_last_guard_is_gone_cannot_be_shared() {
     let hold = held();
-    assert!(hold.share());
-    assert!(!hold.unshare());
-    assert!(hold.unshare(), "the last one");
-    assert!(!hold.share(), "it is on its way back to the store");
+    assert!(hold.add_guard());
+    assert!(!hold.remove_guard());
+    assert!(hold.remove_guard(), "the last one");
+    assert!(!hold.add_guard(), "it is on its way back to the store");
 }
 
 #[test]
@@ -174,11 +174,11 @@ fn what_was_given_back_is_known_and_does_not_come_again() {
 #[test]
 fn it_is_shared_while_there_are_two_guards() {
     let hold = held();
-    assert!(!hold.is_shared());
-    assert!(hold.share() && hold.is_shared());
-    assert!(hold.share() && hold.is_shared());
-    assert!(!hold.unshare() && hold.is_shared());
-    assert!(!hold.unshare() && !hold.is_shared());
+    assert!(!hold.has_other_guards());
+    assert!(hold.add_guard() && hold.has_other_guards());
+    assert!(hold.add_guard() && hold.has_other_guards());
+    assert!(!hold.remove_guard() && hold.has_other_guards());
+    assert!(!hold.remove_guard() && !hold.has_other_guards());
 }
 
 #[test]

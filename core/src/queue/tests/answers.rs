@@ -7,7 +7,7 @@ use crate::base::clock::Instant;
 use crate::base::error::{LockError, LockKind, StoreErrorKind};
 use crate::queue::send_log::SendLog;
 use crate::queue::{Patience, Want};
-use crate::store::{Cause, Events, GrantBlock, HolderRecord, Lease, NodeChange, Op, Reply, Share};
+use crate::store::{Cause, Closed, Events, HolderRecord, Lease, NodeChange, Op, Reply, Share};
 
 const UNREPLICATED: StoreErrorKind = StoreErrorKind::Unreplicated {
     wanted: 2,
@@ -253,18 +253,18 @@ fn who_tries_in_vain_is_told_who_holds_or_that_nobody_is_let_in() {
         token: 1,
         meta: "h 1 s".into(),
     };
-    for (closed, holder, attempts) in [
+    for (is_closed, holder, attempts) in [
         (false, None, true),
         (false, Some(holder.clone()), true),
         (true, Some(holder), true),
         (true, None, false),
     ] {
         let rig = Rig::new();
-        let closing = GrantBlock {
+        let closed = Closed {
             until: rig.now.after(SECOND),
             cause: Cause::Restart,
         };
-        rig.changed(NodeChange::Closed(closed.then_some(closing)));
+        rig.changed(NodeChange::Closed(is_closed.then_some(closed)));
         let mut waits = rig.enter(&Want {
             patience: Patience::Poll {
                 retries: 0,
@@ -282,7 +282,7 @@ fn who_tries_in_vain_is_told_who_holds_or_that_nobody_is_let_in() {
             }
             _ => false,
         };
-        assert!(fits, "{closed}: {told:?}");
+        assert!(fits, "{is_closed}: {told:?}");
     }
 }
 

@@ -52,7 +52,7 @@ impl Free {
     }
 
     pub(super) fn release(&self, hold: &Arc<Hold>) {
-        assert!(hold.unshare());
+        assert!(hold.remove_guard());
         hold.release(false);
     }
 
@@ -160,7 +160,7 @@ fn owners_share_what_they_have() {
     want.owner = Some(Owner::Here("o".into()));
     let hold = free.take(&want);
     let same = free.take(&want);
-    assert!(Arc::ptr_eq(&hold, &same) && !hold.unshare());
+    assert!(Arc::ptr_eq(&hold, &same) && !hold.remove_guard());
     let mut other = free.enter(&Rig::want()).unwrap();
     assert!(poll(&mut other).is_none());
     free.release(&same);

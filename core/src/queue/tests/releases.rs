@@ -47,7 +47,7 @@ fn a_shutdown_does_not_wait_for_a_foreign_key_to_go() {
     let rig = Rig::new();
     let hold = rig.take(&Rig::want());
     hold.release(false);
-    rig.member.start_closing();
+    rig.member.begin_shutdown();
     rig.fail(rig.next(), StoreErrorKind::Foreign);
     assert!(hold.queue.is_over(Instant::START));
 }

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use auto_mutex_core::store::{Cause, GrantBlock, Instant, StoreOptions, lock, millis};
+use auto_mutex_core::store::{Cause, Closed, Instant, StoreOptions, lock, millis};
 
 use crate::connect::facts;
 use crate::error::Code;
@@ -119,7 +119,7 @@ pub(crate) struct Term {
     /// From when on the server grants, by its own clock (µs); 0: it grants.
     pub(crate) opens_at: u64,
     /// The same time by the local clock, late enough that the block is certainly over by then, even if the clocks drift.
-    pub(crate) closing: Option<GrantBlock>,
+    pub(crate) closed: Option<Closed>,
 }
 
 impl Term {
@@ -172,14 +172,13 @@ impl Term {
         Some(Self {
             lag,
             opens_at,
-            closing: (opens_at > 0).then_some(GrantBlock { until, cause }),
+            closed: (opens_at > 0).then_some(Closed { until, cause }),
         })
     }
 
     pub(crate) fn opens(&mut self) -> u64 {
-        self.closing
-            .take_if(|closing| closing.until <= Instant::now());
-        self.closing.map_or(0, |_| self.opens_at)
+        self.closed.take_if(|closed| closed.until <= Instant::now());
+        self.closed.map_or(0, |_| self.opens_at)
     }
 }
 

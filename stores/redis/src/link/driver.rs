@@ -103,7 +103,7 @@ impl Driver {
                 }
             };
             was_connected = true;
-            events.node_changed(Node::ONLY, NodeChange::Closed(ready.term.closing));
+            events.node_changed(Node::ONLY, NodeChange::Closed(ready.term.closed));
             events.node_changed(Node::ONLY, NodeChange::Connected { again });
             let server = ready.server.clone();
             let replaced = connector.route.replaced(&server);

@@ -33,8 +33,8 @@ impl Link<'_> {
                 self.answer(second, &to_second);
             }
             Awaited::Term(key) => match self.pipeline.term_is(key, value) {
-                Ok(Some(closing)) => {
-                    let change = NodeChange::Closed(Some(closing));
+                Ok(Some(closed)) => {
+                    let change = NodeChange::Closed(Some(closed));
                     self.events.node_changed(Node::ONLY, change);
                 }
                 Ok(None) => {}

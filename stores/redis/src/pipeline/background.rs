@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use std::thread;
 
 use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{GrantBlock, Granted, Instant, Name, Request, lock};
+use auto_mutex_core::store::{Closed, Granted, Instant, Name, Request, lock};
 
 use super::{KEPT, Pipeline, State};
 use crate::connect::Ready;
@@ -167,7 +167,7 @@ impl Pipeline {
         &self,
         key: usize,
         reply: &Value<'_>,
-    ) -> Result<Option<GrantBlock>, StoreError> {
+    ) -> Result<Option<Closed>, StoreError> {
         let mut state = lock(&self.state);
         if let Value::Error(error) = reply {
             return match Code::of(error) {
@@ -188,9 +188,9 @@ impl Pipeline {
             };
         }
         let term = Term::read(reply, &self.connector.guard, state.term.lag, Instant::now());
-        let closed = term.filter(|term| term.closing.is_some());
+        let closed = term.filter(|term| term.closed.is_some());
         state.term = closed.unwrap_or(state.term);
-        Ok(closed.and_then(|term| term.closing))
+        Ok(closed.and_then(|term| term.closed))
     }
 
     pub(crate) fn queued(&self, name: &Name) {

@@ -65,8 +65,8 @@ impl Store for Pipeline {
     fn servers(&self) -> Vec<ServerHealth> {
         let address = self.connector.place();
         let state = lock(&self.state);
-        let (down, closing) = (state.down.clone(), state.term.closing);
-        vec![ServerHealth::new(address, down, closing)]
+        let (down, closed) = (state.down.clone(), state.term.closed);
+        vec![ServerHealth::new(address, down, closed)]
     }
 }
 

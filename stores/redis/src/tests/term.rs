@@ -61,7 +61,7 @@ impl Bench {
     fn left(&mut self, guard: &Guard, lag: Duration) -> u64 {
         let reply = self.put(guard, lag);
         let term = Term::read(&borrowed(&reply), guard, lag, Instant::now()).expect("a reply");
-        assert_eq!(term.closing.is_some(), term.opens_at > 0);
+        assert_eq!(term.closed.is_some(), term.opens_at > 0);
         term.opens_at.saturating_sub(self.now)
     }
 

@@ -5,7 +5,7 @@
 //! unavailable=… timeouts=… cancelled=… deadlocks=…` for each task, then `done`.
 
 mod crossed;
-mod hand_over;
+mod handoff;
 mod kind;
 mod place;
 mod recorded;
@@ -88,9 +88,9 @@ impl Contest {
                     tally: Tally::default(),
                 };
                 match self.kind {
-                    Kind::HandOver { .. } | Kind::Partners { .. } => {
+                    Kind::Handoff { .. } | Kind::Partners { .. } => {
                         let place = Place::find(self.kind, &self.name, number, self.witness);
-                        tokio::spawn(hand_over::run(contestant, self.witness, place))
+                        tokio::spawn(handoff::run(contestant, self.witness, place))
                     }
                     kind => match self.file.clone() {
                         Some(file) => tokio::spawn(async move {

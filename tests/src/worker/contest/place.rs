@@ -26,7 +26,7 @@ impl Place {
                     puts: seat < pairs,
                 }
             }
-            Kind::HandOver { bound } => Self {
+            Kind::Handoff { bound } => Self {
                 belt: name.to_owned(),
                 bound,
                 puts: number.is_multiple_of(2),

@@ -11,7 +11,7 @@ use auto_mutex_tests::stalls::Stalls;
 use crate::arena::{Arena, Plan, STUCK, alone, duration};
 use crate::judge::{no_trouble, nothing_is_left};
 
-const ONE_BELT: &str = "hand-over:4";
+const ONE_BELT: &str = "handoff:4";
 const PARTNERS: &str = "partners:32";
 
 fn open(what: &'static str, kind: &'static str, lease: u64, duration: Duration) -> Arena {

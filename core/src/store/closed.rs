@@ -1,4 +1,4 @@
-//! [`GrantBlock`]: the time in which a connected store grants nothing.
+//! [`Closed`]: the time in which a connected store grants nothing.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use crate::base::error::{StoreError, StoreErrorKind};
 
 /// Until when a store grants nothing, and why; see "Restart and failover" in `docs/protocol.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GrantBlock {
+pub struct Closed {
     /// When it ends.
     pub until: Instant,
     /// Why there is one.
@@ -23,7 +23,7 @@ pub enum Cause {
     Failover,
 }
 
-impl GrantBlock {
+impl Closed {
     /// How long the store still grants nothing; `None` if that time is over.
     pub fn left(&self, now: Instant) -> Option<Duration> {
         let left = now.until(self.until);
@@ -54,15 +54,15 @@ mod tests {
     #[test]
     fn the_error_says_what_happened_and_for_how_long() {
         let now = Instant::START;
-        let closing = |cause, millis| GrantBlock {
+        let closed = |cause, millis| Closed {
             until: now.after(Duration::from_millis(millis)),
             cause,
         };
-        let text = closing(Cause::Failover, 22_001).error(now).to_string();
+        let text = closed(Cause::Failover, 22_001).error(now).to_string();
         assert!(
             text.contains("was failed over; it grants nothing for another 23 s, until every lease")
         );
-        let text = closing(Cause::Restart, 1000).error(now).to_string();
+        let text = closed(Cause::Restart, 1000).error(now).to_string();
         assert!(text.contains("was restarted; it grants nothing for another 1 s"));
     }
 }
