@@ -1,4 +1,4 @@
-//! What programs use: the crate `auto-mutex` exports all of it.
+//! The public API, which the crate `auto-mutex` re-exports.
 
 pub use crate::base::duration::IntoDuration;
 pub use crate::base::error::{DeadlockHop, HoldKind, Holder, LockError, LockKind, LossCause};

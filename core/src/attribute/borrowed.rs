@@ -1,4 +1,4 @@
-//! Prevents the body of an annotated function from releasing its guard.
+//! Keeps the body of an annotated function from releasing its guard.
 
 use std::future::{Ready, ready};
 
@@ -14,9 +14,9 @@ use crate::locks::handle::Guard;
 )]
 pub trait MayRelease {}
 
-/// One method for each that consumes a guard. The trait is in scope in the body, so the compiler finds these methods
+/// One method for each that consumes a guard. With the trait in scope in the body, the compiler finds these methods
 /// before those of the borrowed guard, and a call fails with the message of [`MayRelease`]. For a guard that the body
-/// itself took through a handle, the compiler finds the guard's own methods.
+/// took itself, the compiler finds the guard's own methods.
 pub trait Borrowed: Sized {
     fn unlock(self) -> Ready<Result<bool, LockError>>
     where

@@ -1,4 +1,4 @@
-//! The return types that can carry an error that no handler answers.
+//! Return types that can carry an error for which there is no handler.
 
 use super::answer::{AtOnce, Inside};
 use super::value::Nothing;

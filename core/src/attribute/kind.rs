@@ -1,12 +1,12 @@
-//! Helpers for the types in expansions.
+//! Helpers for type checks in expansions.
 
 use std::future::Future;
 use std::marker::PhantomData;
 
 use super::answer::AtOnce;
 
-/// Shows whether `R` is a future. For a future, the inherent method exists, and takes precedence over the
-/// method of [`Otherwise`].
+/// Tells whether `R` is a future. For a future, an inherent method exists, and takes precedence over the one of
+/// [`Otherwise`].
 #[derive(Debug)]
 pub struct ReturnType<R>(PhantomData<fn() -> R>);
 
@@ -64,7 +64,7 @@ pub trait Value {}
 
 impl Value for AtOnce {}
 
-/// Compiles only if a [`ReturnType`] returned [`AtOnce`], so the expansion rejects a function that returns a future.
+/// Compiles only if a [`ReturnType`] returned [`AtOnce`]. This rejects functions that return a future.
 pub fn require_value<K: Value>(_: K) {}
 
 #[diagnostic::on_unimplemented(
@@ -76,15 +76,15 @@ pub trait Done {}
 
 impl Done for AtOnce {}
 
-/// Like [`require_value`], for an async function, and for a type inside the return type.
+/// Like [`require_value`], for async functions and for types inside the return type.
 pub fn require_done<K: Done>(_: K) {}
 
-/// Calls `make`. If the expansion called the closure itself, clippy would report a redundant closure.
+/// Calls `make`. In the expansion, clippy would report a redundant closure.
 pub fn make<T>(make: impl FnOnce() -> T) -> T {
     make()
 }
 
-/// The value for a `return` that never runs. Such a `return` only shows the compiler the type of the body.
+/// The value of a `return` that never runs, and only tells the compiler the type of the body.
 pub fn never<R>() -> R {
     unreachable!("this only tells the compiler a type")
 }

@@ -1,5 +1,5 @@
-//! The functions that expansions of the attributes call, re-exported as `auto_mutex::__private`. Semantic versioning
-//! does not apply to them, because each version of the macro crate requires exactly this version.
+//! The functions that expanded attributes call, re-exported as `auto_mutex::__private`. They are exempt from semantic
+//! versioning, because each version of the macro crate requires exactly this version.
 #![doc(hidden)]
 
 mod answer;

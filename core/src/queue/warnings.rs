@@ -1,5 +1,5 @@
-//! Warnings about long waits and holds, and about waiters that block all workers of their holder's runtime, so that it
-//! can't release its lock. The background thread checks whenever it runs a queue, so an uncontended call pays nothing.
+//! Warnings about long waits and holds, and about waiters that block all workers of their holder's runtime, which then
+//! cannot release its lock. The background thread checks when it runs a queue, so uncontended calls pay nothing.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,14 +20,14 @@ use crate::store::meta;
 const OWN: &str = "the same task took this lock by hand and may be waiting for itself";
 
 impl Transition<'_> {
-    /// `None`: a lock that never expires may be held for as long as a process lives, as by a leader.
+    /// `None` for a lock that never expires: a leader may hold it for the life of the process.
     fn slow(&self, want: &Want) -> Option<Duration> {
         let settings = self.queue.core.settings();
         let is_permanent = want.terms.expire.is_none() && settings.expire.is_some();
         settings.slow.filter(|_| !is_permanent)
     }
 
-    /// The other waiters are checked whenever the queue runs.
+    /// When the first waiter gets slow. The others are checked whenever the queue runs.
     pub(super) fn first_slow_waiter(&self) -> Option<Instant> {
         let first = self.state.waiters.front()?;
         let slow = self.slow(&first.want)?;
@@ -66,12 +66,12 @@ impl Transition<'_> {
     }
 
     fn warn_of_waiters(&mut self, slow: Duration) {
-        // Waiters from the same place in the source share one warning: the first of them, its place in the store's
-        // queue, and their number.
+        // Waiters from the same line of code share one warning, with the first waiter, its place in the store's queue,
+        // and their number.
         let mut found: Vec<(Arc<Waiter>, Option<u64>, u64)> = Vec::new();
         let mut note = |waiter: &Arc<Waiter>, place: Option<u64>| {
             let waited = waiter.waited(self.now);
-            // A wait for a signal may take any time, so it is never slow.
+            // A wait for a signal is never slow: it may take any time.
             let may_be_slow = waiter.want.share.capacity > 0 && self.slow(&waiter.want).is_some();
             if !may_be_slow || !waiter.warned.is_due(waited, slow) {
                 return;
@@ -81,11 +81,10 @@ impl Transition<'_> {
                 None => found.push((waiter.clone(), place, 1)),
             }
         };
-        // In order of arrival. Only a waiter that missed a grant may have waited longer than those before it.
+        // In order of arrival. Only a waiter that missed a grant can have waited longer than those before it.
         let is_old = |waiter: &&Arc<Waiter>| waiter.waited(self.now) >= slow;
         let queued = self.state.waiters.iter().take_while(is_old);
-        // Waiters without a ticket come after the last ticket of this process, so their places are counted on from
-        // there.
+        // Waiters without a ticket come after this process's last ticket, and their places are counted on from there.
         let mut known = self.waiting();
         let mut last = None;
         for waiter in queued {
@@ -163,7 +162,7 @@ impl Transition<'_> {
         let Some((waiter, hold, workers)) = stuck else {
             return;
         };
-        // Warns once for each hold.
+        // Only one warning per hold.
         let token = hold.grant.token;
         if std::mem::replace(&mut self.state.warned_of, token) != token {
             let (name, meta) = (self.queue.name.clone(), waiter.want.meta.clone());
@@ -179,7 +178,7 @@ fn site(waiter: &Waiter) -> &str {
     meta::location(&waiter.want.meta)
 }
 
-/// How often `Config::slow` was doubled for the next warning.
+/// How often `Config::slow` was doubled to get the time of the next warning.
 #[derive(Debug, Default)]
 pub(super) struct Warned(AtomicU32);
 
@@ -189,7 +188,7 @@ impl Warned {
         slow.saturating_mul(1_u32.checked_shl(doublings).unwrap_or(u32::MAX))
     }
 
-    /// If so, the next warning is at the first doubling that is longer than `long`.
+    /// If it is due, sets the time of the next warning to the first doubling longer than `long`.
     pub(super) fn is_due(&self, long: Duration, slow: Duration) -> bool {
         let due = long >= self.next(slow);
         while long >= self.next(slow) && self.0.load(Ordering::Relaxed) < u32::BITS {

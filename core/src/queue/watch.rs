@@ -13,7 +13,7 @@ use crate::base::error::{Holder, LockError};
 use crate::observe::{ACQUIRE, CallerLocation, LockLabels, outcome, spans_are_on};
 use crate::observer::{Metric, SharedObserver};
 
-/// If this value is dropped before the end, the call counts as cancelled.
+/// Dropped before its end, it reports the call as cancelled.
 #[derive(Debug)]
 pub(crate) struct Watch {
     span: Span,
@@ -26,7 +26,7 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// `None` if neither a subscriber nor an observer wants reports. `meta` identifies the caller.
+    /// Returns `None` if neither a subscriber nor an observer wants reports. `meta` identifies the caller.
     pub(crate) fn begin(
         core: &ClientCore,
         labels: LockLabels,
@@ -131,7 +131,7 @@ impl Drop for Watch {
     }
 }
 
-/// Logs at most one such warning a second for each client. `meta` identifies the caller.
+/// Logs at most one such warning per second and client. `meta` identifies the caller.
 #[cold]
 pub(crate) fn warn_of_timeout(core: &ClientCore, meta: &str, error: &LockError) {
     let (name, waited) = match error {

@@ -1,4 +1,4 @@
-//! [`Closed`]: the time in which a connected store grants nothing.
+//! [`Closed`]: a connected store grants nothing for some time.
 
 use std::time::Duration;
 
@@ -8,13 +8,13 @@ use crate::base::error::{StoreError, StoreErrorKind};
 /// Until when a store grants nothing, and why; see "Restart and failover" in `docs/protocol.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Closed {
-    /// When it ends.
+    /// When the store grants again.
     pub until: Instant,
-    /// Why there is one.
+    /// Why it is closed.
     pub cause: Cause,
 }
 
-/// The reason for the block.
+/// Why a store is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// The server was restarted.
@@ -30,13 +30,13 @@ impl Closed {
         (!left.is_zero()).then_some(left)
     }
 
-    /// The error of a call that got no lock because of this block.
+    /// The error of a call that got no lock because the store is closed.
     pub fn error(&self, now: Instant) -> StoreError {
         let happened = match self.cause {
             Cause::Restart => "was restarted",
             Cause::Failover => "was failed over",
         };
-        // Rounded up, so that a retry after this time is not too early.
+        // Rounded up, so that a retry after this time is late enough.
         let left = now.until(self.until) + Duration::from_millis(999);
         let left = left.as_secs().max(1);
         let message = format!(

@@ -1,4 +1,4 @@
-//! [`ServerHealth`]: the state of a server, as far as it is known without asking the server.
+//! [`ServerHealth`]: what is known about a server without asking it.
 
 use std::fmt;
 use std::time::Duration;
@@ -15,14 +15,14 @@ pub struct ServerHealth {
     pub address: String,
     /// Whether the server is connected.
     pub connected: bool,
-    /// The time for which the server still grants nothing, after a restart or a failover. `None`: the server grants.
+    /// How long the server still grants nothing, after a restart or a failover; `None` if it grants.
     pub closed_for: Option<Duration>,
     /// Why the server is not connected.
     pub error: Option<StoreError>,
 }
 
 impl ServerHealth {
-    /// For the engines: a server that is down if there is an error, and grants nothing during `closed`.
+    /// For engines. With an error, the server is down; while `closed`, it grants nothing.
     #[doc(hidden)]
     pub fn new(address: String, error: Option<StoreError>, closed: Option<Closed>) -> Self {
         Self {

@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
 use super::OrderEdge;
 
-/// The label of a held lock, and the label of a lock that is asked for.
+/// The labels of the lock that is held and of the lock that is asked for.
 pub(super) type Key = (&'static str, &'static str);
 
 pub(super) const MOST: usize = 4096;
@@ -20,7 +20,7 @@ impl Graph {
         self.0.insert(key, edge);
     }
 
-    /// Those that are part of a cycle are marked.
+    /// All edges, with those on a cycle marked.
     pub(super) fn edges(&self) -> Vec<OrderEdge> {
         let edges = self.0.iter().map(|(key, edge)| OrderEdge {
             inverted: self.cycle(*key).is_some(),
@@ -29,7 +29,7 @@ impl Graph {
         edges.collect()
     }
 
-    /// Only one for the same labels. Shorter cycles come first.
+    /// One cycle for each set of labels, shorter ones first.
     pub(super) fn cycles(&self) -> Vec<Vec<&OrderEdge>> {
         let mut seen = HashSet::new();
         let mut cycles: Vec<_> = self.0.keys().filter_map(|key| self.cycle(*key)).collect();
@@ -41,8 +41,8 @@ impl Graph {
         cycles
     }
 
-    /// A shortest cycle that begins with the edge `key`; none for an allowed edge. A new edge's cycle has other
-    /// labels than all cycles before: with the same labels, the old cycle would lead back in fewer steps.
+    /// A shortest cycle that begins with the edge `key`; `None` for an allowed edge. The cycle of a new edge always has
+    /// a new set of labels: an older cycle with the same labels would be a shorter way back.
     pub(super) fn cycle(&self, key: Key) -> Option<Vec<&OrderEdge>> {
         let (start, first) = key;
         self.from(start).find(|edge| *edge == key)?;
@@ -67,7 +67,7 @@ impl Graph {
         None
     }
 
-    /// All that are not allowed.
+    /// The edges from `label` that are not allowed.
     fn from(&self, label: &'static str) -> impl Iterator<Item = Key> {
         let all = self.0.range((label, "")..);
         let all = all.take_while(move |(key, _)| key.0 == label);
@@ -158,7 +158,7 @@ mod tests {
                 let is_new = graph.lacks(key);
                 graph.insert(key, edge);
                 lengths[from][to] = 1;
-                // A new edge closes no cycle of the same labels as one that was there before.
+                // A new edge never closes a cycle with the labels of an existing one.
                 if is_new && let Some(cycle) = graph.cycle(key) {
                     let labels = cycle.iter().map(|edge| edge.before.label.clone());
                     assert!(known.insert(labels.collect::<BTreeSet<_>>()), "{graph:?}");

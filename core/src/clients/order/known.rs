@@ -1,17 +1,17 @@
-//! The edges that a thread has seen recently: then a nested call locks nothing and allocates nothing.
+//! The edges that a thread has seen recently. For these, a nested call locks nothing and allocates nothing.
 
 use std::cell::Cell;
 
 const SLOTS: usize = 64;
 
-/// A label, by its address and length. It lives as long as the program. (If two labels have the same address, one is a
+/// A label's address and length. Labels live as long as the program. (Of two labels at the same address, one is a
 /// prefix of the other.)
 pub(super) type LabelId = (usize, usize);
 
 pub(super) type Pair = (LabelId, LabelId);
 
 thread_local! {
-    /// No client has the id 0.
+    /// The id 0 belongs to no client.
     static KNOWN: [Cell<(u64, Pair)>; SLOTS] =
         const { [const { Cell::new((0, ((0, 0), (0, 0)))) }; SLOTS] };
 }
@@ -23,7 +23,7 @@ pub(super) fn label_id(text: &'static str) -> LabelId {
 
 #[inline]
 fn index(client: u64, (before, after): Pair) -> usize {
-    // An odd number without a pattern, so that the highest bits depend on all bits of the input.
+    // An odd number without a pattern. The highest bits of a product depend on all bits of the input.
     const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
     let mixed = (before.0 as u64 ^ client).wrapping_mul(MIX).rotate_left(29) ^ after.0 as u64;
     (mixed.wrapping_mul(MIX) >> 58) as usize % SLOTS
@@ -31,7 +31,7 @@ fn index(client: u64, (before, after): Pair) -> usize {
 
 #[inline]
 pub(super) fn has(client: u64, pair: Pair) -> bool {
-    // A thread that is ending still has the table, because it needs no destructor.
+    // An ending thread still has the table, because it needs no destructor.
     KNOWN.with(|known| known[index(client, pair)].get() == (client, pair))
 }
 

@@ -1,5 +1,5 @@
-//! Lock order: a task that holds a lock of the label A and asks for one of the label B makes the edge A → B. Edges that
-//! form a cycle are a possible deadlock, even if it has never happened.
+//! Lock order: a task that holds a lock labelled A and asks for one labelled B makes the edge A → B. Edges that form a
+//! cycle show a possible deadlock, even one that never happened.
 
 mod graph;
 mod known;
@@ -19,10 +19,10 @@ use crate::store::meta;
 
 const BY_CONFIG: &str = "Config::allow_order";
 
-/// One order of locks: a lock of one label was asked for while a lock of another label was held. See
+/// One order of locks: while a lock with one label was held, a lock with another label was asked for. See
 /// [`lock_order`](crate::lock_order).
 ///
-/// Its `Display` output is one line with both places.
+/// Its `Display` output is one line with both locks and where they were taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OrderEdge {
@@ -30,19 +30,19 @@ pub struct OrderEdge {
     pub before: OrderedLock,
     /// The lock that was asked for.
     pub after: OrderedLock,
-    /// Whether the order contradicts other orders: it is part of a cycle, so calls in these orders may wait for each
-    /// other for ever. Also true if the two labels are the same.
+    /// Whether the order contradicts others: it is part of a cycle, so calls in these orders may deadlock. Also true if
+    /// the two labels are the same.
     pub inverted: bool,
     /// Why the order is intended: the text of the option `order`, or `Config::allow_order`. Such an order contradicts
     /// no other.
     pub allowed: Option<String>,
 }
 
-/// A label of locks, and a place that takes one.
+/// The label of a lock, and the code that takes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OrderedLock {
-    /// The template of the names, as [`Site::name`](crate::Site::name) returns it; or the `metrics_label` of a handle.
+    /// The template of the names, as returned by [`Site::name`](crate::Site::name); or the `metrics_label` of a handle.
     pub label: String,
     /// The file, as it was given to the compiler.
     pub file: String,
@@ -65,7 +65,7 @@ impl fmt::Display for OrderedLock {
 #[derive(Debug)]
 pub(crate) struct LockOrder {
     client: u64,
-    /// By `Config::allow_order`.
+    /// The pairs of labels given to `Config::allow_order`.
     allowed: Vec<(String, String)>,
     /// The edges, and the pairs of labels whose edges were seen.
     state: Mutex<(Graph, HashSet<Pair>)>,
@@ -90,7 +90,7 @@ impl LockOrder {
         }
     }
 
-    /// A call that may wait asks for `names`, of the label `after`. `meta` identifies the caller.
+    /// Records that a call which may wait asks for `names`, labelled `after`. `meta` identifies the caller.
     #[inline]
     pub(crate) fn note<'a>(
         &self,
@@ -106,8 +106,7 @@ impl LockOrder {
             if taken.client != self.client || known::has(self.client, pair) {
                 return false;
             }
-            // More permits of the same semaphore, or the same lock through a handle that is not reentrant: there is no
-            // edge.
+            // Not an edge: more permits of the same semaphore, or the same lock through a handle that is not reentrant.
             let is_same = || names.clone().all(|name| taken.name == name);
             has_own_label(taken.label) && !is_same() && !self.is_known(pair)
         };
@@ -126,7 +125,7 @@ impl LockOrder {
         is_known
     }
 
-    /// Warns of the cycles that the new edges close.
+    /// Warns about cycles that the new edges close.
     #[cold]
     fn learn(&self, after: &'static str, meta: &str, held: &[Taken<'_>]) {
         let mut state = lock(&self.state);
@@ -143,7 +142,7 @@ impl LockOrder {
         cycles.into_iter().for_each(warn);
     }
 
-    /// Returns the cycle that the edge closes, unless it is known or there are too many.
+    /// Returns the cycle that the edge closes. `None` if the edge is known, or there are too many edges.
     fn add(
         &self,
         graph: &mut Graph,
@@ -184,7 +183,7 @@ impl LockOrder {
     }
 }
 
-/// Locks of handles without a label have no label.
+/// Handles without their own label share one label, and are left out of the lock order.
 #[inline]
 fn has_own_label(label: &str) -> bool {
     label != BY_HAND && !label.is_empty()
@@ -226,7 +225,7 @@ fn warn(cycle: Vec<OrderEdge>) {
     });
 }
 
-/// Each cycle once, even if several clients have reported it.
+/// Panics if there are cycles. Lists each once, even if several clients have reported it.
 #[track_caller]
 pub(crate) fn check(mut cycles: Vec<String>) {
     cycles.sort_unstable();

@@ -1,4 +1,4 @@
-//! Helpers that build graphs from texts, for the tests of this folder; and tests of the order of a client without a
+//! Helpers that build graphs from texts, for the tests of this folder, and tests of a client's lock order without a
 //! store.
 
 use super::graph::{Key, MOST};
@@ -37,7 +37,7 @@ fn order(allowed: &[[&str; 2]]) -> LockOrder {
     LockOrder::new(u64::MAX, allowed.collect())
 }
 
-/// Adds an edge in the same way as a nested call. Returns the text of the warning.
+/// Adds an edge as a nested call does. Returns the text of the warning.
 fn learn(order: &LockOrder, before: &'static str, after: &'static str) -> Option<String> {
     let meta = "host 7 orders%20at%20src/orders.rs%3A41";
     let graph = &mut lock(&order.state).0;

@@ -12,23 +12,23 @@ use crate::store::{Closed, Node, NodeChange};
 
 #[derive(Debug, Default)]
 pub(crate) struct Links {
-    // An atomic outside of the mutex, because every transition reads it.
+    // An atomic outside the mutex, because every transition reads it.
     any_down: AtomicBool,
-    /// The nodes in use; `None`: connected.
+    /// The nodes in use, each with its outage if it is not connected.
     nodes: Mutex<HashMap<Node, Option<Outage>>>,
     any_closed: AtomicBool,
     closed: Mutex<HashMap<Node, Closed>>,
     last: Mutex<Option<Outage>>,
 }
 
-/// The start and the cause.
+/// When the outage began, and its cause.
 type Outage = (Instant, StoreError);
 
-/// After a store begins to grant again, earlier requests may stay unanswered for this time.
+/// How long requests may stay unanswered after a store has begun to grant again.
 const ANSWERED: Duration = Duration::from_millis(200);
 
 impl Links {
-    /// Returns the change of the number of connected nodes.
+    /// Returns by how much the number of connected nodes changed.
     pub(crate) fn note(&self, node: Node, change: NodeChange) -> i64 {
         let now = Instant::now();
         let mut nodes = lock(&self.nodes);
@@ -37,7 +37,7 @@ impl Links {
             NodeChange::Connected { .. } => drop(nodes.insert(node, None)),
             NodeChange::Disconnected(error) => {
                 *lock(&self.last) = Some((now, error.clone()));
-                // An outage keeps its start.
+                // Keep the time at which the outage began.
                 let known = nodes.entry(node).or_default();
                 known.get_or_insert((now, error));
             }
@@ -74,7 +74,7 @@ impl Links {
         !self.any_down.load(Ordering::Acquire)
     }
 
-    /// The outage may be over.
+    /// The latest outage, which may be over.
     pub(crate) fn last_error(&self) -> Option<Outage> {
         lock(&self.last).clone()
     }
@@ -89,12 +89,12 @@ impl Links {
         if self.are_up() {
             return None;
         }
-        // Before the mutex is locked, because the store may lock a mutex of its own.
+        // Before locking the mutex, because the store may lock a mutex of its own.
         let node = node();
         lock(&self.nodes).get(&node)?.clone()
     }
 
-    /// Not yet known for `node`.
+    /// Whether `node` was not known to be closed until now.
     pub(crate) fn is_news(&self, node: Node, closed: Closed, now: Instant) -> bool {
         let known = lock(&self.closed).get(&node).copied();
         closed.left(now).is_some() && known.is_none_or(|known| known.left(now).is_none())
@@ -109,7 +109,7 @@ impl Links {
         self.any_closed.store(!all.is_empty(), Ordering::Release);
     }
 
-    /// Still returned for [`ANSWERED`] after its end.
+    /// Why and until when `node` is closed. Still returned for [`ANSWERED`] after that time.
     pub(crate) fn closed(&self, node: impl FnOnce() -> Node) -> Option<Closed> {
         if !self.any_closed.load(Ordering::Acquire) {
             return None;

@@ -52,8 +52,7 @@ fn of(units: u32, capacity: u32) -> Arc<Hold> {
     Hold::new(local, Waiter::new(want, now), grant, now)
 }
 
-/// Each call makes these values, and copies the hold once, so they must stay small. The limits are for a 64-bit
-/// machine.
+/// Each call makes these values and copies the hold once, so they must stay small. The limits are for 64-bit machines.
 #[test]
 fn what_each_call_makes_stays_small() {
     assert!(size_of::<Hold>() <= 280, "{}", size_of::<Hold>());
@@ -61,7 +60,7 @@ fn what_each_call_makes_stays_small() {
     assert!(size_of::<Want>() <= 272, "{}", size_of::<Want>());
 }
 
-/// In the other order, a listener that registers between the two steps would neither be woken nor see the loss.
+/// In the opposite order, a listener registering between the two steps would neither be woken nor see the loss.
 #[test]
 fn a_loss_is_marked_before_the_listeners_are_taken() {
     let hold = held();

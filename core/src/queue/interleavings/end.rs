@@ -1,5 +1,5 @@
-//! The member ends at any point: by a shutdown or a drain, because its background thread died, or because its last
-//! handle was dropped.
+//! The member ends at any point: by a shutdown, a drain, the death of its background thread, or the drop of its last
+//! handle.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -119,7 +119,7 @@ fn whoever_waits_is_told_when_the_engine_dies() {
             match number {
                 0 => {
                     dying.member.abandon();
-                    // A background thread that ends also calls `Store::close`.
+                    // An ending background thread also calls `Store::close`.
                     dying.store.close();
                 }
                 1 => other.section(&shape.want(), &cluster.witness).unwrap(),

@@ -22,7 +22,7 @@ fn what_passes_is_asked_for_again_and_nobody_is_told() {
     for (kind, known) in [
         (StoreErrorKind::Busy, false),
         (StoreErrorKind::Busy, true),
-        // A waiter that has a place in the queue tries again.
+        // A waiter with a place in the queue tries again.
         (StoreErrorKind::Refused, true),
     ] {
         let mut rig = Rig::new();
@@ -82,8 +82,8 @@ fn what_concerns_one_ticket_is_told_to_its_waiter_and_what_concerns_the_name_to_
         };
         assert!(fits, "{told:?}");
         assert_eq!(poll(&mut second).is_some(), all, "{kind:?}");
-        // The ticket is released, because the store may have granted or queued it. A waiter that stays asks with a
-        // ticket of its own.
+        // The ticket is released, because the store may have granted or queued it. The remaining waiter asks with its
+        // own ticket.
         let left = rig.next();
         assert!(
             matches!(left.op, Op::Release { ticket: it, .. } if it == ticket),
@@ -347,7 +347,7 @@ fn an_answer_that_is_older_than_the_grant_says_nothing() {
     rig.answer(asked, queued());
     rig.pass(SECOND);
     let touch = rig.next();
-    // The grant arrives by message, while the touch that it names is still in flight.
+    // The grant arrives as a message, while the touch that it names is still in flight.
     rig.member.told(&rig.name, grant(ticket, 2, SECOND));
     let hold = poll(&mut waits).expect("granted").unwrap();
     rig.answer(touch, Reply::Gone);

@@ -1,4 +1,4 @@
-//! Messages of the store are checked; in case of doubt, the queue asks the store.
+//! The queue checks the store's messages, and asks the store when in doubt.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,7 +48,7 @@ fn owned() -> Want {
     }
 }
 
-/// Delivers a message that the store has granted the first request of the ticket.
+/// Delivers a message saying that the store has granted the first request of the ticket.
 fn tell(rig: &Rig, ticket: Ticket, token: u64, hold: Duration) {
     let message = Message::Grant {
         ticket,

@@ -217,7 +217,7 @@ fn a_client_that_is_shut_down_grants_nothing() {
     let free = Free::new();
     let hold = free.take(&Rig::want());
     let entered = free.member.with_queue(&free.name, |local| {
-        // Another thread shuts the client down between the check of the phase and the transition.
+        // Another thread shuts the client down between the phase check and the transition.
         free.member.shut_down(Duration::ZERO);
         Some(local.enter(&Rig::want()))
     });
@@ -258,7 +258,7 @@ fn fencing_tokens_grow_when_a_name_is_retired_and_used_again() {
     free.release(&free.take(&Rig::want()));
     let beat = free.member.timers.next().unwrap();
     free.pass(free.now.until(beat) - SECOND / 1_000_000);
-    // All grants come at the same moment, so the tokens run ahead of the clock.
+    // All grants come at the same moment, which makes the tokens run ahead of the clock.
     let holds = [(); 100].map(|()| {
         let hold = free.take(&Rig::want());
         free.release(&hold);

@@ -1,4 +1,4 @@
-//! A lock that an owner holds can be entered again by the same owner only.
+//! A lock held for an owner can be re-entered by the same owner only.
 
 use std::sync::Arc;
 

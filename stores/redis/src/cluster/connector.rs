@@ -30,7 +30,8 @@ impl Connector {
         }
     }
 
-    /// `is_new`: no node knows a ticket of this client. `checks`: whether the first connection checks the node.
+    /// With `is_new`, no node knows a ticket of this client. `checks` tells whether the first connection checks the
+    /// node.
     pub(super) fn primary(
         &mut self,
         address: Address,

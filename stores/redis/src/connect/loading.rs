@@ -1,5 +1,5 @@
-//! Loads the scripts into a server that lacks them. After a restart of the server, all clients find them missing at
-//! once: one loads them and the others wait, because tens of KB from each of a thousand clients would be tens of MB.
+//! Loads the scripts into a server that lacks them. After a restart, all clients notice this at once: one loads them
+//! and the others wait, because tens of kilobytes from each of a thousand clients would add up.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ pub(super) fn missing<'a>(
         .collect())
 }
 
-/// The wait for another client has no limit. Without `key`, each client loads the scripts itself.
+/// The wait for another client is not limited. Without `key`, each client loads the scripts itself.
 pub(crate) async fn supply<'a>(
     connection: &mut Connection,
     scripts: &'a Scripts,
@@ -76,7 +76,8 @@ pub(crate) async fn supply<'a>(
     Ok(())
 }
 
-/// Whether this client loads the scripts: also if the server can't store the claim, for example for lack of memory.
+/// Whether this client should load the scripts. Also true if the server can't store the claim, for example for lack of
+/// memory.
 fn claimed(reply: &Value<'_>) -> Result<bool, ConnectError> {
     match reply {
         Value::Error(error) => {

@@ -1,4 +1,4 @@
-//! [`Driver`]: makes the first connection, unless set-up did, and replaces a lost one, until `Store::close` is called.
+//! [`Driver`]: makes the first connection, unless set-up did, and replaces lost ones until `Store::close` is called.
 
 use std::future::{Future, poll_fn};
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub(crate) fn unconnected(connector: Connector) -> (Arc<Pipeline>, Box<dyn store
     (pipeline, Box::new(driver))
 }
 
-/// Its drop ends the pipeline, also when the runtime ends.
+/// Dropping it ends the pipeline, even at runtime shutdown.
 struct Driver {
     pipeline: Arc<Pipeline>,
     ready: Option<Ready>,
@@ -90,7 +90,7 @@ impl Driver {
                     let Some(ready) = answering.await else {
                         return;
                     };
-                    // These requests were submitted before the new connection, and must not run on it.
+                    // These requests were submitted before the new connection, and must not be sent on it.
                     for request in pipeline.connect(&ready) {
                         events.answered(request.failed(lost.clone()));
                     }
@@ -154,7 +154,7 @@ async fn reconnect(pipeline: &Pipeline, events: &dyn Events, was_connected: bool
     }
 }
 
-/// `None`: `Store::close` was called.
+/// Returns `None` if `Store::close` was called.
 async fn answering(
     connecting: impl Future<Output = Ready>,
     pipeline: &Pipeline,

@@ -1,4 +1,4 @@
-//! Servers that can't serve locks: how they answer (see `tests/tests/failures/managed.rs`), and the remedy.
+//! Servers that cannot serve locks: their answers (see `tests/tests/failures/managed.rs`) and the remedies.
 
 use std::io;
 
@@ -36,7 +36,7 @@ pub(crate) fn advice(error: &StoreError) -> Option<&'static str> {
     known.map(|(_, advice)| *advice)
 }
 
-/// For an answer to HELLO. Leaves out the server's text, which may repeat the password.
+/// For an answer to HELLO. Omits the server's text, which may repeat the password.
 pub(crate) fn of_hello(reply: &ErrorReply<'_>) -> Option<(&'static str, StoreError)> {
     let text = reply.details.to_ascii_lowercase();
     let advice = if Code::of(reply) == Code::NoProto || text.contains("unsupported protocol") {
@@ -50,7 +50,7 @@ pub(crate) fn of_hello(reply: &ErrorReply<'_>) -> Option<(&'static str, StoreErr
     Some((advice, error))
 }
 
-/// Some proxies close the connection at a command that they do not know.
+/// Some proxies close the connection on an unknown command.
 pub(crate) fn of_end(error: &io::Error) -> Option<StoreError> {
     (error.kind() == io::ErrorKind::UnexpectedEof).then(|| {
         StoreError::disconnected(

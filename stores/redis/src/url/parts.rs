@@ -51,7 +51,7 @@ impl<'a> Url<'a> {
         db: &str,
         secure: bool,
     ) -> Result<RedisEndpoint, SetupError> {
-        // Splits at the last `@`, so that an `@` in a password need not be escaped.
+        // At the last `@`, so that one in a password need not be escaped.
         let (login, servers) = match self.authority.rsplit_once('@') {
             Some((login, servers)) => {
                 let (user, password) = login.split_once(':').unwrap_or((login, ""));

@@ -1,4 +1,4 @@
-//! Scripts with one fault each. The runs find every fault, and the judge alone finds most of them.
+//! Scripts with one fault each. The runs find every fault, and the judge alone finds most.
 
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
