@@ -1,4 +1,4 @@
-//! `auto-mutex doctor`: finds faults of the store and its locks.
+//! `auto-mutex doctor`: finds problems of the store and its locks.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::Write;
@@ -16,7 +16,7 @@ use crate::output;
 use crate::output::words::{clean, closed_for, name, process, quoted, short};
 use crate::store::look;
 
-/// The kind of a fault. Ids stay the same from release to release.
+/// The kind of a problem. Ids stay the same between releases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Id {
@@ -41,19 +41,19 @@ pub(crate) enum Id {
     Cycle,
 }
 
-/// A fault, and its remedy.
+/// A problem and its remedy.
 #[derive(Debug, Serialize)]
 struct Finding {
     id: Id,
-    /// The server, lock or key with the fault. `None` if this finding only counts further findings with the same id.
+    /// The server, lock or key concerned. `None` if this finding only counts further ones with the same id.
     subject: Option<String>,
     meaning: String,
     remedy: String,
 }
 
-/// The greatest number of findings with the same id that are listed.
+/// The most findings listed per id.
 const LISTED: usize = 20;
-/// The longest lag of a replica that is not a finding. A replica acknowledges once a second.
+/// The longest replica lag that is not a finding. Replicas acknowledge once a second.
 const LAG: Duration = Duration::from_secs(3);
 
 pub(crate) fn run(global: &Global, args: &Doctor) -> Outcome {
@@ -106,8 +106,8 @@ fn write_down(
     Ok(())
 }
 
-/// Adds a finding for each server without the scripts of the library. This is a fault only if locks are in use, because
-/// the programs that use them have loaded the scripts.
+/// Adds a finding for each server without the library's scripts. This matters only if locks are in use, because the
+/// programs that use them have loaded the scripts.
 fn of_scripts(servers: &[ServerAnswer], findings: &mut Findings) {
     let servers = servers.iter().flatten();
     for server in servers.filter(|server| !server.knew_scripts) {
@@ -211,7 +211,7 @@ fn of_locks(operator: &Operator, args: &Doctor, findings: &mut Findings) -> Resu
         }
         let in_use = keys.into_iter().filter(|key| !key.idle);
         let names = in_use.filter_map(|key| key.name);
-        // A name is on several servers of a quorum, but is read only once.
+        // In a quorum, several servers have a name, which is read only once.
         let names: Vec<_> = names.filter(|name| seen.insert(name.clone())).collect();
         for (name, lock) in names.iter().zip(operator.inspect(&names)?) {
             match lock {
@@ -238,7 +238,7 @@ fn of_locks(operator: &Operator, args: &Doctor, findings: &mut Findings) -> Resu
     Ok(is_in_use)
 }
 
-/// Adds findings about waiters that wait for too long.
+/// Adds findings about long waits.
 fn of_waiters(waited: &[Lock], args: &Doctor, findings: &mut Findings) {
     for lock in waited {
         let oldest = lock.waiters.iter().max_by_key(|wait| wait.waited);

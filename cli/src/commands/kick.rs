@@ -13,7 +13,7 @@ use crate::output::words::{location, name, process, process_and_host, short};
 use crate::output::{self, Out, document};
 use crate::store::{look, one};
 
-/// The document: the hold that was broken, or that would be broken without `--dry-run`.
+/// The document: the hold that was broken or, with `--dry-run`, would be.
 #[derive(Debug, Serialize)]
 struct KickReport {
     name: String,
@@ -66,7 +66,7 @@ pub(crate) fn run(global: &Global, args: &Kick) -> Outcome {
     )
 }
 
-/// What the store keeps about who kicks, beside the process.
+/// What the store records about the kick besides the process.
 fn by() -> String {
     let name = ["SUDO_USER", "USER", "LOGNAME"]
         .iter()
@@ -84,7 +84,7 @@ fn finished(reported: Result<(), Failure>, exit: Exit) -> Outcome {
     }
 }
 
-/// The failure if the user cannot be asked for confirmation. A plain conversion of `error` would treat a broken pipe as a
+/// The failure if the user cannot be asked for confirmation. A plain conversion of `error` would make a broken pipe a
 /// success.
 fn cannot_ask(error: io::Error) -> Failure {
     Failure::Other(format!("cannot ask, so nothing was changed: {error}"))

@@ -107,7 +107,7 @@ fn waiter(lock: &Lock, wait: &Wait) -> [String; 9] {
     ]
 }
 
-/// A writer has all units of a readers-writer lock, which is a number for programs.
+/// A writer holds all units of a readers-writer lock, a number that only programs need.
 fn units(lock: &Lock, units: u32) -> String {
     match lock.kind {
         Some(LockKind::RwLock) if lock.capacity == Some(units) => "all".to_owned(),

@@ -10,7 +10,7 @@ use crate::output::words::{location, name, process, short};
 use crate::output::{chain, list};
 use crate::store::{in_use, look};
 
-/// The number of waiters of one lock that are always shown. Further waiters are shown only if they block others.
+/// How many waiters of a lock are always shown. Others are shown only if they block others.
 const SHOWN: usize = 5;
 
 pub(crate) fn run(global: &Global) -> Outcome {
@@ -64,7 +64,7 @@ fn draw(out: &mut impl Write, chain: &Chain<'_>) -> Result<(), Failure> {
     locks(out, &chain.hops, "")
 }
 
-/// `hops` are of one depth, and of those below.
+/// `hops` have this depth or a greater one.
 fn locks(out: &mut impl Write, hops: &[Hop<'_>], indent: &str) -> Result<(), Failure> {
     let depth = hops.first().map_or(0, |hop| hop.depth);
     let waiters: Vec<_> = hops.chunk_by(|_, next| next.depth > depth).collect();

@@ -1,8 +1,7 @@
-//! `auto-mutex watch`: the events of a lock, found by reading its state at an interval.
+//! `auto-mutex watch`: the events of a lock, found by polling its state.
 //!
-//! The store sends messages only to the channels of the members that they concern. If this command subscribed to such a
-//! channel, the store would mistake the command for that member. Therefore the command polls, and may miss a hold that
-//! is shorter than the interval.
+//! The store sends messages only to the channels of the members concerned. If this command subscribed to one, the store
+//! would mistake it for that member. It therefore polls, and may miss a hold that is shorter than the interval.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -19,7 +18,7 @@ use crate::output::words::{Who, date, location, process, short};
 use crate::output::{is_unread, stdout};
 use crate::store::{look, one};
 
-/// An event that happened between two reads.
+/// An event between two reads.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Event {
     pub(crate) at: String,
@@ -71,13 +70,13 @@ fn write_event(out: &mut impl Write, global: &Global, event: &Event) -> Result<(
             "{}  {:8}  {}",
             event.at, event.event, event.words
         )?),
-        // A single JSON document would never end, so each event is a document of its own.
+        // A single JSON document would never end, so each event is a document.
         Format::Json | Format::Jsonl => json::write(out, &Versioned::new(event), true),
     }
 }
 
-/// The events between two reads: first ends of holds, then waiters that left, then grants, then new waiters. The first
-/// read gives one event for each holder and waiter.
+/// The events between two reads: ended holds, then waiters that left, then grants, then new waiters. The first read
+/// gives one event per holder and waiter.
 pub(crate) fn events(before: Option<&Lock>, after: &Lock) -> Vec<Event> {
     let none = (Vec::new(), Vec::new());
     let (held, waited) = before.map_or(none, |lock| (lock.holders.clone(), lock.waiters.clone()));
@@ -85,7 +84,7 @@ pub(crate) fn events(before: Option<&Lock>, after: &Lock) -> Vec<Event> {
         let passed = after.asked.duration_since(lock.asked);
         passed.unwrap_or_default()
     });
-    // The tokens of a name grow while the store knows the name. A smaller token shows that the store has forgotten it.
+    // Tokens grow as long as the store knows the name. A smaller one shows that the store has forgotten it.
     let is_forgotten = before.is_some_and(|before| after.token < before.token);
     let is_known = |ticket: &str| {
         let holders = after.holders.iter().map(|hold| &hold.id);
@@ -100,7 +99,7 @@ pub(crate) fn events(before: Option<&Lock>, after: &Lock) -> Vec<Event> {
         if is_released {
             events.push(of_hold("released", after, hold));
         } else if ends && !hold.parked {
-            // If the lease cannot have ended yet, the hold was released, or the store has forgotten the lock.
+            // If the lease can't have ended yet, the hold was released, or the store has forgotten the lock.
             let is_kicked = |kicked: &Kicked| hold.has_token(kicked.token);
             let word = match hold.lease_left > passed {
                 _ if after.kicked.as_ref().is_some_and(is_kicked) => "broken",
@@ -158,7 +157,7 @@ fn of_wait(event: &'static str, lock: &Lock, wait: &Wait) -> Event {
 }
 
 impl Event {
-    /// `at`: `None` if it happened since the last look.
+    /// `at` is `None` for an event since the last read.
     fn new(
         event: &'static str,
         lock: &Lock,

@@ -17,7 +17,7 @@ pub(crate) fn run(global: &Global, args: &Why) -> Outcome {
     let subject = one(operator.inspect(&[args.within.name(&args.subject)])?)?;
     let (whole, is_in_use) = (subject.name.clone(), subject.is_in_use());
     let kicked = kicked(&subject);
-    // It may have been used since.
+    // The lock may have been used since.
     locks.retain(|lock| lock.name != whole);
     locks.push(subject);
     let waits = operator.waits(locks)?;

@@ -1,4 +1,4 @@
-//! The JSON documents. Their fields are under semantic versioning; `schema/auto-mutex.schema.json` describes them.
+//! The JSON documents, whose fields follow semantic versioning. `schema/auto-mutex.schema.json` describes them.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::words::{Who, date};
 use crate::exit::Failure;
 
-/// The version of the documents. It increases with each change that could break a reader.
+/// The version of the documents. It increases with changes that could break a reader.
 pub(crate) const SCHEMA_VERSION: u32 = 1;
 
 /// Writes one document and a line break. With `in_one_line`, the document itself contains no line break.
@@ -98,7 +98,7 @@ pub(crate) struct Shown {
     pub(crate) kind: Option<&'static str>,
     pub(crate) capacity: Option<u32>,
     pub(crate) used: u64,
-    /// Tokens are strings, because many readers of JSON round numbers above 2^53.
+    /// Tokens are strings, because many JSON parsers round numbers above 2^53.
     pub(crate) token: Option<String>,
     pub(crate) signals: u64,
     pub(crate) kicked: Option<LastKick>,
@@ -122,7 +122,7 @@ impl Shown {
     }
 }
 
-/// The last hold that a kick broke, and who did it.
+/// The last hold broken by a kick, and who broke it.
 #[derive(Debug, Serialize)]
 pub(crate) struct LastKick {
     at: String,
@@ -141,7 +141,7 @@ impl LastKick {
     }
 }
 
-/// A process, and the place in its program that asked for the lock.
+/// A process, and the site in its program that asked for the lock.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Process {
     pub(crate) host: String,

@@ -1,4 +1,4 @@
-//! [`Nodes`]: the servers of the quorum: which are reachable, the requests to each, and the pending releases of each.
+//! [`Nodes`]: the servers of the quorum: whether they can be reached, the requests to each, and pending releases.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,18 +11,18 @@ use auto_mutex_core::store::{
 
 use super::votes::{Votes, majority};
 
-/// The number of no job.
+/// A number that no job has.
 pub(super) const NOBODY: u64 = 0;
 
 pub(super) const MOST_PENDING: usize = 10_000;
-/// The delay before refused releases are sent again, and how many at a time.
+/// The delay before refused releases are sent again, and how many are sent together.
 const RETRY: (Duration, usize) = (Duration::from_millis(200), 100);
 
 #[derive(Debug)]
 pub(super) struct PendingRelease {
     name: Name,
     park_until: Instant,
-    /// A copy of an acquire, or of this release, may arrive at any time.
+    /// A copy of an acquire, or of this release, may still arrive at any time.
     tomb: bool,
     used: u64,
     until: Instant,
@@ -34,7 +34,7 @@ pub(super) struct Node {
     pub(super) down: Option<StoreError>,
     pub(super) closed: Option<Closed>,
     pub(super) pending: TicketMap<PendingRelease>,
-    /// Since the node was last reachable, because too many were pending.
+    /// How many pending releases were dropped since the node was last reachable, because there were too many.
     pub(super) dropped: u64,
     retry: Option<Instant>,
     touched: bool,
@@ -95,7 +95,7 @@ impl Nodes {
         self.up() >= self.majority()
     }
 
-    /// After this, a majority of the nodes grants; `None` if one grants now, or cannot be reached.
+    /// Why and until when no majority of the nodes grants. `None` if a majority grants now, or cannot be reached.
     pub(super) fn closed(&self) -> Option<Closed> {
         let closed = self.reachable().filter_map(|node| self.all[node].closed);
         let mut closed: Vec<_> = closed.filter(|it| self.now < it.until).collect();
@@ -119,7 +119,7 @@ impl Nodes {
         if !self.are_connected() {
             return self.disconnected();
         }
-        // Not a disconnection: the member would wait for a reconnect, although a majority is still connected.
+        // Not a disconnection, after which the member would wait for a reconnect although a majority is connected.
         StoreError::new(StoreErrorKind::Busy, self.cause(enough))
     }
 
@@ -163,7 +163,7 @@ impl Nodes {
         }
     }
 
-    /// `refused`: the node has answered, but keeps the ticket.
+    /// With `refused`, the node has answered but keeps the ticket.
     pub(super) fn add_pending(&mut self, node: usize, name: &Name, op: &Op, refused: bool) {
         let now = self.now;
         let &Op::Release {
