@@ -1,13 +1,13 @@
-//! The user's tokens as text, and their place in the source. Outside of the compiler, in tests and fuzzers, places are
-//! unknown.
+//! The user's tokens as text, and their location in the source, which is unknown outside the compiler, in tests and
+//! fuzzers.
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 
 /// Input:  `expire   = 100 , key = (a,  b)` over several lines
 /// Output: `expire = 100 , key = (a, b)`
 ///
-/// Tokens that had space between them are separated by one space. This does not use the compiler's own text of
-/// tokens, which varies between versions.
+/// Separates tokens by one space where there was any. The compiler's own text of tokens is not used, because it varies
+/// between versions.
 pub(crate) fn text(tokens: TokenStream) -> String {
     let mut text = Text::default();
     text.add(tokens);
@@ -38,7 +38,7 @@ impl Text {
                             continue;
                         }
                     };
-                    // syn does not keep the spans of the delimiters, so they are calculated from the span of the group.
+                    // syn does not keep the spans of the delimiters, so they are derived from that of the group.
                     let (start, end) = ends(group.span());
                     self.token(open, start, (start.0, start.1 + 1));
                     self.add(group.stream());

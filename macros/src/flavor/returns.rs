@@ -9,19 +9,19 @@ use crate::tokens::{bare_type, find_word, last_word, ours, whole};
 
 /// The return type of the body.
 pub(crate) struct Returns {
-    /// The type, with `_` for each `impl Trait` in it. `None` for a type that is itself `impl Trait`, and for `!`,
-    /// which cannot be named.
+    /// The type, with `_` for each `impl Trait` in it. `None` for `impl Trait` itself, and for `!`, which cannot be
+    /// named.
     pub(crate) ty: Option<TokenStream>,
     pub(crate) span: Span,
-    /// The type, if the compiler must look whether it is or contains a future. `None` if its spelling shows that it is
-    /// plain, or if it contains `impl Trait`: then it cannot be named.
+    /// The type, if the compiler must check whether it is or contains a future. `None` if its spelling shows that it is
+    /// plain, or if it contains `impl Trait` and cannot be named.
     pub(crate) checked: Option<TokenStream>,
-    /// The place and kind of the first future or stream in the type: see [`later`].
+    /// Span and kind of the first future or stream in the type: see [`later`].
     pub(crate) later: Option<(Span, &'static str)>,
 }
 
 impl Returns {
-    /// The return type `()` of a function that writes none. Errors about the type point at `span`.
+    /// The implicit return type `()`. Errors about it point at `span`.
     pub(super) fn nothing(span: Span) -> Self {
         Self {
             ty: Some(quote_spanned!(ours(span)=> ())),
@@ -52,8 +52,8 @@ impl Returns {
     }
 }
 
-/// Whether the spelling shows that a type is no future and contains none. Most return types do, and each check takes the
-/// compiler some time.
+/// Whether the spelling shows that a type neither is nor contains a future, as most return types do. Each check costs
+/// compile time.
 fn is_plain(ty: &Type) -> bool {
     match bare_type(ty) {
         Type::Never(_) => true,
@@ -72,7 +72,7 @@ fn is_plain(ty: &Type) -> bool {
                 GenericArgument::Type(ty) => Some(ty),
                 _ => None,
             });
-            // An error is no future.
+            // The error type is never a future.
             let is_result = last.ident == "Result";
             let is_known = ["Option", "Vec", "Box", "Arc"]
                 .iter()
@@ -92,7 +92,7 @@ fn is_primitive(name: &Ident) -> bool {
     .any(|primitive| name == primitive)
 }
 
-/// Finds the first future or stream in a return type. Its code would run after the call.
+/// Finds the first future or stream in a return type, which would run after the call.
 fn later(ty: &Type) -> Option<(Span, &'static str)> {
     let name = |path: &Path| match &*last_word(path) {
         "Future" | "BoxFuture" | "LocalBoxFuture" => Some((whole(path), "future")),
