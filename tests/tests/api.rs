@@ -1,9 +1,9 @@
 //! `docs/api.txt` lists the public interface. So a review shows each change of the interface. A removed line may break a
 //! user's program.
 //!
-//! The test reads the source of the locks, and what the crate `auto-mutex` exports of it: the lint `unreachable_pub` ensures
-//! that everything `pub` can be reached from outside.
-//! `AUTO_MUTEX_BLESS=1 cargo test -p auto-mutex-tests --test api` rewrites the file.
+//! The test parses the source of the locks, and what the crate `auto-mutex` exports of it: the lint `unreachable_pub`
+//! ensures that everything `pub` can be reached from outside. `AUTO_MUTEX_BLESS=1 cargo test -p auto-mutex-tests --test
+//! api` rewrites the file.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,5 +1,5 @@
-//! Checks the references in the documents: each file, heading and test that they mention must exist. The Redis key that the
-//! README gives for its first example must be the real one.
+//! Checks the references in the documents: each file, heading and test that they mention must exist. The README must
+//! show the real Redis key of its first example.
 //!
 //! A test is named in two ways: by a link, `` [`its_name`](path/of/the/file.rs) ``, and by its name alone (four words or
 //! more), which some file must then define.

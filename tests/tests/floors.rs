@@ -1,5 +1,5 @@
-//! The folders of each crate stand on floors: a folder uses only those below it. So nobody has to read two folders at once
-//! to learn one of them.
+//! The folders of each crate are layered in floors: a folder uses only those below it, so that each can be understood
+//! without those above.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -34,7 +34,7 @@ fn no_folders_of_a_crate_use_each_other() {
     }
 }
 
-/// The floor of a folder: above all that it uses. Panics if it uses itself through `above`.
+/// The floor of a folder: one above everything that it uses. Panics if it uses itself through `above`.
 fn floor(
     folder: &str,
     uses: &Uses,

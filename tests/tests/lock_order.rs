@@ -1,5 +1,5 @@
-//! Warnings about locks that are taken in opposite orders: one for each cycle, before any call has hung. The log is
-//! process-wide, so this is a program of its own. Each test has labels of its own.
+//! Warnings about locks taken in opposite orders: one per cycle, before any call hangs. The log is process-wide, so
+//! this is a separate program. Each test uses different labels.
 
 use std::sync::Once;
 

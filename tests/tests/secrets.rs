@@ -1,6 +1,6 @@
 //! A password never shows: not in Debug, not in Display, not in any error, not in the log.
 //!
-//! Events that an operator should know are logged. The log is process-wide, so this is a program of its own.
+//! Events that an operator should know are logged. The log is process-wide, so this is a separate program.
 
 use std::fmt::Debug;
 use std::io::Write;

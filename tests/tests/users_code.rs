@@ -27,7 +27,7 @@ fn client(url: &str) -> Client {
     .unwrap()
 }
 
-/// A gate that is shut until the test opens it, or ends.
+/// A gate that is closed until the test opens it, or ends.
 struct Gate(Mutex<Receiver<()>>);
 
 impl Gate {
@@ -111,7 +111,8 @@ impl Wake for Inline {
     }
 }
 
-/// Starts a waiter whose waker calls `then`, and lets another client release the lock. Meanwhile the waiter's client must work.
+/// Starts a waiter whose waker calls `then`, and lets another client release the lock. The waiter's client must keep
+/// working.
 async fn woken(then: impl Fn() + Send + Sync + 'static) {
     let redis = Redis::start();
     let (here, there) = (client(&redis.url()), client(&redis.url()));

@@ -328,9 +328,9 @@ impl Config {
     ///   limit was too short.
     /// - **Errors**: the client reports an error of `dial` or of the stream as an error of the connection, also in
     ///   logs. So it must not contain a secret. A panic counts as an error.
-    /// - **Threads**: each call of `dial` runs on a thread of its own, in a tokio runtime (`enable_all`). So it may
-    ///   block, and delays no renewal. The streams of a client share one more thread, which the methods of a stream
-    ///   must not block. A request and its reply each take one more thread switch.
+    /// - **Threads**: each call of `dial` runs on its own thread, in a tokio runtime (`enable_all`). So it may block,
+    ///   and delays no renewal. The streams of a client share one more thread, which the methods of a stream must not
+    ///   block. A request and its reply each take one more thread switch.
     /// - **Keepalive** is left to the dialer. This library sends a `PING` every three seconds on an idle connection.
     pub fn dialer<F, R, S>(self, dial: F) -> Self
     where

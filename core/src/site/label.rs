@@ -1,5 +1,5 @@
-//! [`SiteLabel`]: the label of a site's locks, in two forms. In metrics it is the template of the names; the lock order also
-//! needs the type of `Self`. A hold has only the first, so each type has a copy of it at an address of its own.
+//! [`SiteLabel`]: the label of a site's locks, in two forms. In metrics it is the template of the names; the lock order
+//! also needs the type of `Self`. A hold has only the first, so each type has a copy of it at its own address.
 
 use std::ptr;
 use std::sync::OnceLock;

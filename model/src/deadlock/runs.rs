@@ -4,7 +4,7 @@ use super::rules::Rules;
 #[cfg(feature = "checker")]
 use super::rules::Safeguard;
 
-/// Each task belongs to a member of its own.
+/// Each task belongs to its own member.
 const APART: &[u8] = &[0, 1, 2];
 /// The first task has its own member. The other two share one.
 const SHARED: &[u8] = &[0, 1, 1];

@@ -1,4 +1,5 @@
-//! One suite for every store: a test takes a [`TestStore`], and [`conformance!`](crate::conformance) runs it on each store.
+//! One suite for every store: tests take a [`TestStore`], and [`conformance!`](crate::conformance) runs them on each
+//! store.
 
 mod cluster;
 mod memory;
@@ -46,8 +47,8 @@ pub trait TestStore: Send + Sync {
         self.server().map(forget).is_some()
     }
 
-    /// A configuration for a new member, with a lease that does not end during a test. So no event that a test sees is
-    /// caused by the end of a lease.
+    /// A configuration for a new member, with a lease that outlasts the test, so that no event in it is caused by the
+    /// end of a lease.
     fn config(&self) -> Config {
         config(self.url())
     }
@@ -90,9 +91,9 @@ pub fn run<S: TestStore + 'static>(new: fn() -> S, case: Case) {
     });
 }
 
-/// Makes a `#[test]` of each listed function on each store:
-/// `conformance! { module: a_test, #[needs(order)] another; … }`. The functions are `async fn(&dyn TestStore)` in modules
-/// of the crate. If a store lacks what a test needs, the test is ignored on this store, with the reason.
+/// Makes a `#[test]` of each listed function on each store: `conformance! { module: a_test, #[needs(order)] another; …
+/// }`. The functions are `async fn(&dyn TestStore)` in modules of the crate. If a store lacks what a test needs, the
+/// test is ignored there, with the reason.
 ///
 /// Each function is compiled once, as a [`Case`], and not once for each store.
 #[macro_export]

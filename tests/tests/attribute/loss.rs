@@ -68,7 +68,7 @@ fn no_body_begins_under_a_lock_that_is_lost() {
         let mut cx = Context::from_waker(Waker::noop());
         assert!(call.as_mut().poll(&mut cx).is_pending());
         drop(guard);
-        // The call is the first in the queue. So `mutex` gets the lock only after `expire` has ended the call's grant.
+        // The call is the first in the queue, so `mutex` gets the lock only after `expire` has ended the call's grant.
         let guard = mutex.blocking_lock().unwrap();
         assert!(call.as_mut().poll(&mut cx).is_pending());
         assert_eq!(witness.calls(), 0);

@@ -171,7 +171,7 @@ fn a_call_adds_little_to_a_future() {
 /// The environment variable of the child process that polls a future: the name of the call, and the size of the stack.
 const CALL: &str = "AUTO_MUTEX_CALL_ON_STACK";
 
-/// An overflow of the stack ends the process, so each try runs in its own process.
+/// A stack overflow ends the process, so each attempt runs in its own.
 fn fits(call: &str, stack: usize) -> bool {
     let status = Command::new(std::env::current_exe().expect("this program"))
         .args([
@@ -199,7 +199,7 @@ fn stack_of(call: &str) -> usize {
     enough
 }
 
-/// Gives each future a frame of its own: the frame of a debug build has a place for every variable.
+/// Gives each future its own stack frame, because the frame of a debug build has space for every variable.
 #[inline(never)]
 fn poll<F: Future<Output = Outcome>>(make: fn() -> F) {
     let client = named_client();

@@ -50,7 +50,7 @@ pub(crate) fn no_trouble(arena: &Arena) {
     }
 }
 
-/// For a contest with faults: asserts that the other processes continued and that nothing stays behind.
+/// For a contest with faults: asserts that the other processes continued, and that nothing is left.
 pub(crate) fn survived(arena: &mut Arena) -> Verdict {
     let verdict = arena.close();
     is_clean(&verdict);

@@ -1,4 +1,4 @@
-//! The promises that must hold, whatever fault strikes.
+//! The promises that must hold, whatever the fault.
 //!
 //! - The witness never sees more valid guards at the same time than the lock allows, and tokens grow. If a fault deletes the
 //!   store's data or turns its clock forward, this is not promised until the leases have ended: see `Field::excuse`.

@@ -56,7 +56,7 @@ async fn a_node_that_is_down_is_an_outage_of_its_names_only() {
     cluster.node(1).start_again();
     held.check().unwrap();
     assert!(soon("released", held.unlock()).await.unwrap());
-    // The pause before the client connects again may be longer than the store timeout. So some calls may still fail.
+    // The pause before the client connects again may be longer than the store timeout, so some calls may still fail.
     becomes("the lock is free", async || {
         match client.mutex(&there).lock().await {
             Ok(guard) => guard.unlock().await.unwrap(),

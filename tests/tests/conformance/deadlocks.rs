@@ -196,7 +196,7 @@ pub(crate) async fn readers_and_writers(store: &dyn TestStore) {
     assert_eq!(only_failure(results).len(), 2);
 }
 
-/// The waiter needs one of two permits, and the holder of one still runs: this is no deadlock.
+/// The waiter needs one of two permits, and the holder of the other one is still running: no deadlock.
 pub(crate) async fn a_permit_that_comes_back_is_enough(store: &dyn TestStore) {
     let [a, b, c] = members(store);
     let running = c.semaphore("s", 2).acquire().await.unwrap();
@@ -222,7 +222,7 @@ pub(crate) async fn a_permit_that_comes_back_is_enough(store: &dyn TestStore) {
     soon("the first", first).await.unwrap().unwrap();
 }
 
-/// A call for several locks holds those that it has taken so far, so it can be part of a deadlock.
+/// A call for several locks holds those it has already taken, so it can be part of a deadlock.
 pub(crate) async fn a_call_for_several_locks_is_a_part(store: &dyn TestStore) {
     let [a, b, observer] = members(store);
     let (all, ready) = (Arc::new(Barrier::new(2)), Arc::new(Barrier::new(2)));

@@ -191,8 +191,8 @@ pub(crate) async fn a_body_that_does_not_end_is_reported_and_cut_off(store: &dyn
                 .await
         }
     });
-    // A lock counts as held as soon as it is granted. But if the drain ended before the call received the grant, the call would
-    // be refused. So the test waits until the body runs.
+    // A lock counts as held once it is granted. If the drain ended before the call received the grant, the call would
+    // be refused, so the test waits until the body runs.
     soon("the body begins", begins).await.unwrap();
     assert_eq!(client.health().held, 2);
     let drained = client.drain("10ms").await.unwrap();

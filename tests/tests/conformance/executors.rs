@@ -175,7 +175,7 @@ pub(crate) async fn a_blocking_wait_that_stops_its_own_holder_is_refused(store: 
     );
 }
 
-/// A task without tokio's cooperative budget is a task too, so its blocking wait is refused.
+/// A task without tokio's cooperative budget is still a task, so its blocking wait is refused.
 pub(crate) async fn an_unconstrained_task_is_refused_too(store: &dyn TestStore) {
     let client = store.member();
     finishes("the wait is refused", move || {

@@ -1,8 +1,8 @@
 //! The tests that every store must pass: each runs on the memory store, on Redis, behind sentinels, in a cluster, and on a
 //! quorum of five.
 //!
-//! The tests use only the public API. All members, except those from `brief_member`, have a lease that no test outlives. So
-//! nothing happens here because such a lease has ended.
+//! The tests use only the public API. All members, except those from `brief_member`, have a lease that outlasts every
+//! test, so no event is caused by its end.
 
 mod at_least;
 mod causes;

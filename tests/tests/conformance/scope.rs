@@ -116,7 +116,7 @@ pub(crate) async fn a_spawned_task_is_given_the_client(store: &dyn TestStore) {
     finishes("the thread", move || locked().unwrap());
 }
 
-/// Two clients, each in a namespace of its own.
+/// Two clients, each in its own namespace.
 fn two(store: &dyn TestStore) -> [Client; 2] {
     ["a", "b"].map(|namespace| Client::connect(store.config().namespace(namespace)).unwrap())
 }

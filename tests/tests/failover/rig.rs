@@ -6,7 +6,7 @@ use auto_mutex::{Client, Config, LockError};
 use auto_mutex_tests::proxy::Proxy;
 use auto_mutex_tests::redis::{Options, Redis};
 
-/// The longest lease of all clients, unless a test sets another: a stall of the machine for a second or two ends no lease.
+/// The longest lease of all clients unless a test sets another. A stall of a second or two ends no lease.
 pub(crate) const LONGEST: Duration = Duration::from_secs(4);
 /// A promoted server is closed for at least this time: the longest lease, and the time for which a primary that has lost its
 /// replicas accepts writes.

@@ -57,7 +57,8 @@ fn one_process_of_a_cycle_fails_and_names_all() {
     }
 }
 
-/// The killed process's lock is free when its lease ends, long before the first search for a deadlock. So no call fails.
+/// The killed process's lock is free when its lease ends, long before the first search for a deadlock, so no call
+/// fails.
 #[test]
 fn a_dead_process_breaks_the_cycle() {
     let server = Redis::start();

@@ -91,7 +91,7 @@ async fn a_waiter_that_the_server_has_forgotten_looks_at_its_condition_again() {
         "nobody is known to wait"
     );
     waiter.cont();
-    // The notification came while the server had forgotten this waiter. So the waiter must not wait for another one.
+    // The notification came while the server had forgotten this waiter, so the waiter must not wait for another one.
     waiter.expect("woken m");
 }
 

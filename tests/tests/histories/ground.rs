@@ -42,7 +42,7 @@ impl Ground {
         ground
     }
 
-    /// `count` separate servers, each with workers of its own, so workers of different servers share no lock.
+    /// `count` separate servers, each with its own workers, so that workers of different servers share no lock.
     pub(crate) fn apart(count: usize) -> Self {
         Self::of(Redis::several(count, &Options::default()))
     }

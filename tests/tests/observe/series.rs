@@ -233,7 +233,7 @@ async fn a_store_in_the_process_is_not_measured() {
     assert!(seen.series(Metric::StoreOperationDuration).is_empty());
 }
 
-/// Without a server, requests end at once, so they must not count for the time that servers take.
+/// Without a server, requests end immediately, and must not count as the time that servers take.
 #[tokio::test]
 async fn a_store_that_is_not_connected_yet_is_not_measured() {
     let (seen, redis) = (Seen::default(), Redis::start());

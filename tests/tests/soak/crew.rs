@@ -20,8 +20,8 @@ const STEADY: [(&str, u32); 6] = [
     ("long:15", 2),
     ("handoff:4", 2),
 ];
-/// A longer stall may cost a lock: a provisional grant ends after two seconds, and its claim needs three processes, each of
-/// which may stall.
+/// A longer stall may cost a lock: a provisional grant ends after two seconds, and its claim needs three processes,
+/// each of which may stall.
 const TOO_LONG: Duration = Duration::from_millis(600);
 /// The longest pause after a turn. With these pauses, all processes together use less than half of the machine.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -114,8 +114,8 @@ impl Crew {
         });
     }
 
-    /// Reads the lines of all workers. Each passing process that has stayed long enough ends in one of three ways, and
-    /// another one comes. `stall` is the longest recent stall of the machine.
+    /// Reads the lines of all workers. Each temporary process that has stayed long enough ends in one of three ways,
+    /// and is replaced. `stall` is the machine's longest recent stall.
     pub(crate) fn look(&mut self, stall: Duration) {
         for steady in &mut self.steady {
             while let Some(line) = steady.worker.overhear() {

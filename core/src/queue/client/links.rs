@@ -89,7 +89,7 @@ impl Links {
         if self.are_up() {
             return None;
         }
-        // Before locking the mutex, because the store may lock a mutex of its own.
+        // Before locking the mutex, because the store may lock its own mutex.
         let node = node();
         lock(&self.nodes).get(&node)?.clone()
     }

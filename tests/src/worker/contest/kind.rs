@@ -77,14 +77,15 @@ impl FromStr for Kind {
 }
 
 impl Kind {
-    /// Makes one random request. Returns `None` if the request does not wait, and the lock is not free.
+    /// Makes one random request. Returns `None` if it does not wait and the lock is not free.
     pub(super) async fn take(
         self,
         client: &Client,
         name: &str,
         seed: &mut Seed,
     ) -> Result<Option<Held>, LockError> {
-        // In a `Long` contest every request waits, because a request that does not wait rightly fails while the store is down.
+        // In a `Long` contest every request waits, because one that does not would rightly fail while the store is
+        // down.
         let waits = seed.below(16) > 0 || matches!(self, Self::Long { .. });
         Ok(match self {
             Self::Long { .. } => Some(Held::Mutex(client.mutex(name).lock().await?)),

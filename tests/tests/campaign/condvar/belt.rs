@@ -95,7 +95,8 @@ fn print(arena: &Arena, ledger: &Ledger, left_over: u64) {
     );
 }
 
-/// For a contest without faults: asserts that as many waiters wake as the notifiers counted, and that no task waits for ever.
+/// For a contest without faults: asserts that as many waiters wake as the notifiers counted, and that no task waits
+/// forever.
 fn nothing_is_lost(mut arena: Arena) {
     let stalls = Stalls::watch();
     arena.watch_to_the_end();

@@ -22,7 +22,8 @@ impl Fault {
     pub(super) const ALL: &'static [Self] =
         &[Self::Kill, Self::Suspend, Self::CutOff, Self::Command];
 
-    /// Cuts the primary off, so that the replicas receive nothing more. In a failover by command, they must receive everything.
+    /// Cuts the primary off, so that the replicas receive nothing more. For a failover by command, they must receive
+    /// everything.
     pub(super) fn prepare(self, service: &Service, primary: usize) {
         if self != Self::Command {
             service.watch_closely();

@@ -36,9 +36,9 @@ fn has_struck(field: &Field) -> bool {
     true
 }
 
-/// A reply in the contest arrives only up to some byte. Then the connection is cut, or frozen: mostly for a moment,
-/// sometimes for longer than a lease. Each round tries the next byte, up to the length of the longest reply that was seen
-/// before the first round.
+/// A reply in the contest arrives only up to some byte. Then the connection is cut or frozen, mostly for a moment,
+/// sometimes for longer than a lease. Each round tries the next byte, up to the longest reply seen before the first
+/// round.
 pub(super) struct Reply {
     pub(super) cuts: bool,
 }

@@ -100,7 +100,7 @@ async fn others_are_free(other: &Client, mut fails: impl AsyncFnMut() -> bool) {
         if free == 2 {
             return;
         }
-        // A lock may still be held only if the call has waited in vain for the confirmation of its release.
+        // A lock may still be held only if the confirmation of its release never came.
         assert!(started.elapsed() >= MOMENT, "{:?}", started.elapsed());
         all_free(other, &["a", "c"]).await;
     }

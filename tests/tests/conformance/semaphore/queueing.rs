@@ -110,7 +110,7 @@ pub(crate) async fn a_cancelled_request_makes_way(store: &dyn TestStore) {
     let behind = tokio::spawn(async move { small.semaphore("s", 2).acquire().await.unwrap() });
     waiters(&holder, 2, 2).await;
     cancelled.abort();
-    // No permit is released now. The smaller request had to wait only because the large one came first.
+    // No permit is released now. The smaller request waited only because the large one came first.
     let other = soon("the one behind", behind).await.unwrap();
     assert_eq!(other.release().await.unwrap(), 1);
     one.release().await.unwrap();

@@ -1,4 +1,4 @@
-//! Each fault of a set-up by sentinels has an error of its own, and no error shows a password.
+//! Each fault of a set-up by sentinels has its own error, and no error shows a password.
 
 use std::thread;
 use std::time::Duration;

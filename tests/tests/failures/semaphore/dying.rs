@@ -27,7 +27,7 @@ async fn semaphore_01_a_crash_at_any_moment_loses_no_permit() {
     let mut gotten = 0;
     for round in 0..24 {
         let mut workers = send_in(&rig);
-        // In every third round two processes hold permits when they are killed, otherwise they are still asking.
+        // In every third round, two processes hold permits when they are killed. Otherwise they are still asking.
         if round % 3 == 0 {
             let mut sent = Instant::now();
             becomes("two are inside", async || {
