@@ -1,11 +1,16 @@
-//! The end of the process, by itself or by a signal. Only [`handler`] contains `unsafe`.
+//! The end of the process, by itself or by a signal. Only [`system`] contains `unsafe`.
 //!
 //! When the process ends, this releases all locks, or first lets bodies end. The background threads do the releasing,
 //! because the ending thread may have lost its thread-locals, or may have been interrupted with a mutex locked. The
 //! ending thread waits for them up to [`LIMIT`], allocates nothing, runs no user code, and never blocks on a mutex.
 
-mod handler;
+// Only a signal drains all clients.
+#![cfg_attr(not(unix), allow(dead_code))]
+
 mod signals;
+#[cfg_attr(unix, path = "unix/mod.rs")]
+#[cfg_attr(not(unix), path = "windows.rs")]
+mod system;
 
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,8 +18,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 use std::thread;
 use std::time::Duration;
 
-pub(crate) use self::handler::register;
 pub use self::signals::{release_on_termination, release_on_termination_within};
+pub(crate) use self::system::register;
 use crate::base::clock::Instant;
 use crate::base::process::PerProcess;
 use crate::clients::order::LockOrder;
@@ -42,6 +47,12 @@ pub(crate) trait LiveClient: Send + Sync {
     fn bodies(&self) -> Vec<String>;
 
     fn order(&self) -> &LockOrder;
+}
+
+/// For `atexit`.
+extern "C" fn at_exit() {
+    // A panic must not cross into C.
+    let _ = std::panic::catch_unwind(|| WATCHED.get().flush());
 }
 
 pub(crate) fn watch(client: &Arc<impl LiveClient + 'static>) {

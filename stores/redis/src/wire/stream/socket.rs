@@ -2,7 +2,6 @@
 
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::{self, Shutdown};
-use std::os::fd::OwnedFd;
 use std::task::{Context, Poll, ready};
 
 use auto_mutex_core::store::Dialer;
@@ -28,8 +27,8 @@ pub(crate) struct Socket {
 
 impl Socket {
     /// `stream` must be in nonblocking mode.
-    pub(super) fn new(stream: impl Into<OwnedFd>, fault: Option<Fault>) -> io::Result<Self> {
-        let stream = TcpStream::from_std(net::TcpStream::from(stream.into()))?;
+    pub(super) fn new(stream: net::TcpStream, fault: Option<Fault>) -> io::Result<Self> {
+        let stream = TcpStream::from_std(stream)?;
         Ok(Self { stream, fault })
     }
 
