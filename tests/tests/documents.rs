@@ -251,6 +251,37 @@ fn each_row_of_the_migration_tables_names_its_test() {
     assert!(rows > 100, "{rows} rows");
 }
 
+#[test]
+fn the_glossary_has_at_most_forty_words_in_order() {
+    let tree = Tree::read();
+    let rows = prose(&tree.0["/docs/glossary.md"]);
+    let words = rows.filter_map(|(_, row)| row.strip_prefix("| ")?.split_once(" |"));
+    // The first row is the header.
+    let words: Vec<_> = words.map(|(word, _)| word).skip(1).collect();
+    assert!((30..=40).contains(&words.len()), "{} words", words.len());
+    assert!(words.is_sorted(), "{words:?}");
+}
+
+/// Each of these words was one of several for the same thing. The benchmarks draw circles.
+#[test]
+fn no_retired_word_comes_back() {
+    const RETIRED: [&str; 5] = [
+        "handover",
+        "hand_over",
+        "circle",
+        "GrantBlock",
+        "OrderClass",
+    ];
+    let tree = Tree::read();
+    let code = tree.0.iter().filter(|(path, _)| {
+        path.ends_with(".rs") && !path.starts_with("/benches/") && !path.ends_with("/documents.rs")
+    });
+    for (path, text) in code {
+        let found = RETIRED.iter().find(|word| text.contains(**word));
+        assert!(found.is_none(), "{path}: {found:?}");
+    }
+}
+
 /// The README's first example; here, too, it is at the root of a program.
 #[auto_mutex(key = "{month}", block = 10)]
 fn close_month(month: u32, inside: impl FnOnce()) -> Result<u32, LockError> {

@@ -4,7 +4,7 @@
 //! because the ending thread may have lost its thread-locals, or may have been interrupted with a mutex locked. The
 //! ending thread waits for them up to [`LIMIT`], allocates nothing, runs no user code, and never blocks on a mutex.
 
-// Only a signal drains all clients.
+// Only signals drain all clients.
 #![cfg_attr(not(unix), allow(dead_code))]
 
 mod signals;
