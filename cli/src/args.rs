@@ -220,9 +220,9 @@ The exit code is that of the command; 128 and the number of the signal, if one e
  126  the command cannot be run
  127  the command was not found
 
-The command runs without a shell, in a process group of its own, and cannot read from the terminal. AUTO_MUTEX_TOKEN in its
+The command runs without a shell, in its own process group, and cannot read from the terminal. AUTO_MUTEX_TOKEN in its
 environment is the fencing token: send it with each write, so that the database can refuse a late one. SIGTERM, SIGINT and SIGHUP
-are passed on to the process group. If auto-mutex itself is killed by SIGKILL, the command runs on, and the lock ends with its lease.";
+are passed on to the process group. If auto-mutex itself is killed by SIGKILL, the command keeps running, and the lock ends with its lease.";
 
 /// `auto-mutex run`
 #[derive(Debug, Args)]
@@ -333,10 +333,10 @@ pub(crate) struct Man {
 fn duration(text: &str) -> Result<Duration, String> {
     if let Ok(seconds) = text.parse::<f64>() {
         let seconds = Duration::try_from_secs_f64(seconds);
-        return seconds.map_err(|_| "it is no length of time".to_owned());
+        return seconds.map_err(|_| "it is not a duration".to_owned());
     }
     humantime::parse_duration(text)
-        .map_err(|_| "give seconds, or a length of time like 250ms, 30s, 2m or 1h".to_owned())
+        .map_err(|_| "give seconds, or a duration like 250ms, 30s, 2m or 1h".to_owned())
 }
 
 #[cfg(test)]

@@ -17,8 +17,8 @@ const MIGRATION: &str = "docs/migration.md";
 /// The list in which each promise is shown by tests.
 const GUARANTEES: &str = "docs/guarantees.md";
 
-/// Every Rust and Markdown file of the project, by its path with a leading `/`. So a file is found by the end of its path, from
-/// any folder on.
+/// Every Rust and Markdown file of the project, by its path with a leading `/`, so that a file can be found by the end
+/// of its path.
 struct Tree(BTreeMap<String, String>);
 
 impl Tree {

@@ -17,7 +17,7 @@ const CRATES: [&str; 6] = [
     "macros",
 ];
 
-/// What each folder, or file, of a crate uses, and an example of a file that does.
+/// What each folder or file of a crate uses, with a file that does so as an example.
 type Uses = BTreeMap<String, BTreeMap<String, String>>;
 
 #[test]
@@ -69,7 +69,7 @@ fn uses(src: &Path) -> Uses {
     let folders = modules.iter().filter_map(|module| module.first());
     let folders = folders.filter(|folder| src.join(folder).is_dir());
     let mut uses: Uses = folders.map(|it| (it.clone(), BTreeMap::new())).collect();
-    // What the root exports to the folders is from one of them.
+    // What the root re-exports to the folders comes from one of them.
     let exported: BTreeMap<String, String> = paths(&code(root), &[])
         .into_iter()
         .filter(|path| path.len() > 1 && uses.contains_key(&path[0]))

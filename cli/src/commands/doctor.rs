@@ -156,7 +156,7 @@ fn of_server(server: &Server, args: &Doctor, findings: &mut Findings) {
             add(
                 Id::ReplicaOffline,
                 format!("its replica {} does not follow", replica.address),
-                "see to the replica: a failover to it would lose the latest locks",
+                "check the replica: a failover to it would lose the latest locks",
             );
         } else if let Some(lag) = replica.lag.filter(|lag| *lag > LAG) {
             add(
@@ -166,7 +166,7 @@ fn of_server(server: &Server, args: &Doctor, findings: &mut Findings) {
                     replica.address,
                     short(lag)
                 ),
-                "see to the network and the load of the replica: a failover to it would lose the latest locks",
+                "check the network and the load of the replica: a failover to it would lose the latest locks",
             );
         }
     }
@@ -296,7 +296,7 @@ impl Findings {
             id,
             subject: None,
             meaning: format!("{} more of these", count - LISTED),
-            remedy: "fix the ones above, and look again".to_owned(),
+            remedy: "fix those above, and run this again".to_owned(),
         }));
         self.listed.retain(|finding| !ignored.contains(&finding.id));
         self.listed

@@ -136,8 +136,7 @@ fn describe(lock: &Lock, hold: &Hold) -> io::Result<()> {
     }
     writeln!(
         out,
-        "What follows: its guard is lost, an async body is cancelled at its next await, and a blocking one goes on until it \
-         looks. What the lock protects may be in use for a moment more."
+        "What follows: its guard is lost, an async body is cancelled at its next await, and a blocking one runs on until it checks. The protected resource may be in use for a moment longer."
     )?;
     match lock.waiters.first() {
         Some(next) => writeln!(

@@ -26,7 +26,7 @@ impl<T> Returns for fn() -> T {
 #[diagnostic::on_unimplemented(
     message = "the handler returns `{Self}`, but the function returns `{R}`",
     label = "must return `{R}`, or a future of it",
-    note = "a handler returns what the function it answers for returns; it may be sync or async"
+    note = "a handler must return the annotated function's type; it may be sync or async"
 )]
 pub trait Answer<M, R> {
     type Future: Future<Output = R>;

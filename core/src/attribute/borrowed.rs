@@ -9,7 +9,7 @@ use crate::locks::handle::Guard;
 #[diagnostic::on_unimplemented(
     message = "the body has its guard only borrowed: it cannot release the lock",
     label = "the lock is released when the body ends",
-    note = "to release it earlier, move what needs the lock into a function of its own, and annotate that one",
+    note = "to release it earlier, move what needs the lock into a separate function, and annotate that one",
     note = "or take the lock by a handle, whose guard is the caller's: `Mutex::new(name).lock().await?`"
 )]
 pub trait MayRelease {}

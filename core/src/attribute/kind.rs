@@ -56,7 +56,7 @@ pub trait Otherwise {
 impl<R> Otherwise for ReturnType<R> {}
 
 #[diagnostic::on_unimplemented(
-    message = "this function returns a future, so the lock would only protect its making",
+    message = "this function returns a future, so the lock would only protect its creation",
     label = "a future under another name",
     note = "make it an `async fn`, or spell the type `impl Future<Output = …>`, `Pin<Box<dyn Future<Output = …>>>` or `BoxFuture`"
 )]

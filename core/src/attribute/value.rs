@@ -71,7 +71,7 @@ impl<T: Nothing> KeyList<Inside> for T {
     message = "`keys` cannot iterate over `{Self}`",
     label = "not a list",
     note = "write a list (`keys = [from, to]`), or what yields the keys (`keys = ids`, `keys = orders.iter().map(|order| order.id)`)",
-    note = "what the function is given is only borrowed: an iterator among its parameters has to be cloned (`keys = ids.clone()`)"
+    note = "parameters are only borrowed: clone one that is an iterator (`keys = ids.clone()`)"
 )]
 pub trait KeyPlace<'p, M> {
     type Key;
@@ -156,8 +156,8 @@ impl<T: Nothing + IsClient<AtOnce> + ?Sized> IsClient<Inside> for T {
 }
 
 #[diagnostic::on_unimplemented(
-    message = "a length of time is a number of seconds, a text with a unit, or a `Duration`, not `{Self}`",
-    label = "not a length of time",
+    message = "a duration is a number of seconds, a text with a unit, or a `Duration`, not `{Self}`",
+    label = "not a duration",
     note = "write `100`, `0.5`, \"250ms\", or an expression of the type `Duration`, of a type of numbers, or `&str`"
 )]
 pub trait IsDuration: ToDuration {}

@@ -142,7 +142,7 @@ impl Settings {
         }
         let too_slow = |replicas: Replicas| replicas.timeout >= self.lease();
         if self.options.replicas.is_some_and(too_slow) {
-            let reason = "the timeout is not shorter than the lease: no grant would be left";
+            let reason = "the timeout must be shorter than the lease, or no grant would be valid";
             return Err(("replicas", reason));
         }
         self.engine.check(&self.options)
@@ -153,7 +153,7 @@ pub(super) fn lease(time: impl IntoDuration) -> Checked<Duration> {
     let lease = at_least(SHORTEST_LEASE, time)?;
     match lease > LONGEST_LEASE {
         true => Err(format!(
-            "{lease:?} is longer than {LONGEST_LEASE:?}; it is renewed in the background, `expire` is what bounds a holder"
+            "{lease:?} is longer than {LONGEST_LEASE:?}; it is renewed in the background, `expire` is what limits a holder"
         )
         .into()),
         false => Ok(lease),

@@ -86,7 +86,7 @@ fn warn((name, sites): &Duplicates) {
         name = %name,
         functions = %locations.join(", "),
         "annotated functions derive the same name, so they exclude each other: give one of them another name, \
-         or, if that is meant, both the same: `name = \"…\"`"
+         or, if that is intended, both the same: `name = \"…\"`"
     );
 }
 

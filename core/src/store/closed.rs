@@ -40,8 +40,7 @@ impl Closed {
         let left = now.until(self.until) + Duration::from_millis(999);
         let left = left.as_secs().max(1);
         let message = format!(
-            "the lock store {happened}; it grants nothing for another {left} s, until every lease \
-             that the old one could have given has ended"
+            "the lock store {happened}; it grants nothing for another {left} s, until every lease that it may have granted before has ended"
         );
         StoreError::new(StoreErrorKind::NotGrantingYet, message)
     }

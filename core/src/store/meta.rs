@@ -31,7 +31,7 @@ impl Owner {
     /// Rejects an owner without a name.
     pub fn check(&self) -> Result<(), LockError> {
         if self.name().is_empty() {
-            let reason = "it is empty: name somebody, or leave it out";
+            let reason = "it is empty: give an owner, or leave it out";
             return Err(LockError::invalid("owner", reason));
         }
         Ok(())

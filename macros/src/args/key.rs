@@ -135,7 +135,7 @@ impl Place {
         } else if inherited {
             let attribute = kind.word();
             format!(
-                "the block's key needs it; write `#[{attribute}(key = …)]` on `{function}` for a key of its own, `#[{attribute}(key = ())]` for none",
+                "the block's key needs it; write `#[{attribute}(key = …)]` on `{function}` for its own key, `#[{attribute}(key = ())]` for none",
                 function = params.function(),
             )
         } else {

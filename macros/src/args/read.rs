@@ -104,7 +104,7 @@ fn between(start: Cursor, end: Cursor) -> TokenStream {
 /// The hint at the end of the error for a value of `ns`, `name` or `was` that is not a text.
 pub(super) const FIXED: &str = "what varies from call to call belongs in `key`";
 /// The hint at the end of the error for a value of `order` that is not a text.
-pub(super) const REASON: &str = "it says why this order of locks is meant";
+pub(super) const REASON: &str = "it says why this order of locks is intended";
 
 /// Parses a non-empty text. The error for a value that is not a text ends with `hint`.
 pub(super) fn literal(word: &Word, value: &Expr, hint: &str) -> Result<LitStr> {

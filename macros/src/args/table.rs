@@ -70,7 +70,7 @@ table! {
     on_lost: OnLost {
         read: |_, input| OnLost::parse(input.parse()?),
         example: "on_lost = finish",
-        meaning: "what becomes of the body when the lock is lost",
+        meaning: "what happens to the body when the lock is lost",
         elsewhere: "onloss cancel onexpire onexpired",
     }
     ns: LitStr {

@@ -191,7 +191,7 @@ pub(super) fn is_constant(word: &str) -> bool {
 pub(super) fn constant(option: &str, path: &str, alone: bool) -> String {
     let hint = match option {
         "key" if alone => format!("write `key = {path}`"),
-        "key" => format!("make it a part of its own, as in `key = ({path}, id)`"),
+        "key" => format!("make it a separate part, as in `key = ({path}, id)`"),
         _ => "write its value into the text".to_owned(),
     };
     format!("`{{{path}}}` is no parameter, and placeholders name parameters only: {hint}")

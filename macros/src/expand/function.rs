@@ -132,7 +132,7 @@ fn check_later(returns: &Returns, errors: &mut Errors) {
         errors.at(
             span,
             format!(
-                "this {what} runs after the call, without the lock, which protects its making only: {instead}"
+                "this {what} runs after the call, without the lock, which only protects its creation: {instead}"
             ),
         );
     }

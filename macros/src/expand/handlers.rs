@@ -98,8 +98,8 @@ pub(super) fn refuse_cycle(
         }
         if inherited {
             errors.on(&candidate.function.sig.ident, format!(
-                "the `{option}` of the block calls `{name}` and answers for it too, so `{name}` would call itself again and again: \
-                 mark it with `#[auto_mutex::no_auto_mutex]`, or give it an `{option}` of its own"
+                "the `{option}` of the block calls `{name}` and answers for it too, so `{name}` would call itself endlessly: \
+                 mark it with `#[auto_mutex::no_auto_mutex]`, or give it its own `{option}`"
             ));
         } else {
             refuse(option, &name, handler, errors);
@@ -129,7 +129,7 @@ pub(super) fn refuse_itself(function: &Function, options: &Options, errors: &mut
 
 fn may_be_itself(option: &str, name: &str) -> String {
     format!(
-        "if this is the annotated `{name}` itself, it would answer for itself, again and again: name another function as its `{option}`; \
+        "if this is the annotated `{name}` itself, it would call itself endlessly: name another function as its `{option}`; \
          if it is another `{name}`, call it in a closure"
     )
 }
@@ -137,7 +137,7 @@ fn may_be_itself(option: &str, name: &str) -> String {
 fn refuse(option: &str, name: &str, handler: &Handler, errors: &mut Errors) {
     if let Handler::Path { path, .. } = handler {
         errors.on(path, format!(
-            "`{name}` would answer for itself, again and again: name another function as its `{option}`, or call it in a closure"
+            "`{name}` would call itself endlessly: name another function as its `{option}`, or call it in a closure"
         ));
     }
 }

@@ -77,7 +77,7 @@ fn refused(kind: Kind, span: Span, what: &str) -> Error {
     Error::new(
         span,
         format!(
-            "`#[{attribute}]` cannot lock {what}: put it on a function, or on the `impl` or `trait` block whose functions it shall protect"
+            "`#[{attribute}]` cannot lock {what}: put it on a function, or on the `impl` or `trait` block whose functions it should protect"
         ),
     )
 }

@@ -18,7 +18,7 @@ const TRIES: u32 = 6;
 const LOOK: (Duration, Duration) = (Duration::from_millis(750), Duration::from_millis(1250));
 
 const TOO_FEW_ADOPTED: &str =
-    "too few servers have handed the lock over; the others grant nothing yet, or are slow";
+    "too few servers have transferred the lock; the others grant nothing yet, or are slow";
 
 /// `Continue` means that another round may succeed, after this pause.
 pub(super) fn lost(

@@ -44,7 +44,7 @@ fn of_several(nodes: Vec<Arc<dyn Engine>>) -> Parsed {
     }
     if nodes.len() < 3 || nodes.len().is_multiple_of(2) || nodes.len() > LARGEST {
         return Err(invalid(
-            "a quorum needs 3, 5, 7 … 15 servers: an even one more only makes it weaker",
+            "a quorum needs 3, 5, 7 … 15 servers: an even number only makes it weaker",
         ));
     }
     let mut servers: Vec<_> = nodes.iter().map(|node| node.servers()).collect();

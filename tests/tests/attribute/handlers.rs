@@ -286,7 +286,7 @@ fn each_handler_answers_its_own_case_only() {
     assert_eq!(down_async(error()), Err(Outcome::Failed(String::new())));
 }
 
-/// A fault of redis-em-mutex: it called `on_timeout` for the timeout of an inner lock, when half of the body had run.
+/// A bug in redis-em-mutex: it called `on_timeout` for the timeout of an inner lock, after half of the body had run.
 #[test]
 fn a_timeout_inside_the_body_is_the_bodys_own() {
     #[auto_mutex(name = "outer", block = 0, on_timeout = || panic!("not this lock"), on_error = |_| panic!("not this lock"))]

@@ -1,6 +1,6 @@
 //! Long contests between many processes, judged by an independent witness: every kind of lock, without faults and while
-//! processes are killed and suspended. They run one after another, because in parallel they would starve each other of CPU
-//! time.
+//! processes are killed and suspended. They run one after another, because in parallel they would take CPU time from
+//! each other.
 //!
 //! | variable | sets |
 //! |---|---|

@@ -35,7 +35,7 @@ async fn a_node_that_is_down_is_an_outage_of_its_names_only() {
         let error = soon("patience ends", task).await.unwrap().unwrap_err();
         assert!(matches!(error, LockError::Unavailable { .. }), "{error:?}");
     }
-    // Meanwhile, calls for the other name do not wait: if each call waited for the store timeout, the loop would take too long.
+    // Calls for the other name do not wait. If each of them waited for the store timeout, the loop would take too long.
     soon("the others go on", async {
         for _ in 0..2 * PATIENCE.as_secs() {
             let guard = client.mutex(&here).lock().await.unwrap();

@@ -300,7 +300,7 @@ pub(crate) async fn guards_of_reentrant_handles_are_a_part(store: &dyn TestStore
     assert_eq!(only_failure(results).len(), 2);
 }
 
-/// They may be with other tasks by now, which would make a report false.
+/// Such guards may be with other tasks by now, so a report could be false.
 pub(crate) async fn other_guards_are_no_part(store: &dyn TestStore) {
     let all = Arc::new(Barrier::new(2));
     let [a, b] = members(store);
@@ -327,7 +327,7 @@ pub(crate) async fn a_report_fails_nobody(store: &dyn TestStore) {
     }
 }
 
-/// One member may let a call fail, the other only reports. Whichever member searches first, the call of the former fails.
+/// One member makes a call fail, the other only reports. Whichever searches first, the former's call fails.
 pub(crate) async fn who_may_fail_ends_it_for_all(store: &dyn TestStore) {
     let all = Arc::new(Barrier::new(2));
     let [a, b] = [
@@ -341,7 +341,7 @@ pub(crate) async fn who_may_fail_ends_it_for_all(store: &dyn TestStore) {
     soon("the second", second).await.unwrap().unwrap();
 }
 
-/// Makes one of two calls (`close` if `first`, otherwise `post`). Each takes the other's lock while it holds its own.
+/// Calls `close` if `first`, otherwise `post`. Each takes the other's lock while it holds its own.
 async fn crossed(
     client: Client,
     key: String,

@@ -10,7 +10,7 @@ fn member(store: &dyn TestStore) -> Client {
     Client::connect(store.config()).unwrap()
 }
 
-/// Returns a mutex whose label has the same name as the mutex.
+/// Returns a mutex with a label equal to its name.
 fn mutex(client: &Client, label: &'static str) -> Mutex {
     client.mutex(label).metrics_label(label)
 }
@@ -71,7 +71,7 @@ pub(crate) async fn what_cannot_hang_or_has_no_label_makes_none(store: &dyn Test
         // The same lock again.
         let again = a.clone().reentrant().lock().await;
         assert!(again.is_ok());
-        // Handles without a label: one has no label, the other has the label that is used for all handles without one.
+        // Handles without their own label: one has none, and the other has the label of all such handles.
         assert!(client.mutex("c").lock().await.is_ok());
         assert!(
             client

@@ -1,4 +1,4 @@
-//! Waiters and holders of the other kinds of locks, while their server or their process is away for some time.
+//! Waiters and holders of other kinds of locks while their server or process is away for some time.
 
 use std::time::Duration;
 

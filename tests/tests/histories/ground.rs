@@ -13,7 +13,7 @@ pub(crate) struct Ground {
 }
 
 impl Ground {
-    /// One server that keeps its data; every other worker connects through the proxy.
+    /// One server that keeps its data. Every other worker connects through the proxy.
     pub(crate) fn single() -> Self {
         let mut ground = Self::of(vec![Redis::with(Options::default().survives_kills())]);
         let proxied = ground.servers[0].url_at(ground.proxies[0].port());

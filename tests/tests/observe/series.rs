@@ -162,7 +162,7 @@ async fn the_store_is_measured_and_its_connections_are_counted() {
     let connect = || {
         let config = Config::new(redis.url())
             .unwrap()
-            // The lease outlasts a stall of some seconds. It is not longer, because the test waits for its end below.
+            // The lease outlasts a stall of some seconds, but is not longer, because the test waits for its end below.
             .lease("8s")
             .connect_timeout("60s");
         Client::connect(config.observer(seen.clone())).unwrap()

@@ -35,8 +35,8 @@ use crate::base::wait::Limit;
 /// # Ok::<_, Box<dyn std::error::Error>>(())
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "a length of time is a `Duration` or a text with a unit, not `{Self}`",
-    label = "not a length of time",
+    message = "a duration is a `Duration` or a text with a unit, not `{Self}`",
+    label = "not a duration",
     note = "write `Duration::from_secs(5)` or `\"5s\"`; only the attributes accept a number, which counts as seconds"
 )]
 pub trait IntoDuration: ToDuration {}

@@ -79,7 +79,7 @@ fn since(time: Duration) -> String {
 /// The text of [`LockError::Deadlock`](super::LockError::Deadlock).
 pub(super) fn described(cycle: &[DeadlockHop]) -> String {
     match cycle {
-        [] => "the call would wait for ever".to_owned(),
+        [] => "the call would wait forever".to_owned(),
         [hop] if hop.holder.is_none() && hop.holds == hop.waits_for => {
             let name = &hop.holds;
             format!("waiting for {name} would never end: its holder waits for this call")

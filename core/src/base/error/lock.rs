@@ -128,7 +128,7 @@ pub enum LockError {
 
     /// The name is in use as another kind of lock.
     #[error(
-        "`{name}` is in use as a {found}, asked for as a {expected}: give each lock a name of its own"
+        "`{name}` is in use as a {found}, asked for as a {expected}: give each lock its own name"
     )]
     #[non_exhaustive]
     WrongKind {

@@ -58,7 +58,7 @@ extern "C" fn at_exit() {
 pub(crate) fn watch(client: &Arc<impl LiveClient + 'static>) {
     if !register() {
         tracing::warn!(
-            "cannot watch the end of the process: locks that are held at that time are free when their lease ends"
+            "cannot watch the end of the process: locks held then become free when their leases end"
         );
     }
     WATCHED.get().add(client.clone());

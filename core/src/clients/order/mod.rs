@@ -215,12 +215,12 @@ fn warn(cycle: Vec<OrderEdge>) {
         1 => tracing::warn!(
             target: ORDER,
             order = text(&cycle),
-            "a call takes a lock inside another one of the same label: two such calls may wait for each other for ever"
+            "a call takes a lock inside another one of the same label: two such calls may deadlock"
         ),
         _ => tracing::warn!(
             target: ORDER,
             order = text(&cycle),
-            "locks are taken in opposite orders: calls may wait for each other for ever"
+            "locks are taken in opposite orders: calls may deadlock"
         ),
     });
 }
@@ -232,7 +232,7 @@ pub(crate) fn check(mut cycles: Vec<String>) {
     cycles.dedup();
     assert!(
         cycles.is_empty(),
-        "locks are taken in opposite orders, so calls may wait for each other for ever:\n- {}",
+        "locks are taken in opposite orders, so calls may deadlock:\n- {}",
         cycles.join("\n- ")
     );
 }

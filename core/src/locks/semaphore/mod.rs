@@ -221,7 +221,7 @@ impl Semaphore {
         check(self.permits)?;
         let token = token.into();
         if token.len() > MAX_TOKEN_BYTES {
-            let reason = "longer than 64 KiB: signal a key to what is long";
+            let reason = "longer than 64 KiB: store the data elsewhere, and signal its key";
             return Err(LockError::invalid("token", reason));
         }
         let op = Op::Signal {

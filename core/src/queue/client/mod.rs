@@ -163,7 +163,7 @@ impl ClientCore {
         self.phase() == DRAINING
     }
 
-    /// Fails if the client is closed to running bodies, too.
+    /// Fails once the client refuses even the calls of running bodies.
     #[inline]
     pub(crate) fn check(&self) -> Result<(), LockError> {
         if self.is_forked() {

@@ -82,8 +82,7 @@ pub(super) fn of(guarantees: &Guarantees) -> Vec<Weakness> {
     let mut reasons = Vec::new();
     if !guarantees.disabled_commands.is_empty() {
         reasons.push(format!(
-            "the server of the lock store does not answer {}, as is usual for managed services: look at its settings where \
-             it is managed",
+            "the server of the lock store does not answer {}, as is usual for managed services: check its settings in the service's console",
             commands(&guarantees.disabled_commands)
         ));
     }

@@ -118,7 +118,7 @@ impl Store for ClusterStore {
                 return busy(request, "no node of the cluster serves this slot");
             };
             if last.is_some_and(|last| Arc::ptr_eq(&last, primary)) {
-                return busy(request, "the node is given up just now");
+                return busy(request, "the node is being dropped");
             }
             let answer = primary.store.submit(request)?;
             if self.closed.load(Ordering::Acquire) {

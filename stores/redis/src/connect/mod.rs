@@ -172,7 +172,7 @@ impl Connector {
         };
         let limit = self.guard.options.connect_timeout;
         ConnectError::unreachable(format!(
-            "not connected within {limit:?}: {dialer}the server says nothing, or the link is slow"
+            "not connected within {limit:?}: {dialer}the server is silent, or the link is slow"
         ))
     }
 

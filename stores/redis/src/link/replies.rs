@@ -15,7 +15,7 @@ impl Link<'_> {
     pub(super) fn land(&mut self, value: &Value<'_>) -> Result<(), StoreError> {
         self.pipeline.refill(&mut self.awaited);
         let Some(awaited) = self.awaited.pop_front() else {
-            let text = "the server answered what nobody asked";
+            let text = "the server sent a reply to no request";
             return Err(StoreError::disconnected(text));
         };
         self.pipeline.replied();

@@ -115,7 +115,7 @@ impl Renewal {
                 tell(move || {
                     tracing::warn!(
                         address,
-                        "the credentials provider gives what has expired, by the clock of this machine"
+                        "the credentials provider returned credentials that have expired by this machine's clock"
                     );
                 });
                 (self.pause, longer(self.pause))

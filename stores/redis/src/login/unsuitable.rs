@@ -14,7 +14,8 @@ const NO_RESP3: &str = "it speaks RESP2 only, and locks need RESP3 (HELLO 3): co
      enable RESP3 there (Redis Enterprise: `rladmin tune db`)";
 const NO_COMMAND: &str = "it does not know a command that locks need. `rename-command` in its configuration, a service or a proxy \
      disables it; `auto_mutex::acl_rule` has the list of these commands";
-pub(crate) const NO_WAIT: &str = "it does not know WAIT, so nobody can tell what its replicas have: leave out `Config::replicas`";
+pub(crate) const NO_WAIT: &str =
+    "it does not know WAIT, so what its replicas have is unknown: leave out `Config::replicas`";
 const NOT_IN_SCRIPTS: &str = "its scripts may not call a command that locks need (Redis Enterprise, Redis Cloud and Azure Managed \
      Redis refuse INFO in scripts): use Redis or Valkey itself, or a service that runs one of them";
 const UNDECLARED_KEYS: &str = "its scripts may use declared keys only, and locks make further keys from the first one. Dragonfly: \

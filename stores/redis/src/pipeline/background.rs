@@ -185,7 +185,8 @@ impl Pipeline {
                 _ => {
                     // Without the server's code, which would mean that requests in flight did not run.
                     let error = error::of_server(error);
-                    let text = format!("the server does not say from when on it grants: {error}");
+                    let text =
+                        format!("the server does not report when it starts to grant: {error}");
                     Err(StoreError::disconnected(text))
                 }
             };

@@ -87,7 +87,7 @@ async fn primary(sentinel: &mut Connection, service: &str) -> Result<Primary, Co
             Err(ConnectError::UnknownService(service.to_owned()))
         }
         reply => Primary::read(&accept(reply)?)
-            .ok_or_else(|| ConnectError::unreachable("the sentinel's answer makes no sense")),
+            .ok_or_else(|| ConnectError::unreachable("the sentinel's answer is invalid")),
     }
 }
 

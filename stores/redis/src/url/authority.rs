@@ -50,7 +50,7 @@ fn named(host: &str) -> Result<String, SetupError> {
 fn ipv6(text: &str) -> Result<String, SetupError> {
     let (address, zone) = text.split_once('%').unwrap_or((text, ""));
     if address.parse::<Ipv6Addr>().is_err() {
-        return Err(invalid("what stands in brackets is not an IPv6 address"));
+        return Err(invalid("the text in brackets is not an IPv6 address"));
     }
     if address == text {
         return Ok(text.to_owned());

@@ -120,7 +120,7 @@ impl<'a> Url<'a> {
     fn path(&mut self, key: &'static str) -> Result<Option<PathBuf>, SetupError> {
         match self.take(key) {
             Some(path) if path.is_empty() || path.contains('\0') => Err(invalid(
-                "the path of a certificate or key cannot be a file's",
+                "the path of a certificate or key is not a file path",
             )),
             path => Ok(path.map(PathBuf::from)),
         }

@@ -11,8 +11,8 @@ pub(super) enum Fault {
     Kill,
     /// The primary is suspended until another server has taken its place.
     Suspend,
-    /// The primary is cut off from its replicas and the sentinels, but not from its clients. Some clients cannot learn of
-    /// the new primary.
+    /// The primary is cut off from its replicas and the sentinels, but not from its clients, some of which cannot learn
+    /// of the new primary.
     CutOff,
     /// The primary is replaced by command.
     Command,

@@ -8,7 +8,7 @@ use auto_mutex_tests::stores::TestStore;
 
 use super::{all_free, is_free};
 
-/// For this time, a call that did not get all locks waits for the store to confirm the release of the others.
+/// For this long, a call that did not get all locks waits for the store to confirm the release of the others.
 const MOMENT: Duration = Duration::from_secs(1);
 
 pub(crate) async fn all_are_held_each_by_its_name(store: &dyn TestStore) {

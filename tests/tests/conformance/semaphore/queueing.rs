@@ -1,4 +1,4 @@
-//! First come, first served, whatever the size of a request; a waiter that goes away leaves nothing behind.
+//! First come, first served, whatever the size of a request. A departed waiter leaves nothing behind.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -61,7 +61,7 @@ fn drain(signal: i32, limit: Duration) {
     tracing::info!(
         signal,
         ?limit,
-        "this process was told to end: it does when its locks are released; a second signal ends it at once"
+        "this process was told to end, and will when its locks are released; a second signal ends it immediately"
     );
     for held in WATCHED.get().drain(limit) {
         tracing::warn!(

@@ -35,7 +35,7 @@ pub(super) fn start(call: impl Future<Output = ()> + Send + 'static) -> io::Resu
     })?;
     if Arc::strong_count(&running) > MOST_CALLS + 1 {
         return Err(io::Error::other(
-            "too many earlier calls of the dialer have not returned: it must not block for ever",
+            "too many earlier calls of the dialer have not returned: it must not block forever",
         ));
     }
     let runtime = handle.clone();

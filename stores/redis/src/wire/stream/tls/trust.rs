@@ -76,7 +76,7 @@ pub(super) fn trust_of(tls: &Tls, host: &str) -> Result<Trust, TlsError> {
     let mut roots = RootCertStore::empty();
     match &tls.ca {
         Some(path) => {
-            let reason = "a certificate in it is none of an authority that can be read";
+            let reason = "it contains a certificate that cannot be used for an authority";
             for certificate in certificates(path)? {
                 let added = roots.add(certificate);
                 added.map_err(|_| in_file(path, reason))?;
@@ -134,7 +134,7 @@ fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, TlsError> {
         // The original error might repeat a line of the file.
         let reason = match error {
             PemError::NoItemsFound => {
-                "it holds no private key in PEM (an encrypted one does not do)"
+                "it holds no private key in PEM (encrypted keys are not supported)"
             }
             _ => "it is not valid PEM",
         };
@@ -149,7 +149,7 @@ fn unusable(key: &Path, error: &rustls::Error) -> TlsError {
         }
         rustls::Error::InvalidCertificate(_) => "the certificate in `cert` cannot be read",
         _ => {
-            "a key of this kind, or so damaged, cannot be used; use ECDSA (P-256, P-384), Ed25519 or RSA"
+            "the key is damaged, or of an unsupported kind; use ECDSA (P-256, P-384), Ed25519 or RSA"
         }
     };
     in_file(key, reason)
