@@ -50,8 +50,8 @@ pub enum Reply {
     },
     /// The release ended a wait.
     Cancelled,
-    /// How many holders a force or kick removed, were notified or received a probe; or how many signals were added, or
-    /// names deleted. Zero if there was nothing to delete.
+    /// A number: of holders removed (force, kick) or notified (refresh), of members that received a probe, of signals
+    /// added, or of names deleted.
     Count(u64),
     /// The name was not deleted, because it is in use.
     InUse {

@@ -121,7 +121,7 @@ impl Expansion<'_> {
         self.behind(request, call, held)
     }
 
-    /// A `match` whose arm `ok` returns, followed by the answer to an error.
+    /// A `match` that returns from its arm `ok`, followed by the answer to an error.
     fn behind(
         &self,
         before: TokenStream,

@@ -73,7 +73,7 @@ fn run(rules: Rules, threads: usize, until: HasDiscoveries, depth: Option<usize>
     check(Protocol(rules), threads, until, depth)
 }
 
-/// Runs the checker on `model` until it has found the discoveries of `until`, or up to `depth`.
+/// Runs the checker on `model` until `until` is satisfied, or up to `depth`.
 pub(crate) fn check<M>(
     model: M,
     threads: usize,

@@ -153,7 +153,7 @@ async fn what_has_many_keys_waits_until_all_are_together() {
     let migration = cluster.migrate(slot, from, to);
     let left = migration.left();
     assert_eq!(left.len(), 8, "all that a name can have: {left:?}");
-    // No node executes the request until the migration ends, or the first key has moved.
+    // No node executes the request until the migration has ended, not even while no key has moved yet.
     let stuck = async |what: &str| {
         let asked = tokio::time::timeout(Duration::from_millis(300), semaphore.available()).await;
         assert!(asked.is_err(), "{what}: {asked:?}");

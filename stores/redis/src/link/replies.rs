@@ -108,8 +108,8 @@ impl Link<'_> {
         self.again.push(sending);
     }
 
-    /// Whether an executed request must run again after an earlier one that will. The last request of a ticket must run
-    /// last, and a reply with the state of the name must show what the earlier request did.
+    /// Whether an executed request must run again because an earlier one will: the last request of a ticket must run
+    /// last, and a reply with the name's state must show the earlier request's effect.
     fn follows(&self, sending: &Sending, result: &Result<Reply, StoreError>) -> bool {
         let request = &sending.request;
         let looked = matches!(

@@ -51,7 +51,7 @@ async fn a_release_while_all_are_cut_off_forgets_nobody() {
         }
         rig.proxy.cut();
         assert!(releaser.mutex("m").force_unlock().await.unwrap());
-        // In any order: a waiter that was missing when its turn came was passed over, and kept its place.
+        // In any order, because a waiter that was missing when its turn came was passed over, and kept its place.
         for task in waiting {
             assert!(soon("everybody gets in", task).await.unwrap());
         }
