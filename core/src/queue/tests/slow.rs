@@ -17,8 +17,8 @@ struct Told(Arc<Mutex<Vec<String>>>);
 
 impl Told {
     fn take(&self) -> Vec<String> {
-        // Another test may have triggered an event first, before this subscriber was interested. Tracing would then
-        // have cached that nobody is.
+        // Another test may have triggered an event before this subscriber was set. Tracing would then have cached that
+        // no subscriber wants it.
         tracing::callsite::rebuild_interest_cache();
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
