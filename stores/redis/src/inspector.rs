@@ -41,7 +41,7 @@ impl Inspector {
         mut ask: impl AsyncFnMut(&Connector, &mut Ready) -> Result<T, ConnectError>,
     ) -> Result<T, SetupError> {
         let connector = &self.connector;
-        let failed = |error: ConnectError| error.at(&connector.place());
+        let failed = |error: ConnectError| error.at(&connector.address_text());
         loop {
             let opened = self.opened.take();
             let was_open = opened.is_some();
@@ -86,7 +86,7 @@ impl Reader for Inspector {
                 }
                 None => question.arg(ALL_KEYS),
             };
-            let mut page = page(connection.ask(&question).await?, &connector.place())?;
+            let mut page = page(connection.ask(&question).await?, &connector.address_text())?;
             let mut questions = redis::pipe();
             for found in &page.keys {
                 if pattern.is_none() {
@@ -141,7 +141,7 @@ impl Reader for Inspector {
     fn describe(&mut self) -> Reading<'_, Vec<Described>> {
         Box::pin(async {
             let described = self.with(describe).await;
-            vec![described.map_err(|error| (self.connector.place(), error))]
+            vec![described.map_err(|error| (self.connector.address_text(), error))]
         })
     }
 }

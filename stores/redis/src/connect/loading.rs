@@ -12,7 +12,8 @@ use crate::login::error::{ConnectError, accept, nonsense, refused};
 use crate::script::Scripts;
 use crate::wire::{Connection, USUAL_SILENCE, Value};
 
-const CLAIM: Duration = Duration::from_secs(2);
+/// How long a client may take to load the scripts before another one does.
+const LOADING: Duration = Duration::from_secs(2);
 
 pub(super) fn ask(question: &mut redis::Pipeline, scripts: &Scripts) {
     let exists = question.cmd("SCRIPT").arg("EXISTS");
@@ -44,14 +45,14 @@ pub(crate) async fn supply<'a>(
     let mut backoff = Backoff::new(FIRST_PAUSE, USUAL_SILENCE);
     while let Some(key) = key {
         let mut question = redis::pipe();
-        let claim = question.cmd("SET").arg(key).arg(member.to_string());
-        claim.arg("NX").arg("PX").arg(CLAIM.as_millis() as u64);
-        // Asks again which scripts are missing, because the client with the previous claim may have loaded them.
+        let mark = question.cmd("SET").arg(key).arg(member.to_string());
+        mark.arg("NX").arg("PX").arg(LOADING.as_millis() as u64);
+        // Asks again which scripts are missing, because another client may have loaded them.
         ask(&mut question, scripts);
         connection.send(&question.get_packed_pipeline()).await?;
-        let claimed = claimed(&connection.reply().await?)?;
+        let loads = may_load(&connection.reply().await?)?;
         missing = self::missing(connection.reply().await?, scripts)?;
-        if claimed {
+        if loads {
             break;
         }
         if missing.is_empty() {
@@ -76,9 +77,9 @@ pub(crate) async fn supply<'a>(
     Ok(())
 }
 
-/// Whether this client should load the scripts. Also true if the server can't store the claim, for example for lack of
+/// Whether this client should load the scripts. Also true if the server can't store `key`, for example for lack of
 /// memory.
-fn claimed(reply: &Value<'_>) -> Result<bool, ConnectError> {
+fn may_load(reply: &Value<'_>) -> Result<bool, ConnectError> {
     match reply {
         Value::Error(error) => {
             let ends = Code::of(error).ends_connection();

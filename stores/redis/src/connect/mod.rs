@@ -2,8 +2,8 @@
 
 pub(super) mod facts;
 pub(super) mod loading;
-pub(super) mod probe;
 pub(crate) mod term;
+pub(super) mod trial;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -40,8 +40,8 @@ pub(crate) struct Connector {
     pub(crate) scripts: Arc<Scripts>,
     pub(crate) guard: Guard,
     /// The name for checking the server on the first connection. `None` if another node of the cluster is checked.
-    pub(crate) probe: Option<Name>,
-    is_probed: AtomicBool,
+    pub(crate) trial: Option<Name>,
+    is_tried: AtomicBool,
     /// For an operator, who writes no key: records no term, and does not keep other clients from loading missing
     /// scripts.
     pub(crate) reads: bool,
@@ -69,17 +69,17 @@ impl Connector {
             route: Route::new(endpoint),
             member,
             guard: Guard::of(options),
-            probe: Some(probe::name(member, 0)),
+            trial: Some(trial::name(member, 0)),
             reads: false,
             is_new: true,
             nameless: AtomicBool::new(false),
-            is_probed: AtomicBool::new(false),
+            is_tried: AtomicBool::new(false),
             facts: Mutex::default(),
         }
     }
 
-    pub(super) fn place(&self) -> String {
-        self.route.place()
+    pub(super) fn address_text(&self) -> String {
+        self.route.address_text()
     }
 
     pub(super) fn guarantees(&self) -> Guarantees {
@@ -121,7 +121,7 @@ impl Connector {
         })
         .await;
         let result = opened.unwrap_or_else(|_| Err(passing.unwrap_or_else(|| self.too_late())));
-        result.map_err(|error| error.at(&self.place()))
+        result.map_err(|error| error.at(&self.address_text()))
     }
 
     pub(super) async fn attempt(&self, silence: Duration) -> Result<Ready, ConnectError> {
@@ -143,10 +143,10 @@ impl Connector {
             return Ok(());
         }
         let (connection, lag) = (&mut ready.connection, ready.term.lag);
-        let facts = match &self.probe {
-            Some(probe) if !self.is_probed.load(Ordering::Relaxed) => {
-                let facts = probe::run(connection, self, probe, lag).await?;
-                self.is_probed.store(true, Ordering::Relaxed);
+        let facts = match &self.trial {
+            Some(trial) if !self.is_tried.load(Ordering::Relaxed) => {
+                let facts = trial::run(connection, self, trial, lag).await?;
+                self.is_tried.store(true, Ordering::Relaxed);
                 facts
             }
             _ => Facts::ask(connection, lag).await?,

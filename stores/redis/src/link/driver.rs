@@ -94,7 +94,7 @@ impl Driver {
                     for request in pipeline.connect(&ready) {
                         events.answered(request.failed(lost.clone()));
                     }
-                    let address = connector.place();
+                    let address = connector.address_text();
                     tell(move || match was_connected {
                         true => tracing::info!(address, "the lock store is back"),
                         false => tracing::info!(address, "the lock store is connected"),
@@ -113,7 +113,7 @@ impl Driver {
             if pipeline.is_done() {
                 return;
             }
-            let (address, why) = (connector.place(), error.clone());
+            let (address, why) = (connector.address_text(), error.clone());
             tell(move || {
                 tracing::warn!(address, error = %why, "the lock store is lost; reconnecting");
             });
@@ -134,7 +134,7 @@ async fn reconnect(pipeline: &Pipeline, events: &dyn Events, was_connected: bool
                 Err(error) => {
                     backoff.failed(error.trouble());
                     let passes = was_connected && !error.needs_a_person();
-                    let error = error.at(&connector.place());
+                    let error = error.at(&connector.address_text());
                     let text = warnings.failed(&error, passes);
                     let error = StoreError::disconnected(text);
                     pipeline.still_disconnected(error.clone());

@@ -124,7 +124,7 @@ pub(crate) fn role<'a>(reply: &'a Value<'_>, in_cluster: bool) -> Result<&'a str
         return Err(refusal(error));
     }
     let version = field(reply, "version");
-    // Compatible servers may number their versions differently. `probe.rs` checks whether they can be used.
+    // Compatible servers may number their versions differently. `trial.rs` checks whether they can be used.
     if numbers(version).is_some_and(|it| it < OLDEST) {
         return Err(ConnectError::Version(version.to_owned()));
     }

@@ -63,7 +63,7 @@ impl Store for Pipeline {
     }
 
     fn servers(&self) -> Vec<ServerHealth> {
-        let address = self.connector.place();
+        let address = self.connector.address_text();
         let state = lock(&self.state);
         let (down, closed) = (state.down.clone(), state.term.closed);
         vec![ServerHealth::new(address, down, closed)]

@@ -191,8 +191,8 @@ impl Route {
             ConnectError::Unreachable(Trouble::Busy, _)
             | ConnectError::NoSentinel(Trouble::Silent, _) => return Ok(error),
             _ if !self.has_sentinels() => return Err(error),
-            ConnectError::Role(role) => format!("{} is a {role}", self.place()),
-            ConnectError::Unreachable(_, source) => format!("{}: {source}", self.place()),
+            ConnectError::Role(role) => format!("{} is a {role}", self.address_text()),
+            ConnectError::Unreachable(_, source) => format!("{}: {source}", self.address_text()),
             _ => return Err(error),
         };
         let source = StoreError::new(StoreErrorKind::Disconnected, what);
@@ -202,7 +202,7 @@ impl Route {
         ))
     }
 
-    pub(super) fn place(&self) -> String {
+    pub(super) fn address_text(&self) -> String {
         let current = lock(&self.current)
             .as_ref()
             .map(|it| it.address.to_string());

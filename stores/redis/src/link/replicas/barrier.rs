@@ -139,7 +139,7 @@ impl Barrier<'_> {
 
 async fn connect(connector: &Connector) -> Result<Ready, String> {
     let opened = connector.unsubscribed(USUAL_SILENCE).await;
-    let mut ready = opened.map_err(|error| error.at(&connector.place()).to_string())?;
+    let mut ready = opened.map_err(|error| error.at(&connector.address_text()).to_string())?;
     ready.connection.lift_limits();
     Ok(ready)
 }

@@ -174,7 +174,7 @@ fn operations() -> [Op; 10] {
         lease: Lease::of(ticket, 1, Duration::from_secs(1)),
         share: Share::permits(1, 2),
         mode: Mode::Queue,
-        meta: "- 0 probe".into(),
+        meta: "- 0 trial".into(),
     };
     let release = |ticket, tomb| Op::Release {
         ticket,
@@ -196,7 +196,7 @@ fn operations() -> [Op; 10] {
         release(second, false),
         Op::Signal {
             ticket: signal,
-            signal: Signal::Token("probe".into()),
+            signal: Signal::Token("trial".into()),
         },
         Op::Delete,
     ]
