@@ -63,11 +63,13 @@ def command(*words):
 
 def read(file):  # the next RESP3 value; a push is a tuple
     line = file.readline()
-    if not line.endswith(b"\r\n"):
-        raise ConnectionError("the server has closed the connection")
     kind, text = line[:1], line[1:-2].decode()
     if kind == b"$" and text != "-1":
-        return file.read(int(text) + 2)[:-2].decode(errors="replace")
+        line = file.read(int(text) + 2)
+    if not line.endswith(b"\r\n"):
+        raise ConnectionError("the server has closed the connection")
+    if kind == b"$":
+        return None if text == "-1" else line[:-2].decode(errors="replace")
     if kind == b"%":
         return {read(file): read(file) for _ in range(int(text))}
     if kind in b"*>":
@@ -145,14 +147,12 @@ class Client(AbstractContextManager):
             self.is_closed = True
             self.send(lambda _: None, "QUIT")
 
-    # The connection, and the two threads that serve it.
     def connect(self):
         self.socket = socket.create_connection((self.url.hostname, self.url.port or 6379), timeout=5)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.file = self.socket.makefile("rb")
-        password, user = unquote(self.url.password or ""), unquote(self.url.username or "default")
-        login = ["AUTH", user, password] if password else []
-        self.ask("HELLO", 3, *login, "SETNAME", f"auto_mutex:{self.member}")
+        user, password = unquote(self.url.username or "default"), unquote(self.url.password or "")
+        self.ask("HELLO", 3, *(["AUTH", user, password] if password else []), "SETNAME", f"auto_mutex:{self.member}")
         for digest, is_known in zip(self.scripts, self.ask("SCRIPT", "EXISTS", *self.scripts)):
             if not is_known:
                 self.ask("SCRIPT", "LOAD", self.scripts[digest])
@@ -185,11 +185,11 @@ class Client(AbstractContextManager):
                 value = read(self.file)
                 with self.changed:
                     self.hear(value) if isinstance(value, tuple) else self.pending.pop(0)(value)
-            except (OSError, RuntimeError) as error:
+            except (OSError, RuntimeError, ValueError) as error:
                 with self.changed:
                     self.cut_since, self.trouble = self.cut_since or now(), error
                 self.socket.close()
-                time.sleep(0.05 + os.urandom(1)[0] / 256)  # not all clients at the same time
+                time.sleep(min(0.05 + (now() - self.cut_since) / 2, 2) * (os.urandom(1)[0] / 256 + 0.5))  # with jitter
 
     def keep_time(self):
         with self.changed:
