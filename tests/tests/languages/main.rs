@@ -5,7 +5,8 @@ use std::io::Write as _;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use auto_mutex::{Client, Config, LockError};
+use auto_mutex::operator::Operator;
+use auto_mutex::{Client, Config, Holder, LockError};
 use auto_mutex_tests::events::{LONG, PATIENCE, becomes, eventually, finishes, soon, waiters};
 use auto_mutex_tests::redis::{Options, Redis};
 use auto_mutex_tests::witness::Witness;
@@ -249,6 +250,36 @@ async fn lost_scripts_cost_no_release() {
     // Without the release, the lease would go on for longer, because it is renewed every ten seconds.
     assert!(released.elapsed() < LONG - LONG / 3, "it was not released");
     assert!(guard.unlock().await.unwrap());
+}
+
+#[test]
+fn an_operator_sees_python_and_breaks_its_hold() {
+    let Some(rig) = Rig::new() else { return };
+    let operator = Operator::connect(rig.config()).unwrap();
+    let (mut holder, mut waiter) = (rig.python(LONG), rig.python(LONG));
+    let token = holder.lock("m");
+    waiter.say("lock m");
+    eventually("the waiter is seen", || {
+        let lock = operator.inspect(&["suite:m"]).unwrap().remove(0).unwrap();
+        let [hold] = &lock.holders[..] else {
+            panic!("{lock:?}");
+        };
+        let pids = |who: &Option<Holder>| who.as_ref().map(|who| who.pid);
+        assert_eq!(pids(&hold.who), Some(holder.pid()));
+        assert!(hold.has_token(token));
+        lock.waiters.first().map(|wait| pids(&wait.who)) == Some(Some(waiter.pid()))
+    });
+    assert!(operator.kick("suite:m", token).unwrap());
+    assert!(waiter.got("m") > token);
+    eventually("the holder learns it", || {
+        holder.say("check m");
+        holder.hear().as_deref() == Some("lost m")
+    });
+    holder.say("unlock m");
+    holder.expect("unlocked m false");
+    assert!(!operator.kick("suite:m", token).unwrap());
+    waiter.say("unlock m");
+    waiter.expect("unlocked m true");
 }
 
 #[tokio::test]
