@@ -5,7 +5,12 @@ end
 local epoch, own_lease, own_lag, guard = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local WEEK_MS, DAY_US = 604800000, 86400000000
 local now = clock()
-local replication = redis.call('INFO', 'replication')
+local trusted = ARGV[4] ~= '0'
+local replication = redis.pcall('INFO', 'replication')
+if replication.err then
+if (trusted or own_lease == 0) and guard == 0 then return {0, 0, 'failover', '', 0, 0, 0} end
+return replication
+end
 local function field(info, name)
 return string.match(info, '\n' .. name .. ':([^\r\n]*)') or ''
 end
@@ -53,10 +58,9 @@ if range[3][3] == id then return true end
 end
 end
 if not epoch and not serves() then return {0, 0, 'failover', term, since, lease, turn} end
-local failover = ARGV[4] ~= '0'
 local opens, cause = 0, 'failover'
-if failover and since > 0 then opens = since + (lease + lag) * 1000 end
-if guard > 0 and not (failover and promoted) then
+if not trusted and since > 0 then opens = since + (lease + lag) * 1000 end
+if guard > 0 and (trusted or not promoted) then
 local started = math.min(now, now - (tonumber(field(server, 'uptime_in_seconds')) or 0) * 1000000)
 local over = started + (lease + (guard > 1 and lag or 1000)) * 1000
 if over >= opens then opens, cause = over, 'restart' end

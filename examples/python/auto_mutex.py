@@ -212,7 +212,7 @@ class Client(AbstractContextManager):
     # From when on the server grants: "Restart and failover".
     def term_query(self):
         lease_ms, lag_ms = max(30_000, int(self.lease * 1000)), (self.lag + 2) * 1000
-        return ["EVALSHA", list(self.scripts)[1], 1, "auto_mutex:epoch", lease_ms, lag_ms, 0, 1, *self.note]
+        return ["EVALSHA", list(self.scripts)[1], 1, "auto_mutex:epoch", lease_ms, lag_ms, 0, 0, *self.note]
 
     def note_term(self, reply):
         if isinstance(reply, RuntimeError):

@@ -44,9 +44,9 @@ const ACQUIRE: &[&str] = &[
 /// What happens in a step, as in the files: tickets and members are numbers.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
-    /// What a reader should know about the next steps.
+    /// A remark about the next steps, for readers.
     Remark(String),
-    /// A member gets its messages from now on, or no longer.
+    /// From now on, a member gets its messages, or does not get them.
     Listen { at: i64, member: u64, listens: bool },
     /// A call: one operation, or a release and an acquire.
     Call(Call),
@@ -76,7 +76,7 @@ impl Call {
         }
     }
 
-    /// The command for the server. `scripts`: only their digest counts.
+    /// The command for the server. Of `scripts`, only the digest matters.
     pub(super) fn command(&self, scripts: &Scripts, name: &Name) -> Cmd {
         let ops: Vec<_> = self.ops.iter().collect();
         let first = command::until(self.opens());
@@ -134,7 +134,7 @@ impl Numbers {
         ticket(*self.tickets.entry(id).or_insert(next))
     }
 
-    /// The numbers of members begin at 1001, so that none is that of a ticket.
+    /// The numbers of members begin at 1001, above those of tickets.
     pub(super) fn member(&mut self, id: MemberId) -> u64 {
         let next = self.members.len() as u64 + 1001;
         *self.members.entry(id).or_insert(next)
@@ -429,7 +429,7 @@ pub(super) fn of_message(name: &Name, message: &Message) -> String {
     }
 }
 
-/// What a call gave: the reply, or both replies, and the messages in order.
+/// The result of a call: the reply, or both replies, and the messages in order.
 #[derive(Debug)]
 pub(super) struct Outcome {
     pub(super) reply: Json,

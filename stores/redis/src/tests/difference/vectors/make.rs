@@ -25,7 +25,7 @@ impl Sequence {
     }
 }
 
-/// A file of random sequences: its name, what it is about, and how many operations it has at least.
+/// The files of random sequences: name, content, and minimum number of operations.
 pub(super) const THEMES: &[(&str, &str, usize)] = &[
     (
         "mutex",
@@ -69,7 +69,7 @@ pub(super) const THEMES: &[(&str, &str, usize)] = &[
     ),
 ];
 
-/// Texts that are longer are left out, and so are replies.
+/// Operations with longer texts are left out, and so are replies that list more tickets.
 const LONGEST_TEXT: usize = 300;
 const LONGEST_CROWD: usize = 12;
 
@@ -213,7 +213,7 @@ impl Recorder {
                 }
             }
         }
-        // The members stop to listen at the end of a run, in no particular order.
+        // At the end of a run, the members stop listening, in no particular order.
         while matches!(steps.last(), Some(Step::Listen { .. })) {
             steps.pop();
         }

@@ -1,7 +1,7 @@
 //! The vectors of the protocol, in `docs/vectors`: operations with their replies, for clients and stores in other languages.
 //!
-//! `AUTO_MUTEX_BLESS=1 cargo test -p auto-mutex-redis --all-features vectors` writes the files. The tests make them again
-//! and compare, and play what the files say on a server with the scripts.
+//! `AUTO_MUTEX_BLESS=1 cargo test -p auto-mutex-redis --all-features vectors::the_files` writes the files. The tests make them
+//! again and compare, and play the files on a server with the scripts and on the memory store.
 
 mod format;
 mod make;
@@ -70,7 +70,7 @@ fn text(theme: &str, about: &str, sequences: &[Sequence]) -> String {
     text + "\n]\n}\n"
 }
 
-/// Examples of commands in full, for who writes an encoder: for each operation, some with different fields.
+/// Full examples of commands, for authors of encoders: several per operation, with different fields.
 fn encodings(files: &[(&str, &str, Vec<Sequence>)]) -> String {
     let mut known = BTreeMap::<_, usize>::new();
     let mut lines = Vec::new();
@@ -180,7 +180,7 @@ fn the_files_are_what_the_rules_make() {
     assert!(missing.is_empty(), "{missing:?} of {met:?}");
 }
 
-/// What the files must have, or they say too little.
+/// Kinds of replies and messages that the files must contain.
 const MET: &[&str] = &[
     "acquire MISMATCH",
     "acquire QUEUED",
@@ -249,10 +249,10 @@ fn kinds(call: &format::Call, outcome: &Outcome) -> Vec<String> {
     kinds
 }
 
-/// What a file says of each step that is a call: its outcome, and the checksum of its command.
+/// For each step, if it is a call: the outcome in the file, and the checksum of the command.
 type Expected = Vec<Option<(Outcome, String)>>;
 
-/// Reads a file, as another implementation does.
+/// Reads a file, as another implementation would.
 fn read(file: &str) -> Vec<(Sequence, Expected)> {
     let text = std::fs::read_to_string(folder().join(file)).expect(file);
     let json: Json = serde_json::from_str(&text).expect(file);
@@ -323,7 +323,7 @@ fn the_memory_store_replies_as_the_files_say() {
     }
 }
 
-/// The faults of `seeded.rs`.
+/// With the faults of `seeded.rs`.
 #[test]
 fn faults_of_a_store_are_found() {
     let server = Server::start();

@@ -12,7 +12,7 @@ use crate::script::Scripts;
 use crate::script::command::channel;
 use crate::tests::server::{Server, attempt, run};
 
-/// What plays sequences.
+/// Executes sequences.
 pub(super) trait Player {
     fn begin(&mut self, sequence: &Sequence);
     fn listen(&mut self, member: u64, listens: bool);
@@ -84,7 +84,7 @@ impl Player for Model {
     }
 }
 
-/// The time that the scripts of the test see is in the key `now`.
+/// The source of time of the scripts: the key `now`.
 const CLOCK: &str = "local function clock() return tonumber(redis.call('GET', 'now')) end\n";
 
 /// A server with the scripts.

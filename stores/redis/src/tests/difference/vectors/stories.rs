@@ -368,7 +368,7 @@ pub(super) fn all() -> Vec<Sequence> {
     all
 }
 
-/// The names of locks, as a program gives them, and as they are in keys and messages.
+/// Names of locks: as given by a program, and as they appear in keys and messages.
 pub(super) fn names() -> String {
     let lines = [
         (None, "orders"),
