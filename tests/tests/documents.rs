@@ -1,5 +1,5 @@
-//! Checks the references in the documents: each file, heading and test that they mention must exist. The Redis key that the
-//! README gives for its first example must be the real one.
+//! Checks the references in the documents: each file, heading, test and page of rustdoc that they mention must exist. Some of what
+//! they say is compared with the code: tables of errors, exit codes, counts, and the Redis key of the README's first example.
 //!
 //! A test is named in two ways: by a link, `` [`its_name`](path/of/the/file.rs) ``, and by its name alone (four words or
 //! more), which some file must then define.
@@ -113,8 +113,47 @@ fn anchor(heading: &str) -> String {
         .collect()
 }
 
+/// Returns what is wrong with a link to a page that rustdoc makes, by its path below `auto_mutex/`.
+fn broken_page(tree: &Tree, page: &str) -> Option<String> {
+    let (page, heading) = page.split_once('#').unwrap_or((page, ""));
+    let found = match page.trim_end_matches("index.html").trim_end_matches('/') {
+        "" => {
+            let headings = tree.0["/runtime/src/lib.rs"]
+                .lines()
+                .filter_map(|line| line.strip_prefix("//! #"));
+            heading.is_empty() || headings.into_iter().any(|it| anchor(it) == heading)
+        }
+        "_guide" => true,
+        page => match (
+            page.strip_prefix("_guide/"),
+            page.strip_suffix(".html").and_then(|it| it.split_once('.')),
+        ) {
+            (Some(chapter), _) => tree
+                .0
+                .contains_key(&format!("/runtime/src/guide/{chapter}.md")),
+            (None, Some(("attr", name))) => {
+                tree.0.contains_key(&format!("/macros/src/docs/{name}.md"))
+            }
+            (None, Some((kind, name))) => {
+                let item = format!("pub {kind} {name}");
+                let items = include_str!("../../docs/api.txt").lines();
+                items.into_iter().any(|line| line.trim().starts_with(&item))
+            }
+            (None, None) => false,
+        },
+    };
+    (!found).then(|| format!("rustdoc makes no page {page}#{heading}"))
+}
+
 /// Returns what is wrong with a link of `document`, if anything.
 fn broken(tree: &Tree, document: &str, text: &str, target: &str) -> Option<String> {
+    let of_attributes = document
+        .starts_with("macros/")
+        .then(|| target.strip_prefix("../auto_mutex/"));
+    let published = target.strip_prefix("https://docs.rs/auto-mutex/latest/auto_mutex/");
+    if let Some(page) = published.or(of_attributes.flatten()) {
+        return broken_page(tree, page);
+    }
     // Rustdoc checks its own links (`macro@…`, `crate::…`) and pages.
     if ["://", "@", "::", ".html"]
         .iter()
@@ -249,6 +288,127 @@ fn each_row_of_the_migration_tables_names_its_test() {
         );
     }
     assert!(rows > 100, "{rows} rows");
+}
+
+/// The variants of an enum of the source.
+fn variants<'a>(source: &'a str, name: &str) -> Vec<&'a str> {
+    let (_, body) = source.split_once(&format!("pub enum {name} {{\n")).unwrap();
+    let body = body.split_once("\n}").unwrap().0;
+    let lines = body.lines().filter_map(|line| line.strip_prefix("    "));
+    let name = |line: &'a str| line.split(|c: char| !c.is_alphanumeric()).next();
+    let variants = lines
+        .filter(|line| line.starts_with(char::is_uppercase))
+        .filter_map(name);
+    variants.collect()
+}
+
+#[test]
+fn tables_have_a_row_for_each_variant() {
+    let tree = Tree::read();
+    let core = "/core/src/base/error";
+    let cases = [
+        (
+            "LockError",
+            format!("{core}/lock.rs"),
+            "runtime/src/guide/troubleshooting.md",
+        ),
+        (
+            "SetupError",
+            format!("{core}/setup.rs"),
+            "runtime/src/guide/troubleshooting.md",
+        ),
+        ("TlsError", format!("{core}/tls.rs"), "docs/operations.md"),
+        ("LossCause", format!("{core}/lost.rs"), "docs/operations.md"),
+    ];
+    for (name, source, page) in cases {
+        let rows: String = prose(&tree.0[&format!("/{page}")])
+            .filter(|(_, line)| line.starts_with('|'))
+            .map(|(_, line)| line)
+            .collect();
+        let variants = variants(&tree.0[&source], name);
+        assert!(variants.len() > 3, "{name}: {variants:?}");
+        for variant in variants {
+            let found = [format!("`{variant}`"), format!("[`{variant}`")]
+                .iter()
+                .any(|it| rows.contains(it));
+            assert!(found, "{page}: no row has {name}::{variant}");
+        }
+    }
+}
+
+/// The command's exit codes are in its help, on its page and in the guide; the targets of logs are in two pages.
+#[test]
+fn pages_agree_on_exit_codes_and_targets() {
+    let tree = Tree::read();
+    let help = &tree.0["/cli/src/args.rs"].replace("\\\n", "");
+    let codes = help
+        .split_once("Exit codes: ")
+        .unwrap()
+        .1
+        .split_once(". ")
+        .unwrap()
+        .0;
+    let page = tree.0["/cli/README.md"].replace('\n', " ");
+    let guide = &tree.0["/runtime/src/guide/operator.md"];
+    for code in codes.split(';') {
+        let (number, meaning) = code.trim().split_once(' ').unwrap();
+        let meaning = meaning
+            .split(" (")
+            .next()
+            .unwrap()
+            .replace("lock store", "store");
+        assert!(
+            page.contains(&format!("{number} {meaning}")),
+            "cli/README.md: {code}"
+        );
+        assert!(
+            guide.contains(&format!("\n| {number} | ")),
+            "operator.md: {code}"
+        );
+    }
+    let source = &tree.0["/core/src/observe/mod.rs"];
+    let targets: Vec<_> = source
+        .split('"')
+        .filter(|it| it.starts_with("auto_mutex::"))
+        .collect();
+    assert!(targets.len() > 3, "{targets:?}");
+    for target in targets {
+        for page in ["/docs/operations.md", "/runtime/src/guide/observe.md"] {
+            assert!(
+                tree.0[page].contains(&format!("`{target}")),
+                "{page}: {target}"
+            );
+        }
+    }
+}
+
+/// What the evidence counts in words is what its tables and the repository have.
+#[test]
+fn the_evidence_counts_right() {
+    let tree = Tree::read();
+    let text = &tree.0["/docs/evidence.md"];
+    let rows = |header: &str| {
+        text.split_once(header)
+            .unwrap()
+            .1
+            .lines()
+            .skip(2)
+            .take_while(|it| it.starts_with('|'))
+            .count()
+    };
+    let faults = rows("| fault | mutex |");
+    assert!(
+        text.contains(&format!("**{faults} kinds of faults")),
+        "{faults}"
+    );
+    let mut targets: Vec<_> = tree
+        .0
+        .keys()
+        .filter_map(|path| path.strip_prefix("/fuzz/targets/"))
+        .collect();
+    targets.retain(|target| text.contains(&format!("| `{}` |", target.trim_end_matches(".rs"))));
+    assert_eq!((targets.len(), rows("| target | input |")), (10, 10));
+    assert!(text.contains("**Ten fuzz targets**"));
 }
 
 /// The README's first example; here, too, it is at the root of a program.
