@@ -4,9 +4,10 @@
 //! A test is named in two ways: by a link, `` [`its_name`](path/of/the/file.rs) ``, and by its name alone (four words or
 //! more), which some file must then define.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use auto_mutex::{Client, Config, LockError, auto_mutex};
 use auto_mutex_tests::redis::Redis;
@@ -20,6 +21,17 @@ const GUARANTEES: &str = "docs/guarantees.md";
 /// Every Rust and Markdown file of the project, by its path with a leading `/`. So a file is found by the end of its path, from
 /// any folder on.
 struct Tree(BTreeMap<String, String>);
+
+static TREE: LazyLock<Tree> = LazyLock::new(Tree::read);
+
+/// The names of all functions.
+static FUNCTIONS: LazyLock<BTreeSet<&str>> = LazyLock::new(|| {
+    let programs = TREE.0.iter().filter(|(path, _)| path.ends_with(".rs"));
+    let names = programs.flat_map(|(_, text)| text.split("fn ").skip(1));
+    names
+        .filter_map(|rest| Some(rest.split_once('(')?.0))
+        .collect()
+});
 
 impl Tree {
     fn read() -> Self {
@@ -56,10 +68,8 @@ impl Tree {
         self.0.keys().any(|path| path.ends_with(&format!("/{end}")))
     }
 
-    fn defines(&self, function: &str) -> bool {
-        self.0
-            .iter()
-            .any(|(path, text)| path.ends_with(".rs") && defines(text, function))
+    fn defines(function: &str) -> bool {
+        FUNCTIONS.contains(function)
     }
 }
 
@@ -191,14 +201,14 @@ fn broken(tree: &Tree, document: &str, text: &str, target: &str) -> Option<Strin
 
 #[test]
 fn what_the_documents_name_is_there() {
-    let tree = Tree::read();
+    let tree = &*TREE;
     let (mut wrong, mut names) = (Vec::new(), 0);
     for (document, text) in tree.documents() {
         for (number, line) in prose(text) {
             let mut report =
                 |what: String| wrong.push(format!("{document}:{}: {what}", number + 1));
             for (text, target) in links(line) {
-                broken(&tree, document, text, target).map(&mut report);
+                broken(tree, document, text, target).map(&mut report);
             }
             for span in code(line) {
                 let file = [".rs", ".md"].iter().any(|end| span.ends_with(end));
@@ -207,7 +217,7 @@ fn what_the_documents_name_is_there() {
                 }
                 if let Some(name) = test_name(span) {
                     names += 1;
-                    if !tree.defines(name) {
+                    if !Tree::defines(name) {
                         report(format!("nothing is called {name}"));
                     }
                 }
@@ -224,7 +234,7 @@ fn what_the_documents_name_is_there() {
 /// Rustdoc compiles all other examples.
 #[test]
 fn examples_that_rustdoc_ignores_are_parts_of_programs() {
-    let tree = Tree::read();
+    let tree = &*TREE;
     let mut examples = 0;
     for (document, text) in tree.documents() {
         for example in text.split("```rust,ignore\n").skip(1) {
@@ -243,7 +253,7 @@ fn examples_that_rustdoc_ignores_are_parts_of_programs() {
 
 #[test]
 fn each_guarantee_names_its_tests() {
-    let tree = Tree::read();
+    let tree = &*TREE;
     let text = &tree.0[&format!("/{GUARANTEES}")];
     let promises = text.split("\n## ").next().unwrap();
     for number in 1..=8 {
@@ -253,7 +263,7 @@ fn each_guarantee_names_its_tests() {
             promise.starts_with("   Tests: "),
             "promise {number}: {promise}"
         );
-        let shown = code(promise).any(|span| test_name(span).is_some_and(|it| tree.defines(it)));
+        let shown = code(promise).any(|span| test_name(span).is_some_and(Tree::defines));
         assert!(shown, "{GUARANTEES}: no test shows promise {number}");
     }
     assert!(!promises.contains("\n9. **"));
@@ -261,7 +271,7 @@ fn each_guarantee_names_its_tests() {
 
 #[test]
 fn each_row_of_the_migration_tables_names_its_test() {
-    let tree = Tree::read();
+    let tree = &*TREE;
     let text = &tree.0[&format!("/{MIGRATION}")];
     let header = "| theirs | here | what is better | test |";
     let mut rows = 0;
@@ -304,7 +314,7 @@ fn variants<'a>(source: &'a str, name: &str) -> Vec<&'a str> {
 
 #[test]
 fn tables_have_a_row_for_each_variant() {
-    let tree = Tree::read();
+    let tree = &*TREE;
     let core = "/core/src/base/error";
     let cases = [
         (
@@ -339,7 +349,7 @@ fn tables_have_a_row_for_each_variant() {
 /// The command's exit codes are in its help, on its page and in the guide; the targets of logs are in two pages.
 #[test]
 fn pages_agree_on_exit_codes_and_targets() {
-    let tree = Tree::read();
+    let tree = &*TREE;
     let help = &tree.0["/cli/src/args.rs"].replace("\\\n", "");
     let codes = help
         .split_once("Exit codes: ")
@@ -385,7 +395,7 @@ fn pages_agree_on_exit_codes_and_targets() {
 /// What the evidence counts in words is what its tables and the repository have.
 #[test]
 fn the_evidence_counts_right() {
-    let tree = Tree::read();
+    let tree = &*TREE;
     let text = &tree.0["/docs/evidence.md"];
     let rows = |header: &str| {
         text.split_once(header)
