@@ -6,7 +6,7 @@ use crate::run::Placement;
 
 impl Report {
     /// Returns the repetitions of a figure, each with its round.
-    fn rounds<'a>(
+    pub(crate) fn rounds<'a>(
         &'a self,
         table: &'a str,
         placement: Placement,
@@ -53,7 +53,7 @@ impl Report {
     }
 
     /// Returns the placements and contenders of a table, sorted by placement, then in the order of measurement.
-    pub(super) fn rows(&self, table: &str) -> Vec<(Placement, &str)> {
+    pub(crate) fn rows(&self, table: &str) -> Vec<(Placement, &str)> {
         let mut rows = Vec::new();
         for it in self.measurements.iter().filter(|it| it.table == table) {
             let row = (it.placement, &*it.who);

@@ -51,6 +51,34 @@ impl Report {
         }
     }
 
+    /// Adds the measurements of an earlier run, except those of the scenarios that this run measures.
+    pub(crate) fn add_other_scenarios(&mut self, options: &Options) -> Result<(), Failure> {
+        let path = options.out.join("results.json");
+        if !path.exists() {
+            return Ok(());
+        }
+        let earlier = Self::load(&path)?;
+        if !earlier.machine.is_like(&self.machine) {
+            let path = path.display();
+            return Err(format!("{path} comes from another machine or server; delete it").into());
+        }
+        let again: Vec<_> = scenario::ALL
+            .iter()
+            .filter(|scenario| options.wants(scenario.id))
+            .flat_map(|scenario| scenario.tables)
+            .map(|table| table.name)
+            .collect();
+        let stays = |it: &Measurement| !again.contains(&&*it.table);
+        self.measurements = earlier.measurements.into_iter().filter(stays).collect();
+        let mut commits: Vec<_> = earlier.machine.commit.split(", ").collect();
+        if !self.measurements.is_empty() && !commits.contains(&&*self.machine.commit) {
+            commits.push(&self.machine.commit);
+            self.machine.commit = commits.join(", ");
+        }
+        self.notes = earlier.notes;
+        Ok(())
+    }
+
     pub(crate) fn load(path: &Path) -> Result<Self, Failure> {
         let text = fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
         Ok(serde_json::from_slice(&text)?)
