@@ -251,6 +251,27 @@ fn each_row_of_the_migration_tables_names_its_test() {
     assert!(rows > 100, "{rows} rows");
 }
 
+/// `benches/run --page` writes the block of both.
+#[test]
+fn the_three_numbers_of_the_readme_are_those_of_the_benchmarks() {
+    let block = |text: &'static str| {
+        let (_, after) = text
+            .split_once("<!-- three numbers -->\n")
+            .expect("a block");
+        let (block, _) = after.split_once("<!-- end -->").expect("its end");
+        block
+    };
+    let readme = block(include_str!("../../README.md"));
+    assert_eq!(readme, block(include_str!("../../docs/benchmarks.md")));
+    for row in [
+        "an uncontended call",
+        "a handoff between processes",
+        "requests per call",
+    ] {
+        assert!(readme.contains(&format!("\n| {row} | ")), "{row}");
+    }
+}
+
 /// The README's first example; here, too, it is at the root of a program.
 #[auto_mutex(key = "{month}", block = 10)]
 fn close_month(month: u32, inside: impl FnOnce()) -> Result<u32, LockError> {

@@ -6,6 +6,7 @@ use super::markdown::table;
 use super::{name, words};
 use crate::peer::Contender;
 use crate::report::{Report, number};
+use crate::run::Placement;
 
 /// A library is ahead if its figure is better by more than this share, in the median of the rounds.
 const NOTABLE: f64 = 0.05;
@@ -80,7 +81,12 @@ const MEMORY: &[&str] = &["S9 memory"];
 
 const COMPARED: &[Compared] = &[
     lower(&["S1"], "cycle_p50_us", "call, p50 µs", Group::Uncontended),
-    lower(&["S1", "S2"], "cycle_p99_us", "call, p99 µs", Group::Uncontended),
+    lower(
+        &["S1", "S2"],
+        "cycle_p99_us",
+        "call, p99 µs",
+        Group::Uncontended,
+    ),
     higher(&["S2"], "per_second", "calls/s", Group::Uncontended),
     higher(ONE_KEY, "per_second", "calls/s", Group::Contended),
     lower(ONE_KEY, "wait_p99_ms", "wait, p99 ms", Group::Contended),
@@ -91,16 +97,46 @@ const COMPARED: &[Compared] = &[
     lower(ALL_TURNS, "requests", "requests per call", Group::Server),
     lower(ALL_TURNS, "bytes", "bytes per call", Group::Bytes),
     lower(WAITERS, "requests_per_second", "requests/s", Group::Waiting),
-    lower(WAITERS, "client_cpu_ms_per_10_s", "client's ms in 10 s", Group::Waiting),
+    lower(
+        WAITERS,
+        "client_cpu_ms_per_10_s",
+        "client's ms in 10 s",
+        Group::Waiting,
+    ),
     lower(WAITERS, "connections", "connections", Group::Waiting),
-    lower(WAITERS, "bytes_per_waiter", "client's bytes per waiter", Group::Memory),
-    lower(WAITERS, "server_bytes_per_waiter", "server's bytes per waiter", Group::Memory),
-    lower(MEMORY, "server_bytes_held", "server's bytes per held lock", Group::Memory),
-    lower(MEMORY, "server_bytes_idle", "server's bytes per released lock", Group::Memory),
-    lower(MEMORY, "client_bytes_held", "client's bytes per held lock", Group::Memory),
+    lower(
+        WAITERS,
+        "bytes_per_waiter",
+        "client's bytes per waiter",
+        Group::Memory,
+    ),
+    lower(
+        WAITERS,
+        "server_bytes_per_waiter",
+        "server's bytes per waiter",
+        Group::Memory,
+    ),
+    lower(
+        MEMORY,
+        "server_bytes_held",
+        "server's bytes per held lock",
+        Group::Memory,
+    ),
+    lower(
+        MEMORY,
+        "server_bytes_idle",
+        "server's bytes per released lock",
+        Group::Memory,
+    ),
+    lower(
+        MEMORY,
+        "client_bytes_held",
+        "client's bytes per held lock",
+        Group::Memory,
+    ),
 ];
 
-/// One row of a table: our figure, and that of a library that is ahead.
+/// One row of a table: our figure, and those of the libraries that are ahead.
 struct Loss {
     group: Group,
     cells: Vec<String>,
@@ -119,7 +155,7 @@ pub(super) fn section(report: &Report) -> String {
             .map(|loss| loss.cells.clone())
             .collect();
         if !rows.is_empty() {
-            let header = ["where", "figure", "ours", "", "ahead", "", "ours ÷ theirs"];
+            let header = ["where", "figure", "auto-mutex", "", "ahead (ours ÷ theirs)"];
             let (title, why) = words::why(group);
             let _ = write!(text, "\n### {title}\n\n{why}\n{}", table(&header, &rows));
         }
@@ -132,55 +168,67 @@ fn losses(report: &Report) -> Vec<Loss> {
     for compared in COMPARED {
         for &table in compared.tables {
             let rows = report.rows(table);
-            for &(placement, ours) in &rows {
-                let Some(our) = Contender::of_label(ours).filter(|who| who.is_ours()) else {
+            for &(placement, who) in &rows {
+                let Some(ours) = Contender::of_label(who).filter(|who| who.is_ours()) else {
                     continue;
                 };
-                for &(other, theirs) in &rows {
-                    let peer = Contender::of_label(theirs).filter(|who| who.is_peer());
-                    // Runtimes with the same number of threads are compared.
-                    let Some(peer) = peer.filter(|peer| {
-                        other == placement
-                            && (peer.threads() == our.threads() || peer.needs_postgres())
-                    }) else {
-                        continue;
-                    };
-                    let summary = |who| report.summary(table, placement, who, compared.figure);
-                    let (Some(mine), Some(his)) = (summary(ours), summary(theirs)) else {
-                        continue;
-                    };
-                    let ratio = report.ratio(table, placement, ours, theirs, compared.figure);
-                    // Without a ratio, theirs is zero.
-                    let is_behind = match ratio {
-                        Some(ratio) if compared.higher => ratio.median < 1.0 - NOTABLE,
-                        Some(ratio) => ratio.median > 1.0 + NOTABLE,
-                        None => !compared.higher && mine.median > his.median,
-                    };
-                    if !is_behind {
-                        continue;
-                    }
-                    let group = match (compared.group, our) {
-                        (
-                            Group::Uncontended,
-                            Contender::AutoMutexAwaited | Contender::AutoMutexLocalAwaited,
-                        ) => Group::AwaitedRelease,
-                        (group, _) => group,
-                    };
-                    losses.push(Loss {
-                        group,
-                        cells: vec![
-                            format!("{table}, {}", placement.label()),
-                            compared.heading.to_owned(),
-                            name(ours),
-                            number(mine.median),
-                            name(peer.label()),
-                            number(his.median),
-                            ratio.map_or("–".to_owned(), |ratio| number(ratio.median)),
-                        ],
-                    });
-                }
+                let peers = rows.iter().filter(|(other, _)| *other == placement);
+                let ahead: Vec<_> = peers
+                    .filter_map(|(_, peer)| compared.ahead(report, (table, placement), ours, peer))
+                    .collect();
+                let own = report.summary(table, placement, who, compared.figure);
+                let Some(own) = own.filter(|_| !ahead.is_empty()) else {
+                    continue;
+                };
+                losses.push(Loss {
+                    group: compared.group_of(ours),
+                    cells: vec![
+                        format!("{table}, {}", placement.label()),
+                        compared.heading.to_owned(),
+                        name(who),
+                        number(own.median),
+                        ahead.join(", "),
+                    ],
+                });
             }
         }
     }
     losses
+}
+
+impl Compared {
+    fn group_of(&self, ours: Contender) -> Group {
+        match (self.group, ours) {
+            (Group::Uncontended, Contender::AutoMutexAwaited) => Group::AwaitedRelease,
+            (group, _) => group,
+        }
+    }
+
+    /// If `peer` is another Rust library that is ahead, returns its name and figure.
+    fn ahead(
+        &self,
+        report: &Report,
+        (table, placement): (&str, Placement),
+        ours: Contender,
+        peer: &str,
+    ) -> Option<String> {
+        let who = Contender::of_label(peer).filter(|who| who.is_peer())?;
+        // Runtimes with the same number of threads are compared.
+        if who.threads() != ours.threads() && !who.needs_postgres() {
+            return None;
+        }
+        let summary = |who: &str| report.summary(table, placement, who, self.figure);
+        let (own, theirs) = (summary(ours.label())?, summary(peer)?);
+        let Some(ratio) = report.ratio(table, placement, ours.label(), peer, self.figure) else {
+            // There is no ratio to zero.
+            let is_ahead = !self.higher && own.median > theirs.median;
+            return is_ahead.then(|| format!("{} {}", name(peer), number(theirs.median)));
+        };
+        let is_ahead = match self.higher {
+            true => ratio.median < 1.0 - NOTABLE,
+            false => ratio.median > 1.0 + NOTABLE,
+        };
+        let (theirs, ratio) = (number(theirs.median), number(ratio.median));
+        is_ahead.then(|| format!("{} {theirs} ({ratio})", name(peer)))
+    }
 }

@@ -26,10 +26,18 @@ pub(super) fn code(text: &str) -> String {
     format!("`{text}`")
 }
 
+/// Columns of numbers are aligned to the right.
 pub(super) fn table(header: &[&str], rows: &[Vec<String>]) -> String {
     let mut text = format!("| {} |\n|", header.join(" | "));
+    let number =
+        |cell: &String| cell.starts_with(|first: char| first.is_ascii_digit() || first == '–');
     for column in 0..header.len() {
-        text.push_str(if column == 0 { "---|" } else { "---:|" });
+        let numbers = rows.iter().all(|row| row.get(column).is_none_or(number));
+        text.push_str(if column > 0 && numbers {
+            "---:|"
+        } else {
+            "---|"
+        });
     }
     text.push('\n');
     for row in rows {

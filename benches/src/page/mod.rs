@@ -15,7 +15,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use self::markdown::{Cell, code, cell, table, wrap};
+use self::markdown::{Cell, cell, code, table, wrap};
 use crate::Failure;
 use crate::gate::Verdict;
 use crate::peer::Contender;
@@ -78,27 +78,29 @@ fn render(report: &Report) -> String {
 
 fn method(report: &Report) -> String {
     let machine = &report.machine;
-    let mut text = String::from(words::METHOD);
+    let mut text = words::METHOD.replace("SECONDS", &number(machine.seconds));
     let mut rows = vec![
-        vec![code_of("processors"), format!("{} × {}", machine.processors, machine.processor)],
-        vec![code_of("kernel"), format!("Linux {}", machine.kernel)],
-        vec![code_of("servers"), servers(report)],
-        vec![code_of("Rust"), machine.rust.clone()],
+        vec![
+            "processors".to_owned(),
+            format!("{} × {}", machine.processors, machine.processor),
+        ],
+        vec!["kernel".to_owned(), format!("Linux {}", machine.kernel)],
+        vec!["servers".to_owned(), servers(report)],
+        vec!["Rust".to_owned(), machine.rust.clone()],
     ];
     let libraries = machine.libraries.iter();
     let libraries: Vec<_> = libraries.map(|(name, it)| format!("{name} {it}")).collect();
-    rows.push(vec![code_of("libraries"), libraries.join(", ")]);
-    rows.push(vec![code_of("commit of auto-mutex"), code(&machine.commit)]);
-    rows.push(vec![code_of("day"), machine.date.clone()]);
+    rows.push(vec!["libraries".to_owned(), libraries.join(", ")]);
+    rows.push(vec![
+        "commit of auto-mutex".to_owned(),
+        code(&machine.commit),
+    ]);
+    rows.push(vec!["day".to_owned(), machine.date.clone()]);
     text += &table(&["", "measured on"], &rows);
     for note in &report.notes {
         let _ = write!(text, "\n{}", wrap(&format!("Not measured: {note}.")));
     }
     text
-}
-
-fn code_of(name: &str) -> String {
-    name.to_owned()
 }
 
 fn servers(report: &Report) -> String {
@@ -126,10 +128,14 @@ fn section(report: &Report, scenario: &Scenario) -> String {
 
 /// Returns a table of medians, after its plot.
 fn figures(report: &Report, table: &Table) -> String {
-    let rows = sorted_rows(report, table.name);
+    let rows = report.rows(table.name);
     let mut text = format!("\n{}", wrap(&format!("**{}.**", escape(table.title))));
     if rows.iter().any(|(placement, who)| {
-        table.plot.is_some_and(|figure| report.summary(table.name, *placement, who, figure).is_some())
+        table.plot.is_some_and(|figure| {
+            report
+                .summary(table.name, *placement, who, figure)
+                .is_some()
+        })
     }) {
         let alt = escape(table.title).replace(['[', ']'], "");
         let _ = write!(text, "\n![{alt}](pictures/{})\n", picture(table));
@@ -140,8 +146,11 @@ fn figures(report: &Report, table: &Table) -> String {
         .iter()
         .filter(|column| !foreign(column))
         .filter(|column| {
-            rows.iter()
-                .any(|(placement, who)| report.summary(table.name, *placement, who, column.key).is_some())
+            rows.iter().any(|(placement, who)| {
+                report
+                    .summary(table.name, *placement, who, column.key)
+                    .is_some()
+            })
         })
         .collect();
     let placed = rows.iter().any(|(placement, _)| *placement != rows[0].0);
@@ -159,7 +168,14 @@ fn figures(report: &Report, table: &Table) -> String {
             }
             line.extend(columns.iter().map(|column| {
                 let summary = report.summary(table.name, *placement, who, column.key);
-                cell(summary, if table.plot == Some(column.key) { Cell::Range } else { Cell::Median })
+                cell(
+                    summary,
+                    if table.plot == Some(column.key) {
+                        Cell::Range
+                    } else {
+                        Cell::Median
+                    },
+                )
             }));
             line
         })
@@ -167,14 +183,6 @@ fn figures(report: &Report, table: &Table) -> String {
     let _ = write!(text, "\n{}", markdown::table(&header, &lines));
     let _ = write!(text, "\n{}", wrap(&circumstances(report, table)));
     text
-}
-
-/// Returns the rows of a table: by placement, then ours, then the others.
-fn sorted_rows<'a>(report: &'a Report, table: &str) -> Vec<(crate::run::Placement, &'a str)> {
-    let mut rows = report.rows(table);
-    let rank = |who: &str| Contender::ALL.iter().position(|it| it.label() == who);
-    rows.sort_by_key(|(placement, who)| (*placement, rank(who)));
-    rows
 }
 
 /// Returns how often the rows of a table were measured, and what else ran meanwhile.
@@ -187,7 +195,9 @@ fn circumstances(report: &Report, table: &Table) -> String {
             .max()
             .map_or(0, |last| last + 1)
     });
-    let (least, most) = counts.fold((usize::MAX, 0), |(least, most), it| (least.min(it), most.max(it)));
+    let (least, most) = counts.fold((usize::MAX, 0), |(least, most), it| {
+        (least.min(it), most.max(it))
+    });
     let rounds = match (least, most) {
         (_, 1) => "One round".to_owned(),
         (least, most) if least == most => format!("{most} rounds"),
@@ -225,14 +235,22 @@ fn escape(text: &str) -> String {
 
 /// Returns the goals that were missed.
 fn goals(report: &Report) -> String {
-    let measured: Vec<&Verdict> = report.verdicts.iter().filter(|it| it.found.is_some()).collect();
+    let measured: Vec<&Verdict> = report
+        .verdicts
+        .iter()
+        .filter(|it| it.found.is_some())
+        .collect();
     if measured.is_empty() {
         return String::new();
     }
     let missed: Vec<_> = measured.iter().filter(|it| !it.met).collect();
     let mut text = format!("\n## Goals\n\n{}", words::GOALS);
     if missed.is_empty() {
-        let _ = write!(text, "\nThis run met all {} goals that it measured.\n", measured.len());
+        let _ = write!(
+            text,
+            "\nThis run met all {} goals that it measured.\n",
+            measured.len()
+        );
         return text;
     }
     let _ = write!(
@@ -243,7 +261,13 @@ fn goals(report: &Report) -> String {
     );
     let rows: Vec<_> = missed
         .iter()
-        .map(|it| vec![escape(&it.what), it.limit.to_string(), cell(it.found, Cell::Range)])
+        .map(|it| {
+            vec![
+                escape(&it.what),
+                it.limit.to_string(),
+                cell(it.found, Cell::Range),
+            ]
+        })
         .collect();
     text + &table(&["goal", "limit", "measured"], &rows)
 }

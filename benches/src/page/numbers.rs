@@ -37,7 +37,12 @@ pub(super) fn block(report: &Report) -> String {
     };
     let rows: Vec<Vec<String>> = vec![
         row("an uncontended call", "S1", "cycle_p50_us", &microseconds),
-        row("a handoff between processes", "S5", "handoff_p50_us", &microseconds),
+        row(
+            "a handoff between processes",
+            "S5",
+            "handoff_p50_us",
+            &microseconds,
+        ),
         row("requests per call", "S1", "requests", &|it| number(it)),
     ];
     let header: Vec<&str> = header.iter().map(String::as_str).collect();

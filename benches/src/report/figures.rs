@@ -2,6 +2,7 @@
 
 use super::Report;
 use crate::measure::Summary;
+use crate::peer::Contender;
 use crate::run::Placement;
 
 impl Report {
@@ -52,7 +53,8 @@ impl Report {
         )
     }
 
-    /// Returns the placements and contenders of a table, sorted by placement, then in the order of measurement.
+    /// Returns the placements and contenders of a table, sorted by placement, then in the order of
+    /// [`Contender::ALL`].
     pub(crate) fn rows(&self, table: &str) -> Vec<(Placement, &str)> {
         let mut rows = Vec::new();
         for it in self.measurements.iter().filter(|it| it.table == table) {
@@ -61,7 +63,8 @@ impl Report {
                 rows.push(row);
             }
         }
-        rows.sort_by_key(|(placement, _)| *placement);
+        let rank = |who: &str| Contender::ALL.iter().position(|it| it.label() == who);
+        rows.sort_by_key(|(placement, who)| (*placement, rank(who)));
         rows
     }
 }

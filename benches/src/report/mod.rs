@@ -4,7 +4,7 @@ mod compare;
 mod figures;
 mod machine;
 mod number;
-mod plot;
+pub(crate) mod plot;
 mod table;
 
 use std::fs;

@@ -109,7 +109,9 @@ pub(crate) fn contest(
         .max(1) as f64;
     let mut note = |name: &str, value: f64| values.insert(name.to_owned(), value);
     note("requests", requests as f64 / turns);
-    note("bytes", bytes as f64 / turns);
+    if let Some(bytes) = bytes {
+        note("bytes", bytes as f64 / turns);
+    }
     note("connections", connections as f64);
     note("server_us", server_cpu * 1e6 / turns);
     note("foreign_cpu", foreign);

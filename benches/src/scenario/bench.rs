@@ -97,7 +97,8 @@ impl Bench {
         let Some(figure) = super::table(table).and_then(|table| table.plot) else {
             return false;
         };
-        present.iter().all(|who| {
+        let mut judged = present.iter().filter(|who| !who.is_external());
+        judged.all(|who| {
             let rounds = self.report.rounds(table, placement, who.label(), figure);
             let summary = self.report.summary(table, placement, who.label(), figure);
             rounds.count() >= LEAST_ROUNDS
@@ -107,7 +108,7 @@ impl Bench {
 
     /// Measures all contenders in each of `rounds` rounds, in reverse order in every second round. This call starts one
     /// server of each kind, and all measurements use it. With `--page`, the rounds end early if the plotted figure hardly
-    /// differs between them.
+    /// differs between them, and libraries of other languages, whose processes start slowly, take part in the first only.
     pub(super) fn rounds(
         &mut self,
         table: &str,
@@ -123,6 +124,9 @@ impl Bench {
         let mut servers = vec![(first.needs_postgres(), Server::of(first)?)];
         for round in 0..rounds {
             for contender in order(&present, round) {
+                if self.options.page && contender.is_external() && round >= LEAST_ROUNDS {
+                    continue;
+                }
                 let kind = contender.needs_postgres();
                 if !servers.iter().any(|(other, _)| *other == kind) {
                     servers.push((kind, Server::of(contender)?));

@@ -106,7 +106,8 @@ fn run(bench: &mut Bench) -> Result<(), Failure> {
     bench.rounds(
         NAME,
         placement,
-        &[Contender::AutoMutex],
+        // Of the others, only distkit renews.
+        &[Contender::AutoMutex, Contender::Distkit],
         rounds,
         |server, contender| {
             server.clear();

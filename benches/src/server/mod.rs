@@ -141,7 +141,7 @@ impl RedisServer {
         let traffic = self.call(&["INFO", "stats"]);
         let bytes = ["total_net_input_bytes", "total_net_output_bytes"]
             .map(|name| field(&traffic, name).parse::<u64>().unwrap_or(0));
-        Stats::parse(&commands, (bytes[0] + bytes[1]).saturating_sub(own))
+        Stats::parse(&commands, Some((bytes[0] + bytes[1]).saturating_sub(own)))
     }
 }
 

@@ -131,7 +131,7 @@ impl Postgres {
             "SELECT coalesce(sum(calls), 0)::bigint FROM pg_stat_statements s \
              JOIN pg_database d ON d.oid = s.dbid WHERE d.datname = 'bench'",
         );
-        Stats::of_statements(statements, self.bytes().unwrap_or(0))
+        Stats::of_statements(statements, self.bytes())
     }
 
     pub(super) fn connections(&mut self) -> usize {

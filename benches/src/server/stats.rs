@@ -29,14 +29,14 @@ pub(super) const STATEMENT: &str = "statement";
 pub(crate) struct Stats {
     /// The number of calls of each command since the server was started.
     calls: BTreeMap<String, u64>,
-    /// The bytes in both directions, without those of the statistics.
-    bytes: u64,
+    /// The bytes in both directions, without those of the statistics; `None` if they cannot be counted.
+    bytes: Option<u64>,
 }
 
 impl Stats {
     /// The statistics of a PostgreSQL server.
     #[cfg(feature = "peers")]
-    pub(super) fn of_statements(statements: u64, bytes: u64) -> Self {
+    pub(super) fn of_statements(statements: u64, bytes: Option<u64>) -> Self {
         Self {
             calls: [(STATEMENT.to_owned(), statements)].into(),
             bytes,
@@ -44,7 +44,7 @@ impl Stats {
     }
 
     /// Parses the section `commandstats` of `INFO`.
-    pub(super) fn parse(text: &str, bytes: u64) -> Self {
+    pub(super) fn parse(text: &str, bytes: Option<u64>) -> Self {
         let line = |line: &str| {
             let (name, fields) = line.trim().strip_prefix("cmdstat_")?.split_once(':')?;
             let calls = fields
@@ -63,8 +63,8 @@ impl Stats {
     }
 
     /// Returns the bytes in both directions since `before`.
-    pub(crate) fn bytes_since(&self, before: &Self) -> u64 {
-        self.bytes.saturating_sub(before.bytes)
+    pub(crate) fn bytes_since(&self, before: &Self) -> Option<u64> {
+        Some(self.bytes?.saturating_sub(before.bytes?))
     }
 
     /// Returns whether scripts were called since `before`: an idle connection sends other requests, such as `PING`.
@@ -87,14 +87,17 @@ mod tests {
 
     #[test]
     fn only_what_a_client_sends_is_a_request() {
-        let before = Stats::parse("# Commandstats\r\ncmdstat_evalsha:calls=2,usec=9\r\n", 100);
+        let before = Stats::parse(
+            "# Commandstats\r\ncmdstat_evalsha:calls=2,usec=9\r\n",
+            Some(100),
+        );
         let after = Stats::parse(
             "cmdstat_evalsha:calls=12,usec=9,rejected_calls=0\r\n\
              cmdstat_set:calls=30,usec=1\r\ncmdstat_script|load:calls=1,usec=3\r\n",
-            150,
+            Some(150),
         );
         assert_eq!(after.requests_since(&before, Contender::AutoMutex), 11);
         assert_eq!(after.requests_since(&before, Contender::Rslock), 41);
-        assert_eq!(after.bytes_since(&before), 50);
+        assert_eq!(after.bytes_since(&before), Some(50));
     }
 }
