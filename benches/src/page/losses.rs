@@ -1,4 +1,4 @@
-//! Where another Rust library is ahead, and why. Computed from the figures.
+//! Where another library is ahead, and why. Computed from the figures.
 
 use std::fmt::Write as _;
 
@@ -155,7 +155,13 @@ pub(super) fn section(report: &Report) -> String {
             .map(|loss| loss.cells.clone())
             .collect();
         if !rows.is_empty() {
-            let header = ["where", "figure", "auto-mutex", "", "ahead (ours ÷ theirs)"];
+            let header = [
+                "where",
+                "figure",
+                "auto-mutex",
+                "",
+                "who is ahead (ours ÷ theirs)",
+            ];
             let (title, why) = words::why(group);
             let _ = write!(text, "\n### {title}\n\n{why}\n{}", table(&header, &rows));
         }
@@ -204,7 +210,7 @@ impl Compared {
         }
     }
 
-    /// If `peer` is another Rust library that is ahead, returns its name and figure.
+    /// If `peer` is another library that is ahead, returns its name and figure.
     fn ahead(
         &self,
         report: &Report,
@@ -212,9 +218,9 @@ impl Compared {
         ours: Contender,
         peer: &str,
     ) -> Option<String> {
-        let who = Contender::of_label(peer).filter(|who| who.is_peer())?;
-        // Runtimes with the same number of threads are compared.
-        if who.threads() != ours.threads() && !who.needs_postgres() {
+        let who = Contender::of_label(peer).filter(|who| who.is_library() && !who.is_ours())?;
+        // Rust's runtimes are compared if they have the same number of threads.
+        if who.threads() != ours.threads() && !who.needs_postgres() && !who.is_external() {
             return None;
         }
         let summary = |who: &str| report.summary(table, placement, who, self.figure);

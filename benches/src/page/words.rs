@@ -26,13 +26,13 @@ pub(super) const AFTER_NUMBERS: &str = "\
 ";
 
 pub(super) const NO_LOSSES: &str = "\
-In this run, no other Rust library was ahead by more than 5 % in any figure that is compared.
+In this run, no other library was ahead by more than 5 % in any figure that is compared.
 ";
 
 pub(super) const LOSSES: &str = "\
-The tables list every figure in which another Rust library was ahead of a way to use auto-mutex by more than 5 %. They are
-computed from the same measurements as the rest of the page. *Ours ÷ theirs* is the median of the ratios of all rounds. Where no
-table mentions a figure, no other Rust library was ahead in it.
+These tables list every figure in which another library was ahead of a way to use auto-mutex by more than 5 %. They are computed
+from the same measurements as the rest of the page. In parentheses is our figure divided by theirs: the median of the ratios of
+all rounds. If a table does not mention a figure, no other library was ahead in it. The raw limit counts as no library.
 ";
 
 /// Returns the heading of a group of losses, and the reason.

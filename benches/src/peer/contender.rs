@@ -96,6 +96,10 @@ impl Contender {
         )
     }
 
+    pub(crate) fn is_library(self) -> bool {
+        self != Self::Raw
+    }
+
     /// Whether waiters queue at the server, so that each of them gets the lock soon after it becomes free.
     pub(crate) fn queues(self) -> bool {
         self.is_ours() || self.needs_postgres()

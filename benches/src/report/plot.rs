@@ -22,6 +22,10 @@ pub(crate) fn plot(report: &Report, table: &Table) -> Option<String> {
         .iter()
         .find(|column| column.key == figure)?
         .heading;
+    let heading = match figure {
+        "per_second" => format!("{heading} (higher is better)"),
+        _ => format!("{heading} (lower is better)"),
+    };
     let rows: Vec<(String, bool, Summary)> = report
         .rows(table.name)
         .into_iter()
@@ -50,7 +54,7 @@ pub(crate) fn plot(report: &Report, table: &Table) -> Option<String> {
         f64::midpoint(LEFT, WIDTH - RIGHT),
         bottom + 36.0,
         "middle",
-        heading,
+        &heading,
         12,
     );
     for (index, (label, ours, summary)) in rows.iter().enumerate() {

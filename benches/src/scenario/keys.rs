@@ -39,6 +39,10 @@ fn run(bench: &mut Bench) -> Result<(), Failure> {
         Contender::Distkit,
         Contender::PgAdvisoryLock,
         Contender::Raw,
+        Contender::NodeRedisSemaphore,
+        Contender::NodeRedlock,
+        Contender::PythonRedis,
+        Contender::PythonRedisLock,
     ];
     // On both processors, only the two contenders with two threads are measured. The server shares one of the processors.
     for (placement, count) in [(Placement::Split, contenders.len()), (Placement::Both, 2)] {

@@ -70,8 +70,10 @@ fn run(bench: &mut Bench, table: &str, processes: usize, body_us: u64) -> Result
         Contender::PgAdvisoryLock,
     ];
     if processes == 1 {
+        contenders.push(Contender::AutoMutexLocalAwaited);
+    }
+    if processes == 1 || options.page {
         contenders.extend([
-            Contender::AutoMutexLocalAwaited,
             Contender::NodeRedisSemaphore,
             Contender::PythonRedis,
             Contender::PythonRedisLock,
