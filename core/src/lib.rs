@@ -1,10 +1,5 @@
 //! The locks of auto-mutex: use them through the crate [`auto-mutex`](https://docs.rs/auto-mutex), which exports them.
 
-#[cfg(not(unix))]
-compile_error!(
-    "auto-mutex needs a Unix: it watches forks and exits, and a clock that goes on during suspend"
-);
-
 mod attribute;
 mod background;
 mod base;

@@ -52,7 +52,7 @@ use crate::store::{Engine, engine, of_several};
 /// | `redis://[user[:password]@]host[:port][/database]` | a Redis server by TCP; the default port is 6379 |
 /// | `rediss://…` | a Redis server by TLS (feature `tls`) |
 /// | `valkey://…`, `valkeys://…` | other names of `redis://` and `rediss://` |
-/// | `unix:///path` | a Redis server by a socket file (also `redis+unix://`, `valkey+unix://`) |
+/// | `unix:///path` | a Redis server by a socket file (also `redis+unix://`, `valkey+unix://`); not on Windows |
 /// | `redis-sentinel://[user[:password]@]host[:port],…/service[/database]` | the primary of a service, found by asking these sentinels; their default port is 26379 |
 /// | `redis-cluster://[user[:password]@]host[:port],…` | a Redis Cluster, of which these are some nodes (feature `cluster`) |
 /// | `redlock://[user[:password]@]host[:port],…[/database]` | a majority of independent servers; name all of them: 3, 5, 7… (feature `quorum`) |

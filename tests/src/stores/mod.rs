@@ -1,5 +1,6 @@
 //! One suite for every store: a test takes a [`TestStore`], and [`conformance!`](crate::conformance) runs it on each store.
 
+mod case;
 mod cluster;
 mod memory;
 mod pool;
@@ -8,11 +9,7 @@ mod redis;
 mod sentinel;
 mod toy;
 
-use std::pin::Pin;
-use std::time::Duration;
-
-use auto_mutex::{Client, Config};
-
+pub use case::{BRIEF, Case, TestStore, run};
 pub use cluster::OnCluster;
 pub use memory::Memory;
 pub use quorum::{OnQuorum, quorum_url};
@@ -20,75 +17,7 @@ pub use redis::{ByDialer, OnRedis, OverTls, UnderTheRule, WithoutHandoff};
 pub use sentinel::OnSentinel;
 pub use toy::Toy;
 
-use crate::events::{LONG, PATIENCE, finishes_within};
-use crate::redis::Redis;
-use crate::runtimes::current_thread;
-use crate::stalls::despite_stalls;
-
-/// A store for one test, with any number of members.
-pub trait TestStore: Send + Sync {
-    /// The URL that all members of the store connect to.
-    fn url(&self) -> String;
-
-    /// The server of the store, if there is just one.
-    fn server(&self) -> Option<&Redis> {
-        None
-    }
-
-    /// Servers that a test can suspend so that the store does not answer; empty if that is impossible.
-    fn to_silence(&self) -> Vec<&Redis> {
-        self.server().into_iter().collect()
-    }
-
-    /// Deletes the store's state of the lock `name`; `false` if that is impossible.
-    fn forget(&self, name: &str) -> bool {
-        let forget = |server: &Redis| drop(server.command(&["DEL", &key(name)]));
-        self.server().map(forget).is_some()
-    }
-
-    /// A configuration for a new member, with a lease that does not end during a test. So no event that a test sees is
-    /// caused by the end of a lease.
-    fn config(&self) -> Config {
-        config(self.url())
-    }
-
-    /// A new member, with the lease of [`config`](Self::config).
-    fn member(&self) -> Client {
-        Client::connect(self.config()).expect("a client")
-    }
-
-    /// A new member with a short lease, for tests of the lease's end.
-    fn brief_member(&self) -> Client {
-        Client::connect(self.config().lease(BRIEF)).expect("a client")
-    }
-}
-
-/// The key of a lock of the suite.
-fn key(name: &str) -> String {
-    format!("auto_mutex:{{suite:{name}}}")
-}
-
-fn config(url: String) -> Config {
-    let config = Config::new(url).expect("a good URL");
-    config.namespace("suite").lease(LONG).connect_timeout("60s")
-}
-
-/// A lease short enough that a test can wait for its end, and long enough to be renewed in time on a slow machine.
-pub const BRIEF: Duration = Duration::from_secs(4);
-
-/// A test of the suite, for any store.
-pub type Case = for<'a> fn(&'a dyn TestStore) -> Pin<Box<dyn Future<Output = ()> + 'a>>;
-
-/// Runs `case` on a `new` store in a current-thread runtime, with a time limit.
-#[track_caller]
-pub fn run<S: TestStore + 'static>(new: fn() -> S, case: Case) {
-    despite_stalls(|| {
-        let store: Box<dyn TestStore> = Box::new(new());
-        finishes_within(4 * PATIENCE, "the test ends", move || {
-            current_thread().block_on(case(&*store));
-        });
-    });
-}
+use case::{config, key};
 
 /// Makes a `#[test]` of each listed function on each store:
 /// `conformance! { module: a_test, #[needs(order)] another; … }`. The functions are `async fn(&dyn TestStore)` in modules

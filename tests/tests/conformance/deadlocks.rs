@@ -392,8 +392,8 @@ pub(crate) async fn a_deadlock_is_told_once_with_all_its_places(store: &dyn Test
     let pid = std::process::id();
     for part in [
         &*format!("{pid}@"),
-        "::close, tests/tests/conformance/deadlocks.rs:",
-        "::post, tests/tests/conformance/deadlocks.rs:",
+        &*format!("::close, {}:", file!()),
+        &*format!("::post, {}:", file!()),
         &format!(") holds suite:billing:close:{key} since "),
         &format!(" s, waits for suite:billing:post:{key} since "),
         "; held by ",

@@ -1,20 +1,14 @@
 //! Local time for leases: a clock that keeps counting while the machine sleeps. (`std::time::Instant` stops then on
 //! Linux: a machine that wakes up would treat a lease that ended long ago as valid.)
 
+mod system;
+
 use std::time::Duration;
-
-use rustix::time::{ClockId, clock_gettime};
-
-#[cfg(any(target_os = "linux", target_os = "android"))]
-const CLOCK: ClockId = ClockId::Boottime;
-// On Apple systems CLOCK_MONOTONIC counts sleep (it is mach_continuous_time).
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
-const CLOCK: ClockId = ClockId::Monotonic;
 
 const DRIFT_DIVISOR: u32 = 100;
 const DRIFT_FLOOR: Duration = Duration::from_millis(2);
 
-/// A point of local time, in nanoseconds since the machine started.
+/// A point of local time, in nanoseconds; on Unix since the machine started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instant(u64);
 
@@ -31,8 +25,7 @@ impl Instant {
         if let Some(now) = by_hand::now() {
             return now;
         }
-        let now = clock_gettime(CLOCK);
-        Self(now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64)
+        Self(system::nanos())
     }
 
     /// The instant this many nanoseconds after the start of the machine.

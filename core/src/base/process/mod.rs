@@ -14,6 +14,7 @@ pub(crate) fn forks() -> u32 {
 }
 
 /// Called in the child of a fork. Async-signal-safe.
+#[cfg(unix)]
 pub(crate) fn forked() {
     FORKS.fetch_add(1, Ordering::Relaxed);
 }

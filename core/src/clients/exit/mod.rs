@@ -1,11 +1,16 @@
-//! The end of the process, by itself or by a signal. Only [`handler`] has `unsafe`.
+//! The end of the process, by itself or by a signal. Only [`system`] has `unsafe`.
 //!
 //! This file releases all locks when the process ends, or lets bodies end before that. The background threads release
 //! them: the ending thread may have lost its thread-locals, or a signal may have interrupted it while it held a mutex.
 //! So it waits for them up to [`LIMIT`], allocates nothing, runs no user code, and never blocks on a mutex.
 
-mod handler;
+// Only a signal drains all clients.
+#![cfg_attr(not(unix), allow(dead_code))]
+
 mod signals;
+#[cfg_attr(unix, path = "unix/mod.rs")]
+#[cfg_attr(not(unix), path = "windows.rs")]
+mod system;
 
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,8 +18,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 use std::thread;
 use std::time::Duration;
 
-pub(crate) use self::handler::register;
 pub use self::signals::{release_on_termination, release_on_termination_within};
+pub(crate) use self::system::register;
 use crate::base::clock::Instant;
 use crate::base::process::PerProcess;
 use crate::clients::order::LockOrder;
@@ -42,6 +47,12 @@ pub(crate) trait LiveClient: Send + Sync {
     fn bodies(&self) -> Vec<String>;
 
     fn order(&self) -> &LockOrder;
+}
+
+/// For `atexit`.
+extern "C" fn at_exit() {
+    // A panic must not cross into C.
+    let _ = std::panic::catch_unwind(|| WATCHED.get().flush());
 }
 
 pub(crate) fn watch(client: &Arc<impl LiveClient + 'static>) {

@@ -1,22 +1,13 @@
-//! Handling of SIGTERM and SIGINT, if the program asks for it.
+//! The functions that let a program handle SIGTERM and SIGINT through this library.
 
-use std::io::Read as _;
-use std::os::unix::net::UnixStream;
-use std::sync::Mutex;
 use std::time::Duration;
 
-use super::{WATCHED, handler, register};
+use super::system::handle_within;
 use crate::base::duration::{IntoDuration, length};
 use crate::base::error::SetupError;
-use crate::base::process::PerProcess;
-use crate::base::wait::spawn;
-use crate::observe::HOLD;
 
 /// How long bodies may take to end by default. Kubernetes waits for 30 s.
 const USUAL_LIMIT: Duration = Duration::from_secs(25);
-
-/// How long bodies may take; `None`: signals are not handled yet.
-static LIMIT: PerProcess<Mutex<Option<Duration>>> = PerProcess::new(Mutex::default);
 
 /// Stops the process cleanly when it gets SIGTERM or SIGINT: lets running bodies end, releases all locks, and then ends
 /// the process in the same way as the signal does by default.
@@ -45,7 +36,8 @@ static LIMIT: PerProcess<Mutex<Option<Duration>>> = PerProcess::new(Mutex::defau
 ///
 /// # Errors
 ///
-/// [`SetupError::BackgroundThread`] if the system refuses the handler or its thread.
+/// [`SetupError::BackgroundThread`] if the system refuses the handler or its thread, and always on Windows, which has no
+/// such signals: wait for `tokio::signal::ctrl_c()` there, and then call [`drain`](crate::drain).
 ///
 /// ```no_run
 /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -79,65 +71,4 @@ pub fn release_on_termination_within(limit: impl IntoDuration) -> Result<(), Set
         reason: reason.into(),
     });
     handle_within(limit?)
-}
-
-fn handle_within(new: Duration) -> Result<(), SetupError> {
-    let mut limit = LIMIT.lock();
-    if limit.is_none() {
-        if !register() {
-            return Err(SetupError::background_thread(
-                "the system refuses to report forks",
-            ));
-        }
-        let (signals, pipe) = UnixStream::pair().map_err(SetupError::background_thread)?;
-        // If the handler is refused, the other end of the pipe is closed, so the thread ends.
-        spawn("auto-mutex-signals", move || handle(signals))
-            .map_err(SetupError::background_thread)?;
-        handler::install(pipe).map_err(SetupError::background_thread)?;
-    }
-    *limit = Some(new);
-    Ok(())
-}
-
-fn handle(mut signals: UnixStream) {
-    let mut next = || {
-        let mut number = [0; size_of::<i32>()];
-        let received = signals.read_exact(&mut number);
-        received.ok().map(|()| i32::from_ne_bytes(number))
-    };
-    let Some(first) = next() else {
-        return;
-    };
-    let limit = LIMIT.lock().unwrap_or_default();
-    if limit.is_zero() {
-        end(first);
-    }
-    // The drain runs on another thread, so that this thread can receive the second signal.
-    if spawn("auto-mutex-drain", move || drain(first, limit)).is_err() {
-        end(first);
-    }
-    if let Some(second) = next() {
-        end(second);
-    }
-}
-
-fn drain(signal: i32, limit: Duration) {
-    tracing::info!(
-        signal,
-        ?limit,
-        "this process was told to end: it does when its locks are released; a second signal ends it at once"
-    );
-    for held in WATCHED.get().drain(limit) {
-        tracing::warn!(
-            target: HOLD,
-            held,
-            "a body did not end in time: its lock is released, and the process ends"
-        );
-    }
-    end(signal);
-}
-
-fn end(signal: i32) -> ! {
-    WATCHED.get().flush();
-    handler::end(signal)
 }

@@ -2,6 +2,7 @@
 
 mod dial;
 mod dialed;
+mod local;
 mod socket;
 #[cfg(feature = "tls-no-provider")]
 mod tls;
@@ -11,14 +12,12 @@ use std::io;
 use std::sync::Mutex;
 use std::task::{Context, Poll};
 
-use auto_mutex_core::store::Address;
-#[cfg(feature = "tls-no-provider")]
-use auto_mutex_core::store::lock;
-use tokio::net::UnixStream;
-
 use self::socket::Socket;
 use super::limits::Limits;
 use crate::wire::Transport;
+use auto_mutex_core::store::Address;
+#[cfg(feature = "tls-no-provider")]
+use auto_mutex_core::store::lock;
 
 /// A connection. One task reads from it; any thread may write.
 pub(crate) struct Stream {
@@ -42,7 +41,7 @@ impl Stream {
                 #[cfg(not(feature = "tls-no-provider"))]
                 Some(_) => return Err(io::ErrorKind::Unsupported.into()),
             },
-            Address::Unix(path) => Socket::new(UnixStream::connect(path).await?.into_std()?, None)?,
+            Address::Unix(path) => Socket::new(local::connect(path).await?, None)?,
         };
         Ok(Self {
             socket,

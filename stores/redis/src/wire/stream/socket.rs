@@ -2,7 +2,6 @@
 
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::{self, Shutdown};
-use std::os::fd::OwnedFd;
 use std::task::{Context, Poll, ready};
 
 use auto_mutex_core::store::Dialer;
@@ -21,15 +20,15 @@ const DIALED_STEPS: u32 = 4;
 /// Its methods do not wait, and any thread may call them.
 #[derive(Debug)]
 pub(crate) struct Socket {
-    /// Also for a Unix socket: only the options differ, and those are set before.
+    /// Also for a Unix socket: the options differ, and those are set before.
     stream: TcpStream,
     fault: Option<Fault>,
 }
 
 impl Socket {
     /// `stream` must be in nonblocking mode.
-    pub(super) fn new(stream: impl Into<OwnedFd>, fault: Option<Fault>) -> io::Result<Self> {
-        let stream = TcpStream::from_std(net::TcpStream::from(stream.into()))?;
+    pub(super) fn new(stream: net::TcpStream, fault: Option<Fault>) -> io::Result<Self> {
+        let stream = TcpStream::from_std(stream)?;
         Ok(Self { stream, fault })
     }
 

@@ -8,7 +8,7 @@ mod pass;
 mod tests;
 
 use std::io::{self, ErrorKind};
-use std::os::unix::net::UnixStream;
+use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::Mutex;
 
@@ -17,17 +17,14 @@ use tokio::net;
 use tokio::sync::oneshot;
 
 use self::pass::pass;
+use super::local::pair;
 
 /// Why the program's stream failed: a socket pair carries no errors.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fault(Arc<Mutex<Option<io::Error>>>);
 
-pub(super) async fn dial(
-    dialer: &Dialer,
-    host: &str,
-    port: u16,
-) -> io::Result<(UnixStream, Fault)> {
-    let (near, far) = UnixStream::pair()?;
+pub(super) async fn dial(dialer: &Dialer, host: &str, port: u16) -> io::Result<(TcpStream, Fault)> {
+    let (near, far) = pair()?;
     near.set_nonblocking(true)?;
     far.set_nonblocking(true)?;
     let fault = Fault::default();
@@ -37,7 +34,7 @@ pub(super) async fn dial(
     outside::start(async move {
         let dialing = async {
             let stream = dialer.dial(host, port).await?;
-            tokio::spawn(pass(stream, net::UnixStream::from_std(far)?, of_stream));
+            tokio::spawn(pass(stream, net::TcpStream::from_std(far)?, of_stream));
             Ok(())
         };
         let given_up = async {

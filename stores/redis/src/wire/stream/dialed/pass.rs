@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use auto_mutex_core::store::{DialedStream, first};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, copy, split};
-use tokio::net::UnixStream;
+use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::Fault;
@@ -41,7 +41,7 @@ async fn forward(
     }
 }
 
-pub(super) async fn pass(stream: Box<dyn DialedStream>, far: UnixStream, fault: Fault) {
+pub(super) async fn pass(stream: Box<dyn DialedStream>, far: TcpStream, fault: Fault) {
     let (mut from_server, mut to_server) = split(stream);
     let (mut from_us, mut to_us) = far.into_split();
     // After a panic, it is dropped before `to_us`: the fault is set before our end finds the end of the data.

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 use libc::{SIGINT, SIGTERM, c_int, c_void, sigaction, siginfo_t};
 use once_cell::race::OnceBool;
 
-use super::WATCHED;
+use super::super::at_exit;
 use crate::base::process::forked;
 
 const SIGNALS: [c_int; 2] = [SIGTERM, SIGINT];
@@ -30,11 +30,6 @@ static BEFORE: [AtomicPtr<sigaction>; SIGNALS.len()] =
 
 type Plain = extern "C" fn(c_int);
 type Detailed = extern "C" fn(c_int, *mut siginfo_t, *mut c_void);
-
-extern "C" fn at_exit() {
-    // A panic must not cross into C.
-    let _ = std::panic::catch_unwind(|| WATCHED.get().flush());
-}
 
 /// Notices forks and the end of the process from now on. Returns `false` if the system refuses.
 pub(crate) fn register() -> bool {

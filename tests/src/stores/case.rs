@@ -1,0 +1,76 @@
+//! [`TestStore`]: what a test of the suite needs of its store.
+
+use std::pin::Pin;
+use std::time::Duration;
+
+use auto_mutex::{Client, Config};
+
+use crate::events::{LONG, PATIENCE, finishes_within};
+use crate::redis::Redis;
+use crate::runtimes::current_thread;
+use crate::stalls::despite_stalls;
+
+/// A store for one test, with any number of members.
+pub trait TestStore: Send + Sync {
+    /// The URL that all members of the store connect to.
+    fn url(&self) -> String;
+
+    /// The server of the store, if there is just one.
+    fn server(&self) -> Option<&Redis> {
+        None
+    }
+
+    /// Servers that a test can suspend so that the store does not answer; empty if that is impossible.
+    fn to_silence(&self) -> Vec<&Redis> {
+        self.server().into_iter().collect()
+    }
+
+    /// Deletes the store's state of the lock `name`; `false` if that is impossible.
+    fn forget(&self, name: &str) -> bool {
+        let forget = |server: &Redis| drop(server.command(&["DEL", &key(name)]));
+        self.server().map(forget).is_some()
+    }
+
+    /// A configuration for a new member, with a lease that does not end during a test. So no event that a test sees is
+    /// caused by the end of a lease.
+    fn config(&self) -> Config {
+        config(self.url())
+    }
+
+    /// A new member, with the lease of [`config`](Self::config).
+    fn member(&self) -> Client {
+        Client::connect(self.config()).expect("a client")
+    }
+
+    /// A new member with a short lease, for tests of the lease's end.
+    fn brief_member(&self) -> Client {
+        Client::connect(self.config().lease(BRIEF)).expect("a client")
+    }
+}
+
+/// The key of a lock of the suite.
+pub(super) fn key(name: &str) -> String {
+    format!("auto_mutex:{{suite:{name}}}")
+}
+
+pub(super) fn config(url: String) -> Config {
+    let config = Config::new(url).expect("a good URL");
+    config.namespace("suite").lease(LONG).connect_timeout("60s")
+}
+
+/// A lease short enough that a test can wait for its end, and long enough to be renewed in time on a slow machine.
+pub const BRIEF: Duration = Duration::from_secs(4);
+
+/// A test of the suite, for any store.
+pub type Case = for<'a> fn(&'a dyn TestStore) -> Pin<Box<dyn Future<Output = ()> + 'a>>;
+
+/// Runs `case` on a `new` store in a current-thread runtime, with a time limit.
+#[track_caller]
+pub fn run<S: TestStore + 'static>(new: fn() -> S, case: Case) {
+    despite_stalls(|| {
+        let store: Box<dyn TestStore> = Box::new(new());
+        finishes_within(4 * PATIENCE, "the test ends", move || {
+            current_thread().block_on(case(&*store));
+        });
+    });
+}
