@@ -169,12 +169,12 @@ fn memory(report: &Report) -> String {
         (
             "S6",
             "server_bytes_per_waiter",
-            "server, a waiter (1,000 for one name)",
+            "server, a waiter for the only name",
         ),
         (
             "S6",
             "bytes_per_waiter",
-            "client, a waiter (1,000 for one name)",
+            "client, a waiter for the only name",
         ),
         (
             "S6 100k",

@@ -38,7 +38,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
         },
         Table {
             name: MEMORY,
-            title: "S9, memory: 10,000 held locks of one process; of PgAdvisoryLock 1,000, because each needs a connection",
+            title: "S9, memory: 10,000 held locks of one process; of PgAdvisoryLock 100, because each needs a connection",
             columns: &[
                 Column::new("server_bytes_held", "server B/held"),
                 Column::new("server_bytes_idle", "server B/released"),
@@ -58,7 +58,7 @@ const MEMORY_LEASE_S: u64 = 30;
 /// Measures the memory of the server and of the client, while locks are held and after their release.
 fn memory(server: &mut Server, contender: Contender) -> Result<Values, Failure> {
     let locks = match contender.needs_postgres() {
-        true => LOCKS / 10,
+        true => 100,
         false => LOCKS,
     };
     server.clear();

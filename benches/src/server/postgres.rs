@@ -18,8 +18,8 @@ use super::Stats;
 use crate::Failure;
 use crate::run::pin;
 
-/// Enough for the scenario with the most waiters.
-const CONNECTIONS: &str = "max_connections=1100";
+/// Enough for the scenario with the most waiters. The default is 100.
+const CONNECTIONS: &str = "max_connections=200";
 const START: Duration = Duration::from_secs(30);
 
 pub(crate) struct Postgres {
