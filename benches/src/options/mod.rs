@@ -19,7 +19,7 @@ auto-mutex-bench [OPTIONS]
   --compare FILE       an earlier results.json: its medians are shown beside those of this run
   --report             no measurements: shows what DIR has already
   --page               writes docs/benchmarks.md, its plots, and the three numbers of README.md. Measures as many
-                       rounds as the spread needs (up to 5 of 1.5 s). With --only: the other scenarios come from
+                       rounds as the spread needs (3 or 4 of 1.5 s). With --only: the other scenarios come from
                        DIR's results.json. With --report: measures nothing
 ";
 
@@ -103,7 +103,7 @@ impl Options {
         let (repetitions, seconds) = match (counts, self.quick, self.page) {
             (true, _, _) => (1, 3.0),
             (_, true, _) => (2, 0.5),
-            (_, _, true) => (5, 1.5),
+            (_, _, true) => (4, 1.5),
             _ => (7, 3.0),
         };
         if self.repetitions == 0 {

@@ -223,6 +223,10 @@ impl Compared {
         if who.threads() != ours.threads() && !who.needs_postgres() && !who.is_external() {
             return None;
         }
+        // Bytes are the same on one and on two processors, and the list of all libraries would be long.
+        if self.group == Group::Bytes && (placement != Placement::Split || who.is_external()) {
+            return None;
+        }
         let summary = |who: &str| report.summary(table, placement, who, self.figure);
         let (own, theirs) = (summary(ours.label())?, summary(peer)?);
         let Some(ratio) = report.ratio(table, placement, ours.label(), peer, self.figure) else {
@@ -230,9 +234,10 @@ impl Compared {
             let is_ahead = !self.higher && own.median > theirs.median;
             return is_ahead.then(|| format!("{} {}", name(peer), number(theirs.median)));
         };
+        // The ratio is the median of the rounds. On a busy machine, it may contradict the medians.
         let is_ahead = match self.higher {
-            true => ratio.median < 1.0 - NOTABLE,
-            false => ratio.median > 1.0 + NOTABLE,
+            true => ratio.median < 1.0 - NOTABLE && own.median < theirs.median,
+            false => ratio.median > 1.0 + NOTABLE && own.median > theirs.median,
         };
         let (theirs, ratio) = (number(theirs.median), number(ratio.median));
         is_ahead.then(|| format!("{} {theirs} ({ratio})", name(peer)))

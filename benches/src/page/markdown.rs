@@ -29,8 +29,9 @@ pub(super) fn code(text: &str) -> String {
 /// Columns of numbers are aligned to the right.
 pub(super) fn table(header: &[&str], rows: &[Vec<String>]) -> String {
     let mut text = format!("| {} |\n|", header.join(" | "));
-    let number =
-        |cell: &String| cell.starts_with(|first: char| first.is_ascii_digit() || first == '–');
+    let number = |cell: &String| {
+        cell.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '–' | '-'))
+    };
     for column in 0..header.len() {
         let numbers = rows.iter().all(|row| row.get(column).is_none_or(number));
         text.push_str(if column > 0 && numbers {

@@ -101,7 +101,7 @@ fn clients(report: &Report) -> String {
     let herd = ("S10", Both, AutoMutex);
     if let Some(micros) = median(report, ("S2", Split, AutoMutexThreads), "server_us") {
         row(
-            "clients with one call a second each: processor",
+            "clients that one core serves, with one call a second each",
             "1,000,000 ÷ server µs per call",
             format!("{} µs (S2)", number(micros)),
             1e6 / micros,
@@ -130,8 +130,8 @@ fn clients(report: &Report) -> String {
     ) && let Some(cpu) = median(report, ("S6 100k", Split, AutoMutexLocal), "server_cpu")
     {
         row(
-            "names, with waiters in one client, whose waits one core serves",
-            "1,000 ÷ the part of a core that the waiters of 1,000 names need",
+            "names for which tasks of a client wait, that one core serves",
+            "1,000 ÷ the part of a core that 1,000 such names need",
             format!(
                 "{} %, {} requests/s and name (S6)",
                 number(cpu * 100.0),
@@ -144,7 +144,7 @@ fn clients(report: &Report) -> String {
         && let Some(clients) = median(report, herd, "clients")
     {
         row(
-            "clients a second that start at once and have had a lock",
+            "clients a second that connect and take their first lock",
             "clients ÷ time until all were served",
             format!("{} in {} s (S10)", number(clients), number(start)),
             clients / start,

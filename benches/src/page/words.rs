@@ -20,7 +20,7 @@ pub(super) const AFTER_NUMBERS: &str = "\
   dropped guard is released in the background, and other libraries are measured with the awaited release that they document, so
   both ways are shown for auto-mutex.
 - **A handoff** is the time from the end of the body in one process to the start of the body of a waiter in another process.
-  It is measured with awaited releases only.
+  It is measured with awaited releases only. A library that polls hands off rarely, so its figure is one of few samples: see S5.
 - **Requests per call**: in a loop, the release of a dropped guard travels in the same request as the task's next acquire.
   A single call makes two requests, whether its release is awaited or not.
 ";
@@ -32,7 +32,8 @@ In this run, no other library was ahead by more than 5 % in any figure that is c
 pub(super) const LOSSES: &str = "\
 These tables list every figure in which another library was ahead of a way to use auto-mutex by more than 5 %. They are computed
 from the same measurements as the rest of the page. In parentheses is our figure divided by theirs: the median of the ratios of
-all rounds. If a table does not mention a figure, no other library was ahead in it. The raw limit counts as no library.
+all rounds. If a table does not mention a figure, no other library was ahead in it. The raw limit counts as no library. Bytes are
+compared with Rust libraries only.
 ";
 
 /// Returns the heading of a group of losses, and the reason.
@@ -108,8 +109,9 @@ pub(super) const METHOD: &str = "\
   rows on both. A request over a socket takes several times as long across processors. All connections are TCP over the
   loopback interface: a network adds its round trip to every request.
 - Contenders take turns: A B, B A, A B. Each turn lasts SECONDS s, of which the first tenth does not count. Tables show the median of
-  the rounds. The plotted figure also shows the minimum and the maximum. Rounds end, after three at least, when the
-  plotted figure of each contender varies by at most 10 %.
+  the rounds. The plotted figure also shows the minimum and the maximum. There are four
+  rounds, or three if the plotted figure of each contender varies by at most 10 % or the run takes long, and fewer where one round
+  takes long: below each table is written how many. Libraries for Node and Python take part in two.
 - A call, or cycle, is one acquire, body and release. Every call is recorded with four times: asked, entered, left, released. All
   figures of time, fairness and overlap are computed from these records, across all processes.
 - *requests* are requests per call. Of Redis, they are the commands that clients send, by `INFO commandstats`; of PostgreSQL,
@@ -121,8 +123,8 @@ pub(super) const METHOD: &str = "\
   pauses between attempts. auto-mutex is used with handles, except where a row says `#[auto_mutex]`. Handoffs inside the process are
   turned off, except in rows that say *local handoff*.
 - Plots show medians as dots, and the range of the rounds as lines, on a logarithmic scale. auto-mutex is green.
-- Compare ratios. Absolute times belong to this machine, and are worse on a busy one: below each table is written how much other
-  programs ran meanwhile.
+- Compare ratios. Absolute times belong to this machine, and are worse on a busy one: below each table is also written how
+  much other programs ran meanwhile.
 
 ";
 
@@ -184,7 +186,8 @@ The tasks of one process wait for locks that another process holds. The holder i
 come from the waiters. The holder's connection counts too. Memory of the client is the growth of its resident memory; of the
 server, that of `used_memory` (Redis), or of the memory of all processes, shared memory counted once (PostgreSQL). Then the holder
 releases the locks: *drained* is the time until every waiter has had its lock, *overtaken* the number of waiters that were passed by
-a later one. rslock and distkit are not drained: with a thousand waiters that poll, it takes minutes.
+a later one. rslock and distkit are not drained: with a thousand waiters that poll, it takes minutes. The libraries for Node and Python
+are not measured.
 ",
         ),
         "S7" => (

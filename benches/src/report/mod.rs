@@ -75,7 +75,9 @@ impl Report {
             commits.push(&self.machine.commit);
             self.machine.commit = commits.join(", ");
         }
-        self.notes = earlier.notes;
+        let of_again = |note: &String| again.iter().any(|it| note.starts_with(&format!("{it},")));
+        let notes = earlier.notes.into_iter();
+        self.notes = notes.filter(|note| !of_again(note)).collect();
         Ok(())
     }
 

@@ -15,6 +15,7 @@ use crate::{Failure, clock};
 pub(crate) struct Bench {
     options: Options,
     report: Report,
+    started: Instant,
     /// The folder for the records of the workers.
     dir: PathBuf,
 }
@@ -34,6 +35,7 @@ impl Bench {
         Ok(Self {
             report,
             options,
+            started: Instant::now(),
             dir,
         })
     }
@@ -108,7 +110,8 @@ impl Bench {
 
     /// Measures all contenders in each of `rounds` rounds, in reverse order in every second round. This call starts one
     /// server of each kind, and all measurements use it. With `--page`, the rounds end early if the plotted figure hardly
-    /// differs between them, and libraries of other languages, whose processes start slowly, take part in the first only.
+    /// differs between them, or the run takes long. Libraries of other languages, whose processes start slowly, take part in
+    /// the first rounds only.
     pub(super) fn rounds(
         &mut self,
         table: &str,
@@ -124,7 +127,7 @@ impl Bench {
         let mut servers = vec![(first.needs_postgres(), Server::of(first)?)];
         for round in 0..rounds {
             for contender in order(&present, round) {
-                if self.options.page && contender.is_external() && round >= LEAST_ROUNDS {
+                if self.options.page && contender.is_external() && round >= EXTERNAL_ROUNDS {
                     continue;
                 }
                 let kind = contender.needs_postgres();
@@ -139,11 +142,16 @@ impl Bench {
                     placement.label(),
                     round + 1,
                 ));
-                let values = calmest(self.options.calm, || measure(server, contender))
-                    .map_err(|error| format!("{table}, {label}: {error}"))?;
-                self.add(table, placement, label, round, values);
+                match calmest(self.options.calm, || measure(server, contender)) {
+                    Ok(values) => self.add(table, placement, label, round, values),
+                    Err(error) if contender.is_ours() => {
+                        return Err(format!("{table}, {label}: {error}").into());
+                    }
+                    Err(error) => self.note(format!("{table}, {label}, a round: {error}")),
+                }
             }
-            if self.options.page && self.is_settled(table, placement, &present) {
+            let late = round + 1 >= LEAST_ROUNDS && self.started.elapsed() > LATE;
+            if self.options.page && (late || self.is_settled(table, placement, &present)) {
                 break;
             }
         }
@@ -151,8 +159,12 @@ impl Bench {
     }
 }
 
-/// See [`Bench::is_settled`].
+/// With `--page`: the least number of rounds of a measurement that is repeated, that of libraries of other languages, and
+/// the time after which there are no more than the least rounds.
 const LEAST_ROUNDS: usize = 3;
+const EXTERNAL_ROUNDS: usize = 2;
+const LATE: Duration = Duration::from_secs(6 * 60);
+/// See [`Bench::is_settled`].
 const SPREAD: f64 = 0.1;
 
 /// A repetition counts as disturbed if other processes use more than this number of processors.

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use tokio::task::spawn_blocking;
 
 use super::turns::runtime;
 use super::{ready, say, until_dismissed};
@@ -64,8 +65,8 @@ async fn hold_all<L: Library>(job: &Names, library: L, before: u64) -> Result<()
         },
     )?;
     ready()?;
-    // The runtime's only thread may block: no other task needs it.
-    until_dismissed();
+    // Meanwhile, the tasks of a library may renew the locks.
+    spawn_blocking(until_dismissed).await?;
     for (mut lock, guard) in held {
         lock.release(guard).await?;
     }
