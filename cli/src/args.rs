@@ -248,6 +248,10 @@ pub(crate) struct Run {
     /// How long the store keeps the lock without a renewal, if this machine dies: 100 ms to 30 s
     #[arg(long, value_parser = duration, default_value = "10s", value_name = "TIME")]
     pub(crate) lease: Duration,
+    /// Accept a server that cannot notice a failover, such as Redis Enterprise. Programs that share the lock need
+    /// `Config::trust_failover` too
+    #[arg(long)]
+    pub(crate) trust_failover: bool,
     /// How long the command has to end after SIGTERM, when the lock is lost
     #[arg(long, value_parser = duration, default_value = "5s", value_name = "TIME")]
     pub(crate) grace: Duration,

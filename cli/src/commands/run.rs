@@ -75,6 +75,7 @@ pub(crate) fn run(global: &Global, args: &Run) -> Outcome {
     let command = args.command[0].to_string_lossy();
     let mut config = config(global)?
         .lease(args.lease)
+        .trust_failover(args.trust_failover)
         .site(match args.command.len() {
             1 => command.into_owned(),
             _ => format!("{command} …"),

@@ -421,11 +421,27 @@ impl Config {
         self
     }
 
-    /// Sets whether a promoted replica grants nothing for a while. Without this guard, two clients may hold the same lock
-    /// after a failover. Only for tests that show this failure.
-    #[doc(hidden)]
-    pub fn failover_guard(mut self, on: bool) -> Self {
-        self.settings.options.failover_guard = on;
+    /// Sets whether a failover is trusted to lose no lock. Then a promoted replica grants at once, and set-up accepts
+    /// servers whose scripts may not call INFO, and so cannot notice a failover: Redis Enterprise, Redis Cloud and Azure
+    /// Managed Redis. Off by default.
+    ///
+    /// The price: if a failover does lose a lock, another caller gets it at once, while its former holder still runs. Let the
+    /// protected resource check fencing tokens. [`Client::guarantees`](crate::Client::guarantees) reports
+    /// [`AfterFailover::Trusted`](crate::AfterFailover::Trusted), and set-up logs a warning.
+    ///
+    /// All clients of a store need the same setting: a client without it grants nothing during the time that the others
+    /// no longer wait for. A server whose scripts may not call INFO can't have a
+    /// [`restart_guard`](Self::restart_guard), which is on by default for Sentinel, Cluster and quorum URLs: set-up refuses
+    /// both together.
+    ///
+    /// ```no_run
+    /// # fn main() -> Result<(), auto_mutex::SetupError> {
+    /// let url = "rediss://:PASSWORD@NAME.REGION.redis.azure.net:10000";
+    /// auto_mutex::setup(auto_mutex::Config::new(url)?.trust_failover(true))?;
+    /// # Ok(()) }
+    /// ```
+    pub fn trust_failover(mut self, trust: bool) -> Self {
+        self.settings.options.trust_failover = trust;
         self
     }
 

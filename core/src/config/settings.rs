@@ -67,7 +67,7 @@ impl Settings {
             options: StoreOptions {
                 connect_timeout: Duration::from_secs(5),
                 restart_guard: !matches!(layout, Layout::InProcess | Layout::OneServer),
-                failover_guard: true,
+                trust_failover: false,
                 longest_lease: LONGEST_LEASE,
                 lease: None,
                 replicas: None,

@@ -9,8 +9,8 @@ pub struct StoreOptions {
     pub connect_timeout: Duration,
     /// Whether a restarted server grants nothing for a while.
     pub restart_guard: bool,
-    /// Whether a promoted replica grants nothing for a while.
-    pub failover_guard: bool,
+    /// Whether a promoted replica grants at once.
+    pub trust_failover: bool,
     /// The longest lease of any client of the store.
     pub longest_lease: Duration,
     /// The lease of this client's locks; `None`: the default.

@@ -37,7 +37,7 @@ pub fn configure(config: Config, word: &str) -> Config {
             .deadlock_after(self::seconds(seconds)),
         Some(("longest_lease", seconds)) => config.longest_lease(self::seconds(seconds)),
         None if word == "guarded" => config.restart_guard(true),
-        None if word == "unguarded" => config.failover_guard(false),
+        None if word == "unguarded" => config.trust_failover(true),
         Some(("replicas", both)) => {
             let (count, seconds) = both.split_once(':').expect("COUNT:SECONDS");
             config.replicas(count.parse().expect("a number"), self::seconds(seconds))

@@ -9,7 +9,8 @@
 //!   in some plans, RESP3 by database. The text of the error: asynqmon issue 210 (2022).
 //! - Dragonfly: dragonfly pull request 3245 (2024) for undeclared keys; its documentation of commands (June 2026): no WAIT.
 
-use auto_mutex::{Client, Weakness};
+use auto_mutex::operator::Operator;
+use auto_mutex::{AfterFailover, Client, SetupError, Weakness};
 use auto_mutex_tests::chain;
 use auto_mutex_tests::managed::Managed;
 use auto_mutex_tests::redis::{Options, Redis};
@@ -170,7 +171,53 @@ fn a_server_that_refuses_info_in_scripts_is_told_with_its_name() {
         });
         refused(
             &enterprise.url(),
-            &["Redis Enterprise", "INFO in scripts", "use Redis or Valkey"],
+            &[
+                "Redis Enterprise",
+                "INFO in scripts",
+                "use Redis or Valkey",
+                "Config::trust_failover",
+            ],
+        );
+    }
+}
+
+/// An imitation of Redis Enterprise: a user whose scripts may not call INFO, while the proxy answers INFO itself.
+fn enterprise() -> (Redis, Managed) {
+    let redis = Redis::with(Options::default().persistent());
+    redis.command(&["ACL", "SETUSER", "default", "-info"]);
+    let proxy = Managed::start(&redis, |words| {
+        let info = "# Server\r\nredis_version:7.4.0\r\n# Replication\r\nrole:master\r\nconnected_slaves:1\r\n";
+        (words[0] == "INFO").then(|| format!("${}\r\n{info}\r\n", info.len()))
+    });
+    (redis, proxy)
+}
+
+#[test]
+fn a_failover_that_is_trusted_lets_a_server_without_info_serve() {
+    let (_redis, proxy) = enterprise();
+    let trusting = || config(&proxy.url()).trust_failover(true);
+    let client = Client::connect(trusting()).unwrap_or_else(|error| panic!("{}", chain(&error)));
+    assert_eq!(client.guarantees().failover, AfterFailover::Trusted);
+    let weaknesses = client.guarantees().weaknesses();
+    assert!(weaknesses.contains(&Weakness::FailoverTrusted));
+    let guard = client.mutex("m").blocking_lock().unwrap();
+    let other = Client::connect(trusting()).unwrap();
+    let busy = other.mutex("m").blocking_try_lock().unwrap();
+    assert!(busy.is_none());
+    let earlier = guard.fencing_token();
+    assert!(guard.blocking_unlock().unwrap());
+    let guard = other.mutex("m").blocking_lock().unwrap();
+    assert!(guard.fencing_token() > earlier);
+    // An operator, who takes no lock, needs no such setting.
+    let operator = Operator::connect(config(&proxy.url())).unwrap();
+    let names: Vec<_> = operator.names("*").map(Result::unwrap).collect();
+    assert_eq!(names.concat(), ["suite:m"]);
+    // What needs INFO is refused.
+    for demanding in [config(&proxy.url()), trusting().restart_guard(true)] {
+        let refused = Client::connect(demanding).map(drop);
+        assert!(
+            matches!(refused, Err(SetupError::Permission { .. })),
+            "{refused:?}"
         );
     }
 }

@@ -46,6 +46,9 @@ pub enum AfterFailover {
     /// The server does not report that it was promoted, so the guard against early grants after a failover has no
     /// effect. Locks may be lost, and granted to another caller at once.
     Unnoticed,
+    /// [`Config::trust_failover`](crate::Config::trust_failover) is on: nothing waits for earlier leases. If the failover
+    /// loses a lock, it may be granted to another caller at once.
+    Trusted,
     /// Unknown, because the user lacks a right, or the server does not report it.
     Unknown,
 }
@@ -94,6 +97,9 @@ impl fmt::Display for AfterFailover {
             ),
             Self::Unnoticed => {
                 f.write_str("locks may be granted twice: the server does not report it")
+            }
+            Self::Trusted => {
+                f.write_str("trusted to lose no lock; nothing waits for earlier leases")
             }
             Self::Unknown => f.write_str("not known"),
         }

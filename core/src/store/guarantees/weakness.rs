@@ -58,6 +58,13 @@ pub enum Weakness {
     )]
     FailoverUnnoticed,
 
+    /// [`Config::trust_failover`](crate::Config::trust_failover) is on.
+    #[error(
+        "a failover of the lock store is trusted to lose no lock (`Config::trust_failover`); a lock that it loses is granted \
+         again at once: check fencing tokens"
+    )]
+    FailoverTrusted,
+
     /// Something is unknown.
     #[error("it is not known {what}: {reason}")]
     Unknown {
@@ -120,6 +127,7 @@ pub(super) fn of(guarantees: &Guarantees) -> Vec<Weakness> {
         AfterFailover::NoReplicas | AfterFailover::Closed { .. } => None,
         AfterFailover::OldPrimaryGoesOn { .. } => Some(Weakness::OldPrimaryGoesOn),
         AfterFailover::Unnoticed => Some(Weakness::FailoverUnnoticed),
+        AfterFailover::Trusted => Some(Weakness::FailoverTrusted),
         AfterFailover::Unknown => Some(unknown("what a failover does to locks")),
     };
     [eviction, restart, failover]

@@ -40,7 +40,7 @@ fn node(number: u16) -> (Arc<Primary>, Box<dyn Driver>) {
     let options = StoreOptions {
         connect_timeout: Duration::from_secs(60),
         restart_guard: false,
-        failover_guard: false,
+        trust_failover: true,
         longest_lease: Duration::from_secs(1),
         lease: None,
         replicas: None,

@@ -140,6 +140,9 @@ impl Facts {
         if replicas == Some(0) {
             return AfterFailover::NoReplicas;
         }
+        if guard.options.trust_failover {
+            return AfterFailover::Trusted;
+        }
         // The term script recognizes a promotion by this field: see `scripts/term.lua`.
         if self.answers[0].is_ok() && self.field("master_replid2").is_none() {
             return AfterFailover::Unnoticed;

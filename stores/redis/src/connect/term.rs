@@ -218,7 +218,7 @@ pub(crate) fn ask(
     evaluate.arg(usize::from(key.is_some())).arg(&key);
     evaluate.arg(millis(options.longest_lease));
     evaluate.arg(millis(lag.saturating_add(SLACK)));
-    evaluate.arg(restart).arg(u8::from(options.failover_guard));
+    evaluate.arg(restart).arg(u8::from(options.trust_failover));
     evaluate.arg(&notes.note);
     evaluate.write_packed_command(out);
     true

@@ -95,7 +95,7 @@ pub(crate) fn guard() -> Guard {
         options: StoreOptions {
             connect_timeout: Duration::from_secs(10),
             restart_guard: true,
-            failover_guard: true,
+            trust_failover: false,
             longest_lease: Duration::from_secs(10),
             lease: None,
             replicas: None,

@@ -16,7 +16,8 @@ const NO_COMMAND: &str = "it does not know a command that locks need. `rename-co
      disables it; `auto_mutex::acl_rule` has the list of these commands";
 pub(crate) const NO_WAIT: &str = "it does not know WAIT, so nobody can tell what its replicas have: leave out `Config::replicas`";
 const NOT_IN_SCRIPTS: &str = "its scripts may not call a command that locks need (Redis Enterprise, Redis Cloud and Azure Managed \
-     Redis refuse INFO in scripts): use Redis or Valkey itself, or a service that runs one of them";
+     Redis refuse INFO in scripts, so a failover is not noticed): use Redis or Valkey itself, or accept that with `Config::trust_failover`, and \
+     without `Config::restart_guard`";
 const UNDECLARED_KEYS: &str = "its scripts may use declared keys only, and locks make further keys from the first one. Dragonfly: \
      start it with `--default_lua_flags=allow-undeclared-keys`";
 

@@ -9,7 +9,7 @@
 -- Arguments: 1 lease_ms, the client's longest lease; 0: an operator asks, who notes nothing  2 lag_ms: how long a primary accepts writes at most without its
 -- replicas
 --            3 guard ('0': only a failover counts; '1': a restart too; '2': also a promotion just before the restart)
---            4 '0': a failover does not count
+--            4 '1': a failover is trusted: it does not count, and INFO may be refused
 --            5 a term and  6 since, from the note of another key: since counts if the term is this one
 --            7 lease_ms and  8 turn, from the note of another key: lease_ms counts unless this key has had its turn
 --              since
@@ -21,7 +21,12 @@ local epoch, own_lease, own_lag, guard = KEYS[1], tonumber(ARGV[1]), tonumber(AR
 local WEEK_MS, DAY_US = 604800000, 86400000000
 local now = clock()
 
-local replication = redis.call('INFO', 'replication')
+local trusted = ARGV[4] ~= '0'
+local replication = redis.pcall('INFO', 'replication')
+if replication.err then
+  if (trusted or own_lease == 0) and guard == 0 then return {0, 0, 'failover', '', 0, 0, 0} end
+  return replication
+end
 local function field(info, name)
   return string.match(info, '\n' .. name .. ':([^\r\n]*)') or ''
 end
@@ -80,10 +85,9 @@ local function serves()
 end
 if not epoch and not serves() then return {0, 0, 'failover', term, since, lease, turn} end
 
-local failover = ARGV[4] ~= '0'
 local opens, cause = 0, 'failover'
-if failover and since > 0 then opens = since + (lease + lag) * 1000 end
-if guard > 0 and not (failover and promoted) then
+if not trusted and since > 0 then opens = since + (lease + lag) * 1000 end
+if guard > 0 and (trusted or not promoted) then
   -- The uptime is in whole seconds. No field shows whether the server was a replica when it was started.
   local started = math.min(now, now - (tonumber(field(server, 'uptime_in_seconds')) or 0) * 1000000)
   local over = started + (lease + (guard > 1 and lag or 1000)) * 1000
