@@ -115,7 +115,7 @@ fn sizes_follow_from_the_figures() {
     ]);
     let text = sizing::section(&report);
     let rows = [
-        "| auto-mutex, 2 threads | 64 locks, nobody waits (S2) | 8.00 | 125.0k |",
+        "| auto-mutex, 2 threads | 64 tasks of one client (S2, split) | 8.00 | 125.0k |",
         "| 10,000 ÷ the part of a core that 10,000 locks need | 2.00 % (S9) | 500.0k |",
         "| server, a held name | 500 | – | – | – | 2.00M |",
     ];

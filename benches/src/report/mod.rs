@@ -117,3 +117,41 @@ impl Report {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measurement(table: &str, who: &str) -> Measurement {
+        Measurement {
+            table: table.to_owned(),
+            placement: Placement::Split,
+            who: who.to_owned(),
+            round: 0,
+            values: Values::new(),
+        }
+    }
+
+    #[test]
+    fn a_part_replaces_its_own_scenarios_and_keeps_the_others() {
+        let dir = std::env::temp_dir().join(format!("am-bench-parts-{}", std::process::id()));
+        fs::create_dir_all(&dir).unwrap();
+        let mut earlier = Report::new(Machine::default());
+        for table in ["S4", "S4 1 ms", "S5"] {
+            earlier.measurements.push(measurement(table, "old"));
+        }
+        earlier.notes = vec!["S4 1 ms, distkit: late".to_owned(), "S5, x".to_owned()];
+        earlier.save(&dir).unwrap();
+        let line = format!("--page --only S4 --out {}", dir.display());
+        let words = line.split_whitespace().map(str::to_owned);
+        let options = Options::parse(words).unwrap().unwrap();
+        let mut report = Report::new(Machine::default());
+        report.add_other_scenarios(&options).unwrap();
+        let tables: Vec<_> = report.measurements.iter().map(|it| &*it.table).collect();
+        assert_eq!(tables, ["S5"]);
+        assert_eq!(report.notes, ["S5, x"]);
+        report.machine.redis = "another".to_owned();
+        assert!(report.add_other_scenarios(&options).is_err());
+        fs::remove_dir_all(&dir).unwrap();
+    }
+}
