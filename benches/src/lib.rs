@@ -2,7 +2,7 @@
 //!
 //! A `scenario` defines the processes and their jobs; `run` starts them, pinned to processors and in a fair order. In
 //! each process, a `worker` uses the locks of a `peer`. `measure` turns the records into figures, `report` shows them,
-//! and `gate` compares them with the goals.
+//! `gate` compares them with the goals, and `page` writes the page about them.
 
 #![forbid(unsafe_code)]
 
@@ -12,6 +12,7 @@ pub mod heap;
 mod job;
 mod measure;
 mod options;
+mod page;
 mod peer;
 mod report;
 mod run;
@@ -20,6 +21,7 @@ mod server;
 mod worker;
 
 use std::error::Error;
+use std::path::Path;
 use std::process::ExitCode;
 
 use options::{Gates, Options};
@@ -62,6 +64,10 @@ fn benchmark() -> Result<bool, Failure> {
     report.verdicts = gate::judge(&report);
     report.show(&options)?;
     report.save(&options.out)?;
+    if options.page {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        page::write(&report, &root)?;
+    }
     println!("\nresults.json and plots are in {}", options.out.display());
     Ok(match options.gates {
         Gates::None => true,

@@ -17,6 +17,30 @@ pub(crate) fn of(pid: u32) -> f64 {
     threads.filter_map(nanos).sum::<f64>() / 1e9
 }
 
+/// Returns the processor seconds of a running process, and of its children: those that run, and those that have ended.
+pub(crate) fn of_tree(pid: u32) -> f64 {
+    of(pid) + ended_children_of(&pid.to_string()) + children(pid).into_iter().map(of).sum::<f64>()
+}
+
+/// Returns the resident memory of a process and its children, in bytes. Memory that processes share counts once.
+#[cfg(feature = "peers")]
+pub(crate) fn memory_of_tree(pid: u32) -> f64 {
+    let proportional = |pid: u32| {
+        let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
+        let line = text.lines().find_map(|line| line.strip_prefix("Pss:"))?;
+        line.split_whitespace().next()?.parse::<f64>().ok()
+    };
+    let pids = children(pid).into_iter().chain([pid]);
+    pids.filter_map(proportional).sum::<f64>() * 1024.0
+}
+
+fn children(pid: u32) -> Vec<u32> {
+    let text = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    text.split_whitespace()
+        .filter_map(|pid| pid.parse().ok())
+        .collect()
+}
+
 /// Processor seconds of the whole machine, and our own: those of this process, of its children that have ended, and of
 /// the running processes `pids`.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +51,7 @@ pub(crate) struct Usage {
 
 impl Usage {
     pub(crate) fn now(pids: impl IntoIterator<Item = u32>) -> Self {
-        let live: f64 = pids.into_iter().map(of).sum();
+        let live: f64 = pids.into_iter().map(of_tree).sum();
         Self {
             all: machine(),
             own: of(std::process::id()) + ended_children() + live,
@@ -55,7 +79,11 @@ fn machine() -> f64 {
 
 /// Returns the processor seconds of this process's children that have ended and were waited for.
 pub(crate) fn ended_children() -> f64 {
-    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    ended_children_of("self")
+}
+
+fn ended_children_of(pid: &str) -> f64 {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     // The fields after the last `)` are read: the program name in parentheses may itself contain spaces and parentheses.
     let fields = stat.rsplit(')').next().unwrap_or_default();
     let times = fields.split_whitespace().skip(13).take(2);

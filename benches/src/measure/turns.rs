@@ -66,6 +66,10 @@ pub(crate) fn turns(processes: &Processes, span: Span, capacity: u64) -> Values 
         ),
         ("wait_p50_us", wait_p50 / MICROSECOND),
         ("wait_p50_ms", wait_p50 / MILLISECOND as f64),
+        (
+            "wait_p99_ms",
+            percentile(&waits, 0.99) as f64 / MILLISECOND as f64,
+        ),
         ("wait_max_ms", wait_max / MILLISECOND as f64),
         ("wait_max_per_p50", wait_max / wait_p50.max(1.0)),
         ("jain_tasks", jain(&counts)),
@@ -92,6 +96,9 @@ pub(crate) fn handoffs(processes: &Processes, span: Span) -> Values {
             handoffs.push(after.entered.saturating_sub(before.left));
             releases.push(before.done - before.left);
         }
+    }
+    if handoffs.is_empty() {
+        return [("handoffs".to_owned(), 0.0)].into();
     }
     handoffs.sort_unstable();
     releases.sort_unstable();
@@ -150,5 +157,7 @@ mod tests {
         assert_eq!(values["handoffs"], 1.0);
         assert_eq!(values["handoff_p50_us"], 0.03);
         assert_eq!(values["handoff_per_release"], 3.0);
+        let alone = handoffs(&vec![vec![vec![turn(100, 100, 200)]]], SPAN);
+        assert!(!alone.contains_key("handoff_p50_us"));
     }
 }

@@ -18,6 +18,9 @@ auto-mutex-bench [OPTIONS]
   --out DIR            where JSON and plots go (target/bench)
   --compare FILE       an earlier results.json: its medians are shown beside those of this run
   --report             no measurements: shows what DIR has already
+  --page               writes docs/benchmarks.md, its plots, and the three numbers of README.md. Measures as many
+                       rounds as the spread needs (3 or 4 of 1.5 s). With --only: the other scenarios come from
+                       DIR's results.json. With --report: measures nothing
 ";
 
 /// The goals that determine the exit code.
@@ -40,6 +43,7 @@ pub(crate) struct Options {
     pub(crate) out: PathBuf,
     pub(crate) compare: Option<PathBuf>,
     pub(crate) report: bool,
+    pub(crate) page: bool,
 }
 
 impl Options {
@@ -56,6 +60,7 @@ impl Options {
             out: "target/bench".into(),
             compare: None,
             report: false,
+            page: false,
         };
         let mut args = args.peekable();
         while let Some(arg) = args.next() {
@@ -73,6 +78,7 @@ impl Options {
                 "--calm" => options.calm = value(&arg, &mut args)?.parse()?,
                 "--out" => options.out = value(&arg, &mut args)?.into(),
                 "--compare" => options.compare = Some(value(&arg, &mut args)?.into()),
+                "--page" => options.page = true,
                 "--report" => options.report = true,
                 "--gates" if args.next_if(|next| next == "counts").is_some() => {
                     options.gates = Gates::Counts;
@@ -94,9 +100,10 @@ impl Options {
         let counts = self.gates == Gates::Counts;
         self.quick |= counts;
         self.own |= counts;
-        let (repetitions, seconds) = match (counts, self.quick) {
-            (true, _) => (1, 3.0),
-            (_, true) => (2, 0.5),
+        let (repetitions, seconds) = match (counts, self.quick, self.page) {
+            (true, _, _) => (1, 3.0),
+            (_, true, _) => (2, 0.5),
+            (_, _, true) => (4, 1.5),
             _ => (7, 3.0),
         };
         if self.repetitions == 0 {
@@ -105,6 +112,11 @@ impl Options {
         if self.seconds <= 0.0 {
             self.seconds = seconds;
         }
+    }
+
+    /// Returns the number of rounds of a measurement that takes long.
+    pub(crate) fn few_repetitions(&self) -> usize {
+        self.repetitions.min(if self.page { 2 } else { 3 })
     }
 
     /// Returns whether only counts are of interest, not times.

@@ -24,6 +24,9 @@ pub(crate) enum Contender {
     AutoMutexRwLock,
     Rslock,
     RslockThreads,
+    Distkit,
+    /// sqlx's lock on PostgreSQL.
+    PgAdvisoryLock,
     /// A blocking socket with the minimal commands of a lock.
     Raw,
     NodeRedisSemaphore,
@@ -33,6 +36,32 @@ pub(crate) enum Contender {
 }
 
 impl Contender {
+    /// All contenders, in the order of the tables.
+    pub(crate) const ALL: [Self; 17] = [
+        Self::AutoMutex,
+        Self::AutoMutexThreads,
+        Self::AutoMutexAwaited,
+        Self::AutoMutexAttribute,
+        Self::AutoMutexLocal,
+        Self::AutoMutexLocalAwaited,
+        Self::AutoMutexSemaphore,
+        Self::AutoMutexRwLock,
+        Self::Rslock,
+        Self::RslockThreads,
+        Self::Distkit,
+        Self::PgAdvisoryLock,
+        Self::NodeRedisSemaphore,
+        Self::NodeRedlock,
+        Self::PythonRedis,
+        Self::PythonRedisLock,
+        Self::Raw,
+    ];
+
+    /// Returns the contender of a row.
+    pub(crate) fn of_label(label: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|who| who.label() == label)
+    }
+
     pub(crate) fn label(self) -> &'static str {
         match self {
             Self::AutoMutex => "auto-mutex",
@@ -45,6 +74,8 @@ impl Contender {
             Self::AutoMutexRwLock => "auto-mutex RwLock",
             Self::Rslock => "rslock",
             Self::RslockThreads => "rslock, 2 threads",
+            Self::Distkit => "distkit",
+            Self::PgAdvisoryLock => "PgAdvisoryLock",
             Self::Raw => "raw limit",
             Self::NodeRedisSemaphore => "redis-semaphore (Node)",
             Self::NodeRedlock => "redlock (Node)",
@@ -54,7 +85,28 @@ impl Contender {
     }
 
     pub(crate) fn is_ours(self) -> bool {
-        !matches!(self, Self::Rslock | Self::RslockThreads | Self::Raw) && !self.is_external()
+        !self.is_peer() && self != Self::Raw && !self.is_external()
+    }
+
+    /// Whether this is another Rust library.
+    pub(crate) fn is_peer(self) -> bool {
+        matches!(
+            self,
+            Self::Rslock | Self::RslockThreads | Self::Distkit | Self::PgAdvisoryLock
+        )
+    }
+
+    pub(crate) fn is_library(self) -> bool {
+        self != Self::Raw
+    }
+
+    /// Whether waiters queue at the server, so that each of them gets the lock soon after it becomes free.
+    pub(crate) fn queues(self) -> bool {
+        self.is_ours() || self.needs_postgres()
+    }
+
+    pub(crate) fn needs_postgres(self) -> bool {
+        self == Self::PgAdvisoryLock
     }
 
     /// Whether this is a library of another language.
@@ -64,6 +116,13 @@ impl Contender {
 
     /// If this contender cannot be measured on this machine, returns the reason.
     pub(crate) fn missing(self) -> Option<String> {
+        if self.is_peer() && cfg!(not(feature = "peers")) {
+            return Some("built without the feature `peers`".to_owned());
+        }
+        #[cfg(feature = "peers")]
+        if self.needs_postgres() {
+            return crate::server::postgres::missing();
+        }
         external::missing(self)
     }
 
@@ -89,6 +148,7 @@ impl Contender {
         match self {
             Self::Rslock
             | Self::RslockThreads
+            | Self::Distkit
             | Self::Raw
             | Self::NodeRedisSemaphore
             | Self::PythonRedis => &["set"],

@@ -1,6 +1,7 @@
 //! Libraries of other languages. Programs in `benches/external` use them, and get the same job as the workers. They are
 //! measured if their interpreter and packages are installed: see `benches/README.md`.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -47,6 +48,31 @@ pub(crate) fn missing(contender: Contender) -> Option<String> {
         .status()
         .is_ok_and(|status| status.success());
     (!found).then(|| format!("{package} is not installed (see benches/README.md)"))
+}
+
+/// Returns the names and versions of the installed packages.
+pub(crate) fn versions() -> Vec<(String, String)> {
+    let mut versions = Vec::new();
+    for package in ["redis-semaphore", "redlock"] {
+        let manifest = root().join(NODE_MODULES).join(package).join("package.json");
+        let text = fs::read(manifest).unwrap_or_default();
+        let manifest = serde_json::from_slice::<serde_json::Value>(&text).ok();
+        let version = manifest.and_then(|it| Some(it.get("version")?.as_str()?.to_owned()));
+        versions.extend(version.map(|version| (package.to_owned(), version)));
+    }
+    for (name, package) in [
+        ("redis-py", "redis"),
+        ("python-redis-lock", "python-redis-lock"),
+    ] {
+        let code = format!("from importlib.metadata import version; print(version('{package}'))");
+        let output = Command::new(root().join(PYTHON))
+            .args(["-c", &code])
+            .output();
+        let version = output.ok().filter(|output| output.status.success());
+        let version = version.and_then(|output| String::from_utf8(output.stdout).ok());
+        versions.extend(version.map(|it| (name.to_owned(), it.trim().to_owned())));
+    }
+    versions
 }
 
 fn script(name: &str) -> PathBuf {

@@ -3,11 +3,16 @@
 //! A [`Library`] creates locks, and the tasks of a worker acquire and release them. The plain Redis commands have a loop
 //! of their own. Libraries of other languages run in their own programs, which get the same [`Job`](crate::job::Job).
 
+#[cfg(feature = "peers")]
+pub(crate) mod advisory;
 mod contender;
+#[cfg(feature = "peers")]
+pub(crate) mod distkit;
 pub(crate) mod external;
 pub(crate) mod ours;
 mod ours_shared;
 pub(crate) mod raw;
+#[cfg(feature = "peers")]
 pub(crate) mod redlock;
 
 use std::future::Future;
@@ -45,3 +50,32 @@ pub(crate) trait Lock: Send + 'static {
         1
     }
 }
+
+/// Connects a library, other than our special ones, and evaluates the expression with it. `locks` is the number of locks
+/// that will be used.
+macro_rules! with_library {
+    ($contender:expr, $url:expr, $lease:expr, $locks:expr, |$library:ident| $then:expr) => {{
+        match $contender {
+            #[cfg(feature = "peers")]
+            crate::peer::Contender::Rslock | crate::peer::Contender::RslockThreads => {
+                let $library = crate::peer::redlock::Rslock::connect($url, $lease).await?;
+                $then
+            }
+            #[cfg(feature = "peers")]
+            crate::peer::Contender::Distkit => {
+                let $library = crate::peer::distkit::Distkit::connect($url, $lease).await?;
+                $then
+            }
+            #[cfg(feature = "peers")]
+            crate::peer::Contender::PgAdvisoryLock => {
+                let $library = crate::peer::advisory::Advisory::connect($url, $locks).await?;
+                $then
+            }
+            ours => {
+                let $library = crate::peer::ours::Ours::connect(ours, $url, $lease)?;
+                $then
+            }
+        }
+    }};
+}
+pub(crate) use with_library;

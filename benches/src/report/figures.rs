@@ -2,11 +2,12 @@
 
 use super::Report;
 use crate::measure::Summary;
+use crate::peer::Contender;
 use crate::run::Placement;
 
 impl Report {
     /// Returns the repetitions of a figure, each with its round.
-    fn rounds<'a>(
+    pub(crate) fn rounds<'a>(
         &'a self,
         table: &'a str,
         placement: Placement,
@@ -52,8 +53,9 @@ impl Report {
         )
     }
 
-    /// Returns the placements and contenders of a table, sorted by placement, then in the order of measurement.
-    pub(super) fn rows(&self, table: &str) -> Vec<(Placement, &str)> {
+    /// Returns the placements and contenders of a table, sorted by placement, then in the order of
+    /// [`Contender::ALL`].
+    pub(crate) fn rows(&self, table: &str) -> Vec<(Placement, &str)> {
         let mut rows = Vec::new();
         for it in self.measurements.iter().filter(|it| it.table == table) {
             let row = (it.placement, &*it.who);
@@ -61,7 +63,8 @@ impl Report {
                 rows.push(row);
             }
         }
-        rows.sort_by_key(|(placement, _)| *placement);
+        let rank = |who: &str| Contender::ALL.iter().position(|it| it.label() == who);
+        rows.sort_by_key(|(placement, who)| (*placement, rank(who)));
         rows
     }
 }

@@ -7,28 +7,32 @@ use super::{Report, number};
 use crate::measure::Summary;
 use crate::scenario::Table;
 
-const WIDTH: f64 = 860.0;
-const LEFT: f64 = 270.0;
+const WIDTH: f64 = 900.0;
+const LEFT: f64 = 330.0;
 const RIGHT: f64 = 90.0;
 const TOP: f64 = 56.0;
 const ROW: f64 = 26.0;
 const BOTTOM: f64 = 46.0;
 
 /// Returns `None` if nothing was measured.
-pub(super) fn plot(report: &Report, table: &Table) -> Option<String> {
+pub(crate) fn plot(report: &Report, table: &Table) -> Option<String> {
     let figure = table.plot?;
     let heading = table
         .columns
         .iter()
         .find(|column| column.key == figure)?
         .heading;
+    let heading = match figure {
+        "per_second" => format!("{heading} (higher is better)"),
+        _ => format!("{heading} (lower is better)"),
+    };
     let rows: Vec<(String, bool, Summary)> = report
         .rows(table.name)
         .into_iter()
         .filter_map(|(placement, who)| {
             let summary = report.summary(table.name, placement, who, figure)?;
             let ours = who.contains("auto");
-            (summary.min > 0.0).then(|| (format!("{who} ({})", placement.label()), ours, summary))
+            Some((format!("{who} ({})", placement.label()), ours, summary))
         })
         .collect();
     let scale = Scale::over(rows.iter().map(|(_, _, summary)| summary))?;
@@ -50,7 +54,7 @@ pub(super) fn plot(report: &Report, table: &Table) -> Option<String> {
         f64::midpoint(LEFT, WIDTH - RIGHT),
         bottom + 36.0,
         "middle",
-        heading,
+        &heading,
         12,
     );
     for (index, (label, ours, summary)) in rows.iter().enumerate() {
@@ -86,7 +90,7 @@ struct Scale {
 impl Scale {
     fn over<'a>(summaries: impl Iterator<Item = &'a Summary>) -> Option<Self> {
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
-        for summary in summaries {
+        for summary in summaries.filter(|summary| summary.min > 0.0) {
             low = low.min(summary.min.log10().floor());
             high = high.max(summary.max.log10().ceil());
         }
@@ -96,8 +100,10 @@ impl Scale {
         })
     }
 
+    /// Zero is at the left end: a logarithmic scale has no place for it.
     fn at(&self, value: f64) -> f64 {
         let share = (value.log10() - self.low) / (self.high - self.low);
+        let share = share.max(0.0);
         LEFT + share * (WIDTH - RIGHT - LEFT)
     }
 

@@ -8,7 +8,7 @@ use super::{Child, Placement};
 use crate::Failure;
 use crate::clock::{self, MILLISECOND, SECOND};
 use crate::job::{Job, Turns};
-use crate::measure::cpu::{self, Usage};
+use crate::measure::cpu::Usage;
 use crate::measure::record;
 use crate::measure::{self, Values};
 use crate::peer::Contender;
@@ -62,7 +62,7 @@ pub(crate) fn contest(
     let pids: Vec<_> = children.iter().map(Child::pid).collect();
     let live = || pids.iter().copied().chain([server.pid()]);
     let (usage, began) = (Usage::now(live()), clock::now());
-    let server_cpu = cpu::of(server.pid());
+    let server_cpu = server.cpu();
     let stats = server.stats();
     let length = (contest.seconds * SECOND as f64) as u64;
     let start = clock::now() + LEAD;
@@ -78,8 +78,10 @@ pub(crate) fn contest(
     for child in &children {
         child.expect::<()>("done")?;
     }
-    let requests = server.stats().requests_since(&stats, contest.contender);
-    let server_cpu = cpu::of(server.pid()) - server_cpu;
+    let server_cpu = server.cpu() - server_cpu;
+    let after = server.stats();
+    let requests = after.requests_since(&stats, contest.contender);
+    let bytes = after.bytes_since(&stats);
     for child in children {
         child.wait()?;
     }
@@ -107,6 +109,9 @@ pub(crate) fn contest(
         .max(1) as f64;
     let mut note = |name: &str, value: f64| values.insert(name.to_owned(), value);
     note("requests", requests as f64 / turns);
+    if let Some(bytes) = bytes {
+        note("bytes", bytes as f64 / turns);
+    }
     note("connections", connections as f64);
     note("server_us", server_cpu * 1e6 / turns);
     note("foreign_cpu", foreign);

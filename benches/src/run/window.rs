@@ -31,7 +31,7 @@ pub(crate) fn window(server: &mut Server, window: &Window) -> Values {
     let live = || pids.iter().flatten().copied();
     let usage = Usage::now(live());
     let client = cpu::of(window.pid);
-    let server_cpu = cpu::of(server.pid());
+    let server_cpu = server.cpu();
     let stats = server.stats();
     let started = Instant::now();
     let length = Duration::from_secs_f64(window.seconds);
@@ -49,7 +49,7 @@ pub(crate) fn window(server: &mut Server, window: &Window) -> Values {
         ("connections", server.connections() as f64),
         ("client_cpu", client / seconds),
         ("client_cpu_ms_per_10_s", client * 10_000.0 / seconds),
-        ("server_cpu", (cpu::of(server.pid()) - server_cpu) / seconds),
+        ("server_cpu", (server.cpu() - server_cpu) / seconds),
         ("bursts", f64::from(bursts)),
         (
             "foreign_cpu",

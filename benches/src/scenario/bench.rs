@@ -15,6 +15,7 @@ use crate::{Failure, clock};
 pub(crate) struct Bench {
     options: Options,
     report: Report,
+    started: Instant,
     /// The folder for the records of the workers.
     dir: PathBuf,
 }
@@ -27,9 +28,14 @@ impl Bench {
     pub(crate) fn new(options: Options) -> Result<Self, Failure> {
         let dir = options.out.join(format!("records-{}", std::process::id()));
         std::fs::create_dir_all(&dir)?;
+        let mut report = Report::new(Machine::look(&options)?);
+        if options.page && !options.only.is_empty() {
+            report.add_other_scenarios(&options)?;
+        }
         Ok(Self {
-            report: Report::new(Machine::look(&options)?),
+            report,
             options,
+            started: Instant::now(),
             dir,
         })
     }
@@ -88,8 +94,24 @@ impl Bench {
         present
     }
 
+    /// Returns whether enough rounds were measured: the plotted figure hardly differs between the rounds, for each contender.
+    fn is_settled(&self, table: &str, placement: Placement, present: &[Contender]) -> bool {
+        let Some(figure) = super::table(table).and_then(|table| table.plot) else {
+            return false;
+        };
+        let mut judged = present.iter().filter(|who| !who.is_external());
+        judged.all(|who| {
+            let rounds = self.report.rounds(table, placement, who.label(), figure);
+            let summary = self.report.summary(table, placement, who.label(), figure);
+            rounds.count() >= LEAST_ROUNDS
+                && summary.is_some_and(|it| it.max - it.min <= SPREAD * it.median)
+        })
+    }
+
     /// Measures all contenders in each of `rounds` rounds, in reverse order in every second round. This call starts one
-    /// server, and all measurements use it.
+    /// server of each kind, and all measurements use it. With `--page`, the rounds end early if the plotted figure hardly
+    /// differs between them, or the run takes long. Libraries of other languages, whose processes start slowly, take part in
+    /// the first rounds only.
     pub(super) fn rounds(
         &mut self,
         table: &str,
@@ -99,23 +121,51 @@ impl Bench {
         mut measure: impl FnMut(&mut Server, Contender) -> Result<Values, Failure>,
     ) -> Result<(), Failure> {
         let present = self.present(contenders);
-        let mut server = Server::start()?;
+        let Some(&first) = present.first() else {
+            return Ok(());
+        };
+        let mut servers = vec![(first.needs_postgres(), Server::of(first)?)];
         for round in 0..rounds {
             for contender in order(&present, round) {
+                if self.options.page && contender.is_external() && round >= EXTERNAL_ROUNDS {
+                    continue;
+                }
+                let kind = contender.needs_postgres();
+                if !servers.iter().any(|(other, _)| *other == kind) {
+                    servers.push((kind, Server::of(contender)?));
+                }
+                let server = servers.iter_mut().find(|(other, _)| *other == kind);
+                let server = &mut server.ok_or("no server")?.1;
                 let label = contender.label();
                 progress(&format!(
                     "{table}, {}, round {} of {rounds}: {label}",
                     placement.label(),
                     round + 1,
                 ));
-                let values = calmest(self.options.calm, || measure(&mut server, contender))
-                    .map_err(|error| format!("{table}, {label}: {error}"))?;
-                self.add(table, placement, label, round, values);
+                match calmest(self.options.calm, || measure(server, contender)) {
+                    Ok(values) => self.add(table, placement, label, round, values),
+                    Err(error) if contender.is_ours() => {
+                        return Err(format!("{table}, {label}: {error}").into());
+                    }
+                    Err(error) => self.note(format!("{table}, {label}, a round: {error}")),
+                }
+            }
+            let late = round + 1 >= LEAST_ROUNDS && self.started.elapsed() > LATE;
+            if self.options.page && (late || self.is_settled(table, placement, &present)) {
+                break;
             }
         }
         Ok(())
     }
 }
+
+/// With `--page`: the least number of rounds of a measurement that is repeated, that of libraries of other languages, and
+/// the time after which there are no more than the least rounds.
+const LEAST_ROUNDS: usize = 3;
+const EXTERNAL_ROUNDS: usize = 2;
+const LATE: Duration = Duration::from_secs(6 * 60);
+/// See [`Bench::is_settled`].
+const SPREAD: f64 = 0.1;
 
 /// A repetition counts as disturbed if other processes use more than this number of processors.
 const DISTURBED: f64 = 0.2;

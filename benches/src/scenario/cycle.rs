@@ -1,6 +1,6 @@
 //! S1: one task, one key: the time of a cycle.
 
-use super::{Bench, Column, FOREIGN, Scenario, Table};
+use super::{BYTES, Bench, CONNECTIONS, Column, FOREIGN, SERVER_US, Scenario, Table};
 use crate::Failure;
 use crate::peer::Contender;
 use crate::run::{Contest, Placement, contest};
@@ -17,7 +17,9 @@ pub(super) const SCENARIO: Scenario = Scenario {
             Column::new("cycle_p99_us", "p99 µs"),
             Column::new("wait_p50_us", "to enter µs"),
             Column::new("requests", "requests"),
-            Column::new("server_us", "server µs"),
+            BYTES,
+            SERVER_US,
+            CONNECTIONS,
             FOREIGN,
         ],
         plot: Some("cycle_p50_us"),
@@ -33,6 +35,8 @@ fn run(bench: &mut Bench) -> Result<(), Failure> {
         Contender::Rslock,
         Contender::AutoMutexAttribute,
         Contender::AutoMutexAwaited,
+        Contender::Distkit,
+        Contender::PgAdvisoryLock,
         Contender::Raw,
         Contender::NodeRedisSemaphore,
         Contender::NodeRedlock,

@@ -1,6 +1,6 @@
 //! S5: the time from the release in one process to the entry of a waiter in another process.
 
-use super::{Bench, Column, FOREIGN, Scenario, Table};
+use super::{BYTES, Bench, CONNECTIONS, Column, FOREIGN, SERVER_US, Scenario, Table};
 use crate::Failure;
 use crate::peer::Contender;
 use crate::run::{Contest, Placement, contest};
@@ -21,6 +21,10 @@ pub(super) const SCENARIO: Scenario = Scenario {
             Column::new("release_p50_us", "release µs"),
             Column::new("handoff_per_release", "per release"),
             Column::new("handoffs", "handoffs"),
+            Column::new("requests", "requests"),
+            BYTES,
+            SERVER_US,
+            CONNECTIONS,
             FOREIGN,
         ],
         plot: Some("handoff_p50_us"),
@@ -36,9 +40,19 @@ fn run(bench: &mut Bench) -> Result<(), Failure> {
             NAME,
             placement,
             // With awaited releases: the report compares the time of a handoff with the time of a release.
-            &[Contender::AutoMutexAwaited, Contender::Rslock],
+            &[
+                Contender::AutoMutexAwaited,
+                Contender::Rslock,
+                Contender::Distkit,
+                Contender::PgAdvisoryLock,
+                Contender::NodeRedisSemaphore,
+                Contender::PythonRedis,
+                Contender::PythonRedisLock,
+            ],
             options.repetitions,
             |server, contender| {
+                // Libraries that poll hand off rarely.
+                let longer = options.page && !contender.is_external();
                 let two = Contest {
                     contender,
                     placement,
@@ -46,7 +60,7 @@ fn run(bench: &mut Bench) -> Result<(), Failure> {
                     tasks: 1,
                     one_key: true,
                     body_us: BODY_US,
-                    seconds: options.seconds,
+                    seconds: options.seconds * if longer { 2.0 } else { 1.0 },
                 };
                 contest(server, &two, &dir, true)
             },

@@ -1,13 +1,19 @@
 //! S9: the cost of holding: 10,000 locks of one process, while nothing else happens.
 
-use super::{Bench, Column, FOREIGN, Scenario, Table};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::{Bench, CONNECTIONS, Column, FOREIGN, Scenario, Table};
 use crate::Failure;
 use crate::job::{Job, Names};
+use crate::measure::Values;
 use crate::peer::{Contender, LEASE};
 use crate::run::{Child, Placement, Window, window};
-use crate::worker::Span;
+use crate::server::Server;
+use crate::worker::{Holding, Span};
 
 pub(super) const NAME: &str = "S9";
+pub(super) const MEMORY: &str = "S9 memory";
 
 const LOCKS: usize = 10_000;
 /// Renewals are sent three times per lease.
@@ -15,37 +21,93 @@ const BEATS_PER_LEASE: f64 = 3.0;
 
 pub(super) const SCENARIO: Scenario = Scenario {
     id: NAME,
-    tables: &[Table {
-        name: NAME,
-        title: "S9: 10,000 held locks of one process; a beat is a third of the lease of 10 s",
-        columns: &[
-            Column::new("client_cpu_percent", "% of a CPU"),
-            Column::new("server_cpu_percent", "server %"),
-            Column::new("requests_per_second", "requests/s"),
-            Column::new("requests_per_lock_and_beat", "per lock and beat"),
-            Column::new("bursts_per_beat", "bursts per beat"),
-            Column::new("connections", "connections"),
-            FOREIGN,
-        ],
-        plot: None,
-    }],
+    tables: &[
+        Table {
+            name: NAME,
+            title: "S9: 10,000 held locks of one process; a beat is a third of the lease of 10 s",
+            columns: &[
+                Column::new("client_cpu_percent", "% of a CPU"),
+                Column::new("server_cpu_percent", "server %"),
+                Column::new("requests_per_second", "requests/s"),
+                Column::new("requests_per_lock_and_beat", "per lock and beat"),
+                Column::new("bursts_per_beat", "bursts per beat"),
+                Column::new("connections", "connections"),
+                FOREIGN,
+            ],
+            plot: None,
+        },
+        Table {
+            name: MEMORY,
+            title: "S9, memory: 10,000 held locks of one process; of PgAdvisoryLock 100, because each needs a connection",
+            columns: &[
+                Column::new("server_bytes_held", "server B/held"),
+                Column::new("server_bytes_idle", "server B/released"),
+                Column::new("client_bytes_held", "client B/held"),
+                CONNECTIONS,
+            ],
+            plot: Some("server_bytes_held"),
+        },
+    ],
     counts: true,
     run,
 };
+
+/// The longest lease of auto-mutex: long enough to take all locks.
+const MEMORY_LEASE_S: u64 = 30;
+
+/// Measures the memory of the server and of the client, while locks are held and after their release.
+fn memory(server: &mut Server, contender: Contender) -> Result<Values, Failure> {
+    let locks = match contender.needs_postgres() {
+        true => 100,
+        false => LOCKS,
+    };
+    server.clear();
+    let empty = server.memory();
+    let job = Job::Hold(Names {
+        contender,
+        url: server.url(),
+        lease_s: MEMORY_LEASE_S,
+        count: locks,
+        names: locks,
+    });
+    let mut holder = Child::start(&job, Placement::Split)?;
+    let holding: Holding = holder.expect("holding")?;
+    holder.expect::<()>("ready")?;
+    let held = server.memory();
+    let connections = server.connections();
+    holder.go(Span { start: 0, until: 0 })?;
+    holder.dismiss();
+    holder.expect::<u64>("done")?;
+    holder.wait()?;
+    // Until the server has noticed the end of the connections, it keeps their memory.
+    let ends = Instant::now() + Duration::from_secs(5);
+    while server.connections() > 0 && Instant::now() < ends {
+        thread::sleep(Duration::from_millis(20));
+    }
+    let per_lock = |bytes: f64| bytes.max(0.0) / locks as f64;
+    let values = [
+        ("server_bytes_held", per_lock(held - empty)),
+        ("server_bytes_idle", per_lock(server.memory() - empty)),
+        ("client_bytes_held", per_lock(holding.bytes as f64)),
+        ("connections", connections as f64),
+    ];
+    Ok(values.map(|(name, value)| (name.to_owned(), value)).into())
+}
 
 fn run(bench: &mut Bench) -> Result<(), Failure> {
     let options = bench.options().clone();
     let (rounds, beats) = if options.quick {
         (1, 2.0)
     } else {
-        (options.repetitions.min(3), 3.0)
+        (options.few_repetitions(), 3.0)
     };
     let seconds = beats * LEASE.as_secs_f64() / BEATS_PER_LEASE;
     let placement = Placement::Split;
     bench.rounds(
         NAME,
         placement,
-        &[Contender::AutoMutex],
+        // Of the others, only distkit renews.
+        &[Contender::AutoMutex, Contender::Distkit],
         rounds,
         |server, contender| {
             server.clear();
@@ -57,6 +119,7 @@ fn run(bench: &mut Bench) -> Result<(), Failure> {
                 names: LOCKS,
             });
             let mut holder = Child::start(&job, placement)?;
+            holder.expect::<Holding>("holding")?;
             holder.expect::<()>("ready")?;
             holder.go(Span { start: 0, until: 0 })?;
             let mut values = window(
@@ -85,5 +148,15 @@ fn run(bench: &mut Bench) -> Result<(), Failure> {
             holder.wait()?;
             Ok(values)
         },
-    )
+    )?;
+    if options.counts_only() {
+        return Ok(());
+    }
+    let all = [
+        Contender::AutoMutex,
+        Contender::Rslock,
+        Contender::Distkit,
+        Contender::PgAdvisoryLock,
+    ];
+    bench.rounds(MEMORY, placement, &all, rounds, memory)
 }

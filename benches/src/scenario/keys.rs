@@ -1,6 +1,6 @@
 //! S2: 64 tasks, 64 keys: cycles per second.
 
-use super::{Bench, Column, FOREIGN, Scenario, Table};
+use super::{BYTES, Bench, CONNECTIONS, Column, FOREIGN, SERVER_US, Scenario, Table};
 use crate::Failure;
 use crate::peer::Contender;
 use crate::run::{Contest, Placement, contest};
@@ -17,7 +17,9 @@ pub(super) const SCENARIO: Scenario = Scenario {
             Column::new("cycle_p50_us", "p50 µs"),
             Column::new("cycle_p99_us", "p99 µs"),
             Column::new("requests", "requests"),
-            Column::new("server_us", "server µs"),
+            BYTES,
+            SERVER_US,
+            CONNECTIONS,
             FOREIGN,
         ],
         plot: Some("per_second"),
@@ -33,7 +35,14 @@ fn run(bench: &mut Bench) -> Result<(), Failure> {
         Contender::RslockThreads,
         Contender::AutoMutex,
         Contender::Rslock,
+        Contender::AutoMutexAwaited,
+        Contender::Distkit,
+        Contender::PgAdvisoryLock,
         Contender::Raw,
+        Contender::NodeRedisSemaphore,
+        Contender::NodeRedlock,
+        Contender::PythonRedis,
+        Contender::PythonRedisLock,
     ];
     // On both processors, only the two contenders with two threads are measured. The server shares one of the processors.
     for (placement, count) in [(Placement::Split, contenders.len()), (Placement::Both, 2)] {

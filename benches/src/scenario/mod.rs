@@ -75,6 +75,11 @@ pub(crate) const ALL: [&Scenario; 11] = [
     &nested::SCENARIO,
 ];
 
+pub(crate) fn table(name: &str) -> Option<&'static Table> {
+    let mut tables = ALL.iter().flat_map(|scenario| scenario.tables);
+    tables.find(|table| table.name == name)
+}
+
 /// Runs the requested scenarios.
 pub(crate) fn run(bench: &mut Bench) -> Result<(), Failure> {
     for scenario in ALL {
@@ -87,4 +92,9 @@ pub(crate) fn run(bench: &mut Bench) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Both ways, per cycle.
+const BYTES: Column = Column::new("bytes", "bytes");
+/// The server's processor time per cycle.
+const SERVER_US: Column = Column::new("server_us", "server µs");
+const CONNECTIONS: Column = Column::new("connections", "connections");
 const FOREIGN: Column = Column::new("foreign_cpu", "others' CPUs");

@@ -41,7 +41,8 @@ fn run(bench: &mut Bench) -> Result<(), Failure> {
     let options = bench.options().clone();
     let (rounds, seconds) = match options.quick {
         true => (1, 4.0),
-        false => (options.repetitions.min(3), 20.0),
+        false if options.page => (options.few_repetitions(), 10.0),
+        false => (options.few_repetitions(), 20.0),
     };
     let ours = [Contender::AutoMutex];
     bench.rounds(NAME, Placement::Split, &ours, rounds, |server, _| {

@@ -1,6 +1,6 @@
 //! S3 and S4: 64 tasks on one key, in one process and in eight.
 
-use super::{Bench, Column, FOREIGN, Scenario, Table};
+use super::{BYTES, Bench, CONNECTIONS, Column, FOREIGN, SERVER_US, Scenario, Table};
 use crate::Failure;
 use crate::peer::Contender;
 use crate::run::{Contest, Placement, contest};
@@ -11,11 +11,16 @@ pub(super) const MANY_WITH_BODY: &str = "S4 1 ms";
 
 const COLUMNS: &[Column] = &[
     Column::with_ratio("per_second", "cycles/s"),
+    Column::new("wait_p50_ms", "wait p50 ms"),
+    Column::new("wait_p99_ms", "p99 ms"),
     Column::with_ratio("wait_max_ms", "max wait ms"),
     Column::new("wait_max_per_p50", "max/median"),
     Column::new("jain_tasks", "Jain, tasks"),
     Column::new("jain_processes", "processes"),
     Column::new("requests", "requests"),
+    BYTES,
+    SERVER_US,
+    CONNECTIONS,
     Column::new("overlaps", "overlaps"),
     FOREIGN,
 ];
@@ -61,10 +66,14 @@ fn run(bench: &mut Bench, table: &str, processes: usize, body_us: u64) -> Result
         Contender::AutoMutex,
         Contender::Rslock,
         Contender::AutoMutexLocal,
+        Contender::Distkit,
+        Contender::PgAdvisoryLock,
     ];
     if processes == 1 {
+        contenders.push(Contender::AutoMutexLocalAwaited);
+    }
+    if processes == 1 || options.page {
         contenders.extend([
-            Contender::AutoMutexLocalAwaited,
             Contender::NodeRedisSemaphore,
             Contender::PythonRedis,
             Contender::PythonRedisLock,

@@ -1,6 +1,6 @@
 //! S8: locks with several holders at a time. No other library offers them fairly, so only ours are measured.
 
-use super::{Bench, Column, FOREIGN, Scenario, Table};
+use super::{BYTES, Bench, CONNECTIONS, Column, FOREIGN, SERVER_US, Scenario, Table};
 use crate::Failure;
 use crate::peer::Contender;
 use crate::run::{Contest, Placement, contest};
@@ -15,9 +15,13 @@ pub(super) const SCENARIO: Scenario = Scenario {
         columns: &[
             Column::new("per_second", "cycles/s"),
             Column::new("wait_p50_ms", "wait p50 ms"),
+            Column::new("wait_p99_ms", "p99 ms"),
             Column::new("wait_max_ms", "max wait ms"),
             Column::new("jain_tasks", "Jain, tasks"),
             Column::new("requests", "requests"),
+            BYTES,
+            SERVER_US,
+            CONNECTIONS,
             Column::new("overlaps", "overlaps"),
             FOREIGN,
         ],

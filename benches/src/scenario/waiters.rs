@@ -11,7 +11,7 @@ use crate::measure::Values;
 use crate::peer::Contender;
 use crate::run::{Child, Placement, Window, window};
 use crate::server::Server;
-use crate::worker::{Drained, Span, Waiting};
+use crate::worker::{Drained, Holding, Span, Waiting};
 
 pub(super) const NAME: &str = "S6";
 pub(super) const MANY: &str = "S6 100k";
@@ -31,6 +31,7 @@ const COLUMNS: &[Column] = &[
     Column::new("client_cpu_ms_per_10_s", "CPU ms in 10 s"),
     Column::new("server_cpu", "server CPUs"),
     Column::new("bytes_per_waiter", "RSS B/waiter"),
+    Column::new("server_bytes_per_waiter", "server B/waiter"),
     Column::new("begun_ms", "begun in ms"),
     Column::new("drained_ms", "drained in ms"),
     Column::new("overtaken", "overtaken"),
@@ -42,7 +43,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
     tables: &[
         Table {
             name: NAME,
-            title: "S6: 1,000 waiters of one process on a key that another process holds (its connection counts too)",
+            title: "S6: 1,000 waiters of one process, 100 for PgAdvisoryLock, on a key that another process holds (its connection counts too)",
             columns: COLUMNS,
             plot: Some("requests_per_second"),
         },
@@ -68,15 +69,21 @@ fn run(bench: &mut Bench) -> Result<(), Failure> {
     let (rounds, seconds) = match (options.counts_only(), options.quick) {
         (true, _) => (1, WINDOW_S),
         (_, true) => (1, 3.0),
-        _ => (options.repetitions.min(3), WINDOW_S),
+        _ => (options.few_repetitions(), WINDOW_S),
     };
-    let crowd = Crowd {
-        waiters: 1_000,
-        names: 1,
-        seconds,
-    };
-    let both = [Contender::AutoMutex, Contender::Rslock];
-    bench.rounds(NAME, Placement::Split, &both, rounds, |server, who| {
+    let all = [
+        Contender::AutoMutex,
+        Contender::Rslock,
+        Contender::Distkit,
+        Contender::PgAdvisoryLock,
+    ];
+    bench.rounds(NAME, Placement::Split, &all, rounds, |server, who| {
+        let crowd = Crowd {
+            // Each of its waiters needs a connection.
+            waiters: if who.needs_postgres() { 100 } else { 1_000 },
+            names: 1,
+            seconds,
+        };
         measure(server, who, &crowd)
     })?;
     let crowd = Crowd {
@@ -107,13 +114,16 @@ fn measure(server: &mut Server, contender: Contender, crowd: &Crowd) -> Result<V
     let (held, waited) = (names(crowd.names), names(crowd.waiters));
     server.clear();
     let mut holder = Child::start(&Job::Hold(held), Placement::Same)?;
+    holder.expect::<Holding>("holding")?;
     holder.expect::<()>("ready")?;
     holder.go(now)?;
+    let memory = server.memory();
     let mut waiters = Child::start(&Job::Wait(waited), Placement::Split)?;
     waiters.expect::<()>("ready")?;
     waiters.go(now)?;
     let waiting: Waiting = waiters.expect("waiting")?;
     thread::sleep(SETTLE);
+    let memory = (server.memory() - memory).max(0.0);
     // The holder is stopped, because its own requests are not part of the cost of waiting.
     let asleep = holder.asleep()?;
     let mut values = window(
@@ -136,13 +146,17 @@ fn measure(server: &mut Server, contender: Contender, crowd: &Crowd) -> Result<V
         "bytes_per_waiter",
         waiting.bytes as f64 / crowd.waiters as f64,
     );
+    note("server_bytes_per_waiter", memory / crowd.waiters as f64);
     note("begun_ms", milliseconds(waiting.begun_ns));
-    if contender.is_ours() {
+    if contender.queues() {
         let released = clock::now();
         holder.dismiss();
         let drained: Drained = waiters.expect("done")?;
         note("drained_ms", milliseconds(drained.at - released));
-        note("overtaken", drained.overtaken as f64);
+        // Waiters with connections of their own reach the server in any order.
+        if contender.is_ours() {
+            note("overtaken", drained.overtaken as f64);
+        }
         waiters.wait()?;
         holder.wait()?;
     }

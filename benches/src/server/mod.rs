@@ -1,5 +1,7 @@
-//! The Redis server of a scenario: pinned to a processor, with a separate connection for its statistics.
+//! The server of a scenario: pinned to a processor, with a separate connection for its statistics.
 
+#[cfg(feature = "peers")]
+pub(crate) mod postgres;
 mod stats;
 
 use auto_mutex_tests::redis::Redis;
@@ -8,11 +10,21 @@ use auto_mutex_tests::resp::Connection;
 pub(crate) use stats::Stats;
 
 use crate::Failure;
+use crate::measure::cpu;
+use crate::peer::Contender;
 use crate::run::pin;
 
-pub(crate) struct Server {
+pub(crate) enum Server {
+    Redis(Box<RedisServer>),
+    #[cfg(feature = "peers")]
+    Postgres(Box<postgres::Postgres>),
+}
+
+pub(crate) struct RedisServer {
     redis: Redis,
     connection: Connection,
+    /// The bytes of the statistics so far: requests and replies.
+    own_bytes: u64,
 }
 
 impl Server {
@@ -20,44 +32,121 @@ impl Server {
     pub(crate) fn start() -> Result<Self, Failure> {
         let redis = Redis::start();
         pin::server(redis.pid())?;
-        Ok(Self {
+        Ok(Self::Redis(Box::new(RedisServer {
             connection: redis.connect(),
             redis,
-        })
+            own_bytes: 0,
+        })))
+    }
+
+    /// Starts the server that `contender` uses.
+    pub(crate) fn of(contender: Contender) -> Result<Self, Failure> {
+        #[cfg(feature = "peers")]
+        if contender.needs_postgres() {
+            let server = postgres::Postgres::start()?;
+            return Ok(Self::Postgres(Box::new(server)));
+        }
+        let _ = contender;
+        Self::start()
     }
 
     pub(crate) fn url(&self) -> String {
-        self.redis.url()
+        match self {
+            Self::Redis(server) => server.redis.url(),
+            #[cfg(feature = "peers")]
+            Self::Postgres(server) => server.url(),
+        }
     }
 
     pub(crate) fn pid(&self) -> u32 {
-        self.redis.pid()
+        match self {
+            Self::Redis(server) => server.redis.pid(),
+            #[cfg(feature = "peers")]
+            Self::Postgres(server) => server.pid(),
+        }
     }
 
-    /// Deletes all data; connections and scripts stay.
+    /// Returns the processor seconds of the server, with all of its processes.
+    pub(crate) fn cpu(&self) -> f64 {
+        cpu::of_tree(self.pid())
+    }
+
+    /// Deletes all data; connections and scripts stay. Advisory locks of PostgreSQL end with their connections.
     pub(crate) fn clear(&mut self) {
-        self.connection.call(&["FLUSHALL"]);
+        match self {
+            Self::Redis(server) => drop(server.call(&["FLUSHALL"])),
+            #[cfg(feature = "peers")]
+            Self::Postgres(_) => {}
+        }
     }
 
-    /// Returns the statistics of the commands so far.
+    /// Returns the statistics so far.
     pub(crate) fn stats(&mut self) -> Stats {
-        let text = self.connection.call(&["INFO", "commandstats"]);
-        Stats::parse(text.text())
+        match self {
+            Self::Redis(server) => server.stats(),
+            #[cfg(feature = "peers")]
+            Self::Postgres(server) => server.stats(),
+        }
     }
 
     /// Returns the number of connections besides the one for statistics.
     pub(crate) fn connections(&mut self) -> usize {
-        let list = self.connection.call(&["CLIENT", "LIST"]);
-        list.text().lines().count().saturating_sub(1)
+        match self {
+            Self::Redis(server) => {
+                let list = server.call(&["CLIENT", "LIST"]);
+                list.lines().count().saturating_sub(1)
+            }
+            #[cfg(feature = "peers")]
+            Self::Postgres(server) => server.connections(),
+        }
+    }
+
+    /// Returns the bytes that the server uses: of Redis `used_memory`, of PostgreSQL the memory of all of its processes,
+    /// where memory that they share counts once.
+    pub(crate) fn memory(&mut self) -> f64 {
+        match self {
+            Self::Redis(server) => {
+                let info = server.call(&["INFO", "memory"]);
+                field(&info, "used_memory").parse().unwrap_or(0.0)
+            }
+            #[cfg(feature = "peers")]
+            Self::Postgres(server) => cpu::memory_of_tree(server.pid()),
+        }
     }
 
     /// Returns the version that the server reports.
     pub(crate) fn version(&mut self) -> String {
-        let text = self.connection.call(&["INFO", "server"]);
-        let version = text
-            .text()
-            .lines()
-            .find_map(|line| line.strip_prefix("redis_version:"));
-        version.unwrap_or("unknown").trim().to_owned()
+        match self {
+            Self::Redis(server) => {
+                field(&server.call(&["INFO", "server"]), "redis_version").to_owned()
+            }
+            #[cfg(feature = "peers")]
+            Self::Postgres(server) => server.version(),
+        }
     }
+}
+
+impl RedisServer {
+    fn call(&mut self, command: &[&str]) -> String {
+        let reply = self.connection.call(command);
+        let text = reply.text().to_owned();
+        let sent: usize = command.iter().map(|word| word.len() + 6).sum();
+        self.own_bytes += (sent + text.len() + 12) as u64;
+        text
+    }
+
+    fn stats(&mut self) -> Stats {
+        let commands = self.call(&["INFO", "commandstats"]);
+        let own = self.own_bytes;
+        let traffic = self.call(&["INFO", "stats"]);
+        let bytes = ["total_net_input_bytes", "total_net_output_bytes"]
+            .map(|name| field(&traffic, name).parse::<u64>().unwrap_or(0));
+        Stats::parse(&commands, Some((bytes[0] + bytes[1]).saturating_sub(own)))
+    }
+}
+
+/// Returns a field of a reply to `INFO`.
+fn field<'a>(info: &'a str, name: &str) -> &'a str {
+    let value = |line: &'a str| line.strip_prefix(name)?.strip_prefix(':');
+    info.lines().find_map(value).unwrap_or("unknown").trim()
 }

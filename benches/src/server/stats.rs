@@ -1,11 +1,11 @@
-//! The commands that the server has executed.
+//! The commands that the server has executed, and the bytes that it has received and sent.
 
 use std::collections::BTreeMap;
 
 use crate::peer::Contender;
 
 /// Commands that count as requests for every library: scripts and connection commands. Commands in scripts do not count.
-const REQUESTS: [&str; 13] = [
+const REQUESTS: [&str; 14] = [
     "evalsha",
     "evalsha_ro",
     "eval",
@@ -19,15 +19,32 @@ const REQUESTS: [&str; 13] = [
     "client|setname",
     "client|setinfo",
     "subscribe",
+    STATEMENT,
 ];
 
-/// The number of calls of each command since the server was started.
+/// PostgreSQL's statements, as a command.
+pub(super) const STATEMENT: &str = "statement";
+
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Stats(BTreeMap<String, u64>);
+pub(crate) struct Stats {
+    /// The number of calls of each command since the server was started.
+    calls: BTreeMap<String, u64>,
+    /// The bytes in both directions, without those of the statistics; `None` if they cannot be counted.
+    bytes: Option<u64>,
+}
 
 impl Stats {
+    /// The statistics of a PostgreSQL server.
+    #[cfg(feature = "peers")]
+    pub(super) fn of_statements(statements: u64, bytes: Option<u64>) -> Self {
+        Self {
+            calls: [(STATEMENT.to_owned(), statements)].into(),
+            bytes,
+        }
+    }
+
     /// Parses the section `commandstats` of `INFO`.
-    pub(super) fn parse(text: &str) -> Self {
+    pub(super) fn parse(text: &str, bytes: Option<u64>) -> Self {
         let line = |line: &str| {
             let (name, fields) = line.trim().strip_prefix("cmdstat_")?.split_once(':')?;
             let calls = fields
@@ -35,11 +52,19 @@ impl Stats {
                 .find_map(|field| field.strip_prefix("calls="))?;
             Some((name.to_owned(), calls.parse().ok()?))
         };
-        Self(text.lines().filter_map(line).collect())
+        Self {
+            calls: text.lines().filter_map(line).collect(),
+            bytes,
+        }
     }
 
     fn calls(&self, command: &str) -> u64 {
-        self.0.get(command).copied().unwrap_or(0)
+        self.calls.get(command).copied().unwrap_or(0)
+    }
+
+    /// Returns the bytes in both directions since `before`.
+    pub(crate) fn bytes_since(&self, before: &Self) -> Option<u64> {
+        Some(self.bytes?.saturating_sub(before.bytes?))
     }
 
     /// Returns whether scripts were called since `before`: an idle connection sends other requests, such as `PING`.
@@ -62,12 +87,17 @@ mod tests {
 
     #[test]
     fn only_what_a_client_sends_is_a_request() {
-        let before = Stats::parse("# Commandstats\r\ncmdstat_evalsha:calls=2,usec=9\r\n");
+        let before = Stats::parse(
+            "# Commandstats\r\ncmdstat_evalsha:calls=2,usec=9\r\n",
+            Some(100),
+        );
         let after = Stats::parse(
             "cmdstat_evalsha:calls=12,usec=9,rejected_calls=0\r\n\
              cmdstat_set:calls=30,usec=1\r\ncmdstat_script|load:calls=1,usec=3\r\n",
+            Some(150),
         );
         assert_eq!(after.requests_since(&before, Contender::AutoMutex), 11);
         assert_eq!(after.requests_since(&before, Contender::Rslock), 41);
+        assert_eq!(after.bytes_since(&before), Some(50));
     }
 }

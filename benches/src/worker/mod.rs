@@ -3,7 +3,7 @@
 //! | line out | line in |
 //! |---|---|
 //! | `ready`, when the worker is set up | `go START UNTIL`, in nanoseconds of the common clock |
-//! | `started JSON`, when all clients of a herd have had a turn; `waiting JSON`, when all waiters or tasks of a crowd wait | |
+//! | `holding JSON`, before `ready`, when a process holds all of its names; `started JSON`, when all clients of a herd have had a turn; `waiting JSON`, when all waiters or tasks of a crowd wait | |
 //! | `done JSON`, at the end | the end of the input: the worker ends its job |
 
 mod calls;
@@ -18,7 +18,7 @@ use serde::Serialize;
 
 pub(crate) use calls::{Caller, Calls, Kind};
 pub(crate) use herd::{Herded, Started};
-pub(crate) use names::{Drained, Waiting};
+pub(crate) use names::{Drained, Holding, Waiting};
 pub(crate) use nested::Found;
 
 use crate::Failure;

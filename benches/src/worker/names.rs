@@ -5,15 +5,21 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use tokio::task::spawn_blocking;
 
 use super::turns::runtime;
 use super::{ready, say, until_dismissed};
 use crate::job::Names;
 use crate::measure::cpu;
-use crate::peer::ours::Ours;
-use crate::peer::redlock::Rslock;
-use crate::peer::{Contender, Library, Lock};
+use crate::peer::{Library, Lock, with_library};
 use crate::{Failure, clock};
+
+/// The report of a process that holds all of its names.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct Holding {
+    /// The resident memory that the locks have added, with what they share.
+    pub(crate) bytes: u64,
+}
 
 /// The report of a process with waiters when all of them wait.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -37,23 +43,30 @@ pub(crate) struct Drained {
 pub(super) fn hold(job: &Names) -> Result<(), Failure> {
     let lease = Duration::from_secs(job.lease_s);
     runtime(job.contender)?.block_on(async {
-        match job.contender {
-            Contender::Rslock => hold_all(job, Rslock::connect(&job.url, lease).await?).await,
-            ours => hold_all(job, Ours::connect(ours, &job.url, lease)?).await,
-        }
+        let before = cpu::resident();
+        with_library!(job.contender, &job.url, lease, job.count, |library| {
+            hold_all(job, library, before).await
+        })
     })
 }
 
-async fn hold_all<L: Library>(job: &Names, library: L) -> Result<(), Failure> {
+/// `before` is the memory of this process before it connected.
+async fn hold_all<L: Library>(job: &Names, library: L, before: u64) -> Result<(), Failure> {
     let mut held = Vec::new();
     for number in 0..job.count {
         let mut lock = library.lock(&job.name(number), number);
         let guard = lock.acquire(0).await?;
         held.push((lock, guard));
     }
+    say(
+        "holding",
+        &Holding {
+            bytes: cpu::resident().saturating_sub(before),
+        },
+    )?;
     ready()?;
-    // The runtime's only thread may block: no other task needs it.
-    until_dismissed();
+    // Meanwhile, the tasks of a library may renew the locks.
+    spawn_blocking(until_dismissed).await?;
     for (mut lock, guard) in held {
         lock.release(guard).await?;
     }
@@ -65,17 +78,21 @@ async fn hold_all<L: Library>(job: &Names, library: L) -> Result<(), Failure> {
 pub(super) fn wait(job: &Names) -> Result<(), Failure> {
     let lease = Duration::from_secs(job.lease_s);
     runtime(job.contender)?.block_on(async {
-        match job.contender {
-            Contender::Rslock => wait_all(job, Rslock::connect(&job.url, lease).await?).await,
-            ours => wait_all(job, Ours::connect(ours, &job.url, lease)?).await,
-        }
+        let before = cpu::resident();
+        with_library!(job.contender, &job.url, lease, job.count, |library| {
+            // What all waiters share is no memory of a waiter. But a connection of its own is.
+            let before = match job.contender.needs_postgres() {
+                true => before,
+                false => cpu::resident(),
+            };
+            wait_all(job, library, before).await
+        })
     })
 }
 
-async fn wait_all<L: Library>(job: &Names, library: L) -> Result<(), Failure> {
+async fn wait_all<L: Library>(job: &Names, library: L, before: u64) -> Result<(), Failure> {
     ready()?;
     let started = clock::now();
-    let before = cpu::resident();
     let begun = Arc::new(AtomicUsize::new(0));
     let overtaken = Arc::new(AtomicUsize::new(0));
     // For each name, the highest number of a task that has held the lock.

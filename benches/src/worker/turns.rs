@@ -4,13 +4,12 @@ use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 
-use super::{Span, ready, say};
+use super::{Span, ready, say, until_dismissed};
 use crate::job::Turns;
 use crate::measure::record::{self, Record};
-use crate::peer::ours::{Annotated, Ours};
+use crate::peer::ours::Annotated;
 use crate::peer::raw::Raw;
-use crate::peer::redlock::Rslock;
-use crate::peer::{Contender, LEASE, Library, Lock, OursRwLock, OursSemaphore};
+use crate::peer::{Contender, LEASE, Library, Lock, OursRwLock, OursSemaphore, with_library};
 use crate::{Failure, clock};
 
 pub(super) fn run(job: &Turns) -> Result<(), Failure> {
@@ -25,15 +24,17 @@ pub(super) fn run(job: &Turns) -> Result<(), Failure> {
                 Contender::AutoMutexAttribute => turns(job, Annotated::connect(url)?).await,
                 Contender::AutoMutexSemaphore => turns(job, OursSemaphore::connect(url)?).await,
                 Contender::AutoMutexRwLock => turns(job, OursRwLock::connect(url)?).await,
-                Contender::Rslock | Contender::RslockThreads => {
-                    turns(job, Rslock::connect(url, LEASE).await?).await
-                }
-                ours => turns(job, Ours::connect(ours, url, LEASE)?).await,
+                other => with_library!(other, url, LEASE, job.tasks, |it| turns(job, it).await),
             }
         })?
     };
     record::write(&job.out, &tasks)?;
-    say("done", &())
+    say("done", &())?;
+    if job.contender.needs_postgres() {
+        // The bytes of the connections are read before they end.
+        until_dismissed();
+    }
+    Ok(())
 }
 
 /// Returns a tokio runtime with the number of threads of `contender`.

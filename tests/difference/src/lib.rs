@@ -19,7 +19,8 @@ use std::thread;
 
 use auto_mutex_core::store::{MemberId, Message, Name, NameRecord, Op, Reply};
 
-pub use self::play::{run, run_by_judge};
+pub use self::both::apply as apply_rules;
+pub use self::play::{START, run, run_by_judge};
 
 /// A server of an engine, whose clock the comparison sets. It serves one run after the other.
 pub trait Subject {

@@ -14,7 +14,8 @@ use super::ops::Use;
 use super::{Outcome, Subject};
 
 const STEPS: u32 = 250;
-const START: u64 = 1_795_000_000_000_000;
+/// The time at which each run starts.
+pub const START: u64 = 1_795_000_000_000_000;
 /// A time after which nothing of a run is left.
 const LATER: u64 = 40_000_000_000;
 

@@ -64,7 +64,7 @@ pub(super) fn run(bench: &mut Bench) -> Result<(), Failure> {
         crates.push((who, krate));
     }
     let kinds: Vec<usize> = (0..crates.len()).collect();
-    for round in 0..options.repetitions.min(5) {
+    for round in 0..options.repetitions.min(if options.page { 3 } else { 5 }) {
         for kind in order(&kinds, round) {
             let (who, krate) = &crates[kind];
             progress(&format!("{COMPILE}, round {}: {who}", round + 1));

@@ -28,6 +28,7 @@ const COLUMNS: &[Column] = &[
     Column::new("server_cpu_s", "servers' CPU s"),
     Column::new("kb_per_client", "KB sent per client"),
     Column::new("connections_per_client", "connections per client"),
+    Column::new("memory_kb_per_client", "server KB per client"),
     FOREIGN,
 ];
 
@@ -62,10 +63,10 @@ pub(super) const SCENARIO: Scenario = Scenario {
 
 fn run(bench: &mut Bench) -> Result<(), Failure> {
     let options = bench.options().clone();
-    let rounds = if options.quick {
+    let rounds = if options.quick || options.page {
         1
     } else {
-        options.repetitions.min(3)
+        options.few_repetitions()
     };
     let placement = Placement::Both;
     for kind in Kind::ALL {
@@ -87,6 +88,7 @@ fn measure(kind: Kind, placement: Placement) -> Result<Values, Failure> {
         url: place.url(),
         clients: CLIENTS / PROCESSES,
     });
+    let empty = place.figures().memory;
     let started = clock::now();
     let mut herd = (0..PROCESSES)
         .map(|_| Child::start(&job, placement))
@@ -98,6 +100,8 @@ fn measure(kind: Kind, placement: Placement) -> Result<Values, Failure> {
         start_served += start.served;
         child.expect::<()>("ready")?;
     }
+    // Each client has a connection and a name.
+    let memory = place.figures().memory.saturating_sub(empty);
     let pids: Vec<_> = herd.iter().map(Child::pid).collect();
     let (usage, began) = (Usage::now(pids.iter().copied()), Instant::now());
     let struck = place.strike()?;
@@ -138,6 +142,7 @@ fn measure(kind: Kind, placement: Placement) -> Result<Values, Failure> {
             "connections_per_client",
             per_client(after.connections - before.connections),
         ),
+        ("memory_kb_per_client", per_client(memory) / 1000.0),
         ("foreign_cpu", foreign),
     ];
     Ok(values.map(|(name, value)| (name.to_owned(), value)).into())

@@ -48,6 +48,8 @@ pub(super) struct Figures {
     pub(super) connections: u64,
     /// Processor seconds.
     pub(super) cpu: f64,
+    /// The bytes in use.
+    pub(super) memory: u64,
 }
 
 impl Place {
@@ -110,6 +112,7 @@ impl Place {
                 received: sum.received + number(redis, "total_net_input_bytes"),
                 connections: sum.connections + number(redis, "total_connections_received"),
                 cpu: sum.cpu + cpu::of(redis.pid()),
+                memory: sum.memory + number(redis, "used_memory"),
             })
     }
 

@@ -3,6 +3,7 @@
 mod bench;
 mod loss;
 mod seeded;
+mod vectors;
 
 use bench::Bench;
 

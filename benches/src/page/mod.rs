@@ -1,0 +1,273 @@
+//! `docs/benchmarks.md`, its plots, and the three numbers of the README, from the figures of a report.
+//!
+//! The texts say how things work and what is measured. What depends on the figures, such as where another library is ahead,
+//! is computed.
+
+mod losses;
+mod markdown;
+mod numbers;
+mod sizing;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use self::markdown::{Cell, cell, code, table, wrap};
+use crate::Failure;
+use crate::gate::Verdict;
+use crate::peer::Contender;
+use crate::report::{Report, number, plot};
+use crate::scenario::{self, Scenario, Table};
+
+const PAGE: &str = "docs/benchmarks.md";
+const PICTURES: &str = "docs/pictures";
+const README: &str = "README.md";
+const BEGIN: &str = "<!-- three numbers -->\n";
+const END: &str = "<!-- end -->";
+
+/// Rewrites the page, its plots, and the block of the README, in the working tree `root`.
+pub(crate) fn write(report: &Report, root: &Path) -> Result<(), Failure> {
+    for table in scenario::ALL.iter().flat_map(|scenario| scenario.tables) {
+        if let Some(svg) = plot::plot(report, table) {
+            fs::write(root.join(PICTURES).join(picture(table)), svg)?;
+        }
+    }
+    fs::write(root.join(PAGE), render(report))?;
+    let readme = root.join(README);
+    let text = fs::read_to_string(&readme)?;
+    let text = with_block(&text, &numbers::block(report))
+        .ok_or_else(|| format!("{README} has no block between {BEGIN:?} and {END:?}"))?;
+    Ok(fs::write(readme, text)?)
+}
+
+/// Replaces the three numbers in a text that has them already.
+fn with_block(text: &str, block: &str) -> Option<String> {
+    let (before, rest) = text.split_once(BEGIN)?;
+    let (_, after) = rest.split_once(END)?;
+    Some(format!("{before}{BEGIN}{block}{END}{after}"))
+}
+
+fn picture(table: &Table) -> String {
+    format!("bench-{}.svg", table.name.to_lowercase().replace(' ', "-"))
+}
+
+/// Returns the page.
+fn render(report: &Report) -> String {
+    let mut page = String::from(words::TOP);
+    let _ = write!(
+        page,
+        "\n## Three numbers\n\n{BEGIN}{}{END}\n\n{}",
+        numbers::block(report),
+        words::AFTER_NUMBERS,
+    );
+    page += "\n## Where others are ahead\n\n";
+    page += &losses::section(report);
+    page += "\n## How it is measured\n\n";
+    page += &method(report);
+    for scenario in scenario::ALL {
+        page += &section(report, scenario);
+    }
+    page += "\n## Sizing\n\n";
+    page += &sizing::section(report);
+    page += &goals(report);
+    page
+}
+
+fn method(report: &Report) -> String {
+    let machine = &report.machine;
+    let mut text = words::METHOD.replace("SECONDS", &number(machine.seconds));
+    let mut rows = vec![
+        vec![
+            "processors".to_owned(),
+            format!("{} × {}", machine.processors, machine.processor),
+        ],
+        vec!["kernel".to_owned(), format!("Linux {}", machine.kernel)],
+        vec!["servers".to_owned(), servers(report)],
+        vec!["Rust".to_owned(), machine.rust.clone()],
+    ];
+    let libraries = machine.libraries.iter();
+    let libraries: Vec<_> = libraries.map(|(name, it)| format!("{name} {it}")).collect();
+    rows.push(vec!["libraries".to_owned(), libraries.join(", ")]);
+    rows.push(vec![
+        "commit of auto-mutex".to_owned(),
+        code(&machine.commit),
+    ]);
+    rows.push(vec!["day".to_owned(), machine.date.clone()]);
+    text += &table(&["", "measured on"], &rows);
+    for note in &report.notes {
+        let _ = write!(text, "\n{}", wrap(&format!("Not measured: {note}.")));
+    }
+    text
+}
+
+fn servers(report: &Report) -> String {
+    let machine = &report.machine;
+    match &*machine.postgres {
+        "" => format!("Redis {}", machine.redis),
+        postgres => format!("Redis {}, PostgreSQL {postgres}", machine.redis),
+    }
+}
+
+/// Returns the section of a scenario, or nothing if it was not measured.
+fn section(report: &Report, scenario: &Scenario) -> String {
+    let measured = |table: &&Table| !report.rows(table.name).is_empty();
+    let tables: Vec<_> = scenario.tables.iter().filter(measured).collect();
+    if tables.is_empty() {
+        return String::new();
+    }
+    let words = words::of(scenario.id);
+    let mut text = format!("\n## {}: {}\n\n{}", scenario.id, words.title, words.about);
+    for table in tables {
+        text += &figures(report, table);
+    }
+    text
+}
+
+/// Returns a table of medians, after its plot.
+fn figures(report: &Report, table: &Table) -> String {
+    let rows = report.rows(table.name);
+    let mut text = format!("\n{}", wrap(&format!("**{}.**", escape(table.title))));
+    if rows.iter().any(|(placement, who)| {
+        table.plot.is_some_and(|figure| {
+            report
+                .summary(table.name, *placement, who, figure)
+                .is_some()
+        })
+    }) {
+        let alt = escape(table.title).replace(['[', ']'], "");
+        let _ = write!(text, "\n![{alt}](pictures/{})\n", picture(table));
+    }
+    let foreign = |column: &&scenario::Column| column.key == "foreign_cpu";
+    let columns: Vec<_> = table
+        .columns
+        .iter()
+        .filter(|column| !foreign(column))
+        .filter(|column| {
+            rows.iter().any(|(placement, who)| {
+                report
+                    .summary(table.name, *placement, who, column.key)
+                    .is_some()
+            })
+        })
+        .collect();
+    let placed = rows.iter().any(|(placement, _)| *placement != rows[0].0);
+    let mut header = vec![""];
+    if placed {
+        header.push("processors");
+    }
+    header.extend(columns.iter().map(|column| column.heading));
+    let lines: Vec<Vec<String>> = rows
+        .iter()
+        .map(|(placement, who)| {
+            let mut line = vec![name(who)];
+            if placed {
+                line.push(placement.label().to_owned());
+            }
+            line.extend(columns.iter().map(|column| {
+                let summary = report.summary(table.name, *placement, who, column.key);
+                cell(
+                    summary,
+                    if table.plot == Some(column.key) {
+                        Cell::Range
+                    } else {
+                        Cell::Median
+                    },
+                )
+            }));
+            line
+        })
+        .collect();
+    let _ = write!(text, "\n{}", markdown::table(&header, &lines));
+    let _ = write!(text, "\n{}", wrap(&circumstances(report, table)));
+    text
+}
+
+/// Returns how often the rows of a table were measured, and what else ran meanwhile.
+fn circumstances(report: &Report, table: &Table) -> String {
+    let rows = report.rows(table.name);
+    let counts = rows.iter().map(|(placement, who)| {
+        let all = report.measurements.iter();
+        all.filter(|it| it.table == table.name && it.placement == *placement && it.who == *who)
+            .map(|it| it.round)
+            .max()
+            .map_or(0, |last| last + 1)
+    });
+    let (least, most) = counts.fold((usize::MAX, 0), |(least, most), it| {
+        (least.min(it), most.max(it))
+    });
+    let rounds = match (least, most) {
+        (_, 1) => "One round".to_owned(),
+        (least, most) if least == most => format!("{most} rounds"),
+        (least, most) => format!("{least} to {most} rounds"),
+    };
+    let busiest = rows
+        .iter()
+        .filter_map(|(placement, who)| report.summary(table.name, *placement, who, "foreign_cpu"))
+        .map(|summary| summary.median)
+        .reduce(f64::max);
+    match busiest {
+        Some(busiest) => format!(
+            "{rounds}. Other programs used at most {} processors meanwhile (the highest median of a row).",
+            number(busiest)
+        ),
+        None => format!("{rounds}."),
+    }
+}
+
+/// Returns a contender's name for the page.
+fn name(who: &str) -> String {
+    match Contender::of_label(who) {
+        Some(Contender::PgAdvisoryLock | Contender::AutoMutexAttribute) => code(who),
+        Some(_) => who.to_owned(),
+        None => escape(who),
+    }
+}
+
+/// Escapes what Markdown would take for a link or for HTML.
+fn escape(text: &str) -> String {
+    text.replace("memory://", "`memory://`")
+        .replace("#[auto_mutex(key)]", "`#[auto_mutex(key)]`")
+        .replace("#[auto_mutex]", "`#[auto_mutex]`")
+}
+
+/// Returns the goals that were missed.
+fn goals(report: &Report) -> String {
+    let measured: Vec<&Verdict> = report
+        .verdicts
+        .iter()
+        .filter(|it| it.found.is_some())
+        .collect();
+    if measured.is_empty() {
+        return String::new();
+    }
+    let missed: Vec<_> = measured.iter().filter(|it| !it.met).collect();
+    let mut text = format!("\n## Goals\n\n{}", words::GOALS);
+    if missed.is_empty() {
+        let _ = write!(
+            text,
+            "\nThis run met all {} goals that it measured.\n",
+            measured.len()
+        );
+        return text;
+    }
+    let _ = write!(
+        text,
+        "\nThis run measured {} goals and met {}. These were missed:\n\n",
+        measured.len(),
+        measured.len() - missed.len()
+    );
+    let rows: Vec<_> = missed
+        .iter()
+        .map(|it| {
+            vec![
+                escape(&it.what),
+                it.limit.to_string(),
+                cell(it.found, Cell::Range),
+            ]
+        })
+        .collect();
+    text + &table(&["goal", "limit", "measured"], &rows)
+}
