@@ -450,6 +450,7 @@ fn the_evidence_counts_right() {
     targets.retain(|target| text.contains(&format!("| `{}` |", target.trim_end_matches(".rs"))));
     assert_eq!((targets.len(), rows("| target | input |")), (10, 10));
     assert!(text.contains("**Ten fuzz targets**"));
+}
 
 /// `benches/run --page` writes the block of both.
 #[test]
